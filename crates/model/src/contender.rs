@@ -1,0 +1,100 @@
+//! A server that can be measured: `contenders/LANGUAGE/NAME/contender.toml`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How to get, build and start a server. `contenders/README.md` explains each key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Contender {
+    /// Unique name, `[a-z0-9-]+`.
+    pub name: String,
+    /// How people call it.
+    pub title: String,
+    /// Language it is written in, lower case.
+    pub language: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Where it comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub homepage: Option<String>,
+    /// One sentence on how it is set up here.
+    #[serde(default)]
+    pub about: String,
+    /// Names of the workloads it answers.
+    pub workloads: Vec<String>,
+    /// Deviations from its defaults, one a line.
+    #[serde(default)]
+    pub tuning: Vec<String>,
+    /// What must be present on the machine.
+    #[serde(default)]
+    pub needs: Vec<Need>,
+    /// How to build it; absent when there is nothing to build.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<Build>,
+    /// How to start it.
+    pub run: Run,
+    /// Commands whose output holds a version (its first dotted number), by what they tell the version of.
+    #[serde(default)]
+    pub versions: BTreeMap<String, Vec<String>>,
+}
+
+/// What a contender is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A web server of its own.
+    Server,
+    /// A program written with a framework or a language's HTTP library.
+    Framework,
+    /// Something that forwards to another server.
+    Proxy,
+    /// The reference server, which stands for what this machine can do.
+    Limit,
+}
+
+/// Something the machine must have.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Need {
+    /// In words: "Go 1.22 or newer".
+    pub what: String,
+    /// A command that exits with 0 when it is there.
+    pub probe: Vec<String>,
+    /// Lowest version accepted, compared with the first dotted number the probe prints.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minimum: Option<String>,
+    /// How to get it.
+    pub install: String,
+}
+
+/// A build step, run in the contender's folder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Build {
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Longest time it may take, in seconds.
+    #[serde(default = "build_timeout_s")]
+    pub timeout_s: f64,
+}
+
+/// The server's command, run in the contender's folder with PORT, ADDRESS, CPUS, WORKERS and SCRATCH set.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    /// Program and arguments; `${PORT}` and its siblings are replaced.
+    pub command: Vec<String>,
+    /// Longest time from start to the first right answer, in seconds.
+    #[serde(default = "ready_timeout_s")]
+    pub ready_timeout_s: f64,
+    /// Extra environment; `${WORKERS}` and its siblings are replaced.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+}
+
+fn build_timeout_s() -> f64 {
+    600.0
+}
+
+fn ready_timeout_s() -> f64 {
+    20.0
+}

@@ -1,0 +1,58 @@
+//! The machine a run took place on.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Facts that decide whether two results can be compared. What could not be read is absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostFacts {
+    /// Kernel release, as `uname -r` prints it.
+    pub kernel: Option<String>,
+    /// Distribution, as `/etc/os-release` names it.
+    pub distribution: Option<String>,
+    /// CPU model name.
+    pub cpu_model: Option<String>,
+    /// CPUs this process may run on.
+    pub cpus: u32,
+    /// Physical cores among them.
+    pub cores: u32,
+    /// NUMA nodes among them.
+    pub numa_nodes: u32,
+    /// Whether two CPUs share a core.
+    pub smt: Option<bool>,
+    /// Main memory, in bytes.
+    pub memory_bytes: Option<u64>,
+    /// Frequency governor of the first CPU.
+    pub governor: Option<String>,
+    /// Whether the clock may rise above its nominal rate.
+    pub turbo: Option<bool>,
+    /// Hypervisor, when the machine is virtual.
+    pub hypervisor: Option<String>,
+    /// Container engine, when the process runs in one.
+    pub container: Option<String>,
+    /// Clock source of the kernel.
+    pub clock_source: Option<String>,
+    /// Mitigations that are active, as `/sys/devices/system/cpu/vulnerabilities` names them.
+    pub mitigations: Vec<String>,
+    /// Soft and hard limit of open files.
+    pub nofile: Option<[u64; 2]>,
+    /// First and last ephemeral port.
+    pub ephemeral_ports: Option<[u16; 2]>,
+    /// Upper bound of a listening socket's accept queue.
+    pub somaxconn: Option<u32>,
+    /// Upper bound of its queue of half-open connections.
+    pub syn_backlog: Option<u32>,
+    /// One-minute load average when the run began.
+    pub load_average: Option<f64>,
+}
+
+/// Which CPUs did what during a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Isolation {
+    /// CPUs of the contenders, as a kernel list ("0-3,8").
+    pub server_cpus: String,
+    /// CPUs of the load generator.
+    pub generator_cpus: String,
+    /// The same in a sentence, with whatever spoils it.
+    pub statement: String,
+}

@@ -1,0 +1,21 @@
+//! The nouns of assay: experiments, contenders, workloads, records and verdicts, as pure data.
+//!
+//! Invariants
+//! - Data only: no I/O, no clock, no statistics; the only functions are conversions and checks of a value's own form.
+//! - Every quantity carries its unit in its field name (`window_ns`, `rss_peak_bytes`, `per_second`); no formatted text.
+//! - What is written to disk is versioned ([`record::RECORD_SCHEMA`], [`load::LOAD_SCHEMA`]) and its JSON schema is
+//!   generated from these types into `schemas/`.
+//!
+//! Must not know: sockets, processes, files, terminals, how anything is measured or drawn.
+#![forbid(unsafe_code)]
+
+pub mod check;
+pub mod contender;
+pub mod experiment;
+pub mod host;
+pub mod load;
+pub mod record;
+pub mod units;
+pub mod usage;
+pub mod verdict;
+pub mod workload;

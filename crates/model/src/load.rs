@@ -1,0 +1,197 @@
+//! What the load generator reports: the JSON of `assay load --json`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::check::Check;
+use crate::units::Nanos;
+use crate::usage::Usage;
+
+/// Name and version of the format of [`LoadReport`].
+pub const LOAD_SCHEMA: &str = "assay-load/1";
+
+/// One measurement by the load generator: raw evidence, no summary.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadReport {
+    /// [`LOAD_SCHEMA`].
+    pub schema: String,
+    /// `http://address:port` that was driven.
+    pub target: String,
+    /// Event engine that ran: `epoll` or `io_uring`.
+    pub engine: String,
+    /// Arrival model.
+    pub arrival: Arrival,
+    /// CPUs of the generator's threads, one thread each, as a kernel list.
+    pub cpus: String,
+    /// Connections asked for.
+    pub connections: u32,
+    /// Requests in flight on one connection at most.
+    pub pipeline: u32,
+    /// Length of the window from which throughput and latency are taken.
+    pub window_ns: Nanos,
+    /// Load before the window, not part of it.
+    pub warmup_ns: Nanos,
+    /// All requests from start to end, warm-up included; these books balance.
+    pub books: Books,
+    /// Completions inside the window.
+    pub window: WindowCounts,
+    /// Histograms of the window.
+    pub latency: Latency,
+    /// Right answers per interval over the window, in order; the last interval may be cut short.
+    pub series: Series,
+    /// What the generator itself consumed during the window.
+    pub generator: Usage,
+    /// CPU time of each generator thread during the window over the window's length, 0 to 1, in thread order.
+    pub thread_busy_shares: Vec<f64>,
+    /// The first wrong answers, for people.
+    pub samples: Vec<ErrorSample>,
+    /// What the generator has to say about its own trustworthiness (METHODOLOGY, trust).
+    pub checks: Vec<Check>,
+}
+
+/// When requests are issued.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "model")]
+pub enum Arrival {
+    /// The next request follows the last response.
+    Closed,
+    /// At even intervals, whatever the answers do.
+    Constant {
+        /// Offered load in requests per second.
+        per_second: f64,
+    },
+    /// At exponentially distributed intervals, whatever the answers do.
+    Poisson {
+        /// Offered load in requests per second.
+        per_second: f64,
+    },
+}
+
+/// Every request accounted for: `issued = ok + Σ errors + censored`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Books {
+    /// Requests that were due.
+    pub issued: u64,
+    /// Right answers.
+    pub ok: u64,
+    /// Failed requests by class; a class is absent when it counts none.
+    pub errors: BTreeMap<ErrorClass, u64>,
+    /// Requests unfinished when the generator stopped.
+    pub censored: u64,
+    /// Bytes handed to the sockets.
+    pub sent_bytes: u64,
+    /// Bytes taken from the sockets.
+    pub received_bytes: u64,
+    /// Connections that were established.
+    pub connections_opened: u64,
+}
+
+impl Books {
+    /// Failed requests of all classes.
+    pub fn failed(&self) -> u64 {
+        self.errors.values().sum()
+    }
+
+    /// Whether every issued request is accounted for exactly once.
+    pub fn balance(&self) -> bool {
+        self.issued == self.ok + self.failed() + self.censored
+    }
+}
+
+/// Completions inside the measured window.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WindowCounts {
+    /// Right answers; throughput is this over the window's length.
+    pub ok: u64,
+    /// Failed requests by class.
+    pub errors: BTreeMap<ErrorClass, u64>,
+    /// Bytes of right answers' bodies.
+    pub body_bytes: u64,
+}
+
+/// Why a request failed; the classes are disjoint (METHODOLOGY, books).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorClass {
+    /// Nobody listens at the address.
+    ConnectRefused,
+    /// The connection was not established in time.
+    ConnectTimeout,
+    /// Any other failure to connect.
+    ConnectOther,
+    /// No local port was left.
+    AddressExhausted,
+    /// Reset while the request was being sent.
+    SendReset,
+    /// Reset before the response's head was complete.
+    ResetBeforeHead,
+    /// Reset inside the response's body.
+    ResetInBody,
+    /// The connection ended before the response did.
+    EarlyEof,
+    /// No complete head in time.
+    HeadTimeout,
+    /// No complete body in time.
+    BodyTimeout,
+    /// Not HTTP/1.1 by RFC 9112.
+    Parse,
+    /// Another status than expected.
+    UnexpectedStatus,
+    /// A body of the right length with other content.
+    WrongBody,
+    /// A body of another length than expected.
+    WrongLength,
+    /// A header field other than expected.
+    WrongHeader,
+    /// Due, but no connection could be had before the end.
+    UnsentNoConnection,
+    /// Due, but not sent before the end.
+    UnsentEnd,
+    /// A fault of the generator itself.
+    ClientInternal,
+}
+
+/// Histograms as base64 of the HdrHistogram V2 compressed format, in nanoseconds, two significant figures.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Latency {
+    /// Last byte minus submission: what a request took once it was sent. The only time a closed loop can tell.
+    pub service_hdr: String,
+    /// First byte minus submission.
+    pub ttfb_hdr: String,
+    /// Connection establishment; over the generator's whole life.
+    pub connect_hdr: String,
+    /// Last byte minus intended time; open-loop models only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_hdr: Option<String>,
+    /// How late the generator's thread was; open-loop models only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_lag_hdr: Option<String>,
+    /// How long a due request waited for a free connection; open-loop models only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool_wait_hdr: Option<String>,
+    /// Service time of requests that failed after they were sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_hdr: Option<String>,
+}
+
+/// Counts per interval.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Series {
+    /// Length of an interval.
+    pub interval_ns: Nanos,
+    /// Right answers in each.
+    pub ok: Vec<u64>,
+}
+
+/// A wrong answer, kept for people to look at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorSample {
+    /// Its class.
+    pub class: ErrorClass,
+    /// What was expected and what came, in words.
+    pub detail: String,
+    /// The first bytes received, at most 64, with bytes outside printable ASCII escaped as `\xNN`.
+    pub received: String,
+}

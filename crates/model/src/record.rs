@@ -1,0 +1,206 @@
+//! The evidence of a run: `runs/ID/record.json`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::contender::Kind;
+use crate::experiment::{Cell, Experiment};
+use crate::host::{HostFacts, Isolation};
+use crate::load::LoadReport;
+use crate::units::Nanos;
+use crate::usage::Usage;
+use crate::workload::Workload;
+
+/// Name and version of the format of [`Record`].
+pub const RECORD_SCHEMA: &str = "assay-record/1";
+
+/// Everything that was measured, and all that is needed to judge it again and to repeat it. No summary.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Record {
+    /// [`RECORD_SCHEMA`].
+    pub schema: String,
+    /// Name of the run's folder.
+    pub id: String,
+    /// When it began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// Wall-clock time from the first round's start to the last save.
+    pub elapsed_ns: Nanos,
+    /// Where the run stands.
+    pub state: State,
+    /// The program that measured.
+    pub assay: Program,
+    /// The command line, for repeating it.
+    pub command: Vec<String>,
+    /// Seed of every random choice of the schedule.
+    pub seed: u64,
+    /// The plan, complete.
+    pub experiment: Experiment,
+    /// The workloads of the plan, complete.
+    pub workloads: Vec<Workload>,
+    /// The machine.
+    pub host: HostFacts,
+    /// Who ran where.
+    pub isolation: Isolation,
+    /// How client and server were joined: `loopback`.
+    pub link: String,
+    /// All contenders that were asked for, also those that could not run.
+    pub contenders: Vec<Entry>,
+    /// The rounds in the order in which they were measured.
+    pub rounds: Vec<Round>,
+}
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Rounds are being measured, or the process died while they were.
+    Running,
+    /// Every planned round was measured.
+    Complete,
+    /// The budget did not allow for all rounds.
+    BudgetSpent,
+    /// Stopped by a person; all finished rounds are here.
+    Interrupted,
+}
+
+/// A program's identity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Program {
+    /// Version of assay.
+    pub version: String,
+    /// `release` or `debug`; only the former measures well.
+    pub profile: String,
+}
+
+/// A contender as it took part.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Entry {
+    /// Unique name in this run.
+    pub name: String,
+    /// How people call it.
+    pub title: String,
+    /// Language; empty when unknown.
+    pub language: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Where it came from.
+    pub origin: Origin,
+    /// One sentence on its set-up.
+    pub about: String,
+    /// Deviations from its defaults.
+    pub tuning: Vec<String>,
+    /// Versions found, by what they are versions of.
+    pub versions: BTreeMap<String, String>,
+    /// The command that started it; empty for a URL.
+    pub command: Vec<String>,
+    /// Names of the workloads it answers.
+    pub workloads: Vec<String>,
+    /// Why it was not run, if it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_run: Option<NotRun>,
+}
+
+/// Where a contender came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The catalogue or a folder of the user's.
+    Folder,
+    /// A command line given with `--cmd`.
+    Command,
+    /// A server that was already running.
+    Url(String),
+}
+
+/// Why a contender, or one run of it, yielded nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NotRun {
+    /// At which step.
+    pub stage: Stage,
+    /// What happened, in a sentence.
+    pub reason: String,
+    /// How to mend it, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
+    /// The last lines of its log.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub log_tail: Vec<String>,
+}
+
+/// The steps in a contender's life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Something it needs is missing.
+    Needs,
+    /// Its build failed.
+    Build,
+    /// It did not start, or was not ready in time.
+    Start,
+    /// It answered wrongly before any load.
+    Answer,
+    /// It died or stopped answering under load.
+    Load,
+}
+
+/// One randomised block: every contender once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Round {
+    /// 0, 1, 2 …
+    pub index: u32,
+    /// One run per contender, in the order in which they were measured.
+    pub runs: Vec<Run>,
+}
+
+/// One life of a contender's process: started, warmed up, measured in every cell, stopped.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    /// Name of the contender.
+    pub contender: String,
+    /// When it was started, after the start of the whole run.
+    pub offset_ns: Nanos,
+    /// From start to the first right answer; zero for a URL.
+    pub startup_ns: Nanos,
+    /// What it used from start to readiness until just before the first load; absent for a URL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Usage>,
+    /// The measurements, in the order in which they were made.
+    pub cells: Vec<Measurement>,
+    /// Why it ended early, if it did; cells measured before stay valid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<NotRun>,
+}
+
+/// One window of load on one contender.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Measurement {
+    /// Which cell.
+    #[serde(flatten)]
+    pub cell: Cell,
+    /// When it began, after the start of the whole run.
+    pub offset_ns: Nanos,
+    /// What the generator saw.
+    pub load: LoadReport,
+    /// What the server's processes used over the window; absent for a URL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<Usage>,
+    /// What the machine did meanwhile.
+    pub machine: Machine,
+}
+
+/// The machine's counters over a window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Machine {
+    /// Share of the pinned CPUs' time that a hypervisor took away, 0 to 1.
+    pub steal_share: f64,
+    /// Share of the server CPUs' time that was idle, 0 to 1.
+    pub server_idle_share: f64,
+    /// Share of the generator CPUs' time that was idle, 0 to 1.
+    pub generator_idle_share: f64,
+    /// TCP segments sent again.
+    pub tcp_retransmits: u64,
+    /// Connections dropped because an accept queue was full.
+    pub listen_overflows: u64,
+}

@@ -1,0 +1,59 @@
+//! What a process, or a group of them, consumed.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::units::Nanos;
+
+/// Resources used over a span of time by a set of processes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Usage {
+    /// Wall-clock length of the span.
+    pub wall_ns: Nanos,
+    /// CPU time in user mode.
+    pub user_ns: Nanos,
+    /// CPU time in kernel mode.
+    pub system_ns: Nanos,
+    /// Highest resident memory seen at the span's ends or in between, summed over the processes, in bytes.
+    pub rss_peak_bytes: u64,
+    /// Resident memory at the end of the span, in bytes.
+    pub rss_bytes: u64,
+    /// Times a thread gave up its CPU to wait.
+    pub voluntary_switches: u64,
+    /// Times a thread was taken off its CPU.
+    pub involuntary_switches: u64,
+    /// Processes alive at the end of the span.
+    pub processes: u32,
+    /// Threads alive at the end of the span.
+    pub threads: u32,
+    /// Where the CPU time came from.
+    pub source: UsageSource,
+}
+
+impl Usage {
+    /// CPU time, user and kernel together.
+    pub fn cpu_ns(&self) -> Nanos {
+        self.user_ns + self.system_ns
+    }
+
+    /// Share of `cpus` CPUs that was busy, 0 to 1; zero for an empty span.
+    pub fn busy_share(&self, cpus: usize) -> f64 {
+        let capacity = self.wall_ns.0 as f64 * cpus as f64;
+        if capacity > 0.0 { self.cpu_ns().0 as f64 / capacity } else { 0.0 }
+    }
+}
+
+/// The kernel interface that CPU times were read from; it decides their resolution.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UsageSource {
+    /// `/proc/PID/stat`: clock ticks, usually 10 ms (proc(5)).
+    #[default]
+    ProcStat,
+    /// `/proc/PID/task/*/schedstat` scaled to the user/system split of `/proc/PID/stat`: nanoseconds.
+    Schedstat,
+    /// `cpu.stat` of a control group (kernel: Documentation/admin-guide/cgroup-v2.rst): microseconds.
+    Cgroup,
+    /// `getrusage(2)` of the process itself: microseconds.
+    Rusage,
+}

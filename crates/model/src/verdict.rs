@@ -1,0 +1,127 @@
+//! What a record means: computed from it, never stored beside it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::check::Check;
+use crate::experiment::Cell;
+
+/// An estimate with its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Interval {
+    /// Best guess.
+    pub estimate: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// Probability that a procedure like this covers the truth, 0 to 1.
+    pub confidence: f64,
+}
+
+/// The judgement of a whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Verdict {
+    /// The findings in words, most important first.
+    pub sentences: Vec<String>,
+    /// Checks over the whole run, each with its evidence.
+    pub trust: Vec<Check>,
+    /// Rounds that count.
+    pub rounds: u32,
+    /// Smallest difference that is called one, as a share (0.01 is 1 %).
+    pub margin: f64,
+    /// One judgement per cell, in the experiment's order.
+    pub cells: Vec<CellVerdict>,
+}
+
+/// The judgement of one workload at one number of connections.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CellVerdict {
+    /// Which cell.
+    #[serde(flatten)]
+    pub cell: Cell,
+    /// Contenders, fastest first; the limit stands among them.
+    pub standings: Vec<Standing>,
+    /// Every pair of ranked contenders, the faster one first.
+    pub pairs: Vec<Pair>,
+}
+
+/// One contender in one cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Standing {
+    /// Name of the contender.
+    pub contender: String,
+    /// Validated responses per second: geometric mean over the rounds; absent when withheld.
+    pub throughput_per_second: Option<Interval>,
+    /// Throughput of each round that counts, in the rounds' order; absent where a round gave none.
+    pub rounds_per_second: Vec<Option<f64>>,
+    /// Throughput over that of the limit, paired by round; absent without a limit, and for the limit itself.
+    pub share_of_limit: Option<Interval>,
+    /// Tier, 1 is the fastest; absent for the limit and for the unranked.
+    pub tier: Option<u32>,
+    /// Compact letters: two contenders that share one are not shown to differ.
+    pub letters: String,
+    /// Service time at this many in flight, 50th percentile: median over rounds, in nanoseconds.
+    pub p50_ns: Option<Interval>,
+    /// The same for the 99th percentile.
+    pub p99_ns: Option<Interval>,
+    /// CPU time of the server per right answer: median over rounds, in nanoseconds.
+    pub cpu_per_request_ns: Option<f64>,
+    /// Share of the server's CPUs that its processes used: median over rounds, 0 to 1.
+    pub server_busy_share: Option<f64>,
+    /// Share of the busiest generator thread's CPU: median over rounds, 0 to 1.
+    pub generator_busy_share: f64,
+    /// Resident memory, highest over the rounds, in bytes.
+    pub rss_peak_bytes: Option<u64>,
+    /// From start to first right answer: median over rounds, in nanoseconds.
+    pub startup_ns: Option<f64>,
+    /// Failed requests over all rounds.
+    pub failed: u64,
+    /// What held the throughput where it is.
+    pub limited_by: LimitedBy,
+    /// Checks that did not pass.
+    pub checks: Vec<Check>,
+    /// Why it is not ranked, if it is not.
+    pub withheld: Option<String>,
+}
+
+/// What held a throughput where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitedBy {
+    /// The server's CPUs were saturated.
+    Server,
+    /// The generator's CPUs were saturated: the server could do more.
+    Generator,
+    /// Both were: the server is at least this fast.
+    Both,
+    /// Neither was: waiting, locks, or too few connections.
+    Neither,
+    /// The server's CPUs could not be observed.
+    Unknown,
+}
+
+/// The comparison of two contenders in one cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Pair {
+    /// Name of the one with the higher estimate.
+    pub faster: String,
+    /// Name of the other.
+    pub slower: String,
+    /// Throughput of the first over that of the second, paired by round; simultaneous over all pairs of the cell.
+    pub ratio: Interval,
+    /// What may be said.
+    pub call: Call,
+}
+
+/// What may be said of a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Call {
+    /// Shown to differ by more than the margin.
+    Distinct,
+    /// Not shown to differ.
+    Tie,
+    /// Shown to differ by less than the margin (two one-sided tests).
+    Equivalent,
+}
