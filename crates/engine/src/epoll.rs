@@ -1,0 +1,433 @@
+//! The epoll engine: edge-triggered, every socket registered once, about two system calls a request.
+//!
+//! A send is tried at once and only waits for the kernel when its buffer is full. A receive goes into one buffer
+//! of the engine's, shared by all connections; only what its user leaves unconsumed is moved aside. So an idle
+//! connection owns no buffer.
+
+mod connection;
+mod sockets;
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
+
+use assay_model::units::Nanos;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::time::Timespec;
+
+use crate::slots::Slots;
+use crate::{Config, Conn, Engine, EngineError, Event, RECEIVE_VIEW_BYTES, Statistics, clock};
+use connection::{Connection, Drained};
+
+/// Kernel events taken in one wait.
+const EVENTS_AT_ONCE: usize = 256;
+/// Connections accepted in one poll, so that a storm of them does not starve the ones that are open.
+const ACCEPTS_AT_ONCE: usize = 64;
+/// How long accepting rests after descriptors or memory ran out.
+const ACCEPT_PAUSE: Nanos = Nanos::from_millis(20);
+/// Stashes kept for reuse; more are freed.
+const SPARE_STASHES: usize = 64;
+const LISTENER: u64 = u64::MAX;
+
+/// An [`Engine`] on Linux's epoll(7).
+pub struct Epoll {
+    poller: OwnedFd,
+    connections: Slots<Connection>,
+    listener: Option<Listener>,
+    /// Events found outside a wait, delivered by the next poll.
+    pending: Vec<Event>,
+    view: View,
+    spare_stashes: Vec<Vec<u8>>,
+    stats: Statistics,
+}
+
+struct Listener {
+    socket: OwnedFd,
+    /// Connections may be waiting: the edge that announced them was seen, and the queue not yet found empty.
+    ready: bool,
+    paused_until: Nanos,
+}
+
+/// The shared receive buffer: `bytes[start..end]` belongs to `owner`.
+struct View {
+    owner: Option<Conn>,
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Epoll {
+    /// An engine for this thread.
+    ///
+    /// # Errors
+    /// No descriptor is left.
+    pub fn new(config: Config) -> Result<Self, EngineError> {
+        let poller = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|e| system("epoll_create1", e))?;
+        Ok(Self {
+            poller,
+            connections: Slots::new(config.max_connections),
+            listener: None,
+            pending: Vec::new(),
+            view: View { owner: None, bytes: vec![0; RECEIVE_VIEW_BYTES], start: 0, end: 0 },
+            spare_stashes: Vec::new(),
+            stats: Statistics::default(),
+        })
+    }
+
+    fn add(&mut self, socket: OwnedFd, connecting: bool) -> Result<Conn, EngineError> {
+        let conn = self.connections.insert(Connection::new(socket, connecting));
+        let interest = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        self.stats.other_calls += 1;
+        let registered = match self.connections.get(conn) {
+            Some(c) => epoll::add(&self.poller, &c.socket, EventData::new_u64(pack(conn)), interest),
+            None => Ok(()),
+        };
+        if let Err(error) = registered {
+            self.connections.remove(conn);
+            return Err(system("epoll_ctl", error));
+        }
+        Ok(conn)
+    }
+
+    fn remove(&mut self, conn: Conn) -> Option<Connection> {
+        if self.view.owner == Some(conn) {
+            self.view.owner = None;
+        }
+        let mut connection = self.connections.remove(conn)?;
+        let stash = std::mem::take(&mut connection.stash);
+        self.keep_spare(stash);
+        Some(connection)
+    }
+
+    fn break_off(&mut self, conn: Conn, error: Errno) {
+        if let Some(connection) = self.connections.get_mut(conn)
+            && !std::mem::replace(&mut connection.broken, true)
+        {
+            self.pending.push(Event::Closed(conn, sockets::reason(error)));
+        }
+    }
+
+    /// Moves unconsumed bytes of the view's owner aside, so that the buffer can serve another.
+    fn vacate_view(&mut self) {
+        let Some(owner) = self.view.owner.take() else { return };
+        let left = &self.view.bytes[self.view.start..self.view.end];
+        if left.is_empty() {
+            return;
+        }
+        if let Some(connection) = self.connections.get_mut(owner) {
+            let mut stash = self.spare_stashes.pop().unwrap_or_default();
+            stash.extend_from_slice(left);
+            connection.stash = stash;
+        }
+    }
+
+    /// Makes `conn` the view's owner, with what it left unconsumed before.
+    fn occupy_view(&mut self, conn: Conn) {
+        self.vacate_view();
+        let Some(connection) = self.connections.get_mut(conn) else { return };
+        let stash = std::mem::take(&mut connection.stash);
+        self.view.bytes[..stash.len()].copy_from_slice(&stash);
+        (self.view.owner, self.view.start, self.view.end) = (Some(conn), 0, stash.len());
+        self.keep_spare(stash);
+    }
+
+    fn keep_spare(&mut self, mut stash: Vec<u8>) {
+        if stash.capacity() > 0 && self.spare_stashes.len() < SPARE_STASHES {
+            stash.clear();
+            self.spare_stashes.push(stash);
+        }
+    }
+
+    /// Waits in the kernel and turns what it reports into events.
+    fn wait(&mut self, until: Nanos, events: &mut Vec<Event>) -> Result<Nanos, EngineError> {
+        let timeout = if self.pending.is_empty() { self.wait_span(until) } else { Some(Nanos::ZERO) };
+        let timeout = timeout.map(|t| Timespec {
+            tv_sec: (t.0 / 1_000_000_000) as i64,
+            tv_nsec: (t.0 % 1_000_000_000) as i64,
+        });
+        let mut raw = [MaybeUninit::<epoll::Event>::uninit(); EVENTS_AT_ONCE];
+        self.stats.waits += 1;
+        let ready = match epoll::wait(&self.poller, &mut raw, timeout.as_ref()) {
+            Ok((ready, _)) => ready,
+            Err(Errno::INTR) => &mut [],
+            Err(error) => return Err(system("epoll_pwait2", error)),
+        };
+        let now = clock::now();
+        self.deliver_pending(events);
+        for event in ready {
+            let (flags, data) = (event.flags, event.data.u64());
+            if data == LISTENER {
+                if let Some(listener) = &mut self.listener {
+                    listener.ready = true;
+                }
+            } else {
+                self.translate(unpack(data), flags, events);
+            }
+        }
+        Ok(now)
+    }
+
+    /// How long the kernel may wait; `None` is forever.
+    fn wait_span(&self, until: Nanos) -> Option<Nanos> {
+        let retry = match &self.listener {
+            Some(l) if l.ready && self.connections.has_room() => l.paused_until,
+            _ => Nanos::MAX,
+        };
+        let until = until.min(retry);
+        match until {
+            Nanos::MAX => None,
+            Nanos::ZERO => Some(Nanos::ZERO),
+            _ => Some(until - clock::now()),
+        }
+    }
+
+    fn deliver_pending(&mut self, events: &mut Vec<Event>) {
+        let mut pending = std::mem::take(&mut self.pending);
+        for event in pending.drain(..) {
+            match event {
+                Event::Closed(conn, _) => {
+                    if self.remove(conn).is_some() {
+                        events.push(event);
+                    }
+                }
+                Event::Readable(conn) | Event::Eof(conn) | Event::Connected(conn) => {
+                    if self.connections.get(conn).is_some_and(|c| !c.broken) {
+                        events.push(event);
+                    }
+                }
+                Event::Accepted(_) | Event::Writable(_) => events.push(event),
+            }
+        }
+        self.pending = pending;
+    }
+
+    fn translate(&mut self, conn: Conn, flags: EventFlags, events: &mut Vec<Event>) {
+        let Some(connection) = self.connections.get_mut(conn).filter(|c| !c.broken) else { return };
+        connection.peer_ended |= flags.intersects(EventFlags::RDHUP | EventFlags::HUP);
+        let failed =
+            flags.contains(EventFlags::ERR) || (connection.connecting && flags.contains(EventFlags::HUP));
+        if failed {
+            return self.fail(conn, flags, events);
+        }
+        if std::mem::take(&mut connection.connecting) {
+            self.stats.connected += 1;
+            events.push(Event::Connected(conn));
+        }
+        if flags.contains(EventFlags::IN) {
+            connection.readable = true;
+            events.push(Event::Readable(conn));
+        }
+        if flags.contains(EventFlags::OUT) {
+            match connection.drain(&mut self.stats) {
+                Drained::Yes => events.push(Event::Writable(conn)),
+                Drained::Quiet => {}
+                Drained::Broken(error) => self.break_off(conn, error),
+            }
+        }
+    }
+
+    /// The kernel reports an error. What arrived before it can still be received, so it is offered first and the
+    /// end told with the next poll.
+    fn fail(&mut self, conn: Conn, flags: EventFlags, events: &mut Vec<Event>) {
+        let Some(connection) = self.connections.get_mut(conn) else { return };
+        self.stats.other_calls += 1;
+        let error = sockets::pending_error(&connection.socket).unwrap_or(Errno::CONNRESET);
+        if flags.contains(EventFlags::IN) && !connection.connecting {
+            connection.readable = true;
+            events.push(Event::Readable(conn));
+            self.pending.push(Event::Closed(conn, sockets::reason(error)));
+            // The end is announced: neither receive nor send has to announce it again.
+            connection.eof_told = true;
+        } else if self.remove(conn).is_some() {
+            events.push(Event::Closed(conn, sockets::reason(error)));
+        }
+    }
+
+    fn accept_waiting(&mut self, now: Nanos, events: &mut Vec<Event>) {
+        for _ in 0..ACCEPTS_AT_ONCE {
+            let has_room = self.connections.has_room();
+            let Some(listener) =
+                self.listener.as_mut().filter(|l| l.ready && l.paused_until <= now && has_room)
+            else {
+                return;
+            };
+            self.stats.other_calls += 1;
+            match sockets::accept(&listener.socket) {
+                Ok(socket) => match self.add(socket, false) {
+                    Ok(conn) => {
+                        self.stats.accepted += 1;
+                        events.push(Event::Accepted(conn));
+                    }
+                    Err(_) => self.stats.accept_errors += 1,
+                },
+                Err(Errno::AGAIN) => listener.ready = false,
+                // The peer gave up while it waited (accept(2)); the next one may be fine.
+                Err(Errno::CONNABORTED | Errno::INTR) => {}
+                Err(_) => {
+                    self.stats.accept_errors += 1;
+                    listener.paused_until = now + ACCEPT_PAUSE;
+                }
+            }
+        }
+    }
+}
+
+impl Engine for Epoll {
+    fn listen(&mut self, address: SocketAddr) -> Result<SocketAddr, EngineError> {
+        let failed = |e: io::Error| EngineError::System { call: format!("listen at {address}"), source: e };
+        let socket = sockets::listener(address).map_err(failed)?;
+        let bound = sockets::local_address(&socket).map_err(failed)?;
+        let interest = EventFlags::IN | EventFlags::ET;
+        epoll::add(&self.poller, &socket, EventData::new_u64(LISTENER), interest)
+            .map_err(|e| system("epoll_ctl", e))?;
+        self.listener = Some(Listener { socket, ready: true, paused_until: Nanos::ZERO });
+        Ok(bound)
+    }
+
+    fn stop_listening(&mut self) {
+        self.listener = None;
+    }
+
+    fn connect(&mut self, remote: SocketAddr, local: Option<IpAddr>) -> Result<Conn, EngineError> {
+        if !self.connections.has_room() {
+            return Err(EngineError::Full { limit: self.connections.len() });
+        }
+        self.stats.other_calls += 2;
+        let (socket, connected) = match sockets::connecting(remote, local) {
+            Ok(made) => made,
+            Err(error) => return self.refused_at_once(remote, error),
+        };
+        let conn = self.add(socket, !connected)?;
+        if connected {
+            self.stats.connected += 1;
+            self.pending.push(Event::Connected(conn));
+        }
+        Ok(conn)
+    }
+
+    fn poll(&mut self, until: Nanos, events: &mut Vec<Event>) -> Result<Nanos, EngineError> {
+        events.clear();
+        self.vacate_view();
+        self.connections.recycle();
+        let now = self.wait(until, events)?;
+        self.accept_waiting(now, events);
+        Ok(now)
+    }
+
+    fn receive(&mut self, conn: Conn) -> &[u8] {
+        if self.view.owner != Some(conn) {
+            self.occupy_view(conn);
+        }
+        let Some(connection) = self.connections.get_mut(conn) else { return &[] };
+        let view = &mut self.view;
+        if connection.readable && !connection.broken {
+            view.compact();
+            let space = &mut view.bytes[view.end..];
+            if !space.is_empty() {
+                let received = connection.receive(space, &mut self.stats);
+                let (again, ended) = (connection.readable, connection.is_at_unannounced_end());
+                connection.eof_told |= ended;
+                match received {
+                    Ok(n) => view.end += n,
+                    Err(error) => self.break_off(conn, error),
+                }
+                if again {
+                    self.pending.push(Event::Readable(conn));
+                } else if ended {
+                    self.pending.push(Event::Eof(conn));
+                }
+            }
+        }
+        &self.view.bytes[self.view.start..self.view.end]
+    }
+
+    fn consume(&mut self, conn: Conn, n: usize) {
+        if self.view.owner == Some(conn) {
+            self.view.start = (self.view.start + n).min(self.view.end);
+        }
+    }
+
+    fn send(&mut self, conn: Conn, parts: &[&[u8]]) -> usize {
+        let everything = || parts.iter().map(|p| p.len()).sum();
+        let Some(connection) = self.connections.get_mut(conn).filter(|c| !c.broken) else {
+            return everything();
+        };
+        match connection.send(parts, &mut self.stats) {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                self.break_off(conn, error);
+                everything()
+            }
+        }
+    }
+
+    fn queued(&self, conn: Conn) -> usize {
+        self.connections.get(conn).map_or(0, Connection::queued)
+    }
+
+    fn shutdown(&mut self, conn: Conn) {
+        if let Some(connection) = self.connections.get_mut(conn) {
+            self.stats.other_calls += 1;
+            connection.shutdown();
+        }
+    }
+
+    fn close(&mut self, conn: Conn) {
+        if let Some(mut connection) = self.remove(conn) {
+            self.stats.other_calls += 1;
+            // What the kernel does not take now is lost with the connection, as close(2) says.
+            let _ = connection.drain(&mut self.stats);
+        }
+    }
+
+    fn abort(&mut self, conn: Conn) {
+        if let Some(connection) = self.remove(conn) {
+            self.stats.other_calls += 2;
+            sockets::reset_on_close(&connection.socket);
+        }
+    }
+
+    fn connections(&self) -> usize {
+        self.connections.len()
+    }
+
+    fn statistics(&self) -> &Statistics {
+        &self.stats
+    }
+}
+
+impl Epoll {
+    /// A refusal of the peer is an event even when connect(2) knows of it at once; the rest are our own limits.
+    fn refused_at_once(&mut self, remote: SocketAddr, error: io::Error) -> Result<Conn, EngineError> {
+        match Errno::from_io_error(&error) {
+            Some(Errno::ADDRNOTAVAIL) => Err(EngineError::NoPort { remote }),
+            _ => Err(EngineError::System { call: format!("connect to {remote}"), source: error }),
+        }
+    }
+}
+
+impl View {
+    /// Moves the unconsumed bytes to the front, so that all free space is behind them.
+    fn compact(&mut self) {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        } else if self.start > 0 {
+            self.bytes.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+    }
+}
+
+fn pack(conn: Conn) -> u64 {
+    u64::from(conn.generation) << 32 | u64::from(conn.slot)
+}
+
+fn unpack(data: u64) -> Conn {
+    Conn { slot: data as u32, generation: (data >> 32) as u32 }
+}
+
+fn system(call: &str, error: Errno) -> EngineError {
+    EngineError::System { call: call.to_owned(), source: error.into() }
+}

@@ -1,0 +1,180 @@
+//! One connection of the epoll engine: its socket, what waits to be sent, what was received but not consumed.
+
+use std::io::IoSlice;
+use std::os::fd::OwnedFd;
+
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
+
+use crate::{SEND_QUEUE_BYTES, Statistics};
+
+/// Parts of one send that go into one system call; more are sent as if they were several sends.
+const PARTS_AT_ONCE: usize = 16;
+
+pub(super) struct Connection {
+    pub(super) socket: OwnedFd,
+    /// Bytes accepted from the user that the kernel had no room for.
+    queue: Vec<u8>,
+    /// How much of `queue` has left.
+    queue_sent: usize,
+    /// Bytes received, not consumed, and moved out of the engine's buffer to make room for another connection.
+    pub(super) stash: Vec<u8>,
+    /// `connect` has not finished.
+    pub(super) connecting: bool,
+    /// The kernel may hold received bytes: it told so, and no short read has shown otherwise since.
+    pub(super) readable: bool,
+    /// The peer has ended its direction; what it sent before may still be in the kernel.
+    pub(super) peer_ended: bool,
+    /// The user knows that it did, or is about to.
+    pub(super) eof_told: bool,
+    /// Broken; its last event is on the way.
+    pub(super) broken: bool,
+    /// The user is to be told when the queue has drained.
+    owes_writable: bool,
+    /// Our direction ends when the queue has drained.
+    ends_when_drained: bool,
+}
+
+/// What came of letting the queue leave.
+pub(super) enum Drained {
+    /// It is empty, and the user waits to hear so.
+    Yes,
+    /// Nothing to tell.
+    Quiet,
+    /// The connection broke.
+    Broken(Errno),
+}
+
+impl Connection {
+    pub(super) fn new(socket: OwnedFd, connecting: bool) -> Self {
+        Self {
+            socket,
+            queue: Vec::new(),
+            queue_sent: 0,
+            stash: Vec::new(),
+            connecting,
+            readable: false,
+            peer_ended: false,
+            eof_told: false,
+            broken: false,
+            owes_writable: false,
+            ends_when_drained: false,
+        }
+    }
+
+    pub(super) fn queued(&self) -> usize {
+        self.queue.len() - self.queue_sent
+    }
+
+    /// Sends or queues the parts; returns the bytes accepted.
+    pub(super) fn send(&mut self, parts: &[&[u8]], stats: &mut Statistics) -> Result<usize, Errno> {
+        let total: usize = parts.iter().map(|p| p.len()).sum();
+        let sent = if self.connecting || self.queued() > 0 { 0 } else { self.send_now(parts, total, stats)? };
+        if sent == total {
+            return Ok(total);
+        }
+        self.owes_writable = true;
+        // Large parts are not copied: the user keeps them and offers the rest again.
+        let room = SEND_QUEUE_BYTES.saturating_sub(self.queued());
+        if total - sent > room {
+            return Ok(sent);
+        }
+        self.enqueue(parts, sent);
+        Ok(total)
+    }
+
+    /// Lets the queue leave as far as the kernel has room.
+    pub(super) fn drain(&mut self, stats: &mut Statistics) -> Drained {
+        while self.queued() > 0 {
+            stats.sends += 1;
+            match rustix::net::send(&self.socket, &self.queue[self.queue_sent..], SendFlags::NOSIGNAL) {
+                Ok(n) => {
+                    self.queue_sent += n;
+                    stats.sent_bytes += n as u64;
+                }
+                Err(Errno::AGAIN) => return Drained::Quiet,
+                Err(Errno::INTR) => {}
+                Err(error) => return Drained::Broken(error),
+            }
+        }
+        self.queue = Vec::new();
+        self.queue_sent = 0;
+        if std::mem::take(&mut self.ends_when_drained) {
+            self.end_sending();
+        }
+        if std::mem::take(&mut self.owes_writable) { Drained::Yes } else { Drained::Quiet }
+    }
+
+    /// Ends our direction, after the queue.
+    pub(super) fn shutdown(&mut self) {
+        if self.queued() > 0 || self.connecting {
+            self.ends_when_drained = true;
+        } else {
+            self.end_sending();
+        }
+    }
+
+    /// Receives once into `space`; returns how many bytes came. Keeps the books on what the kernel may still hold.
+    pub(super) fn receive(&mut self, space: &mut [u8], stats: &mut Statistics) -> Result<usize, Errno> {
+        let room = space.len();
+        stats.receives += 1;
+        match rustix::net::recv(&self.socket, space, RecvFlags::empty()) {
+            Ok((_, n)) => {
+                // A stream socket that fills less than the space was emptied (epoll(7), edge-triggered use).
+                self.readable = n == room;
+                self.peer_ended |= n == 0;
+                stats.received_bytes += n as u64;
+                Ok(n)
+            }
+            Err(Errno::AGAIN) => {
+                self.readable = false;
+                Ok(0)
+            }
+            Err(Errno::INTR) => Ok(0),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the user has now seen everything the peer will ever send, and was not told.
+    pub(super) fn is_at_unannounced_end(&self) -> bool {
+        self.peer_ended && !self.readable && !self.eof_told
+    }
+
+    fn send_now(&mut self, parts: &[&[u8]], total: usize, stats: &mut Statistics) -> Result<usize, Errno> {
+        stats.sends += 1;
+        let result = match parts {
+            [one] => rustix::net::send(&self.socket, one, SendFlags::NOSIGNAL),
+            many => {
+                let mut slices = [IoSlice::new(&[]); PARTS_AT_ONCE];
+                let count = many.len().min(PARTS_AT_ONCE);
+                for (slice, part) in slices.iter_mut().zip(many) {
+                    *slice = IoSlice::new(part);
+                }
+                let mut no_control = SendAncillaryBuffer::default();
+                rustix::net::sendmsg(&self.socket, &slices[..count], &mut no_control, SendFlags::NOSIGNAL)
+            }
+        };
+        match result {
+            Ok(n) => {
+                debug_assert!(n <= total);
+                stats.sent_bytes += n as u64;
+                Ok(n)
+            }
+            Err(Errno::AGAIN | Errno::INTR) => Ok(0),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn enqueue(&mut self, parts: &[&[u8]], mut skip: usize) {
+        for part in parts {
+            let from = skip.min(part.len());
+            self.queue.extend_from_slice(&part[from..]);
+            skip -= from;
+        }
+    }
+
+    fn end_sending(&mut self) {
+        // A connection that is gone has no direction left to end.
+        let _ = rustix::net::shutdown(&self.socket, Shutdown::Write);
+    }
+}

@@ -1,0 +1,204 @@
+//! Event engines behind one seam: sockets, buffers and time, one engine per thread.
+//!
+//! Invariants
+//! - An engine belongs to one thread and shares nothing; a program of N threads has N engines.
+//! - Users are generic over [`Engine`]: no dynamic dispatch and no allocation per request.
+//! - A [`Conn`] that was closed never names another connection: a late event or call for it does nothing.
+//! - Everything has a limit: connections, bytes queued per connection, bytes received but not consumed.
+//!
+//! Must not know: HTTP, latency, what a request is, who is measured.
+
+pub mod clock;
+mod epoll;
+mod slots;
+pub mod wheel;
+
+use std::net::{IpAddr, SocketAddr};
+
+use assay_model::units::Nanos;
+
+pub use epoll::Epoll;
+
+/// Bytes that [`Engine::send`] accepts at least when nothing of the connection is queued.
+pub const SEND_QUEUE_BYTES: usize = 64 * 1024;
+
+/// Bytes that [`Engine::receive`] holds at most; a user must consume before it can see more.
+pub const RECEIVE_VIEW_BYTES: usize = 256 * 1024;
+
+/// The seam: everything that a protocol needs of a network stack, and nothing of how the stack does it.
+///
+/// A user loops: [`poll`](Self::poll), handle each event with [`receive`](Self::receive),
+/// [`consume`](Self::consume) and [`send`](Self::send), poll again.
+pub trait Engine {
+    /// Accepts connections at `address`; port 0 lets the stack choose. Several engines may listen at the same
+    /// address and share its connections (`SO_REUSEPORT`, socket(7)). Returns the address with its port.
+    ///
+    /// # Errors
+    /// The address is taken or not ours, or descriptors have run out.
+    fn listen(&mut self, address: SocketAddr) -> Result<SocketAddr, EngineError>;
+
+    /// Stops accepting; connections live on.
+    fn stop_listening(&mut self);
+
+    /// Begins to connect, from `local` if given; [`Event::Connected`] or [`Event::Closed`] follows.
+    ///
+    /// # Errors
+    /// No descriptor or no local port was left, or the engine's own limit is reached. A refusal by the peer is
+    /// no error here but an event.
+    fn connect(&mut self, remote: SocketAddr, local: Option<IpAddr>) -> Result<Conn, EngineError>;
+
+    /// Lets queued bytes leave, waits for something to happen until `until` at the latest, and replaces the
+    /// contents of `events`. Returns the time of waking, which holds for every event of the batch. A signal
+    /// ends the wait early with no events. [`Nanos::ZERO`] does not wait.
+    ///
+    /// # Errors
+    /// Only when the engine itself is broken; a connection's failure is an event.
+    fn poll(&mut self, until: Nanos, events: &mut Vec<Event>) -> Result<Nanos, EngineError>;
+
+    /// Everything received and not yet consumed, at most [`RECEIVE_VIEW_BYTES`], as one contiguous view.
+    /// May take more from the stack first. Empty for a closed connection.
+    ///
+    /// One call per [`Event::Readable`] suffices: when the stack may hold more, another event follows.
+    fn receive(&mut self, conn: Conn) -> &[u8];
+
+    /// Drops the first `n` bytes of the view; the rest is kept for the next [`receive`](Self::receive).
+    fn consume(&mut self, conn: Conn, n: usize);
+
+    /// Sends the parts in order and returns how many bytes were accepted: the whole of them while nothing is
+    /// queued and they are no more than [`SEND_QUEUE_BYTES`] together, possibly fewer otherwise. What was
+    /// accepted leaves with the next [`poll`](Self::poll) at the latest; when some had to be queued or refused,
+    /// [`Event::Writable`] tells that the queue has drained.
+    ///
+    /// Bytes for a connection that is broken are accepted and dropped; its [`Event::Closed`] follows.
+    fn send(&mut self, conn: Conn, parts: &[&[u8]]) -> usize;
+
+    /// Bytes accepted but not yet taken by the stack.
+    fn queued(&self, conn: Conn) -> usize;
+
+    /// Ends our direction once the queue has left; the peer may go on sending.
+    fn shutdown(&mut self, conn: Conn);
+
+    /// Releases the connection in the ordinary way; what is queued is offered to the stack once more. No
+    /// further event names it.
+    fn close(&mut self, conn: Conn);
+
+    /// Releases the connection with a reset: no queue is sent, no port lingers in TIME-WAIT (RFC 9293 §3.6).
+    fn abort(&mut self, conn: Conn);
+
+    /// Connections open or opening.
+    fn connections(&self) -> usize;
+
+    /// Counters since the engine was made.
+    fn statistics(&self) -> &Statistics;
+}
+
+/// Name of a connection within its engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Conn {
+    slot: u32,
+    generation: u32,
+}
+
+impl Conn {
+    /// A small dense number for the user's own table. It is given to another connection after this one is
+    /// released, though never within the same batch of events.
+    pub fn slot(self) -> usize {
+        self.slot as usize
+    }
+}
+
+/// Something that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A peer connected to a listener.
+    Accepted(Conn),
+    /// Our [`Engine::connect`] succeeded.
+    Connected(Conn),
+    /// Bytes can be received.
+    Readable(Conn),
+    /// The queue has drained after it held bytes, or after bytes were refused.
+    Writable(Conn),
+    /// The peer sends no more; all it sent can still be received, and we may still send.
+    Eof(Conn),
+    /// The connection failed and is released; what was not received is lost.
+    Closed(Conn, Reason),
+}
+
+/// Why a connection failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// Nobody listens there.
+    Refused,
+    /// The peer reset it, or it broke while we were sending.
+    Reset,
+    /// The stack gave up waiting for the peer.
+    TimedOut,
+    /// There is no way to the peer.
+    Unreachable,
+    /// Another error number of the system, as errno(3) lists them.
+    Other(i32),
+}
+
+/// What an engine cannot do.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// A system call failed.
+    #[error("{call}: {source}")]
+    System {
+        /// The call, with its object.
+        call: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Too many connections for the engine's configuration.
+    #[error("this engine was made for {limit} connections; raise its limit or use more threads")]
+    Full {
+        /// The configured number.
+        limit: usize,
+    },
+    /// No local port is left towards this peer.
+    #[error(
+        "no local port is left towards {remote}; use more source addresses or widen net.ipv4.ip_local_port_range"
+    )]
+    NoPort {
+        /// The peer.
+        remote: SocketAddr,
+    },
+}
+
+/// What an engine is to be made for.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Connections at most, open or opening.
+    pub max_connections: usize,
+}
+
+/// Counters of an engine; system calls are those of its own thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Calls that wait for events.
+    pub waits: u64,
+    /// Calls that receive.
+    pub receives: u64,
+    /// Calls that send.
+    pub sends: u64,
+    /// All other calls: open, register, accept, close.
+    pub other_calls: u64,
+    /// Bytes taken from the stack.
+    pub received_bytes: u64,
+    /// Bytes given to the stack.
+    pub sent_bytes: u64,
+    /// Connections accepted.
+    pub accepted: u64,
+    /// Connections established by us.
+    pub connected: u64,
+    /// Accepts that failed for want of descriptors or memory; accepting pauses and goes on by itself.
+    pub accept_errors: u64,
+}
+
+impl Statistics {
+    /// System calls of all kinds.
+    pub fn system_calls(&self) -> u64 {
+        self.waits + self.receives + self.sends + self.other_calls
+    }
+}
