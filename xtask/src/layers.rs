@@ -1,0 +1,69 @@
+//! The layer rule: a crate may use only crates of lower layers.
+
+use std::path::Path;
+
+/// Every crate of the house with its layer, lowest first. ARCHITECTURE.md says what each is for.
+const LAYERS: &[(&str, u8)] = &[
+    ("assay-model", 0),
+    ("assay-http", 0),
+    ("assay-stats", 1),
+    ("assay-host", 1),
+    ("assay-engine", 1),
+    ("assay-load", 2),
+    ("assay-serve", 2),
+    ("assay-lab", 3),
+    ("assay-report", 3),
+    ("assay", 4),
+];
+
+/// Dependencies of a crate that the rule forbids, and crates that the table does not know.
+pub(crate) fn check(manifest_path: &Path, manifest: &str) -> Vec<String> {
+    let place = manifest_path.display();
+    let table: toml::Table = match manifest.parse() {
+        Ok(table) => table,
+        Err(error) => return vec![format!("{place}: {error}")],
+    };
+    let name = table.get("package").and_then(|p| p.get("name")).and_then(toml::Value::as_str).unwrap_or_default();
+    let Some(own) = layer(name) else {
+        return vec![format!("{place}: {name} has no layer; give it one in xtask/src/layers.rs and ARCHITECTURE.md")];
+    };
+    let dependencies = table.get("dependencies").and_then(toml::Value::as_table);
+    dependencies
+        .into_iter()
+        .flat_map(|d| d.keys())
+        .filter_map(|dependency| Some((dependency, layer(dependency)?)))
+        .filter(|&(_, theirs)| theirs >= own)
+        .map(|(d, theirs)| format!("{place}: {name} (layer {own}) may not use {d} (layer {theirs})"))
+        .collect()
+}
+
+fn layer(name: &str) -> Option<u8> {
+    LAYERS.iter().find(|(n, _)| *n == name).map(|&(_, layer)| layer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn findings(manifest: &str) -> Vec<String> {
+        check(Path::new("Cargo.toml"), manifest)
+    }
+
+    #[test]
+    fn using_a_lower_layer_is_fine() {
+        let manifest = "[package]\nname = 'assay-load'\n[dependencies]\nassay-engine.workspace = true\nserde = '1'";
+        assert!(findings(manifest).is_empty());
+    }
+
+    #[test]
+    fn using_the_same_or_a_higher_layer_is_found() {
+        let manifest =
+            "[package]\nname = 'assay-report'\n[dependencies]\nassay-lab.workspace = true\nassay.workspace = true";
+        assert_eq!(findings(manifest).len(), 2);
+    }
+
+    #[test]
+    fn a_crate_without_a_layer_is_found() {
+        assert!(findings("[package]\nname = 'assay-new'")[0].contains("no layer"));
+    }
+}

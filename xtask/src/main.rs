@@ -1,0 +1,62 @@
+//! The project's own chores: is the house tidy, are generated files fresh. Run as `cargo xtask TASK`.
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command for developers talks to them")]
+
+mod layers;
+mod schemas;
+mod tidy;
+mod ui;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The project's own chores.")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Check the layers, the sizes and the manners of every source file.
+    Tidy,
+    /// Write schemas/*.json from the types; with --check only compare.
+    Schemas {
+        /// Write nothing; fail when a file is stale.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Build the report page from report-ui; with --check only compare.
+    Ui {
+        /// Write nothing; fail when the committed page is stale.
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    let root = workspace_root();
+    let findings = match Arguments::parse().task {
+        Task::Tidy => tidy::run(&root),
+        Task::Schemas { check } => schemas::run(&root, check),
+        Task::Ui { check } => ui::run(&root, check),
+    };
+    match findings {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(findings) => {
+            for finding in &findings {
+                eprintln!("{finding}");
+            }
+            eprintln!("{} to mend", findings.len());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn workspace_root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
