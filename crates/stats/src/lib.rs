@@ -1,0 +1,43 @@
+//! The statistics of a benchmark as pure functions: histograms of latencies, intervals, verdicts and warm-up.
+//!
+//! **Invariants.** Every function here is deterministic: the same numbers in give the same numbers out, on
+//! every machine. Nothing reads a clock, a file or the environment, and randomness is a generator that the
+//! caller seeds and passes in. Numbers that cannot be analysed (too few rounds, a throughput of zero, series
+//! of unequal length) are an error that says which, never a `NaN` that travels on.
+//!
+//! **The unit of replication is a restart** (METHODOLOGY, "From runs to a verdict"). A *round* is one
+//! randomised complete block: it measures every contender once. A *series* holds one contender's results, one
+//! number per round, and the `r`-th numbers of all series come from the same round. Throughput is analysed on
+//! the logarithmic scale, because disturbances of a machine multiply a speed rather than add to it, so
+//! intervals are intervals of ratios.
+//!
+//! **It must not know** any other crate of assay: no experiment, contender, record or unit; a contender is an
+//! index.
+//!
+//! | question | module |
+//! |---|---|
+//! | how long did requests take? | [`histogram`] |
+//! | how fast is one contender, and how sure is that? | [`interval`], [`order`], [`robust`] |
+//! | how much faster is one than another? | [`ratio`] |
+//! | and among many, compared at once? | [`pairwise`], [`tiers`], [`letters`], [`ranks`] |
+//! | had the server warmed up? | [`drift`] |
+#![forbid(unsafe_code)]
+
+pub mod drift;
+mod error;
+mod hdr;
+pub mod histogram;
+pub mod interval;
+pub mod letters;
+pub mod order;
+pub mod pairwise;
+pub mod ranks;
+pub mod ratio;
+pub mod robust;
+pub mod student;
+pub mod tiers;
+
+pub use error::StatsError;
+pub use histogram::Histogram;
+pub use interval::Interval;
+pub use ratio::Ratio;

@@ -1,0 +1,88 @@
+//! Summaries of a series in one number: median, geometric and trimmed mean, coefficient of variation.
+
+use crate::StatsError;
+use crate::error::{at_least, finite, logarithms};
+use crate::interval::Sample;
+
+/// The middle value, or the mean of the two middle ones.
+///
+/// # Errors
+/// When there are no values or one is not finite.
+pub fn median(values: &[f64]) -> Result<f64, StatsError> {
+    at_least("a median", 1, values.len())?;
+    finite(values)?;
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    Ok(if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 })
+}
+
+/// The number whose logarithm is the mean of the logarithms.
+///
+/// # Errors
+/// When there are no values or one is not finite and above zero.
+pub fn geometric_mean(values: &[f64]) -> Result<f64, StatsError> {
+    at_least("a geometric mean", 1, values.len())?;
+    let logs = logarithms(values)?;
+    Ok((logs.iter().sum::<f64>() / logs.len() as f64).exp())
+}
+
+/// The mean of all but the best and the worst value: the framework showdown's figure, printed beside the
+/// interval and never instead of it.
+///
+/// # Errors
+/// When there are fewer than three values or one is not finite.
+pub fn trimmed_mean(values: &[f64]) -> Result<f64, StatsError> {
+    at_least("a trimmed mean", 3, values.len())?;
+    finite(values)?;
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let kept = &sorted[1..sorted.len() - 1];
+    Ok(kept.iter().sum::<f64>() / kept.len() as f64)
+}
+
+/// Sample standard deviation over mean: 0.03 for 3 %.
+///
+/// # Errors
+/// When there are fewer than two values, one is not finite, or their mean is not above zero.
+pub fn coefficient_of_variation(values: &[f64]) -> Result<f64, StatsError> {
+    finite(values)?;
+    let sample = Sample::of("a coefficient of variation", values)?;
+    if sample.mean <= 0.0 {
+        return Err(StatsError::OutOfRange { name: "mean", range: "above 0", value: sample.mean });
+    }
+    Ok(sample.standard_error * (values.len() as f64).sqrt() / sample.mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn median_of_odd_and_even_counts() {
+        assert_eq!((median(&[3.0, 1.0, 2.0]), median(&[4.0, 1.0, 3.0, 2.0])), (Ok(2.0), Ok(2.5)));
+        assert!(median(&[]).is_err() && median(&[f64::NAN]).is_err());
+    }
+
+    #[test]
+    fn geometric_mean_of_reciprocals_is_one() {
+        assert_eq!(geometric_mean(&[7.0]).map(|mean| (mean * 1e12).round()), Ok(7e12));
+        assert!((geometric_mean(&[0.25, 8.0, 0.5]).unwrap() - 1.0).abs() < 1e-15);
+        assert!(geometric_mean(&[]).is_err() && geometric_mean(&[1.0, 0.0]).is_err());
+    }
+
+    #[test]
+    fn trimmed_mean_drops_exactly_one_value_at_each_end() {
+        assert_eq!(trimmed_mean(&[1000.0, 10.0, 0.0, 11.0, 12.0]), Ok(11.0));
+        assert_eq!(trimmed_mean(&[5.0, 5.0, 2.0]), Ok(5.0));
+        assert!(trimmed_mean(&[1.0, 2.0]).is_err());
+    }
+
+    #[test]
+    fn coefficient_of_variation_uses_the_sample_deviation() {
+        // 2, 4, 4, 4, 5, 5, 7, 9: sum of squares 32 about a mean of 5.
+        let cv = coefficient_of_variation(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
+        assert!((cv - (32.0_f64 / 7.0).sqrt() / 5.0).abs() < 1e-14);
+        assert!(coefficient_of_variation(&[-1.0, 1.0]).is_err() && coefficient_of_variation(&[1.0]).is_err());
+    }
+}

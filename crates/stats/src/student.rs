@@ -1,0 +1,82 @@
+//! Student's t distribution: critical values and tail probabilities.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::StatsError;
+use crate::error::open_unit;
+
+/// The critical value t* of a two-sided interval: P(|T| ≤ t*) = `confidence`.
+///
+/// # Errors
+/// [`StatsError::OutOfRange`] when `confidence` is not strictly between 0 and 1 or there are no degrees of
+/// freedom.
+pub fn critical_value(confidence: f64, degrees_of_freedom: usize) -> Result<f64, StatsError> {
+    open_unit("confidence", confidence)?;
+    // From the tail's probability rather than its complement, which loses digits when confidence is close to
+    // 1.
+    Ok(-distribution(degrees_of_freedom)?.inverse_cdf((1.0 - confidence) / 2.0))
+}
+
+/// P(|T| ≥ |`t`|), the p-value of a two-sided test.
+///
+/// # Errors
+/// [`StatsError::OutOfRange`] when there are no degrees of freedom.
+pub fn two_sided_p(t: f64, degrees_of_freedom: usize) -> Result<f64, StatsError> {
+    Ok((2.0 * upper_tail_p(t.abs(), degrees_of_freedom)?).min(1.0))
+}
+
+/// P(T ≥ `t`), the p-value of a one-sided test.
+///
+/// # Errors
+/// [`StatsError::OutOfRange`] when there are no degrees of freedom.
+pub fn upper_tail_p(t: f64, degrees_of_freedom: usize) -> Result<f64, StatsError> {
+    Ok(distribution(degrees_of_freedom)?.sf(t))
+}
+
+fn distribution(degrees_of_freedom: usize) -> Result<StudentsT, StatsError> {
+    let value = degrees_of_freedom as f64;
+    let none = |_| StatsError::OutOfRange { name: "degrees of freedom", range: "at least 1", value };
+    StudentsT::new(0.0, 1.0, value).map_err(none)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2, "Critical Values of the Student's-t
+    /// Distribution".
+    #[test]
+    fn critical_values_are_those_of_the_nist_table() {
+        let table = [
+            (0.90, 1, 6.314),
+            (0.95, 4, 2.776),
+            (0.95, 9, 2.262),
+            (0.95, 19, 2.093),
+            (0.98, 4, 3.747),
+            (0.99, 9, 3.250),
+            (0.998, 4, 7.173),
+            (0.998, 9, 4.297),
+            (0.95, 100, 1.984),
+        ];
+        for (confidence, df, expected) in table {
+            let t = critical_value(confidence, df).unwrap();
+            assert!((t - expected).abs() < 6e-4, "t({confidence}, {df}) = {t}, not {expected}");
+        }
+    }
+
+    #[test]
+    fn p_values_invert_critical_values_far_into_the_tail() {
+        for df in [1, 4, 9, 19, 200] {
+            for alpha in [0.5, 0.05, 1e-3, 1e-5] {
+                let p = two_sided_p(critical_value(1.0 - alpha, df).unwrap(), df).unwrap();
+                assert!((p / alpha - 1.0).abs() < 1e-6, "df {df}: {p} instead of {alpha}");
+            }
+        }
+    }
+
+    #[test]
+    fn impossible_parameters_are_refused() {
+        assert!(critical_value(1.0, 5).is_err() && critical_value(0.0, 5).is_err());
+        assert!(critical_value(f64::NAN, 5).is_err() && critical_value(0.95, 0).is_err());
+    }
+}

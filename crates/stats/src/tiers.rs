@@ -1,0 +1,139 @@
+//! Verdicts: who is faster than whom beyond the margin, and the tiers that follow.
+
+use crate::error::{at_least, not_negative};
+use crate::letters::letters;
+use crate::pairwise::{Pair, compare_all};
+use crate::robust::geometric_mean;
+use crate::{Interval, StatsError};
+
+/// The least margin: differences below 1 % are nobody's reason to choose a server.
+pub const LEAST_MARGIN: f64 = 0.01;
+
+/// What a pair's interval says about the first of the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Call {
+    /// The whole interval lies above the margin.
+    Faster,
+    /// The whole interval lies below the margin.
+    Slower,
+    /// The interval overlaps the margin. Not the same as equal: for that see [`crate::Ratio::equivalence_p`].
+    Tie,
+}
+
+/// The standing of several contenders.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standings {
+    /// Contenders from best to worst geometric mean.
+    pub order: Vec<usize>,
+    /// The same, cut into tiers; the first is the best.
+    pub tiers: Vec<Vec<usize>>,
+    /// For each contender by index its letters: two contenders share one exactly when they are not distinct.
+    pub letters: Vec<String>,
+}
+
+/// The margin δ around 1 within which a ratio is no difference: the half-width of the A/A comparison on this
+/// machine where one was made, and never less than [`LEAST_MARGIN`].
+pub fn margin(same_server_twice: Option<&Interval>) -> f64 {
+    same_server_twice.map_or(LEAST_MARGIN, |interval| interval.relative_half_width().max(LEAST_MARGIN))
+}
+
+/// Calls one pair. The margin reaches from 1/(1+δ) to 1+δ, so that the call does not depend on which of the
+/// two is named first (1/(1+δ) differs from 1−δ by less than δ²).
+pub fn call(ratio: &Interval, margin: f64) -> Call {
+    if ratio.low > 1.0 + margin {
+        Call::Faster
+    } else if ratio.high < 1.0 / (1.0 + margin) {
+        Call::Slower
+    } else {
+        Call::Tie
+    }
+}
+
+/// Puts contenders into tiers from their per-round speeds (greater is better), at the family-wise
+/// `confidence`.
+///
+/// # Errors
+/// As [`compare_all`], and when `margin` is negative or not finite.
+pub fn standings(series: &[Vec<f64>], confidence: f64, margin: f64) -> Result<Standings, StatsError> {
+    standings_of_pairs(series, &compare_all(series, confidence)?, margin)
+}
+
+/// As [`standings`], from comparisons that were already made. A pair that is not among them counts as a tie.
+///
+/// # Errors
+/// When there are no series, one is empty or has a value that is not finite and above zero, or when `margin`
+/// is negative or not finite.
+pub fn standings_of_pairs(series: &[Vec<f64>], pairs: &[Pair], margin: f64) -> Result<Standings, StatsError> {
+    at_least("standings", 1, series.len())?;
+    not_negative("margin", margin)?;
+    let speeds = series.iter().map(|s| geometric_mean(s)).collect::<Result<Vec<_>, _>>()?;
+    let mut order: Vec<usize> = (0..series.len()).collect();
+    order.sort_by(|&a, &b| speeds[b].total_cmp(&speeds[a]));
+
+    let distinct = |a: usize, b: usize| {
+        let same = |pair: &&Pair| (pair.first, pair.second) == (a.min(b), a.max(b));
+        pairs.iter().find(same).is_some_and(|pair| call(&pair.simultaneous, margin) != Call::Tie)
+    };
+    Ok(Standings { tiers: tiers(&order, distinct), letters: letters(&order, distinct), order })
+}
+
+/// Cuts `order`, best first, into tiers: a contender that is distinct from the best of the current tier opens
+/// the next.
+///
+/// So nobody shares a tier with someone whom the measurement shows to be better than the tier's best, but two
+/// neighbours on either side of a cut may themselves be tied. The letters show that.
+pub fn tiers(order: &[usize], distinct: impl Fn(usize, usize) -> bool) -> Vec<Vec<usize>> {
+    let mut tiers: Vec<Vec<usize>> = Vec::new();
+    for &contender in order {
+        match tiers.last_mut() {
+            Some(tier) if !distinct(tier[0], contender) => tier.push(contender),
+            _ => tiers.push(vec![contender]),
+        }
+    }
+    tiers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(low: f64, high: f64) -> Interval {
+        Interval { estimate: (low * high).sqrt(), low, high, confidence: 0.95 }
+    }
+
+    #[test]
+    fn a_call_needs_the_whole_interval_beyond_the_margin() {
+        assert_eq!(call(&interval(1.011, 1.05), 0.01), Call::Faster);
+        assert_eq!(call(&interval(1.009, 1.05), 0.01), Call::Tie);
+        assert_eq!(call(&interval(0.9, 0.99), 0.01), Call::Slower);
+        assert_eq!(call(&interval(0.9, 0.9902), 0.01), Call::Tie);
+        assert_eq!(call(&interval(0.8, 1.2), 0.0), Call::Tie);
+    }
+
+    #[test]
+    fn the_margin_is_the_noise_floor_but_at_least_one_percent() {
+        assert_eq!(margin(None), LEAST_MARGIN);
+        assert_eq!(margin(Some(&interval(0.999, 1.001))), LEAST_MARGIN);
+        assert!((margin(Some(&interval(1.0 / 1.03, 1.03))) - 0.03).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_tier_is_measured_from_its_best() {
+        // On a line 0, 1, 2, … contenders are distinct when 2 or more apart: a chain of ties that must still
+        // be cut.
+        let chain = tiers(&[0, 1, 2, 3, 4], |a, b| a.abs_diff(b) >= 2);
+        assert_eq!(chain, [vec![0, 1], vec![2, 3], vec![4]]);
+        assert_eq!(tiers(&[2, 0, 1], |_, _| false), [vec![2, 0, 1]]);
+        assert!(tiers(&[], |_, _| true).is_empty());
+    }
+
+    #[test]
+    fn standings_order_by_speed_and_name_contenders_by_index() {
+        let wobble = [1.0, 1.004, 0.997, 1.002, 0.999, 1.001];
+        let series = |speed: f64, shift: usize| (0..6).map(|i| speed * wobble[(i + shift) % 6]).collect();
+        let series: [Vec<f64>; 4] = [series(50.0, 0), series(100.0, 1), series(80.0, 2), series(99.9, 3)];
+        let s = standings(&series, 0.95, LEAST_MARGIN).unwrap();
+        assert_eq!((s.order, s.tiers), (vec![1, 3, 2, 0], vec![vec![1, 3], vec![2], vec![0]]));
+        assert_eq!(s.letters, ["c", "a", "b", "a"]);
+    }
+}
