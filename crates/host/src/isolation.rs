@@ -1,0 +1,291 @@
+//! Which CPUs serve and which generate load: pure functions over a [`Topology`].
+//!
+//! The rules, and why:
+//! - Whole physical cores: SMT siblings share execution units, so a generator on the sibling would slow the
+//!   server.
+//! - One NUMA node for both, if it has two cores: across nodes a loopback byte is read from remote memory,
+//!   and which one depends on where the kernel happened to allocate it.
+//! - One kind of core, the fast kind, if there are two of it.
+//! - Half and half; the odd core goes to the generator, which must not be the limit (METHOD §5: headroom at
+//!   least 1.5).
+//! - CPU 0 takes most interrupts and kernel housekeeping. With eight cores or more its core is left to the
+//!   system; with fewer it goes to the generator, where the health rules notice a disturbance, and never to
+//!   the server, where it would silently become part of the result.
+
+use assay_model::host::Isolation as Record;
+
+use crate::cpuset::CpuSet;
+use crate::topology::{Core, Topology};
+
+/// From this many usable cores on, the core of CPU 0 is left to the system: an eighth of the machine at most.
+const CORES_TO_SPARE_ONE: usize = 8;
+
+/// The CPUs of server and generator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Isolation {
+    /// CPUs of the server under test.
+    pub server: CpuSet,
+    /// CPUs of the load generator.
+    pub generator: CpuSet,
+    /// How far the two are apart.
+    pub separation: Separation,
+    /// The same in a sentence, with whatever spoils it.
+    pub statement: String,
+}
+
+/// What server and generator share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Separation {
+    /// The same CPU: throughput says nothing about the server's capacity.
+    None,
+    /// Different CPUs, some of them SMT siblings of one core.
+    Cpus,
+    /// Different physical cores.
+    Cores,
+}
+
+/// The CPUs that the user asked for cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IsolationError {
+    /// One of the sets is empty.
+    #[error("no CPU for the {who}: name at least one, for example 0")]
+    Empty {
+        /// "server" or "generator".
+        who: &'static str,
+    },
+    /// A CPU is in both sets.
+    #[error("CPUs {shared} are given to both server and generator: give each its own")]
+    Overlap {
+        /// The CPUs in both.
+        shared: CpuSet,
+    },
+    /// A CPU is offline or outside what this process may use.
+    #[error("CPUs {absent} for the {who} are not available here: this process may use {allowed}")]
+    NotAllowed {
+        /// "server" or "generator".
+        who: &'static str,
+        /// The CPUs that cannot be had.
+        absent: CpuSet,
+        /// What this process may use.
+        allowed: CpuSet,
+    },
+}
+
+/// Divides `allowed` between server and generator by the rules at the top of this file. With one CPU both
+/// share it ([`Separation::None`]); the caller decides whether to go on.
+pub fn split(allowed: &CpuSet, topology: &Topology) -> Isolation {
+    if allowed.len() < 2 {
+        return shared(allowed);
+    }
+    let (cores, mut notes) = usable_cores(topology.cores(allowed));
+    let (server, generator) = match cores.as_slice() {
+        [core] => halves(core),
+        _ => deal(cores, &mut notes),
+    };
+    describe(server, generator, topology, notes)
+}
+
+/// The CPUs that the user named, checked.
+///
+/// # Errors
+/// When a set is empty, the sets overlap, or a CPU is not in `allowed`.
+pub fn explicit(
+    server: CpuSet,
+    generator: CpuSet,
+    allowed: &CpuSet,
+    topology: &Topology,
+) -> Result<Isolation, IsolationError> {
+    for (who, cpus) in [("server", &server), ("generator", &generator)] {
+        let absent = cpus.difference(allowed);
+        if cpus.is_empty() {
+            return Err(IsolationError::Empty { who });
+        }
+        if !absent.is_empty() {
+            return Err(IsolationError::NotAllowed { who, absent, allowed: allowed.clone() });
+        }
+    }
+    if !server.is_disjoint(&generator) {
+        return Err(IsolationError::Overlap { shared: server.intersection(&generator) });
+    }
+    Ok(describe(server, generator, topology, vec!["as asked for".into()]))
+}
+
+impl Isolation {
+    /// The form that is kept in a run's record.
+    pub fn record(&self) -> Record {
+        Record {
+            server_cpus: self.server.to_string(),
+            generator_cpus: self.generator.to_string(),
+            statement: self.statement.clone(),
+        }
+    }
+}
+
+fn shared(allowed: &CpuSet) -> Isolation {
+    let statement = format!(
+        "server and generator share CPU {allowed}, the only one: throughput is what both did together and says \
+         nothing about the server's capacity; use a machine with two CPUs or more"
+    );
+    Isolation { server: allowed.clone(), generator: allowed.clone(), separation: Separation::None, statement }
+}
+
+/// The cores to work on, of one kind and one node where two of such exist, with a note for each restriction.
+fn usable_cores(mut cores: Vec<Core>) -> (Vec<Core>, Vec<String>) {
+    let mut notes = Vec::new();
+    let fast = cores.iter().filter(|core| !core.efficiency).count();
+    if (2..cores.len()).contains(&fast) {
+        cores.retain(|core| !core.efficiency);
+        notes.push("the efficiency cores stay unused".into());
+    }
+    let on = |node: u32| cores.iter().filter(|core| core.node == node).count();
+    // The node with most cores; of equals the last, because CPU 0 and its interrupts are on the first.
+    let node = cores.iter().map(|core| core.node).max_by_key(|&node| (on(node), node)).unwrap_or(0);
+    if (2..cores.len()).contains(&on(node)) {
+        cores.retain(|core| core.node == node);
+        notes.push(format!("all on NUMA node {node}, the other nodes stay unused"));
+    }
+    (cores, notes)
+}
+
+/// One core only: the lower half of its SMT siblings generates, the upper half serves.
+fn halves(core: &Core) -> (CpuSet, CpuSet) {
+    let generator: CpuSet = core.cpus.iter().take(core.cpus.len().div_ceil(2)).collect();
+    (core.cpus.difference(&generator), generator)
+}
+
+/// Two cores or more: the lower half generates, the upper half serves.
+fn deal(mut cores: Vec<Core>, notes: &mut Vec<String>) -> (CpuSet, CpuSet) {
+    if cores.len() >= CORES_TO_SPARE_ONE && cores[0].cpus.contains(0) {
+        let spared = cores.remove(0);
+        notes.push(format!("CPU {} left to interrupts and the system", spared.cpus));
+    }
+    let upper = cores.split_off(cores.len().div_ceil(2));
+    let join = |cores: &[Core]| cores.iter().flat_map(|core| core.cpus.iter()).collect::<CpuSet>();
+    let (generator, server) = (join(&cores), join(&upper));
+    // Cores of which only some threads are allowed are of unequal size; that the generator is no smaller
+    // comes first.
+    if generator.len() < server.len() { (generator, server) } else { (server, generator) }
+}
+
+fn describe(server: CpuSet, generator: CpuSet, topology: &Topology, notes: Vec<String>) -> Isolation {
+    let touching = topology.with_siblings(&server).intersection(&generator);
+    let separation = if touching.is_empty() { Separation::Cores } else { Separation::Cpus };
+    let apart = match separation {
+        Separation::Cores => "no physical core shared".into(),
+        _ => format!("CPUs {touching} share physical cores with the server, so each slows the other"),
+    };
+    let mut parts = vec![format!("server on CPUs {server}, generator on CPUs {generator}"), apart];
+    parts.extend(notes);
+    if generator.len() < server.len() {
+        parts.push("the generator has fewer CPUs than the server and may be the limit".into());
+    }
+    let nodes = |cpus: &CpuSet| topology.node_count(cpus);
+    if nodes(&server.union(&generator)) > 1 {
+        parts.push("more than one NUMA node is in use, so memory may be remote".into());
+    }
+    Isolation { separation, statement: parts.join("; "), server, generator }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::samples::{hybrid, machine};
+
+    fn set(list: &str) -> CpuSet {
+        list.parse().expect(list)
+    }
+
+    fn split_all(topology: &Topology) -> (String, String, Isolation) {
+        let isolation = split(&topology.online(), topology);
+        (isolation.server.to_string(), isolation.generator.to_string(), isolation)
+    }
+
+    #[test]
+    fn one_cpu_is_shared_and_said_to_be_void_as_capacity() {
+        let (server, generator, isolation) = split_all(&machine(1, 1, 1));
+        assert_eq!((server.as_str(), generator.as_str()), ("0", "0"));
+        assert_eq!(isolation.separation, Separation::None);
+        assert!(isolation.statement.contains("says nothing about the server's capacity"));
+    }
+
+    #[test]
+    fn small_machines() {
+        for (topology, server, generator, separation) in [
+            (machine(1, 2, 1), "1", "0", Separation::Cores),
+            (machine(1, 1, 2), "1", "0", Separation::Cpus),
+            (machine(1, 3, 1), "2", "0-1", Separation::Cores),
+            (machine(1, 2, 2), "1,3", "0,2", Separation::Cores),
+            (machine(1, 4, 2), "2-3,6-7", "0-1,4-5", Separation::Cores),
+            (machine(2, 1, 1), "1", "0", Separation::Cores),
+        ] {
+            let (found_server, found_generator, isolation) = split_all(&topology);
+            assert_eq!((found_server.as_str(), found_generator.as_str()), (server, generator));
+            assert_eq!(isolation.separation, separation, "{}", isolation.statement);
+        }
+        assert!(split_all(&machine(2, 1, 1)).2.statement.contains("more than one NUMA node"));
+    }
+
+    #[test]
+    fn big_machines_keep_to_one_node_and_spare_the_core_of_cpu_0() {
+        let (server, generator, isolation) = split_all(&machine(1, 100, 2));
+        assert_eq!((server.as_str(), generator.as_str()), ("51-99,151-199", "1-50,101-150"));
+        assert!(isolation.statement.contains("CPU 0,100 left"), "{}", isolation.statement);
+
+        let (server, generator, isolation) = split_all(&machine(2, 32, 2));
+        assert_eq!((server.as_str(), generator.as_str()), ("48-63,112-127", "32-47,96-111"));
+        assert!(isolation.statement.contains("NUMA node 1"), "{}", isolation.statement);
+    }
+
+    #[test]
+    fn a_hybrid_machine_uses_its_fast_cores() {
+        let (server, generator, isolation) = split_all(&hybrid(6, 8));
+        assert_eq!((server.as_str(), generator.as_str()), ("6-11", "0-5"));
+        assert!(isolation.statement.contains("efficiency cores stay unused"));
+        // With a single fast core there are not two to compare on; all are used.
+        let (server, generator, _) = split_all(&hybrid(1, 8));
+        assert_eq!((server.as_str(), generator.as_str()), ("6-9", "2-5"));
+    }
+
+    #[test]
+    fn only_allowed_cpus_are_dealt_out() {
+        let isolation = split(&set("0,2,6"), &machine(1, 4, 2));
+        assert_eq!((isolation.server, isolation.generator), (set("0"), set("2,6")));
+    }
+
+    #[test]
+    fn every_split_is_disjoint_and_the_generator_never_smaller() {
+        for packages in 1..=2 {
+            for cores in 1..=20 {
+                for threads in 1..=2 {
+                    let topology = machine(packages, cores, threads);
+                    let isolation = split(&topology.online(), &topology);
+                    if packages * cores * threads > 1 {
+                        assert!(isolation.server.is_disjoint(&isolation.generator));
+                    }
+                    assert!(
+                        !isolation.server.is_empty() && isolation.server.len() <= isolation.generator.len()
+                    );
+                    assert!(isolation.server.union(&isolation.generator).is_subset(&topology.online()));
+                    if packages * cores > 1 {
+                        assert_eq!(isolation.separation, Separation::Cores);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_user_names_is_checked() {
+        let topology = machine(1, 4, 2);
+        let ask = |server, generator| explicit(set(server), set(generator), &topology.online(), &topology);
+        assert_eq!(ask("0-2", "2-3"), Err(IsolationError::Overlap { shared: set("2") }));
+        assert!(matches!(ask("0", "9"), Err(IsolationError::NotAllowed { who: "generator", .. })));
+        let empty = explicit(CpuSet::new(), set("0"), &topology.online(), &topology);
+        assert_eq!(empty, Err(IsolationError::Empty { who: "server" }));
+        let siblings = ask("0", "4").expect("disjoint CPUs");
+        assert_eq!(siblings.separation, Separation::Cpus);
+        let lopsided = ask("0-2", "3").expect("allowed when asked for");
+        assert!(lopsided.statement.contains("may be the limit"), "{}", lopsided.statement);
+        assert_eq!(lopsided.record().server_cpus, "0-2");
+    }
+}

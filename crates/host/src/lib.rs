@@ -1,0 +1,26 @@
+//! What this machine is and what it does: facts, CPU sets, and samplers of processes, control groups and the
+//! whole system.
+//!
+//! Invariants
+//! - It only looks, but for four named acts: pinning the calling thread ([`cpuset::pin_current_thread`]), the
+//!   limit of open files ([`limits::raise_nofile`]), binding a port for a moment ([`limits::free_port`]) and
+//!   control groups ([`cgroup::Group`]). It sends no signal.
+//! - What the kernel does not tell is absent, never zero in its place, except where a field says so.
+//! - Files under `/proc` and `/sys` are read at the edge; what they mean is decided by pure functions on
+//!   their text.
+//! - CPU times say which kernel interface they came from, because that decides their resolution.
+//!
+//! Must not know: contenders, workloads, rounds, which number makes a run void, terminals.
+#![forbid(unsafe_code)]
+
+pub mod cgroup;
+pub mod cpuset;
+pub mod facts;
+pub mod isolation;
+pub mod limits;
+pub mod process;
+pub mod snapshot;
+pub mod system;
+mod text;
+pub mod topology;
+pub mod window;
