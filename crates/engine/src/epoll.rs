@@ -5,9 +5,7 @@
 //! connection owns no buffer.
 
 mod connection;
-mod sockets;
 
-use std::io;
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -15,10 +13,11 @@ use std::os::fd::OwnedFd;
 use assay_model::units::Nanos;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
+use rustix::net::SocketFlags;
 use rustix::time::Timespec;
 
 use crate::slots::Slots;
-use crate::{Config, Conn, Engine, EngineError, Event, RECEIVE_VIEW_BYTES, Statistics, clock};
+use crate::{Config, Conn, Engine, EngineError, Event, RECEIVE_VIEW_BYTES, Statistics, clock, sockets};
 use connection::{Connection, Drained};
 
 /// Kernel events taken in one wait.
@@ -64,7 +63,8 @@ impl Epoll {
     /// # Errors
     /// No descriptor is left.
     pub fn new(config: Config) -> Result<Self, EngineError> {
-        let poller = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|e| system("epoll_create1", e))?;
+        let poller = epoll::create(epoll::CreateFlags::CLOEXEC)
+            .map_err(|e| EngineError::system("epoll_create1", e))?;
         Ok(Self {
             poller,
             connections: Slots::new(config.max_connections),
@@ -86,7 +86,7 @@ impl Epoll {
         };
         if let Err(error) = registered {
             self.connections.remove(conn);
-            return Err(system("epoll_ctl", error));
+            return Err(EngineError::system("epoll_ctl", error));
         }
         Ok(conn)
     }
@@ -152,7 +152,7 @@ impl Epoll {
         let ready = match epoll::wait(&self.poller, &mut raw, timeout.as_ref()) {
             Ok((ready, _)) => ready,
             Err(Errno::INTR) => &mut [],
-            Err(error) => return Err(system("epoll_pwait2", error)),
+            Err(error) => return Err(EngineError::system("epoll_pwait2", error)),
         };
         let now = clock::now();
         self.deliver_pending(events);
@@ -276,12 +276,10 @@ impl Epoll {
 
 impl Engine for Epoll {
     fn listen(&mut self, address: SocketAddr) -> Result<SocketAddr, EngineError> {
-        let failed = |e: io::Error| EngineError::System { call: format!("listen at {address}"), source: e };
-        let socket = sockets::listener(address).map_err(failed)?;
-        let bound = sockets::local_address(&socket).map_err(failed)?;
+        let (socket, bound) = sockets::listening(address, SocketFlags::NONBLOCK)?;
         let interest = EventFlags::IN | EventFlags::ET;
         epoll::add(&self.poller, &socket, EventData::new_u64(LISTENER), interest)
-            .map_err(|e| system("epoll_ctl", e))?;
+            .map_err(|e| EngineError::system("epoll_ctl", e))?;
         self.listener = Some(Listener { socket, ready: true, paused_until: Nanos::ZERO });
         Ok(bound)
     }
@@ -295,10 +293,7 @@ impl Engine for Epoll {
             return Err(EngineError::Full { limit: self.connections.len() });
         }
         self.stats.other_calls += 2;
-        let (socket, connected) = match sockets::connecting(remote, local) {
-            Ok(made) => made,
-            Err(error) => return self.refused_at_once(remote, error),
-        };
+        let (socket, connected) = sockets::connecting(remote, local)?;
         let conn = self.add(socket, !connected)?;
         if connected {
             self.stats.connected += 1;
@@ -398,16 +393,6 @@ impl Engine for Epoll {
     }
 }
 
-impl Epoll {
-    /// A refusal of the peer is an event even when connect(2) knows of it at once; the rest are our own limits.
-    fn refused_at_once(&mut self, remote: SocketAddr, error: io::Error) -> Result<Conn, EngineError> {
-        match Errno::from_io_error(&error) {
-            Some(Errno::ADDRNOTAVAIL) => Err(EngineError::NoPort { remote }),
-            _ => Err(EngineError::System { call: format!("connect to {remote}"), source: error }),
-        }
-    }
-}
-
 impl View {
     /// Moves the unconsumed bytes to the front, so that all free space is behind them.
     fn compact(&mut self) {
@@ -426,8 +411,4 @@ fn pack(conn: Conn) -> u64 {
 
 fn unpack(data: u64) -> Conn {
     Conn { slot: data as u32, generation: (data >> 32) as u32 }
-}
-
-fn system(call: &str, error: Errno) -> EngineError {
-    EngineError::System { call: call.to_owned(), source: error.into() }
 }

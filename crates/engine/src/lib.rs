@@ -11,6 +11,8 @@
 pub mod clock;
 mod epoll;
 mod slots;
+mod sockets;
+mod uring;
 pub mod wheel;
 
 use std::net::{IpAddr, SocketAddr};
@@ -18,6 +20,7 @@ use std::net::{IpAddr, SocketAddr};
 use assay_model::units::Nanos;
 
 pub use epoll::Epoll;
+pub use uring::Uring;
 
 /// Bytes that [`Engine::send`] accepts at least when nothing of the connection is queued.
 pub const SEND_QUEUE_BYTES: usize = 64 * 1024;
@@ -72,14 +75,14 @@ pub trait Engine {
     /// Bytes for a connection that is broken are accepted and dropped; its [`Event::Closed`] follows.
     fn send(&mut self, conn: Conn, parts: &[&[u8]]) -> usize;
 
-    /// Bytes accepted but not yet taken by the stack.
+    /// Bytes accepted that the stack had no room for; [`Event::Writable`] tells when there are none any more.
     fn queued(&self, conn: Conn) -> usize;
 
     /// Ends our direction once the queue has left; the peer may go on sending.
     fn shutdown(&mut self, conn: Conn);
 
-    /// Releases the connection in the ordinary way; what is queued is offered to the stack once more. No
-    /// further event names it.
+    /// Releases the connection in the ordinary way, with the next [`poll`](Self::poll) at the latest; what is
+    /// queued is offered to the stack once more. No further event names it.
     fn close(&mut self, conn: Conn);
 
     /// Releases the connection with a reset: no queue is sent, no port lingers in TIME-WAIT (RFC 9293 §3.6).
@@ -164,6 +167,12 @@ pub enum EngineError {
         /// The peer.
         remote: SocketAddr,
     },
+}
+
+impl EngineError {
+    fn system(call: &str, error: impl Into<std::io::Error>) -> Self {
+        Self::System { call: call.to_owned(), source: error.into() }
+    }
 }
 
 /// What an engine is to be made for.

@@ -2,6 +2,10 @@
 
 use crate::Conn;
 
+/// Generations wrap here, which leaves an engine four bits of a 64-bit name for itself. A name would have to be kept
+/// over 268 million reuses of its slot to be mistaken for another.
+pub(crate) const GENERATIONS: u32 = (1 << 28) - 1;
+
 /// Entries by slot, each under a generation that grows when the slot is vacated.
 pub(crate) struct Slots<T> {
     entries: Vec<Entry<T>>,
@@ -56,10 +60,21 @@ impl<T> Slots<T> {
     pub(crate) fn remove(&mut self, conn: Conn) -> Option<T> {
         let entry = self.entries.get_mut(conn.slot()).filter(|e| e.generation == conn.generation)?;
         let value = entry.value.take()?;
-        entry.generation = entry.generation.wrapping_add(1);
+        entry.generation = (entry.generation + 1) & GENERATIONS;
         self.vacated.push(conn.slot);
         self.occupied -= 1;
         Some(value)
+    }
+
+    /// Names of the entries that `wanted` picks.
+    pub(crate) fn names(&self, wanted: impl Fn(&T) -> bool) -> Vec<Conn> {
+        let name = |(slot, e): (usize, &Entry<T>)| {
+            e.value
+                .as_ref()
+                .filter(|v| wanted(v))
+                .map(|_| Conn { slot: slot as u32, generation: e.generation })
+        };
+        self.entries.iter().enumerate().filter_map(name).collect()
     }
 
     /// Allows vacated slots to be given out again.

@@ -1,4 +1,4 @@
-//! Sockets as the engine wants them: non-blocking, closed on exec, without Nagle's delay.
+//! Sockets as the engines want them: closed on exec, without Nagle's delay.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -7,64 +7,84 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 
-use crate::Reason;
-
-const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
+use crate::{EngineError, Reason};
 
 /// Connections that the kernel may complete before they are accepted; it cuts this to `net.core.somaxconn`.
 const BACKLOG: i32 = 65_535;
 
-/// A listening socket whose port other threads and processes of this user may share.
-pub(super) fn listener(address: SocketAddr) -> io::Result<OwnedFd> {
-    let socket = stream(address)?;
-    sockopt::set_socket_reuseaddr(&socket, true)?;
-    sockopt::set_socket_reuseport(&socket, true)?;
-    rustix::net::bind(&socket, &address)?;
-    rustix::net::listen(&socket, BACKLOG)?;
-    Ok(socket)
-}
-
-/// The address that a listening socket got.
-pub(super) fn local_address(socket: &OwnedFd) -> io::Result<SocketAddr> {
-    Ok(SocketAddr::try_from(rustix::net::getsockname(socket)?)?)
+/// A listening socket whose port other threads and processes of this user may share, and its address.
+pub(crate) fn listening(
+    address: SocketAddr,
+    flags: SocketFlags,
+) -> Result<(OwnedFd, SocketAddr), EngineError> {
+    let make = || -> io::Result<(OwnedFd, SocketAddr)> {
+        let socket = stream(address, flags)?;
+        sockopt::set_socket_reuseaddr(&socket, true)?;
+        sockopt::set_socket_reuseport(&socket, true)?;
+        // Linux hands this option on to every accepted connection.
+        sockopt::set_tcp_nodelay(&socket, true)?;
+        rustix::net::bind(&socket, &address)?;
+        rustix::net::listen(&socket, BACKLOG)?;
+        let bound = SocketAddr::try_from(rustix::net::getsockname(&socket)?)?;
+        Ok((socket, bound))
+    };
+    make().map_err(|source| EngineError::System { call: format!("listen at {address}"), source })
 }
 
 /// The next waiting connection.
-pub(super) fn accept(listener: &OwnedFd) -> rustix::io::Result<OwnedFd> {
-    let socket = rustix::net::accept_with(listener, FLAGS)?;
-    // Fails only for what is not TCP; then there is no delay to switch off.
-    let _ = sockopt::set_tcp_nodelay(&socket, true);
-    Ok(socket)
+pub(crate) fn accept(listener: &OwnedFd) -> rustix::io::Result<OwnedFd> {
+    rustix::net::accept_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)
 }
 
 /// A socket that is connecting or, when the second value says so, has connected at once.
-pub(super) fn connecting(remote: SocketAddr, local: Option<IpAddr>) -> io::Result<(OwnedFd, bool)> {
-    let socket = stream(remote)?;
+pub(crate) fn connecting(remote: SocketAddr, local: Option<IpAddr>) -> Result<(OwnedFd, bool), EngineError> {
+    let call = || -> io::Result<(OwnedFd, bool)> {
+        let socket = unconnected(remote, local, SocketFlags::NONBLOCK)?;
+        match rustix::net::connect(&socket, &remote) {
+            Ok(()) => Ok((socket, true)),
+            Err(Errno::INPROGRESS) => Ok((socket, false)),
+            Err(error) => Err(error.into()),
+        }
+    };
+    call().map_err(|error| cannot_connect(remote, error))
+}
+
+/// A socket that is ready to connect to `remote`.
+pub(crate) fn unconnected(
+    remote: SocketAddr,
+    local: Option<IpAddr>,
+    flags: SocketFlags,
+) -> io::Result<OwnedFd> {
+    let socket = stream(remote, flags)?;
     sockopt::set_tcp_nodelay(&socket, true)?;
     if let Some(address) = local {
         choose_port_when_connecting(&socket)?;
         rustix::net::bind(&socket, &SocketAddr::new(address, 0))?;
     }
-    match rustix::net::connect(&socket, &remote) {
-        Ok(()) => Ok((socket, true)),
-        Err(Errno::INPROGRESS) => Ok((socket, false)),
-        Err(error) => Err(error.into()),
+    Ok(socket)
+}
+
+/// Why no connection could even be tried: a limit of our own, unlike a refusal by the peer.
+pub(crate) fn cannot_connect(remote: SocketAddr, error: io::Error) -> EngineError {
+    match Errno::from_io_error(&error) {
+        Some(Errno::ADDRNOTAVAIL) => EngineError::NoPort { remote },
+        _ => EngineError::System { call: format!("connect to {remote}"), source: error },
     }
 }
 
 /// The error that a socket has been waiting to report, if any.
-pub(super) fn pending_error(socket: &OwnedFd) -> Option<Errno> {
+pub(crate) fn pending_error(socket: &OwnedFd) -> Option<Errno> {
     sockopt::socket_error(socket).ok().and_then(Result::err)
 }
 
 /// Makes closing send a reset instead of the ordinary farewell.
-pub(super) fn reset_on_close(socket: &OwnedFd) {
+pub(crate) fn reset_on_close(socket: &OwnedFd) {
     // A socket that refuses this closes in the ordinary way, which is the best that is left.
     let _ = sockopt::set_socket_linger(socket, Some(std::time::Duration::ZERO));
 }
 
 /// The engine's word for an error number of a connection.
-pub(super) fn reason(error: Errno) -> Reason {
+pub(crate) fn reason(error: Errno) -> Reason {
     match error {
         Errno::CONNREFUSED => Reason::Refused,
         Errno::CONNRESET | Errno::PIPE | Errno::CONNABORTED => Reason::Reset,
@@ -74,9 +94,9 @@ pub(super) fn reason(error: Errno) -> Reason {
     }
 }
 
-fn stream(address: SocketAddr) -> rustix::io::Result<OwnedFd> {
+fn stream(address: SocketAddr, flags: SocketFlags) -> rustix::io::Result<OwnedFd> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    rustix::net::socket_with(family, SocketType::STREAM, FLAGS, None)
+    rustix::net::socket_with(family, SocketType::STREAM, flags | SocketFlags::CLOEXEC, None)
 }
 
 /// Without this, bind(2) takes one of the source address's ports for this socket alone; with it, connect(2)
@@ -95,4 +115,18 @@ fn choose_port_when_connecting(socket: &OwnedFd) -> io::Result<()> {
         )
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_accepted_connection_has_no_delay() {
+        let any = SocketAddr::new(std::net::Ipv4Addr::LOCALHOST.into(), 0);
+        let (listening, address) = listening(any, SocketFlags::NONBLOCK).unwrap();
+        let _peer = std::net::TcpStream::connect(address).unwrap();
+        let accepted = accept(&listening).unwrap();
+        assert!(sockopt::tcp_nodelay(&accepted).unwrap());
+    }
 }

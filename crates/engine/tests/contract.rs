@@ -1,15 +1,24 @@
 //! What every engine promises, tried on real sockets. A new engine adds one line to `every_engine!`.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::thread::JoinHandle;
 
-use assay_engine::{Config, Conn, Engine, Epoll, Event, Reason, clock};
+use assay_engine::{Config, Conn, Engine, Epoll, Event, Reason, Uring, clock};
 use assay_model::units::Nanos;
 
 macro_rules! every_engine {
     ($($test:ident),* $(,)?) => {
         mod epoll { $(#[test] fn $test() { super::$test(|| super::Epoll::new(super::CONFIG).unwrap()) })* }
+        mod uring { $(#[test] fn $test() {
+            if let Err(error) = super::Uring::new(super::CONFIG) {
+                return eprintln!("skipped: no io_uring here: {error}");
+            }
+            super::$test(|| super::Uring::new(super::CONFIG).unwrap())
+        })* }
     };
 }
 
@@ -78,6 +87,20 @@ fn receive_exactly<E: Engine>(engine: &mut E, conn: Conn, len: usize) -> Vec<u8>
     sink
 }
 
+/// Polls until the thread has ended, as a user would go on doing: what was sent leaves with the next poll.
+fn poll_beside<E: Engine, T>(engine: &mut E, thread: JoinHandle<T>) -> T {
+    let mut events = Vec::new();
+    while !thread.is_finished() {
+        engine.poll(clock::now() + Nanos::from_millis(1), &mut events).unwrap();
+    }
+    thread.join().unwrap()
+}
+
+/// Lets what was sent leave.
+fn flush<E: Engine>(engine: &mut E) {
+    engine.poll(Nanos::ZERO, &mut Vec::new()).unwrap();
+}
+
 /// A server engine with one accepted connection, and the plain socket at its other end.
 fn pair<E: Engine>(make: impl Fn() -> E) -> (E, Conn, TcpStream) {
     let mut engine = make();
@@ -98,8 +121,10 @@ fn echoes_through_both_sides<E: Engine>(make: impl Fn() -> E) {
     poll_until(&mut client, |_, event| (event == Event::Connected(conn)).then_some(()));
     let far = accepted(&mut server);
     assert_eq!(client.send(conn, &[b"over there"]), 10);
+    flush(&mut client);
     assert_eq!(receive_exactly(&mut server, far, 10), b"over there");
     assert_eq!(server.send(far, &[b"and back"]), 8);
+    flush(&mut server);
     assert_eq!(receive_exactly(&mut client, conn, 8), b"and back");
     assert_eq!((client.statistics().connected, server.statistics().accepted), (1, 1));
     assert_eq!((client.statistics().sent_bytes, server.statistics().received_bytes), (10, 10));
@@ -121,8 +146,7 @@ fn carries_megabytes_against_back_pressure<E: Engine>(make: impl Fn() -> E) {
         offset += engine.send(conn, &[&data[offset..]]);
     }
     engine.shutdown(conn);
-    poll_until(&mut engine, |_, event| (event == Event::Readable(conn)).then_some(()));
-    reader.join().unwrap();
+    poll_beside(&mut engine, reader);
 }
 
 fn gathers_parts_in_order<E: Engine>(make: impl Fn() -> E) {
@@ -136,10 +160,7 @@ fn gathers_parts_in_order<E: Engine>(make: impl Fn() -> E) {
         peer.read_exact(&mut got).unwrap();
         got
     });
-    while engine.queued(conn) > 0 {
-        poll_until(&mut engine, |_, event| (event == Event::Writable(conn)).then_some(()));
-    }
-    assert_eq!(received.join().unwrap(), whole);
+    assert_eq!(poll_beside(&mut engine, received), whole);
 }
 
 fn keeps_what_is_not_consumed<E: Engine>(make: impl Fn() -> E) {
@@ -194,10 +215,18 @@ fn answers_after_the_peer_has_ended<E: Engine>(make: impl Fn() -> E) {
     let (mut engine, conn, mut peer) = pair(make);
     peer.write_all(b"last words").unwrap();
     peer.shutdown(std::net::Shutdown::Write).unwrap();
-    assert_eq!(receive_exactly(&mut engine, conn, 10), b"last words");
-    poll_until(&mut engine, |_, event| (event == Event::Eof(conn)).then_some(()));
+    let mut got = Vec::new();
+    poll_until(&mut engine, |engine, event| {
+        if event == Event::Readable(conn) {
+            got.extend_from_slice(engine.receive(conn));
+            engine.consume(conn, 10);
+        }
+        (event == Event::Eof(conn)).then_some(())
+    });
+    assert_eq!(got, b"last words");
     assert_eq!(engine.send(conn, &[b"heard"]), 5);
     engine.close(conn);
+    flush(&mut engine);
     let mut answer = String::new();
     peer.read_to_string(&mut answer).unwrap();
     assert_eq!(answer, "heard");
@@ -211,6 +240,7 @@ fn shuts_down_after_the_queue<E: Engine>(make: impl Fn() -> E) {
     while engine.queued(conn) == 0 {
         let accepted = engine.send(conn, &[&block]);
         sent.extend_from_slice(&block[..accepted]);
+        flush(&mut engine);
     }
     engine.shutdown(conn);
     let reader = std::thread::spawn(move || {
@@ -219,7 +249,7 @@ fn shuts_down_after_the_queue<E: Engine>(make: impl Fn() -> E) {
         got
     });
     poll_until(&mut engine, |_, event| (event == Event::Writable(conn)).then_some(()));
-    assert!(reader.join().unwrap() == sent, "the farewell cut the queue short");
+    assert!(poll_beside(&mut engine, reader) == sent, "the farewell cut the queue short");
 }
 
 fn names_a_refusal<E: Engine>(make: impl Fn() -> E) {

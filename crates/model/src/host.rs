@@ -22,6 +22,10 @@ pub struct HostFacts {
     pub smt: Option<bool>,
     /// Main memory, in bytes.
     pub memory_bytes: Option<u64>,
+    /// CPUs' worth of time that a control group allows (`cpu.max`), when it limits it.
+    pub cpu_quota: Option<f64>,
+    /// Memory that a control group allows (`memory.max`), in bytes, when it limits it.
+    pub memory_limit_bytes: Option<u64>,
     /// Frequency governor of the first CPU.
     pub governor: Option<String>,
     /// Whether the clock may rise above its nominal rate.

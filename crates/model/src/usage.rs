@@ -14,7 +14,7 @@ pub struct Usage {
     pub user_ns: Nanos,
     /// CPU time in kernel mode.
     pub system_ns: Nanos,
-    /// Highest resident memory seen at the span's ends or in between, summed over the processes, in bytes.
+    /// Each process's highest resident memory since its start, summed over the processes, in bytes.
     pub rss_peak_bytes: u64,
     /// Resident memory at the end of the span, in bytes.
     pub rss_bytes: u64,

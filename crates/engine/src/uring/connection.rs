@@ -1,0 +1,77 @@
+//! One connection of the io_uring engine.
+
+use super::buffers::Chain;
+
+/// Where a connection is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Reserved for a peer that has not come yet.
+    Accepting,
+    /// We are connecting.
+    Connecting,
+    /// Established.
+    Open,
+    /// Failed; its last event is on the way.
+    Broken,
+}
+
+pub(super) struct Connection {
+    pub(super) phase: Phase,
+    /// Bytes accepted from the user; they leave with the next poll.
+    pub(super) queue: Vec<u8>,
+    /// How much of `queue` has left.
+    pub(super) queue_sent: usize,
+    /// The queue is on the list of those that leave with the next poll.
+    pub(super) dirty: bool,
+    /// The queue's send was submitted and has not reported failure.
+    pub(super) in_flight: bool,
+    /// The kernel had no room; a request waits for it to have some.
+    pub(super) blocked: bool,
+    /// The user is to be told when the queue has drained.
+    pub(super) owes_writable: bool,
+    /// Our direction ends when the queue has drained.
+    pub(super) ends_when_drained: bool,
+    /// Received bytes in the kernel's buffers.
+    pub(super) chain: Chain,
+    /// The oldest buffer was shown to the user and not consumed.
+    pub(super) shown: bool,
+    /// The connection is on the list of those whose buffers are emptied before the next wait.
+    pub(super) held: bool,
+    /// Received bytes that were moved aside, from `stash_start` on.
+    pub(super) stash: Vec<u8>,
+    pub(super) stash_start: usize,
+    /// A receive request is with the kernel.
+    pub(super) receiving: bool,
+    /// The peer has ended its direction.
+    pub(super) peer_ended: bool,
+}
+
+impl Connection {
+    pub(super) fn new(phase: Phase) -> Self {
+        Self {
+            phase,
+            queue: Vec::new(),
+            queue_sent: 0,
+            dirty: false,
+            in_flight: false,
+            blocked: false,
+            owes_writable: false,
+            ends_when_drained: false,
+            chain: Chain::default(),
+            shown: false,
+            held: false,
+            stash: Vec::new(),
+            stash_start: 0,
+            receiving: false,
+            peer_ended: false,
+        }
+    }
+
+    pub(super) fn queued(&self) -> usize {
+        self.queue.len() - self.queue_sent
+    }
+
+    pub(super) fn stashed(&self) -> usize {
+        self.stash.len() - self.stash_start
+    }
+}

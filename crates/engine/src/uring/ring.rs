@@ -1,0 +1,104 @@
+//! The submission and completion queues of one thread, and the one system call a loop.
+
+use std::io;
+
+use assay_model::units::Nanos;
+use io_uring::types::{SubmitArgs, Timespec};
+use io_uring::{IoUring, squeue};
+
+/// Requests that can wait for the next enter; more are submitted early.
+const SUBMISSIONS: u32 = 1024;
+/// Completions that can wait for us; the kernel keeps what exceeds it and slows down (`IORING_FEAT_NODROP`).
+const COMPLETIONS: u32 = 16 * 1024;
+
+/// What the kernel says of a request.
+#[derive(Clone, Copy)]
+pub(super) struct Completion {
+    pub(super) data: u64,
+    pub(super) result: i32,
+    pub(super) flags: u32,
+}
+
+pub(super) struct Ring {
+    ring: IoUring,
+    /// Enters so far.
+    pub(super) enters: u64,
+}
+
+impl Ring {
+    /// A ring for this thread alone, with a table of `files` direct descriptors.
+    pub(super) fn new(files: u32) -> io::Result<Self> {
+        let ring: IoUring = IoUring::builder()
+            .setup_single_issuer()
+            .setup_defer_taskrun()
+            .setup_submit_all()
+            .setup_cqsize(COMPLETIONS)
+            .setup_clamp()
+            .build(SUBMISSIONS)?;
+        ring.submitter().register_files_sparse(files)?;
+        // Saves the look-up of the ring's descriptor with every enter; without it the ring works all the same.
+        let _ = ring.submitter().register_ring_fd();
+        Ok(Self { ring, enters: 0 })
+    }
+
+    pub(super) fn inner(&mut self) -> &mut IoUring {
+        &mut self.ring
+    }
+
+    /// Queues a request for the next enter.
+    ///
+    /// # Safety
+    /// Memory that the request points to must stay valid until it has completed; for a request that never waits
+    /// (a send with `MSG_DONTWAIT`), until the next [`enter`](Self::enter) has returned.
+    pub(super) unsafe fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
+        // SAFETY: the caller vouches for the memory.
+        while unsafe { self.ring.submission().push(entry) }.is_err() {
+            self.enters += 1;
+            self.ring.submit()?;
+        }
+        Ok(())
+    }
+
+    /// Submits everything, waits for a completion for at most `timeout` (`None`: forever), and appends all
+    /// completions there are. Every request that can be done without waiting has then been done.
+    pub(super) fn enter(
+        &mut self,
+        timeout: Option<Nanos>,
+        completions: &mut Vec<Completion>,
+    ) -> io::Result<()> {
+        let mut want = 1;
+        loop {
+            self.enters += 1;
+            match self.submit(want, timeout) {
+                Err(error) if !is_no_failure(&error) => return Err(error),
+                _ => {}
+            }
+            let arrived = self.ring.completion();
+            completions.extend(arrived.map(|c| Completion {
+                data: c.user_data(),
+                result: c.result(),
+                flags: c.flags(),
+            }));
+            // With its completion queue full the kernel takes no more requests until some are fetched.
+            if self.ring.submission().is_empty() {
+                return Ok(());
+            }
+            want = 0;
+        }
+    }
+
+    fn submit(&self, want: usize, timeout: Option<Nanos>) -> io::Result<usize> {
+        match timeout {
+            None => self.ring.submit_and_wait(want),
+            Some(span) => {
+                let span = Timespec::new().sec(span.0 / 1_000_000_000).nsec((span.0 % 1_000_000_000) as u32);
+                self.ring.submitter().submit_with_args(want, &SubmitArgs::new().timespec(&span))
+            }
+        }
+    }
+}
+
+/// The time was up, a signal came, or completions want to be fetched first.
+fn is_no_failure(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN))
+}
