@@ -1,0 +1,61 @@
+#!/bin/sh
+# Writes httpd.conf for this run into $SCRATCH and becomes httpd. `serve.sh -v` prints httpd's version instead.
+set -eu
+
+PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin" # where httpd is installed, and often no part of a user's PATH
+modules="mpm_event unixd authz_core mime dir"
+
+fail() {
+    echo "serve.sh: $1" >&2
+    exit 1
+}
+
+# Debian calls the program apache2, everybody else httpd.
+httpd=$(command -v apache2 || command -v httpd) || fail "neither apache2 nor httpd is installed"
+
+if [ "${1:-}" = -v ]; then
+    exec "$httpd" -v
+fi
+
+for folder in /usr/lib/apache2/modules /usr/lib64/httpd/modules /usr/lib/httpd/modules /usr/local/apache2/modules; do
+    [ -d "$folder" ] && break
+done
+
+# A module may be built in; only those that exist as a file are to be loaded.
+load=
+for module in $modules; do
+    if [ -e "$folder/mod_$module.so" ]; then
+        load="${load}LoadModule ${module}_module $folder/mod_$module.so\\
+"
+    fi
+done
+
+case $ADDRESS in
+*:*) listen="[$ADDRESS]:$PORT" ;;
+*) listen="$ADDRESS:$PORT" ;;
+esac
+
+# Started as root, httpd serves as nobody, who must be able to reach the file: hence a copy in the scratch folder
+# (the checkout may lie in a private home) and the right to pass through that folder.
+cp -R htdocs "$SCRATCH/htdocs"
+user=
+if [ "$(id -u)" = 0 ]; then
+    user="User nobody\\
+Group $(id -gn nobody)"
+    chmod a+x "$SCRATCH"
+    chmod -R a+rX "$SCRATCH/htdocs"
+fi
+
+# Each process has a single thread that waits for sockets: one process per CPU, but no fewer than four.
+processes=$((WORKERS > 4 ? WORKERS : 4))
+
+sed -e "s|@MODULES@|$load|" \
+    -e "s|@USER@|$user|" \
+    -e "s|@PROCESSES@|$processes|" \
+    -e "s|@THREADS@|$((processes * 512))|" \
+    -e "s|@LISTEN@|$listen|" \
+    -e "s|@SCRATCH@|$SCRATCH|" \
+    httpd.conf >"$SCRATCH/httpd.conf"
+
+ulimit -n "$(ulimit -H -n)" # open files: all that this user may have
+exec "$httpd" -f "$SCRATCH/httpd.conf" -D FOREGROUND

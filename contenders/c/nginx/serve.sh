@@ -1,0 +1,29 @@
+#!/bin/sh
+# Writes nginx.conf for this run into $SCRATCH and becomes nginx. `serve.sh -v` prints nginx's version instead.
+set -eu
+
+PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin" # where nginx is installed, and often no part of a user's PATH
+
+if [ "${1:-}" = -v ]; then
+    exec nginx -v
+fi
+
+case $ADDRESS in
+*:*) listen="[$ADDRESS]:$PORT" ;;
+*) listen="$ADDRESS:$PORT" ;;
+esac
+
+# Workers may not run as root; nobody's group has different names on different systems.
+user=
+if [ "$(id -u)" = 0 ]; then
+    user="user nobody $(id -gn nobody);"
+fi
+
+sed -e "s|@USER@|$user|" \
+    -e "s|@WORKERS@|$WORKERS|" \
+    -e "s|@LISTEN@|$listen|" \
+    -e "s|@SCRATCH@|$SCRATCH|" \
+    nginx.conf >"$SCRATCH/nginx.conf"
+
+ulimit -n "$(ulimit -H -n)" # open files: all that this user may have
+exec nginx -e stderr -p "$SCRATCH" -c "$SCRATCH/nginx.conf"

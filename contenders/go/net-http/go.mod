@@ -1,0 +1,3 @@
+module assay/contenders/net-http
+
+go 1.23.0
