@@ -1,0 +1,117 @@
+//! What a server is asked to do, and what it refuses to exceed.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+use assay_engine::EngineError;
+use assay_host::cpuset::{CpuSet, PinError};
+use assay_model::units::Nanos;
+
+/// What to serve, where and on which CPUs.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Address to listen at.
+    pub address: IpAddr,
+    /// Port to listen at; 0 lets the system choose.
+    pub port: u16,
+    /// One thread is pinned to each of these.
+    pub cpus: CpuSet,
+    /// Folder of static files. With it, `/` is the folder's index and every path without a route of its own is
+    /// looked up there; without it such paths are 404.
+    pub root: Option<PathBuf>,
+    /// What the server refuses to exceed.
+    pub limits: Limits,
+}
+
+/// What a server refuses to exceed. Times are spans; sizes are bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Longest request head; more is 431.
+    pub head_bytes: u32,
+    /// Longest request target; more is 414.
+    pub target_bytes: u32,
+    /// Longest request body; more is 413.
+    pub body_bytes: u64,
+    /// Connections at most, on each thread.
+    pub connections: usize,
+    /// A connection without a request is closed after this long.
+    pub idle: Nanos,
+    /// A head must be whole this long after its first byte; else 408.
+    pub head_time: Nanos,
+    /// How far a body may fall behind `body_rate` before 408.
+    pub body_time: Nanos,
+    /// Bytes per second which a body must bring on average; 0 counts as 1.
+    pub body_rate: u64,
+    /// A peer that makes an answer wait so long for room is reset. An answer whose last 64 KiB are with the engine
+    /// is no longer under way: those may stay until `idle` is over.
+    pub send_time: Nanos,
+    /// How long a refused peer's remaining bytes are read and dropped, so that it can read the refusal before its
+    /// own unread bytes reset the connection (RFC 9112 §9.6).
+    pub linger_time: Nanos,
+    /// How long requests under way may take to finish once the server is told to stop.
+    pub stop_time: Nanos,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            head_bytes: 16 << 10,
+            target_bytes: 8 << 10,
+            body_bytes: 1 << 30,
+            connections: 65_536,
+            idle: Nanos::from_millis(75_000),
+            head_time: Nanos::from_millis(20_000),
+            body_time: Nanos::from_millis(20_000),
+            body_rate: 500,
+            send_time: Nanos::from_millis(30_000),
+            linger_time: Nanos::from_millis(2_000),
+            stop_time: Nanos::from_millis(5_000),
+        }
+    }
+}
+
+impl Limits {
+    pub(crate) fn http(&self) -> assay_http::Limits {
+        assay_http::Limits {
+            head_bytes: self.head_bytes,
+            target_bytes: self.target_bytes,
+            ..assay_http::Limits::DEFAULT
+        }
+    }
+}
+
+/// Why a server could not start, or had to stop.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The set of CPUs is empty.
+    #[error("no CPU to serve on; name at least one")]
+    NoCpu,
+    /// The address cannot be listened at.
+    #[error("cannot listen at {address}: {source}; choose another port, or stop the program that holds it")]
+    Listen {
+        /// The address asked for.
+        address: SocketAddr,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A thread could not be pinned.
+    #[error(transparent)]
+    Pin(#[from] PinError),
+    /// The event engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The folder of static files cannot be opened.
+    #[error("cannot open the folder of static files {path}: {source}")]
+    Root {
+        /// The folder asked for.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A thread could not be started.
+    #[error("cannot start a thread: {0}; the limit on processes (ulimit -u) may be reached")]
+    Thread(std::io::Error),
+    /// A prepared answer could not be rendered, or a thread panicked: a defect of assay.
+    #[error("defect in the reference server: {0}")]
+    Defect(String),
+}

@@ -1,0 +1,30 @@
+//! The reference server: its rate is what this machine can serve, so it is as fast as we can make it, and correct.
+//!
+//! Invariants
+//! - One thread per CPU, pinned, each with its own engine and listener; threads share nothing but the stop flag.
+//! - The protocol does no I/O: a session takes bytes and time and appends responses to a buffer.
+//! - Responses leave in the order of their requests; one request never has two.
+//! - The answer does not depend on how the request was split, but for one thing: a chunked echo has its own chunks,
+//!   and one that turns out malformed after a part of it was answered ends short instead of being refused.
+//! - A plain request costs no allocation and no dynamic call.
+//! - Everything is bounded, and each bound has a name in [`Limits`] or beside its use.
+//!
+//! Must not know: who measures it, what a contender is, how results are printed.
+#![forbid(unsafe_code)]
+
+mod answer;
+mod config;
+mod connection;
+mod files;
+mod pattern;
+mod route;
+mod run;
+mod sending;
+mod server;
+mod session;
+mod site;
+mod upload;
+mod validators;
+
+pub use config::{Config, Limits, ServeError};
+pub use run::{Summary, ThreadSummary, run};

@@ -1,0 +1,137 @@
+//! From a method and a target to what shall be done.
+
+use assay_http::{Method, TargetForm, target};
+
+use crate::answer::Answer;
+
+/// The longest body that `/bytes/N` makes.
+pub(crate) const SIZED_BODY_MAX: u64 = 1 << 30;
+
+/// What shall be done about a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Plan {
+    /// Give one of the prepared answers.
+    Answer(Answer),
+    /// Give so many bytes of the pattern.
+    Sized(u64),
+    /// Give the request's body back.
+    Echo,
+    /// Look the path up among the static files.
+    File,
+}
+
+/// Decides what shall be done. `has_files` says whether there is a folder of static files, whose index is then `/`.
+#[inline]
+pub(crate) fn plan(method: Method, form: TargetForm, raw: &[u8], has_files: bool) -> Plan {
+    match resource(raw, has_files) {
+        Some(resource) => permit(method, resource),
+        None => plan_slowly(method, form, raw, has_files),
+    }
+}
+
+/// The target is not spelled as a route: it may have a query, a scheme, escapes, or be a file's.
+#[cold]
+fn plan_slowly(method: Method, form: TargetForm, raw: &[u8], has_files: bool) -> Plan {
+    if form == TargetForm::Asterisk {
+        return Plan::Answer(Answer::Options);
+    }
+    let mut buffer = vec![0; raw.len() + 1];
+    let Ok(path) = target::decode_path(target::split(raw).path, &mut buffer) else {
+        return Plan::Answer(Answer::BadRequest);
+    };
+    match resource(path, has_files) {
+        Some(resource) => permit(method, resource),
+        None if has_files => permit(method, Plan::File),
+        None => permit(method, Plan::Answer(Answer::NotFound)),
+    }
+}
+
+#[inline]
+fn resource(path: &[u8], has_files: bool) -> Option<Plan> {
+    Some(match path {
+        b"/" if !has_files => Plan::Answer(Answer::Hello),
+        b"/hello" => Plan::Answer(Answer::Hello),
+        b"/json" => Plan::Answer(Answer::Json),
+        b"/byte" => Plan::Answer(Answer::Byte),
+        b"/echo" => Plan::Echo,
+        b"/plaintext" => Plan::Answer(Answer::Plaintext),
+        _ => Plan::Sized(sized(path.strip_prefix(b"/bytes/")?)?),
+    })
+}
+
+/// `1*10DIGIT` up to [`SIZED_BODY_MAX`], without leading zeros, so that a size has one name.
+fn sized(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() || digits.len() > 10 || (digits[0] == b'0' && digits.len() > 1) {
+        return None;
+    }
+    let size = digits.iter().try_fold(0u64, |value, digit| {
+        digit.is_ascii_digit().then(|| value * 10 + u64::from(digit - b'0'))
+    })?;
+    (size <= SIZED_BODY_MAX).then_some(size)
+}
+
+/// Checks the method against the resource (RFC 9110 §9.1, §15.5.6).
+#[inline]
+fn permit(method: Method, resource: Plan) -> Plan {
+    match (method, resource) {
+        (Method::Other, _) => Plan::Answer(Answer::NotImplemented),
+        (_, Plan::Answer(Answer::NotFound)) => resource,
+        (Method::Post, Plan::Echo) => resource,
+        (_, Plan::Echo) => Plan::Answer(Answer::PostOnly),
+        (Method::Get | Method::Head, _) => resource,
+        _ => Plan::Answer(Answer::GetOnly),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn get(target: &str) -> Plan {
+        plan(Method::Get, TargetForm::Origin, target.as_bytes(), false)
+    }
+
+    #[test]
+    fn every_route_is_found_however_it_is_spelled() {
+        for spelling in
+            ["/json", "/json?a=b", "/%6asON".replace("ON", "on").as_str(), "/x/../json", "/./json"]
+        {
+            assert_eq!(get(spelling), Plan::Answer(Answer::Json), "{spelling}");
+        }
+        let absolute = plan(Method::Get, TargetForm::Absolute, b"http://h/plaintext", false);
+        assert_eq!(absolute, Plan::Answer(Answer::Plaintext));
+        assert_eq!(get("/"), Plan::Answer(Answer::Hello));
+        assert_eq!(get("/hello"), Plan::Answer(Answer::Hello));
+        assert_eq!(get("/byte"), Plan::Answer(Answer::Byte));
+    }
+
+    #[test]
+    fn sizes_are_exact_and_bounded() {
+        assert_eq!(get("/bytes/0"), Plan::Sized(0));
+        assert_eq!(get("/bytes/1073741824"), Plan::Sized(1 << 30));
+        for wrong in
+            ["/bytes/", "/bytes/1073741825", "/bytes/-1", "/bytes/007", "/bytes/99999999999", "/bytes/1x"]
+        {
+            assert_eq!(get(wrong), Plan::Answer(Answer::NotFound), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn methods_are_checked_after_the_resource_is_known() {
+        let ask = |method, target: &str| plan(method, TargetForm::Origin, target.as_bytes(), false);
+        assert_eq!(ask(Method::Post, "/json"), Plan::Answer(Answer::GetOnly));
+        assert_eq!(ask(Method::Get, "/echo"), Plan::Answer(Answer::PostOnly));
+        assert_eq!(ask(Method::Post, "/echo"), Plan::Echo);
+        assert_eq!(ask(Method::Post, "/nothing"), Plan::Answer(Answer::NotFound));
+        assert_eq!(ask(Method::Other, "/json"), Plan::Answer(Answer::NotImplemented));
+        assert_eq!(ask(Method::Head, "/json"), Plan::Answer(Answer::Json));
+    }
+
+    #[test]
+    fn with_files_the_root_and_unknown_paths_are_files() {
+        let ask = |target: &str| plan(Method::Get, TargetForm::Origin, target.as_bytes(), true);
+        assert_eq!(ask("/"), Plan::File);
+        assert_eq!(ask("/a/b.css?v=1"), Plan::File);
+        assert_eq!(ask("/json"), Plan::Answer(Answer::Json));
+    }
+}

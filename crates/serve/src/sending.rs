@@ -1,0 +1,128 @@
+//! Sending bodies that are not known in advance: sized ones and files, in pieces that fit a step.
+
+use std::ops::Range;
+
+use assay_http::Framing;
+
+use crate::answer::Answer;
+use crate::connection::Persistence;
+use crate::route::Plan;
+use crate::session::{Context, Next, Phase, Reply, Session, Turn};
+use crate::site::STEP_BYTES;
+use crate::validators::{Conditions, FileHead, Found, Selection, select};
+
+/// A piece of the pattern no longer than this is copied between other responses instead of being sent by itself.
+const COPIED_BYTES: u64 = 4096;
+/// A piece of a longer body is at least so long: less room is left to the next step.
+const PIECE_BYTES: u64 = 16 * 1024;
+
+/// The rest of a body to send.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sending {
+    source: Source,
+    offset: u64,
+    left: u64,
+    persistence: Persistence,
+}
+
+/// Where the bytes of a body come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    Pattern,
+    File,
+}
+
+/// Bytes to send behind the output buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) source: Source,
+    pub(crate) offset: u64,
+    pub(crate) len: usize,
+}
+
+impl Session {
+    /// Answers with so many bytes of the pattern.
+    pub(crate) fn announce_sized(
+        &mut self,
+        len: u64,
+        reply: Reply,
+        more: bool,
+        cx: &mut Context<'_>,
+    ) -> Turn {
+        let fields = [("Content-Type", "application/octet-stream")];
+        match cx.site.append_head(200, &fields, Framing::Length(len), reply.persistence, cx.out) {
+            Err(_) => self.fail(cx),
+            Ok(()) => self.send_body(Source::Pattern, 0..len, reply, more),
+        }
+    }
+
+    /// Answers a request for a file.
+    #[cold]
+    pub(crate) fn answer_file(
+        &mut self,
+        target: &[u8],
+        conditions: &Conditions<'_>,
+        reply: Reply,
+        more: bool,
+        cx: &mut Context<'_>,
+    ) -> Turn {
+        let answer = match (cx.find)(target) {
+            Ok(Some(found)) => match select(&found, conditions, reply.head_only, cx.site.unix_s) {
+                Selection::Failed => Answer::PreconditionFailed,
+                selection => return self.announce_file(&found, &selection, reply, more, cx),
+            },
+            Ok(None) => Answer::NotFound,
+            Err(_) => Answer::InternalError,
+        };
+        self.carry_out(Plan::Answer(answer), reply, more, cx)
+    }
+
+    fn announce_file(
+        &mut self,
+        found: &Found,
+        selection: &Selection,
+        reply: Reply,
+        more: bool,
+        cx: &mut Context<'_>,
+    ) -> Turn {
+        let (status, framing, range) = selection.form(found.len);
+        let head = FileHead::new(found, selection);
+        match cx.site.append_head(status, &head.fields(), framing, reply.persistence, cx.out) {
+            Err(_) => self.fail(cx),
+            Ok(()) => self.send_body(Source::File, range, reply, more),
+        }
+    }
+
+    /// The head is out; its body follows, unless there is none.
+    fn send_body(&mut self, source: Source, range: Range<u64>, reply: Reply, more: bool) -> Turn {
+        if reply.head_only || range.is_empty() {
+            return self.finish(reply.persistence, more);
+        }
+        let left = range.end - range.start;
+        self.phase =
+            Phase::Sending(Sending { source, offset: range.start, left, persistence: reply.persistence });
+        Turn::go_on(0)
+    }
+
+    /// Sends the next piece of a body, as much as the step allows.
+    pub(crate) fn send_piece(&mut self, more: bool, cx: &mut Context<'_>) -> Turn {
+        let Phase::Sending(sending) = &mut self.phase else { return Turn::go_on(0) };
+        let Sending { source, offset, left, persistence } = *sending;
+        let room = STEP_BYTES.saturating_sub(cx.out.len()) as u64;
+        if left > room && room < PIECE_BYTES {
+            return Turn::stop(0, Next::Continue);
+        }
+        let len = left.min(room);
+        sending.offset += len;
+        sending.left -= len;
+        let turn = if len == left { self.finish(persistence, more) } else { Turn::go_on(0) };
+        // No more than STEP_BYTES, so it fits every usize.
+        let len = len as usize;
+        if source == Source::Pattern && left <= COPIED_BYTES {
+            cx.out.extend_from_slice(cx.site.pattern.piece(offset, len));
+            return turn;
+        }
+        let piece = Piece { source, offset, len };
+        Turn { consumed: 0, piece: Some(piece), next: turn.next.or(Some(Next::Continue)) }
+    }
+}

@@ -1,0 +1,96 @@
+//! What all connections of a thread share: limits, prepared answers, the date, counters.
+
+use assay_engine::SEND_QUEUE_BYTES;
+use assay_http::Framing;
+use assay_http::date;
+use assay_http::render::{RenderError, ResponseSpec, response_head};
+use assay_model::units::Nanos;
+
+use crate::answer::{ANSWER_BYTES, Answers};
+use crate::config::{Limits, ServeError};
+use crate::connection::Persistence;
+use crate::pattern::Pattern;
+
+/// Bytes that one step of a session produces at most: so many an engine always takes when nothing is queued.
+pub(crate) const STEP_BYTES: usize = SEND_QUEUE_BYTES;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// What all sessions of a thread share.
+pub(crate) struct Site {
+    pub(crate) limits: Limits,
+    pub(crate) http_limits: assay_http::Limits,
+    /// Whether there is a folder of static files.
+    pub(crate) has_files: bool,
+    pub(crate) answers: Answers,
+    pub(crate) pattern: Pattern,
+    /// Requests whose head was whole and valid.
+    pub(crate) requests: u64,
+    /// Requests refused for their form, size or slowness.
+    pub(crate) refused: u64,
+    date: [u8; date::LEN],
+    /// The monotonic time at which the date's second is over.
+    date_ends: Nanos,
+    /// The wall clock's second.
+    pub(crate) unix_s: u64,
+}
+
+impl Site {
+    /// What sessions share, with no date yet: see [`set_wall_clock`](Self::set_wall_clock).
+    ///
+    /// # Errors
+    /// [`ServeError::Defect`] when a prepared answer cannot be rendered.
+    pub(crate) fn new(limits: Limits, has_files: bool) -> Result<Self, ServeError> {
+        Ok(Self {
+            limits,
+            http_limits: limits.http(),
+            has_files,
+            answers: Answers::new().map_err(|error| ServeError::Defect(error.to_string()))?,
+            pattern: Pattern::new(STEP_BYTES),
+            requests: 0,
+            refused: 0,
+            date: date::format(0),
+            date_ends: Nanos::ZERO,
+            unix_s: 0,
+        })
+    }
+
+    /// Whether the second of the date is over, so that the wall clock should be read.
+    #[inline]
+    pub(crate) fn date_is_stale(&self, now: Nanos) -> bool {
+        now >= self.date_ends
+    }
+
+    /// Sets the date. `since_epoch` is the wall clock's time since 1970, read at the monotonic time `now`.
+    pub(crate) fn set_wall_clock(&mut self, now: Nanos, since_epoch: Nanos) {
+        self.unix_s = since_epoch.0 / SECOND;
+        self.date_ends = now + Nanos(SECOND - since_epoch.0 % SECOND);
+        self.date = date::format(self.unix_s);
+        self.answers.set_date(&self.date);
+    }
+
+    /// Appends a head that is not known in advance. `fields` come behind Server.
+    pub(crate) fn append_head(
+        &self,
+        status: u16,
+        fields: &[(&str, &str)],
+        framing: Framing,
+        persistence: Persistence,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RenderError> {
+        const MOST: usize = 8;
+        let mut all = [("Server", "assay"); MOST];
+        let told = persistence.field_value().map(|value| ("Connection", value));
+        let mut count = 1;
+        for (place, field) in all[1..].iter_mut().zip(fields.iter().copied().chain(told)) {
+            *place = field;
+            count += 1;
+        }
+        debug_assert_eq!(count, 1 + fields.len() + usize::from(told.is_some()));
+        let before = out.len();
+        let spec = ResponseSpec { status, fields: &all[..count], framing, date: Some(self.date) };
+        response_head(&spec, out)?;
+        debug_assert!(out.len() - before <= ANSWER_BYTES);
+        Ok(())
+    }
+}

@@ -1,0 +1,146 @@
+//! Reading the body of a request: given back as it comes, or dropped before the request is answered.
+
+use assay_http::render::{CONTINUE, RenderError};
+use assay_http::{BodyLimits, BodyReader, Framing};
+use assay_model::units::Nanos;
+
+use crate::answer::{ANSWER_BYTES, Answer};
+use crate::route::Plan;
+use crate::session::{Context, Next, Phase, Reply, Session, Turn};
+use crate::site::STEP_BYTES;
+
+/// Room for the framing of one chunk and of the last: a size of up to 16 digits, four line ends, `0`.
+const CHUNK_FRAMING_BYTES: usize = 32;
+/// A piece of an echo is at least so long, unless the peer sends less.
+const ECHO_BYTES: usize = 4096;
+
+/// A body being read.
+#[derive(Debug)]
+pub(crate) struct Upload {
+    reader: BodyReader,
+    plan: Plan,
+    reply: Reply,
+    /// The framing of the request, and so of an echo.
+    framing: Framing,
+    /// The head of the echo is out.
+    answered: bool,
+}
+
+impl Upload {
+    /// Whether a part of the response is out already.
+    pub(crate) fn has_answered(&self) -> bool {
+        self.answered
+    }
+}
+
+impl Session {
+    /// Begins to read the body of a request, unless the request is refused for it.
+    pub(crate) fn begin_upload(
+        &mut self,
+        expects_continue: bool,
+        framing: Framing,
+        plan: Plan,
+        reply: Reply,
+        cx: &mut Context<'_>,
+    ) -> Turn {
+        let limits = BodyLimits { body_bytes: cx.site.limits.body_bytes, ..BodyLimits::DEFAULT };
+        match (BodyReader::with_limits(framing, limits), plan) {
+            (Err(error), _) => self.refuse(Answer::refusal(error.status()), reply.head_only, cx),
+            // A body has no meaning here (RFC 9110 §9.3.1), and the path would be gone when it has been read.
+            (_, Plan::File) => self.refuse(Answer::BadRequest, reply.head_only, cx),
+            // The client waits for the word to send its body: better not to want it (RFC 9110 §10.1.1).
+            (_, Plan::Answer(answer)) if answer.is_error() && expects_continue => {
+                self.refuse(answer, reply.head_only, cx)
+            }
+            (Ok(reader), _) => {
+                if expects_continue {
+                    cx.out.extend_from_slice(CONTINUE);
+                }
+                self.deadline = cx.now + cx.site.limits.body_time;
+                self.phase = Phase::Upload(Upload { reader, plan, reply, framing, answered: false });
+                Turn::go_on(0)
+            }
+        }
+    }
+
+    /// Reads on in the body.
+    pub(crate) fn read_body(&mut self, input: &[u8], cx: &mut Context<'_>) -> Turn {
+        let Phase::Upload(upload) = &mut self.phase else { return Turn::go_on(0) };
+        if input.is_empty() {
+            return Turn::stop(0, Next::Receive);
+        }
+        let echoes = upload.plan == Plan::Echo;
+        let reserved = cx.out.len() + ANSWER_BYTES + CHUNK_FRAMING_BYTES;
+        if reserved + if echoes { ECHO_BYTES } else { 0 } > STEP_BYTES {
+            return Turn::stop(0, Next::Continue);
+        }
+        let window = if echoes { input.len().min(STEP_BYTES - reserved) } else { input.len() };
+        let step = match upload.reader.next(&input[..window]) {
+            Ok(step) => step,
+            Err(error) => return self.refuse_body(error.status(), cx),
+        };
+        let (plan, reply, more) = (upload.plan, upload.reply, input.len() > step.consumed);
+        let told = if echoes { upload.echo(step.data, step.finished, cx) } else { Ok(()) };
+        self.grant_time(step.consumed, cx);
+        let turn = match (told, step.finished) {
+            (Err(_), _) => self.fail(cx),
+            (Ok(()), false) => Turn::go_on(0),
+            (Ok(()), true) if echoes => self.finish(reply.persistence, more),
+            (Ok(()), true) => self.carry_out(plan, reply, more, cx),
+        };
+        turn.after(step.consumed)
+    }
+
+    /// Each byte buys the body more time, up to the allowance it began with.
+    fn grant_time(&mut self, bytes: usize, cx: &Context<'_>) {
+        let per_byte = 1_000_000_000 / cx.site.limits.body_rate.max(1);
+        let granted = Nanos((bytes as u64).saturating_mul(per_byte));
+        self.deadline = (self.deadline + granted).min(cx.now + cx.site.limits.body_time);
+    }
+
+    /// The body is malformed or too large. Half an echo cannot become a refusal: it ends short, which shows.
+    #[cold]
+    fn refuse_body(&mut self, status: u16, cx: &mut Context<'_>) -> Turn {
+        match &self.phase {
+            Phase::Upload(upload) if upload.answered => {
+                cx.site.refused += 1;
+                self.phase = Phase::Lingering;
+                Turn::stop(0, Next::End { linger: true })
+            }
+            _ => self.refuse(Answer::refusal(status), false, cx),
+        }
+    }
+}
+
+impl Upload {
+    /// Appends a part of the body to the output, in the framing in which it came.
+    fn echo(&mut self, data: &[u8], finished: bool, cx: &mut Context<'_>) -> Result<(), RenderError> {
+        // The head waits for the first data, so that a body that is malformed from the start can be refused.
+        if !self.answered && (!data.is_empty() || finished) {
+            let fields = [("Content-Type", "application/octet-stream")];
+            cx.site.append_head(200, &fields, self.framing, self.reply.persistence, cx.out)?;
+            self.answered = true;
+        }
+        if self.framing != Framing::Chunked {
+            cx.out.extend_from_slice(data);
+            return Ok(());
+        }
+        if !data.is_empty() {
+            append_hex(data.len(), cx.out);
+            for part in [b"\r\n", data, b"\r\n"] {
+                cx.out.extend_from_slice(part);
+            }
+        }
+        if finished {
+            cx.out.extend_from_slice(b"0\r\n\r\n");
+        }
+        Ok(())
+    }
+}
+
+fn append_hex(number: usize, out: &mut Vec<u8>) {
+    let digits = (usize::BITS - number.leading_zeros()).div_ceil(4).max(1);
+    for place in (0..digits).rev() {
+        out.push(b"0123456789abcdef"[number >> (4 * place) & 15]);
+    }
+}
