@@ -10,6 +10,7 @@
 
 pub mod clock;
 mod epoll;
+mod kind;
 mod slots;
 mod sockets;
 mod uring;
@@ -20,6 +21,7 @@ use std::net::{IpAddr, SocketAddr};
 use assay_model::units::Nanos;
 
 pub use epoll::Epoll;
+pub use kind::EngineKind;
 pub use uring::Uring;
 
 /// Bytes that [`Engine::send`] accepts at least when nothing of the connection is queued.
@@ -178,7 +180,7 @@ impl EngineError {
 /// What an engine is to be made for.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Connections at most, open or opening.
+    /// Connections at most, open or opening; no more than the process may open files (`RLIMIT_NOFILE`).
     pub max_connections: usize,
 }
 

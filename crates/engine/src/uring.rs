@@ -16,6 +16,7 @@ use assay_model::units::Nanos;
 use io_uring::{cqueue, opcode, squeue, types};
 use rustix::io::Errno;
 use rustix::net::{SocketAddrAny, SocketFlags};
+use rustix::process::{Resource, getrlimit};
 
 use crate::slots::Slots;
 use crate::{
@@ -23,7 +24,7 @@ use crate::{
     sockets,
 };
 use buffers::{Buffers, GROUP};
-use connection::{Connection, Phase};
+use connection::{Connection, Phase, SEND_AT_ONCE};
 use request::{Request, file, outcome, pack, send_entry, unpack};
 use ring::{Completion, Ring};
 
@@ -31,8 +32,6 @@ use ring::{Completion, Ring};
 const ACCEPTS_AT_ONCE: usize = 16;
 /// How long accepting rests after descriptors or memory ran out.
 const ACCEPT_PAUSE: Nanos = Nanos::from_millis(20);
-/// Bytes that one send takes from its user at most.
-const SEND_AT_ONCE: usize = 256 * 1024;
 /// Closing with this setting resets the connection (socket(7), SO_LINGER).
 static NO_LINGER: libc::linger = libc::linger { l_onoff: 1, l_linger: 0 };
 /// Empty queues and stashes kept for reuse; more are freed.
@@ -47,6 +46,8 @@ pub struct Uring {
     buffers: Buffers,
     connections: Slots<Connection>,
     listener: Option<Listener>,
+    /// Slots reserved for accepts that wait in the kernel.
+    accepting: usize,
     /// Connections whose queues leave with the next poll.
     dirty: Vec<Conn>,
     /// A silent success is waited for.
@@ -69,7 +70,6 @@ pub struct Uring {
 
 struct Listener {
     socket: OwnedFd,
-    waiting: usize,
     paused_until: Nanos,
 }
 
@@ -81,14 +81,17 @@ impl Uring {
     /// [`crate::Epoll`] then.
     pub fn new(config: Config) -> Result<Self, EngineError> {
         let unusable = |source| EngineError::System { call: "set up io_uring".to_owned(), source };
-        let files = u32::try_from(config.max_connections).unwrap_or(u32::MAX);
-        let mut ring = Ring::new(files).map_err(unusable)?;
+        // The kernel grants no larger table of direct descriptors than the process may open files.
+        let files = getrlimit(Resource::Nofile).current.map_or(usize::MAX, |n| n as usize);
+        let limit = config.max_connections.min(files);
+        let mut ring = Ring::new(limit as u32).map_err(unusable)?;
         let buffers = Buffers::new(ring.inner()).map_err(unusable)?;
         Ok(Self {
             ring,
             buffers,
-            connections: Slots::new(config.max_connections),
+            connections: Slots::new(limit),
             listener: None,
+            accepting: 0,
             dirty: Vec::new(),
             settle_at_once: false,
             farewells: Vec::new(),
@@ -159,10 +162,10 @@ impl Uring {
             let Some(listener) = self.listener.as_mut().filter(|l| room && l.paused_until <= now) else {
                 return;
             };
-            if listener.waiting >= ACCEPTS_AT_ONCE {
+            if self.accepting >= ACCEPTS_AT_ONCE {
                 return;
             }
-            listener.waiting += 1;
+            self.accepting += 1;
             let fd = types::Fd(listener.socket.as_raw_fd());
             let conn = self.connections.insert(Connection::new(Phase::Accepting));
             let slot = types::DestinationSlot::try_from_slot_target(conn.slot).ok();
@@ -190,7 +193,7 @@ impl Uring {
             let Some(c) = self.connections.get_mut(conn) else { continue };
             c.held = false;
             stash(c, &mut self.buffers, &mut self.spare);
-            if c.stashed() > RECEIVE_VIEW_BYTES && c.receiving {
+            if !c.has_room() && c.receiving {
                 // Its user does not keep up: let TCP slow the peer down.
                 let cancel = opcode::AsyncCancel::new(pack(Request::Receive, conn)).build();
                 self.push(cancel, Request::Silent, conn);
@@ -217,11 +220,11 @@ impl Uring {
     }
 
     fn accepted(&mut self, conn: Conn, result: i32, now: Nanos, events: &mut Vec<Event>) {
+        self.accepting -= 1;
         let Some(listener) = &mut self.listener else {
             // The listener is gone; a connection that slipped through is let go.
             return self.release(conn);
         };
-        listener.waiting = listener.waiting.saturating_sub(1);
         if let Err(error) = outcome(result) {
             self.connections.remove(conn);
             if error != Errno::CONNABORTED && error != Errno::INTR {
@@ -291,7 +294,7 @@ impl Uring {
             Err(Errno::NOBUFS | Errno::CANCELED | Errno::INTR) => {}
             Err(error) => return self.break_off(conn, error),
         }
-        if !cqueue::more(completion.flags) && self.connections.get(conn).is_some_and(has_room) {
+        if !cqueue::more(completion.flags) && self.connections.get(conn).is_some_and(Connection::has_room) {
             self.arm_receive(conn);
         }
     }
@@ -358,7 +361,7 @@ impl Engine for Uring {
     fn listen(&mut self, address: SocketAddr) -> Result<SocketAddr, EngineError> {
         // Blocking sockets: a request on a non-blocking one fails instead of waiting in the kernel.
         let (socket, bound) = sockets::listening(address, SocketFlags::empty())?;
-        self.listener = Some(Listener { socket, waiting: 0, paused_until: Nanos::ZERO });
+        self.listener = Some(Listener { socket, paused_until: Nanos::ZERO });
         self.arm_accepts(Nanos::ZERO);
         Ok(bound)
     }
@@ -368,6 +371,8 @@ impl Engine for Uring {
         for conn in self.connections.names(|c| c.phase == Phase::Accepting) {
             self.push(opcode::AsyncCancel::new(pack(Request::Accept, conn)).build(), Request::Silent, conn);
         }
+        // The port is free only when no request holds on to the listener any more.
+        self.flush();
     }
 
     fn connect(&mut self, remote: SocketAddr, local: Option<IpAddr>) -> Result<Conn, EngineError> {
@@ -397,7 +402,8 @@ impl Engine for Uring {
         self.connections.recycle();
         self.arm_accepts(clock::now());
         let submitted = self.submit_sends();
-        let hurry = std::mem::take(&mut self.settle_at_once) || !self.pending.is_empty();
+        let found = !self.pending.is_empty() || !self.completions.is_empty();
+        let hurry = std::mem::take(&mut self.settle_at_once) || found;
         let timeout = if hurry { Some(Nanos::ZERO) } else { self.wait_span(until) };
         let mut completions = std::mem::take(&mut self.completions);
         let entered = self.ring.enter(timeout, &mut completions);
@@ -441,7 +447,7 @@ impl Engine for Uring {
         } else if exceeded && n > 0 {
             self.pending.push(Event::Readable(conn));
         }
-        if has_room(c) {
+        if c.has_room() {
             self.arm_receive(conn);
         }
     }
@@ -451,7 +457,7 @@ impl Engine for Uring {
         let Some(c) = self.connections.get_mut(conn).filter(|c| c.phase != Phase::Broken) else {
             return total;
         };
-        let limit = if c.queued() == 0 { SEND_AT_ONCE } else { SEND_QUEUE_BYTES };
+        let limit = if c.blocked { SEND_QUEUE_BYTES } else { SEND_AT_ONCE };
         let accepted = total.min(limit.saturating_sub(c.queued()));
         if c.queue.capacity() == 0 {
             c.queue = self.spare.pop().unwrap_or_default();
@@ -462,13 +468,13 @@ impl Engine for Uring {
             c.queue.extend_from_slice(&part[..n]);
             left -= n;
         }
-        c.owes_writable |= accepted < total;
+        c.owes_writable |= accepted < total || c.is_full();
         self.mark_dirty(conn);
         accepted
     }
 
     fn queued(&self, conn: Conn) -> usize {
-        self.connections.get(conn).filter(|c| c.blocked).map_or(0, Connection::queued)
+        self.connections.get(conn).filter(|c| c.is_full()).map_or(0, Connection::queued)
     }
 
     fn shutdown(&mut self, conn: Conn) {
@@ -503,7 +509,7 @@ impl Engine for Uring {
     }
 
     fn connections(&self) -> usize {
-        self.connections.len() - self.listener.as_ref().map_or(0, |l| l.waiting)
+        self.connections.len() - self.accepting
     }
 
     fn statistics(&self) -> &Statistics {
@@ -515,7 +521,7 @@ impl Uring {
     /// How long the kernel may wait; `None` is forever.
     fn wait_span(&self, until: Nanos) -> Option<Nanos> {
         let retry = match &self.listener {
-            Some(l) if l.waiting == 0 && self.connections.has_room() => l.paused_until,
+            Some(l) if self.accepting == 0 && self.connections.has_room() => l.paused_until,
             _ => Nanos::MAX,
         };
         match until.min(retry) {
@@ -523,6 +529,12 @@ impl Uring {
             Nanos::ZERO => Some(Nanos::ZERO),
             until => Some(until - clock::now()),
         }
+    }
+
+    /// Lets the kernel take what was asked of it; the next poll sees what came of it.
+    fn flush(&mut self) {
+        let flushed = self.ring.enter(Some(Nanos::ZERO), &mut self.completions);
+        self.broken = self.broken.take().or(flushed.err());
     }
 
     fn deliver_pending(&mut self, events: &mut Vec<Event>) {
@@ -547,6 +559,8 @@ impl Uring {
 
 impl Drop for Uring {
     fn drop(&mut self) {
+        // Closes and resets that were asked for happen now, not when the kernel gets round to the ring's remains.
+        self.flush();
         // The kernel must not pick buffers any more when their memory is freed; a ring that never registered any
         // refuses this, which is as good.
         let _ = self.ring.inner().submitter().unregister_buf_ring(GROUP);
@@ -565,10 +579,6 @@ fn stash(c: &mut Connection, buffers: &mut Buffers, spare: &mut Vec<Vec<u8>>) {
     c.stash_start = 0;
     c.shown = false;
     buffers.move_into(&mut c.chain, &mut c.stash);
-}
-
-fn has_room(c: &Connection) -> bool {
-    c.stashed() <= RECEIVE_VIEW_BYTES
 }
 
 fn keep_spare(spare: &mut Vec<Vec<u8>>, mut vector: Vec<u8>) {

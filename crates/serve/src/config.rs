@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-use assay_engine::EngineError;
+use assay_engine::{EngineError, EngineKind};
 use assay_host::cpuset::{CpuSet, PinError};
 use assay_model::units::Nanos;
 
@@ -16,6 +16,8 @@ pub struct Config {
     pub port: u16,
     /// One thread is pinned to each of these.
     pub cpus: CpuSet,
+    /// What makes the system calls.
+    pub engine: EngineKind,
     /// Folder of static files. With it, `/` is the folder's index and every path without a route of its own is
     /// looked up there; without it such paths are 404.
     pub root: Option<PathBuf>,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Scope, ScopedJoinHandle};
 
-use assay_engine::{Engine, EngineError, Epoll, Statistics};
+use assay_engine::{Engine, EngineError, EngineKind, Epoll, Statistics, Uring};
 use assay_host::cpuset::{CpuSet, pin_current_thread};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -154,14 +154,37 @@ fn serve_on(
         None => None,
     };
     let site = Site::new(config.limits, folder.is_some())?;
-    let mut engine = Epoll::new(assay_engine::Config { max_connections: config.limits.connections })?;
-    let listening = engine.listen(address).map_err(|error| cannot_listen(address, error))?;
-    let mut server = Server::new(engine, site, folder);
-    // The caller is gone only if another thread failed; then this one is told to halt.
-    let _ = bound.send(listening);
-    server.serve(|| flags.stopped())?;
-    let Site { requests, refused, .. } = server.site;
-    Ok(ThreadSummary { cpu, requests, refused, engine: *server.engine.statistics() })
+    let limits = assay_engine::Config { max_connections: config.limits.connections };
+    let place = Place { cpu, address, flags, bound };
+    match config.engine {
+        EngineKind::Epoll => place.serve(Epoll::new(limits)?, site, folder),
+        EngineKind::IoUring => place.serve(Uring::new(limits)?, site, folder),
+    }
+}
+
+/// Where a thread serves, and whom it tells.
+struct Place<'p> {
+    cpu: u32,
+    address: SocketAddr,
+    flags: Flags<'p>,
+    bound: &'p Sender<SocketAddr>,
+}
+
+impl Place<'_> {
+    fn serve<E: Engine>(
+        self,
+        mut engine: E,
+        site: Site,
+        folder: Option<Folder>,
+    ) -> Result<ThreadSummary, ServeError> {
+        let listening = engine.listen(self.address).map_err(|error| cannot_listen(self.address, error))?;
+        let mut server = Server::new(engine, site, folder);
+        // The caller is gone only if another thread failed; then this one is told to halt.
+        let _ = self.bound.send(listening);
+        server.serve(|| self.flags.stopped())?;
+        let Site { requests, refused, .. } = server.site;
+        Ok(ThreadSummary { cpu: self.cpu, requests, refused, engine: *server.engine.statistics() })
+    }
 }
 
 /// Our listeners share their port with any other program of this user that shares it too (`SO_REUSEPORT`), and the

@@ -10,6 +10,7 @@ use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use assay_engine::EngineKind;
 use assay_host::cpuset::CpuSet;
 use assay_model::units::Nanos;
 use assay_serve::{Config, Limits, ServeError, Summary, run};
@@ -70,7 +71,14 @@ impl Drop for Running {
 
 fn config(limits: Limits) -> Config {
     let cpus = CpuSet::from_iter(CpuSet::allowed().first());
-    Config { address: IpAddr::V4(Ipv4Addr::LOCALHOST), port: 0, cpus, root: None, limits }
+    Config {
+        address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        port: 0,
+        cpus,
+        engine: EngineKind::best(),
+        root: None,
+        limits,
+    }
 }
 
 fn rest(stream: &mut TcpStream) -> String {

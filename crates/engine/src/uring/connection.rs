@@ -1,6 +1,10 @@
 //! One connection of the io_uring engine.
 
 use super::buffers::Chain;
+use crate::{RECEIVE_VIEW_BYTES, SEND_QUEUE_BYTES};
+
+/// Bytes that one send takes from its user at most.
+pub(super) const SEND_AT_ONCE: usize = 256 * 1024;
 
 /// Where a connection is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,5 +77,15 @@ impl Connection {
 
     pub(super) fn stashed(&self) -> usize {
         self.stash.len() - self.stash_start
+    }
+    /// Whether the next send may find no room. Until then what is queued only waits for the next poll, and is no
+    /// concern of the user's.
+    pub(super) fn is_full(&self) -> bool {
+        self.blocked || self.queued() > SEND_AT_ONCE - SEND_QUEUE_BYTES
+    }
+
+    /// Whether more may be received: its user keeps up.
+    pub(super) fn has_room(&self) -> bool {
+        self.stashed() <= RECEIVE_VIEW_BYTES
     }
 }
