@@ -17,7 +17,9 @@ use rustix::net::SocketFlags;
 use rustix::time::Timespec;
 
 use crate::slots::Slots;
-use crate::{Config, Conn, Engine, EngineError, Event, RECEIVE_VIEW_BYTES, Statistics, clock, sockets};
+use crate::{
+    Config, Conn, Engine, EngineError, Event, RECEIVE_VIEW_BYTES, Reason, Statistics, clock, sockets,
+};
 use connection::{Connection, Drained};
 
 /// Kernel events taken in one wait.
@@ -101,11 +103,11 @@ impl Epoll {
         Some(connection)
     }
 
-    fn break_off(&mut self, conn: Conn, error: Errno) {
+    fn break_off(&mut self, conn: Conn, reason: Reason) {
         if let Some(connection) = self.connections.get_mut(conn)
             && !std::mem::replace(&mut connection.broken, true)
         {
-            self.pending.push(Event::Closed(conn, sockets::reason(error)));
+            self.pending.push(Event::Closed(conn, reason));
         }
     }
 
@@ -223,7 +225,7 @@ impl Epoll {
             match connection.drain(&mut self.stats) {
                 Drained::Yes => events.push(Event::Writable(conn)),
                 Drained::Quiet => {}
-                Drained::Broken(error) => self.break_off(conn, error),
+                Drained::Broken(error) => self.break_off(conn, sockets::send_reason(error)),
             }
         }
     }
@@ -320,13 +322,14 @@ impl Engine for Epoll {
         if connection.readable && !connection.broken {
             view.compact();
             let space = &mut view.bytes[view.end..];
+            connection.starved = space.is_empty();
             if !space.is_empty() {
                 let received = connection.receive(space, &mut self.stats);
                 let (again, ended) = (connection.readable, connection.is_at_unannounced_end());
                 connection.eof_told |= ended;
                 match received {
                     Ok(n) => view.end += n,
-                    Err(error) => self.break_off(conn, error),
+                    Err(error) => self.break_off(conn, sockets::reason(error)),
                 }
                 if again {
                     self.pending.push(Event::Readable(conn));
@@ -339,8 +342,12 @@ impl Engine for Epoll {
     }
 
     fn consume(&mut self, conn: Conn, n: usize) {
-        if self.view.owner == Some(conn) {
-            self.view.start = (self.view.start + n).min(self.view.end);
+        if self.view.owner != Some(conn) {
+            return;
+        }
+        self.view.start = (self.view.start + n).min(self.view.end);
+        if n > 0 && self.connections.get_mut(conn).is_some_and(|c| std::mem::take(&mut c.starved)) {
+            self.pending.push(Event::Readable(conn));
         }
     }
 
@@ -352,7 +359,7 @@ impl Engine for Epoll {
         match connection.send(parts, &mut self.stats) {
             Ok(accepted) => accepted,
             Err(error) => {
-                self.break_off(conn, error);
+                self.break_off(conn, sockets::send_reason(error));
                 everything()
             }
         }

@@ -134,8 +134,10 @@ pub enum Event {
 pub enum Reason {
     /// Nobody listens there.
     Refused,
-    /// The peer reset it, or it broke while we were sending.
+    /// The peer reset it.
     Reset,
+    /// It was broken when we sent.
+    SendReset,
     /// The stack gave up waiting for the peer.
     TimedOut,
     /// There is no way to the peer.
@@ -180,7 +182,8 @@ impl EngineError {
 /// What an engine is to be made for.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Connections at most, open or opening; no more than the process may open files (`RLIMIT_NOFILE`).
+    /// Connections at most, open or opening. io_uring allows no more than half of the files that the process may
+    /// open (`RLIMIT_NOFILE`).
     pub max_connections: usize,
 }
 

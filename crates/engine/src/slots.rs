@@ -32,7 +32,7 @@ impl<T> Slots<T> {
     }
 
     pub(crate) fn has_room(&self) -> bool {
-        self.occupied < self.limit
+        self.occupied < self.limit && self.occupied + self.vacated.len() < 2 * self.limit
     }
 
     /// Puts `value` into a slot and returns its name.

@@ -94,6 +94,14 @@ pub(crate) fn reason(error: Errno) -> Reason {
     }
 }
 
+/// The same for an error that sending met.
+pub(crate) fn send_reason(error: Errno) -> Reason {
+    match reason(error) {
+        Reason::Reset => Reason::SendReset,
+        other => other,
+    }
+}
+
 fn stream(address: SocketAddr, flags: SocketFlags) -> rustix::io::Result<OwnedFd> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     rustix::net::socket_with(family, SocketType::STREAM, flags | SocketFlags::CLOEXEC, None)

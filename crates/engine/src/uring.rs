@@ -20,8 +20,8 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::slots::Slots;
 use crate::{
-    Config, Conn, Engine, EngineError, Event, RECEIVE_VIEW_BYTES, SEND_QUEUE_BYTES, Statistics, clock,
-    sockets,
+    Config, Conn, Engine, EngineError, Event, RECEIVE_VIEW_BYTES, Reason, SEND_QUEUE_BYTES, Statistics,
+    clock, sockets,
 };
 use buffers::{Buffers, GROUP};
 use connection::{Connection, Phase, SEND_AT_ONCE};
@@ -81,10 +81,12 @@ impl Uring {
     /// [`crate::Epoll`] then.
     pub fn new(config: Config) -> Result<Self, EngineError> {
         let unusable = |source| EngineError::System { call: "set up io_uring".to_owned(), source };
-        // The kernel grants no larger table of direct descriptors than the process may open files.
-        let files = getrlimit(Resource::Nofile).current.map_or(usize::MAX, |n| n as usize);
-        let limit = config.max_connections.min(files);
-        let mut ring = Ring::new(limit as u32).map_err(unusable)?;
+        // The kernel grants no larger table of direct descriptors than the process may open files. Twice the limit:
+        // a slot that was vacated is not given away before the next poll, and until then another one takes its place.
+        let files =
+            getrlimit(Resource::Nofile).current.map_or(u32::MAX, |n| n.try_into().unwrap_or(u32::MAX));
+        let limit = config.max_connections.min(files as usize / 2);
+        let mut ring = Ring::new(2 * limit as u32).map_err(unusable)?;
         let buffers = Buffers::new(ring.inner()).map_err(unusable)?;
         Ok(Self {
             ring,
@@ -292,7 +294,7 @@ impl Uring {
             }
             // Buffers ran out, or we asked for a rest: asked for again when there is room.
             Err(Errno::NOBUFS | Errno::CANCELED | Errno::INTR) => {}
-            Err(error) => return self.break_off(conn, error),
+            Err(error) => return self.break_off(conn, sockets::reason(error)),
         }
         if !cqueue::more(completion.flags) && self.connections.get(conn).is_some_and(Connection::has_room) {
             self.arm_receive(conn);
@@ -309,7 +311,7 @@ impl Uring {
                 self.stats.sent_bytes += u64::from(n);
             }
             Err(Errno::AGAIN | Errno::INTR) => {}
-            Err(error) => return self.break_off(conn, error),
+            Err(error) => return self.break_off(conn, sockets::send_reason(error)),
         }
         c.blocked = true;
         c.owes_writable = true;
@@ -327,12 +329,12 @@ impl Uring {
         }
     }
 
-    fn break_off(&mut self, conn: Conn, error: Errno) {
+    fn break_off(&mut self, conn: Conn, reason: Reason) {
         if let Some(c) = self.connections.get_mut(conn)
             && c.phase != Phase::Broken
         {
             c.phase = Phase::Broken;
-            self.pending.push(Event::Closed(conn, sockets::reason(error)));
+            self.pending.push(Event::Closed(conn, reason));
         }
     }
 

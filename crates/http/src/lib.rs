@@ -7,6 +7,8 @@
 //! * every size has a named limit ([`Limits`], [`BodyLimits`]);
 //! * no input makes it panic.
 //!
+//! Must not know: sockets, clocks, which answer is right, what is measured.
+//!
 //! A client renders a request, scans the response and reads the body by its framing:
 //!
 //! ```

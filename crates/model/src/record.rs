@@ -97,7 +97,7 @@ pub struct Entry {
     pub command: Vec<String>,
     /// Names of the workloads it answers.
     pub workloads: Vec<String>,
-    /// Why it was not run, if it was not.
+    /// Why it was not run, or given up after it had been measured, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_run: Option<NotRun>,
 }
@@ -183,10 +183,11 @@ pub struct Measurement {
     pub offset_ns: Nanos,
     /// What the generator saw.
     pub load: LoadReport,
-    /// What the server's processes used over the window; absent for a URL.
+    /// What the server's processes used from just before the generator started to just after it ended, so with the load
+    /// before the window: set it against `load.books`, not `load.window`. Absent for a URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<Usage>,
-    /// What the machine did meanwhile.
+    /// What the machine did over the same span.
     pub machine: Machine,
 }
 

@@ -15,7 +15,8 @@ pub struct Interval {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Probability that a procedure like this covers the truth, 0 to 1.
+    /// Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
+    /// then also both ends.
     pub confidence: f64,
 }
 

@@ -5,6 +5,8 @@
 //! caller seeds and passes in. Numbers that cannot be analysed (too few rounds, a throughput of zero, series
 //! of unequal length) are an error that says which, never a `NaN` that travels on.
 //!
+//! Must not know: HTTP, contenders, records, files.
+//!
 //! **The unit of replication is a restart** (METHODOLOGY, "From runs to a verdict"). A *round* is one
 //! randomised complete block: it measures every contender once. A *series* holds one contender's results, one
 //! number per round, and the `r`-th numbers of all series come from the same round. Throughput is analysed on

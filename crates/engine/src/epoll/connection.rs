@@ -8,7 +8,7 @@ use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
 
 use crate::{SEND_QUEUE_BYTES, Statistics};
 
-/// Parts of one send that go into one system call; more are sent as if they were several sends.
+/// Parts of one send that go into one system call.
 const PARTS_AT_ONCE: usize = 16;
 
 pub(super) struct Connection {
@@ -21,6 +21,8 @@ pub(super) struct Connection {
     pub(super) stash: Vec<u8>,
     /// `connect` has not finished.
     pub(super) connecting: bool,
+    /// The view was full, so that nothing could be received: to be tried again when some was consumed.
+    pub(super) starved: bool,
     /// The kernel may hold received bytes: it told so, and no short read has shown otherwise since.
     pub(super) readable: bool,
     /// The peer has ended its direction; what it sent before may still be in the kernel.
@@ -53,6 +55,7 @@ impl Connection {
             queue_sent: 0,
             stash: Vec::new(),
             connecting,
+            starved: false,
             readable: false,
             peer_ended: false,
             eof_told: false,
@@ -69,7 +72,7 @@ impl Connection {
     /// Sends or queues the parts; returns the bytes accepted.
     pub(super) fn send(&mut self, parts: &[&[u8]], stats: &mut Statistics) -> Result<usize, Errno> {
         let total: usize = parts.iter().map(|p| p.len()).sum();
-        let sent = if self.connecting || self.queued() > 0 { 0 } else { self.send_now(parts, total, stats)? };
+        let sent = if self.connecting || self.queued() > 0 { 0 } else { self.send_now(parts, stats)? };
         if sent == total {
             return Ok(total);
         }
@@ -140,29 +143,36 @@ impl Connection {
         self.peer_ended && !self.readable && !self.eof_told
     }
 
-    fn send_now(&mut self, parts: &[&[u8]], total: usize, stats: &mut Statistics) -> Result<usize, Errno> {
-        stats.sends += 1;
-        let result = match parts {
-            [one] => rustix::net::send(&self.socket, one, SendFlags::NOSIGNAL),
-            many => {
-                let mut slices = [IoSlice::new(&[]); PARTS_AT_ONCE];
-                let count = many.len().min(PARTS_AT_ONCE);
-                for (slice, part) in slices.iter_mut().zip(many) {
-                    *slice = IoSlice::new(part);
-                }
-                let mut no_control = SendAncillaryBuffer::default();
-                rustix::net::sendmsg(&self.socket, &slices[..count], &mut no_control, SendFlags::NOSIGNAL)
+    /// Sends until the kernel has no room, which it tells when it has some again; returns the bytes that left.
+    fn send_now(&mut self, parts: &[&[u8]], stats: &mut Statistics) -> Result<usize, Errno> {
+        let mut sent = 0;
+        for group in parts.chunks(PARTS_AT_ONCE) {
+            let whole: usize = group.iter().map(|p| p.len()).sum();
+            stats.sends += 1;
+            let n = match self.send_group(group) {
+                Ok(n) => n,
+                Err(Errno::AGAIN | Errno::INTR) => 0,
+                Err(error) => return Err(error),
+            };
+            stats.sent_bytes += n as u64;
+            sent += n;
+            if n < whole {
+                break;
             }
-        };
-        match result {
-            Ok(n) => {
-                debug_assert!(n <= total);
-                stats.sent_bytes += n as u64;
-                Ok(n)
-            }
-            Err(Errno::AGAIN | Errno::INTR) => Ok(0),
-            Err(error) => Err(error),
         }
+        Ok(sent)
+    }
+
+    fn send_group(&self, parts: &[&[u8]]) -> Result<usize, Errno> {
+        if let [one] = parts {
+            return rustix::net::send(&self.socket, one, SendFlags::NOSIGNAL);
+        }
+        let mut slices = [IoSlice::new(&[]); PARTS_AT_ONCE];
+        for (slice, part) in slices.iter_mut().zip(parts) {
+            *slice = IoSlice::new(part);
+        }
+        let mut no_control = SendAncillaryBuffer::default();
+        rustix::net::sendmsg(&self.socket, &slices[..parts.len()], &mut no_control, SendFlags::NOSIGNAL)
     }
 
     fn enqueue(&mut self, parts: &[&[u8]], mut skip: usize) {

@@ -1,0 +1,256 @@
+//! What the generator has to say about its own trustworthiness (METHODOLOGY, what makes a run void): pure functions from
+//! evidence to checks.
+
+use assay_model::check::{Check, Outcome};
+use assay_model::units::Nanos;
+use assay_stats::Histogram;
+
+use crate::recorder::Recorder;
+
+/// A thread that is busier than this cannot keep a schedule.
+const BUSY_LIMIT_OPEN: f64 = 0.80;
+
+/// A thread that is busier than this may be what limits a closed loop.
+const BUSY_LIMIT_CLOSED: f64 = 0.95;
+
+/// The least send lag at the 99th percentile that voids a run.
+const LAG_FLOOR: Nanos = Nanos::from_micros(50);
+
+/// Share of the median response time that the send lag may reach.
+const LAG_SHARE: f64 = 0.05;
+
+/// Share of the due requests that must have been sent in the window.
+const OFFERED_SHARE: f64 = 0.999;
+
+/// Relative difference between both sides of Little's law that voids a run.
+const LITTLE_LIMIT: f64 = 0.01;
+
+/// What the checks are made from.
+pub(crate) struct Evidence<'a> {
+    pub(crate) is_open: bool,
+    pub(crate) window: Nanos,
+    pub(crate) recorder: &'a Recorder,
+    pub(crate) busy_shares: &'a [f64],
+    pub(crate) intended_in_window: u64,
+    pub(crate) given_up: u64,
+    pub(crate) mean_in_flight: Option<f64>,
+    /// Connections asked for.
+    pub(crate) connections: u32,
+    /// Connections made.
+    pub(crate) opened: u64,
+}
+
+/// All rules that apply, in a fixed order.
+pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Check> {
+    let mut checks = vec![saturation(evidence), failures(evidence), unfinished(evidence)];
+    if evidence.is_open {
+        checks.extend([send_lag(evidence), offered_load(evidence)]);
+    } else {
+        checks.push(littles_law(evidence));
+    }
+    checks.extend([unsolicited(evidence), connections(evidence)]);
+    checks
+}
+
+/// Whether a thread of the generator was the limit. For a closed loop only the runner can tell, who sees the server's CPUs
+/// too: a warning is evidence for it.
+fn saturation(evidence: &Evidence<'_>) -> Check {
+    let busiest = evidence.busy_shares.iter().copied().fold(0.0, f64::max);
+    let (limit, outcome) = match evidence.is_open {
+        true => (BUSY_LIMIT_OPEN, Outcome::Void),
+        false => (BUSY_LIMIT_CLOSED, Outcome::Warn),
+    };
+    let seen = format!("the busiest thread of the generator used {:.1} % of its CPU", busiest * 100.0);
+    let remedy = "give the generator more CPUs, or use fewer connections or a lower rate";
+    check("generator-saturated", busiest > limit, outcome, seen, remedy)
+}
+
+/// Requests that failed never count as throughput, but the server did other work than intended.
+fn failures(evidence: &Evidence<'_>) -> Check {
+    let window = &evidence.recorder.window;
+    let classes = window.errors().iter().map(|(class, n)| format!("{class:?} {n}")).collect::<Vec<_>>();
+    let seen = match window.failed() {
+        0 => format!("none of {} requests that ended in the window failed", window.ok),
+        failed => format!("{failed} of {} requests failed: {}", window.ok + failed, classes.join(", ")),
+    };
+    let remedy = "look at the samples of wrong answers and at the server's log";
+    check("failures", window.failed() > 0, Outcome::Warn, seen, remedy)
+}
+
+/// Requests without an end have a latency that is only known to be long.
+fn unfinished(evidence: &Evidence<'_>) -> Check {
+    let censored = evidence.recorder.censored;
+    let total = censored + evidence.recorder.total.ok + evidence.recorder.total.failed();
+    let mut seen =
+        format!("{censored} of {total} requests were unanswered when the generator stopped waiting");
+    if censored > 0 {
+        let share = 100.0 * (1.0 - censored as f64 / total as f64);
+        seen.push_str(&format!("; percentiles above {share:.3} are lower bounds"));
+    }
+    let remedy = "give a longer time to drain, or look why the server does not answer";
+    check("unfinished", censored > 0, Outcome::Warn, seen, remedy)
+}
+
+fn send_lag(evidence: &Evidence<'_>) -> Check {
+    let waits = evidence.recorder.waits.as_ref();
+    let quantile = |of: Option<&Histogram>, q| Nanos(of.and_then(|h| h.quantile(q)).unwrap_or(0));
+    let lag = quantile(waits.map(|waits| &waits.client_lag), 0.99);
+    let median = quantile(waits.map(|waits| &waits.response), 0.5);
+    let limit = LAG_FLOOR.max(Nanos((median.0 as f64 * LAG_SHARE) as u64));
+    let micros = |span: Nanos| span.0 as f64 / 1e3;
+    let seen = format!(
+        "requests left at most {:.0} us late in 99 of 100 cases; {:.0} us are allowed",
+        micros(lag),
+        micros(limit)
+    );
+    let remedy = "keep other programs off the generator's CPUs, give it more of them, or use a lower rate";
+    check("send-lag", lag > limit, Outcome::Void, seen, remedy)
+}
+
+fn offered_load(evidence: &Evidence<'_>) -> Check {
+    let (intended, sent) = (evidence.intended_in_window, evidence.recorder.flow.entered_in_window());
+    let mut seen = format!("{sent} requests were sent in the window in which {intended} were due");
+    if evidence.given_up > 0 {
+        seen.push_str(&format!("; {} were given up because too many waited", evidence.given_up));
+    }
+    let short = (sent as f64) < OFFERED_SHARE * intended as f64 || evidence.given_up > 0;
+    let remedy = "the server, or the number of connections, cannot carry this rate: use more connections or a lower rate";
+    check("offered-load", short, Outcome::Void, seen, remedy)
+}
+
+/// Little's law, L = λW: the mean number in flight, integrated over time, against throughput times mean latency from the
+/// histograms, with the parts of latencies that lie outside the window left out on both sides.
+fn littles_law(evidence: &Evidence<'_>) -> Check {
+    let recorder = evidence.recorder;
+    let latencies = recorder.times.service.sum() + recorder.times.failed.sum();
+    let lambda_w = recorder.edges.apply(latencies) / evidence.window.0.max(1) as f64;
+    let l = evidence.mean_in_flight.unwrap_or(0.0);
+    let difference = if l > 0.0 { (l - lambda_w).abs() / l } else { 0.0 };
+    let seen = format!(
+        "on average {l:.3} requests were in flight; throughput times latency gives {lambda_w:.3} ({:.3} % apart)",
+        difference * 100.0,
+    );
+    let remedy = "this is a fault of the generator: please report it with the record of this run";
+    check("littles-law", difference > LITTLE_LIMIT, Outcome::Void, seen, remedy)
+}
+
+fn unsolicited(evidence: &Evidence<'_>) -> Check {
+    let n = evidence.recorder.unsolicited;
+    let seen = format!("bytes that no request had asked for came on {n} connections");
+    let remedy = "the server breaks HTTP/1.1; look at the samples of wrong answers";
+    check("unsolicited-bytes", n > 0, Outcome::Warn, seen, remedy)
+}
+
+fn connections(evidence: &Evidence<'_>) -> Check {
+    let (asked, opened) = (u64::from(evidence.connections), evidence.opened);
+    let seen = format!("{opened} connections were made to keep {asked} open");
+    let remedy = "look at the server's limits of connections and of its listen queue";
+    check("connections", opened < asked, Outcome::Warn, seen, remedy)
+}
+
+fn check(rule: &str, objection: bool, outcome: Outcome, evidence: String, remedy: &str) -> Check {
+    let outcome = if objection { outcome } else { Outcome::Pass };
+    Check { rule: rule.to_owned(), outcome, evidence, remedy: objection.then(|| remedy.to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::slot::Flight;
+    use assay_model::load::ErrorClass;
+
+    const WINDOW: Nanos = Nanos(1_000_000);
+
+    fn recorder(is_open: bool) -> Recorder {
+        let mut recorder = Recorder::new(is_open, Nanos(1000));
+        recorder.begin(Nanos::ZERO, WINDOW);
+        recorder
+    }
+
+    fn evidence<'a>(is_open: bool, recorder: &'a Recorder, busy_shares: &'a [f64]) -> Evidence<'a> {
+        Evidence {
+            is_open,
+            window: WINDOW,
+            recorder,
+            busy_shares,
+            intended_in_window: recorder.flow.entered_in_window(),
+            given_up: 0,
+            mean_in_flight: recorder.flow.mean_in_flight(WINDOW),
+            connections: 1,
+            opened: 1,
+        }
+    }
+
+    fn outcome(checks: &[Check], rule: &str) -> Outcome {
+        let check = checks.iter().find(|check| check.rule == rule).unwrap();
+        assert_eq!(check.remedy.is_none(), check.outcome == Outcome::Pass);
+        check.outcome
+    }
+
+    /// Back-to-back requests of 1 µs, each late by `lag`.
+    fn traffic(is_open: bool, lag: u64) -> Recorder {
+        let mut recorder = recorder(is_open);
+        for i in 0..999u64 {
+            let at = Nanos(i * 1000 + lag);
+            let flight = Flight { intended: Nanos(i * 1000), noticed: at, sent: at, kind: 0, is_last: false };
+            recorder.sent(flight.sent);
+            recorder.succeeded(&flight, at, at + Nanos(1000), 0);
+        }
+        recorder
+    }
+
+    #[test]
+    fn a_sound_run_passes_everything() {
+        for is_open in [false, true] {
+            let recorder = traffic(is_open, 0);
+            let checks = all(&evidence(is_open, &recorder, &[0.5, 0.79]));
+            assert!(checks.iter().all(|check| check.outcome == Outcome::Pass), "{checks:?}");
+        }
+    }
+
+    #[test]
+    fn a_busy_generator_voids_an_open_run_and_is_evidence_in_a_closed_one() {
+        let recorder = recorder(true);
+        assert_eq!(
+            outcome(&all(&evidence(true, &recorder, &[0.1, 0.81])), "generator-saturated"),
+            Outcome::Void
+        );
+        assert_eq!(outcome(&all(&evidence(false, &recorder, &[0.81])), "generator-saturated"), Outcome::Pass);
+        assert_eq!(outcome(&all(&evidence(false, &recorder, &[0.96])), "generator-saturated"), Outcome::Warn);
+    }
+
+    #[test]
+    fn a_late_generator_voids_an_open_run() {
+        let (late, in_time) = (traffic(true, 51_000), traffic(true, 49_000));
+        assert_eq!(outcome(&all(&evidence(true, &late, &[0.1])), "send-lag"), Outcome::Void);
+        assert_eq!(outcome(&all(&evidence(true, &in_time, &[0.1])), "send-lag"), Outcome::Pass);
+    }
+
+    #[test]
+    fn a_load_that_was_not_offered_voids_an_open_run() {
+        let recorder = traffic(true, 0);
+        let short = Evidence { intended_in_window: 1001, ..evidence(true, &recorder, &[0.1]) };
+        assert_eq!(outcome(&all(&short), "offered-load"), Outcome::Void);
+        let given_up = Evidence { given_up: 1, ..evidence(true, &recorder, &[0.1]) };
+        assert_eq!(outcome(&all(&given_up), "offered-load"), Outcome::Void);
+    }
+
+    #[test]
+    fn little_finds_requests_that_the_histograms_do_not_know() {
+        let mut recorder = traffic(false, 0);
+        (0..20).for_each(|_| recorder.sent(Nanos(1000)));
+        assert_eq!(outcome(&all(&evidence(false, &recorder, &[0.1])), "littles-law"), Outcome::Void);
+    }
+
+    #[test]
+    fn failures_and_unfinished_requests_are_told() {
+        let mut recorder = traffic(false, 0);
+        recorder.failed_unsent(ErrorClass::ConnectRefused, 1, Nanos(5));
+        recorder.censored = 1;
+        recorder.unsolicited = 1;
+        let evidence = Evidence { opened: 0, ..evidence(false, &recorder, &[0.1]) };
+        for rule in ["failures", "unfinished", "unsolicited-bytes", "connections"] {
+            assert_eq!(outcome(&all(&evidence), rule), Outcome::Warn, "{rule}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Why no measurement could be made.
+
+use std::net::SocketAddr;
+
+use assay_engine::EngineError;
+use assay_host::cpuset::PinError;
+use assay_http::render::RenderError;
+use assay_model::load::ErrorClass;
+use assay_stats::StatsError;
+
+/// Why no measurement could be made. A server that fails under load is no error: its failures are in the report.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The plan contradicts itself or asks for nothing.
+    #[error("cannot measure: {0}")]
+    Plan(String),
+    /// A request of the workload cannot be written as HTTP.
+    #[error("request {method} {path}: {source}")]
+    Request {
+        /// Its method.
+        method: String,
+        /// Its path.
+        path: String,
+        /// What is wrong with it.
+        source: RenderError,
+    },
+    /// An expected JSON body is not JSON.
+    #[error("the expected JSON of {path} is not JSON: {source}")]
+    ExpectedJson {
+        /// The request's path.
+        path: String,
+        /// What is wrong with it, and where.
+        source: serde_json::Error,
+    },
+    /// Not one connection could be made.
+    #[error("no connection to {target} could be made: {why}")]
+    Unreachable {
+        /// Where to.
+        target: SocketAddr,
+        /// How the attempts ended.
+        class: ErrorClass,
+        /// The same in words.
+        why: String,
+    },
+    /// The process may not open as many descriptors as the plan needs.
+    #[error(
+        "{connections} connections need {needed} descriptors, but this process may open {limit}; raise the hard \
+         limit (`ulimit -Hn`, or LimitNOFILE of its service) or use fewer connections"
+    )]
+    Descriptors {
+        /// Connections asked for.
+        connections: u32,
+        /// Descriptors they need.
+        needed: u64,
+        /// The hard limit.
+        limit: u64,
+    },
+    /// A thread could not be pinned.
+    #[error(transparent)]
+    Pin(#[from] PinError),
+    /// The engine broke.
+    #[error("the event engine broke: {0}")]
+    Engine(#[from] EngineError),
+    /// A histogram could not be encoded.
+    #[error("a histogram could not be encoded: {0}")]
+    Histogram(#[from] StatsError),
+    /// A thread of the generator could not be started or ended without a result.
+    #[error("a thread of the generator failed: {0}")]
+    Thread(String),
+}

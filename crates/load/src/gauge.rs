@@ -1,0 +1,148 @@
+//! What the threads and the caller tell each other while a measurement runs: each thread writes its own cache lines.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+use assay_model::units::Nanos;
+
+/// How often a thread publishes its progress.
+pub(crate) const PUBLISH_INTERVAL: Nanos = Nanos::from_millis(100);
+
+/// How far a measurement is; counts are from its start and about 100 ms old.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Time since the first request was due.
+    pub elapsed: Nanos,
+    /// Requests that were due.
+    pub issued: u64,
+    /// Right answers.
+    pub ok: u64,
+    /// Failed requests.
+    pub failed: u64,
+    /// Requests submitted and not answered.
+    pub in_flight: u64,
+    /// Connections that are open.
+    pub connections: u64,
+    /// System calls of the generator's engines.
+    pub system_calls: u64,
+}
+
+/// One thread's part of the progress. 128 bytes apart: processors fetch cache lines in pairs.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Gauge {
+    issued: AtomicU64,
+    ok: AtomicU64,
+    failed: AtomicU64,
+    in_flight: AtomicU64,
+    connections: AtomicU64,
+    system_calls: AtomicU64,
+}
+
+impl Gauge {
+    pub(crate) fn publish(&self, progress: &Progress) {
+        self.issued.store(progress.issued, Relaxed);
+        self.ok.store(progress.ok, Relaxed);
+        self.failed.store(progress.failed, Relaxed);
+        self.in_flight.store(progress.in_flight, Relaxed);
+        self.connections.store(progress.connections, Relaxed);
+        self.system_calls.store(progress.system_calls, Relaxed);
+    }
+
+    fn add_to(&self, progress: &mut Progress) {
+        progress.issued += self.issued.load(Relaxed);
+        progress.ok += self.ok.load(Relaxed);
+        progress.failed += self.failed.load(Relaxed);
+        progress.in_flight += self.in_flight.load(Relaxed);
+        progress.connections += self.connections.load(Relaxed);
+        progress.system_calls += self.system_calls.load(Relaxed);
+    }
+}
+
+/// Signals between the caller and the threads. Read once per wake, written a few times in all.
+#[derive(Debug)]
+pub(crate) struct Signals {
+    /// Threads whose connections are made, or have been tried.
+    ready: AtomicUsize,
+    /// When the first request is due; `u64::MAX` before that is known.
+    start: AtomicU64,
+    /// When no more requests are due.
+    end: AtomicU64,
+    pub(crate) gauges: Vec<Gauge>,
+}
+
+impl Signals {
+    pub(crate) fn new(threads: usize) -> Self {
+        Self {
+            ready: AtomicUsize::new(0),
+            start: AtomicU64::new(u64::MAX),
+            end: AtomicU64::new(u64::MAX),
+            gauges: (0..threads).map(|_| Gauge::default()).collect(),
+        }
+    }
+
+    pub(crate) fn report_ready(&self) {
+        self.ready.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn all_ready(&self) -> bool {
+        self.ready.load(Relaxed) >= self.gauges.len()
+    }
+
+    /// Lets the load begin at `start` and end at `end`.
+    pub(crate) fn begin(&self, start: Nanos, end: Nanos) {
+        self.end.store(end.0, Relaxed);
+        // Whoever sees the start must see the end.
+        self.start.store(start.0, std::sync::atomic::Ordering::Release);
+    }
+
+    /// When the first request is due, once that is known.
+    pub(crate) fn start(&self) -> Option<Nanos> {
+        let start = self.start.load(std::sync::atomic::Ordering::Acquire);
+        (start != u64::MAX).then_some(Nanos(start))
+    }
+
+    pub(crate) fn end(&self) -> Nanos {
+        Nanos(self.end.load(Relaxed))
+    }
+
+    /// Ends the load at `end`, if that is earlier than planned.
+    pub(crate) fn end_at(&self, end: Nanos) {
+        self.end.fetch_min(end.0, Relaxed);
+    }
+
+    pub(crate) fn progress(&self, now: Nanos) -> Progress {
+        let elapsed = self.start().map_or(Nanos::ZERO, |start| now - start);
+        let mut progress = Progress { elapsed, ..Progress::default() };
+        self.gauges.iter().for_each(|gauge| gauge.add_to(&mut progress));
+        progress
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gauges_add_up_and_do_not_share_cache_lines() {
+        assert_eq!(size_of::<Gauge>(), 128);
+        let signals = Signals::new(2);
+        let part = Progress {
+            issued: 3,
+            ok: 1,
+            failed: 1,
+            in_flight: 1,
+            connections: 2,
+            system_calls: 9,
+            ..Progress::default()
+        };
+        signals.gauges.iter().for_each(|gauge| gauge.publish(&part));
+        signals.begin(Nanos(100), Nanos(500));
+        signals.end_at(Nanos(400));
+        signals.end_at(Nanos(450));
+        let sum = signals.progress(Nanos(150));
+        assert_eq!(
+            (sum.elapsed, sum.issued, sum.system_calls, signals.end()),
+            (Nanos(50), 6, 18, Nanos(400))
+        );
+    }
+}

@@ -1,0 +1,44 @@
+//! The load generator: offers a load over HTTP/1.1, checks every answer, and accounts for every request.
+//!
+//! Invariants
+//! - The books balance: each request that was due ends as exactly one of answered, failed with one class, or censored.
+//! - An answer counts only if it was validated against the workload's definition; a failure never counts as throughput.
+//! - A latency runs from the request's submission, under an open model also from its intended time; nothing is corrected
+//!   afterwards and nothing is dropped.
+//! - One thread per CPU, each with its own engine, connections and recorder. Nothing is shared on the hot path, where
+//!   nothing is allocated and nothing dispatched dynamically.
+//! - Protocol, schedule and recorder take bytes and times as arguments; only the worker and those above it read a clock.
+//!
+//! Must not know: how servers are started, experiments, rounds, comparisons, how anything is printed.
+//!
+//! A thread, from the outside in: `thread` (its life) → `worker` (engine and session in turn) → `session` (the protocol of
+//! its connections) → `reader` and `judge` (one response), `schedule` (what is due), `recorder` (what was seen).
+#![forbid(unsafe_code)]
+
+pub mod arrivals;
+mod checks;
+mod dialler;
+mod error;
+mod flow;
+mod gauge;
+mod judge;
+mod mix;
+mod plan;
+mod reader;
+mod recorder;
+mod report;
+mod request;
+mod run;
+mod schedule;
+mod session;
+mod slot;
+mod tally;
+mod thread;
+mod traffic;
+mod usage;
+mod worker;
+
+pub use error::LoadError;
+pub use gauge::Progress;
+pub use plan::{MAX_CONNECTIONS, MAX_PIPELINE, Plan, Reuse, Span};
+pub use run::run;

@@ -1,0 +1,190 @@
+//! What is to be measured and how, with its own form checked.
+
+use std::net::{IpAddr, SocketAddr};
+
+use assay_engine::EngineKind;
+use assay_model::load::Arrival;
+use assay_model::units::Nanos;
+use assay_model::workload::RequestKind;
+
+use crate::LoadError;
+
+/// Requests in flight on one connection at most. The HTTP benchmarks that pipeline use 16; beyond a few hundred only
+/// the socket buffers grow.
+pub const MAX_PIPELINE: u32 = 1024;
+
+/// Connections at most; one source address has fewer ports towards one target, so this needs several.
+pub const MAX_CONNECTIONS: u32 = 1 << 20;
+
+/// A measurement to make. [`Plan::new`] fills in what is usual; every field may be changed.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Where to connect to.
+    pub target: SocketAddr,
+    /// Value of the Host field.
+    pub host: String,
+    /// The kinds of request and their right answers; one is drawn for every request by weight.
+    pub requests: Vec<RequestKind>,
+    /// Connections held open, spread over the threads.
+    pub connections: u32,
+    /// What makes the system calls.
+    pub engine: EngineKind,
+    /// CPUs of the generator, one pinned thread each. Fewer threads are used when there are fewer connections.
+    pub cpus: Vec<u32>,
+    /// When requests are issued.
+    pub arrival: Arrival,
+    /// Load before the window.
+    pub warmup: Nanos,
+    /// How long to measure.
+    pub span: Span,
+    /// Requests in flight on one connection at most.
+    pub pipeline: u32,
+    /// Longest wait for a connection, and for one response from the time its request was submitted.
+    pub timeout: Nanos,
+    /// Longest wait, after the last request was due, for what is still unanswered or unsent; then it is censored.
+    pub drain: Nanos,
+    /// How long a connection is used.
+    pub reuse: Reuse,
+    /// Local addresses to connect from, in turn; empty lets the system choose.
+    pub sources: Vec<IpAddr>,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Interval of the series of right answers.
+    pub series_interval: Nanos,
+}
+
+/// The length of a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Span {
+    /// A window of this length after the warm-up.
+    Time(Nanos),
+    /// Exactly so many requests after the warm-up, however long they take.
+    Requests(u64),
+}
+
+/// How many requests a connection carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reuse {
+    /// As many as the server lets it.
+    Always,
+    /// So many; the last one says `Connection: close`.
+    Requests(u32),
+}
+
+impl Plan {
+    /// One connection from CPU 0 in a closed loop for one second, without warm-up; five seconds of patience.
+    pub fn new(target: SocketAddr, requests: Vec<RequestKind>) -> Self {
+        Self {
+            target,
+            host: target.to_string(),
+            requests,
+            connections: 1,
+            engine: EngineKind::Epoll,
+            cpus: vec![0],
+            arrival: Arrival::Closed,
+            warmup: Nanos::ZERO,
+            span: Span::Time(Nanos::from_millis(1000)),
+            pipeline: 1,
+            timeout: Nanos::from_millis(5000),
+            drain: Nanos::from_millis(5000),
+            reuse: Reuse::Always,
+            sources: Vec::new(),
+            seed: 0,
+            series_interval: Nanos::from_millis(100),
+        }
+    }
+
+    /// Whether the plan can be carried out at all.
+    ///
+    /// # Errors
+    /// [`LoadError::Plan`] names the first part that cannot be, and what would do.
+    pub fn check(&self) -> Result<(), LoadError> {
+        let rate = match self.arrival {
+            Arrival::Closed => 1.0,
+            Arrival::Constant { per_second } | Arrival::Poisson { per_second } => per_second,
+        };
+        let spare_family = |source: &&IpAddr| source.is_ipv4() != self.target.is_ipv4();
+        let complaint = if self.requests.iter().all(|kind| kind.weight == 0) {
+            "no kind of request has a weight above 0".to_owned()
+        } else if self.cpus.is_empty() {
+            "no CPU is given to the generator; name at least one".to_owned()
+        } else if !(1..=MAX_CONNECTIONS).contains(&self.connections) {
+            format!("{} connections; give 1 to {MAX_CONNECTIONS}", self.connections)
+        } else if !(1..=MAX_PIPELINE).contains(&self.pipeline) {
+            format!("{} requests in flight per connection; give 1 to {MAX_PIPELINE}", self.pipeline)
+        } else if !(rate.is_finite() && rate > 0.0) {
+            format!("a rate of {rate} requests per second; give a number above 0")
+        } else if matches!(self.span, Span::Time(Nanos::ZERO) | Span::Requests(0)) {
+            "nothing to measure: the window has no length; give a time or a number of requests".to_owned()
+        } else if self.reuse == Reuse::Requests(0) {
+            "0 requests per connection; give at least 1".to_owned()
+        } else if self.timeout == Nanos::ZERO || self.series_interval == Nanos::ZERO {
+            "the timeout and the interval of the series must be longer than 0".to_owned()
+        } else if let Some(source) = self.sources.iter().find(spare_family) {
+            format!("source address {source} is of another family than the target {}", self.target)
+        } else {
+            return Ok(());
+        };
+        Err(LoadError::Plan(complaint))
+    }
+
+    /// Threads that will run.
+    pub(crate) fn threads(&self) -> usize {
+        self.cpus.len().min(self.connections as usize)
+    }
+
+    /// The part of `total` that falls to thread `thread`; the parts differ by one at most and add up to the total.
+    pub(crate) fn share(&self, total: u64, thread: usize) -> u64 {
+        let threads = self.threads() as u64;
+        total / threads + u64::from((thread as u64) < total % threads)
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.arrival != Arrival::Closed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> Plan {
+        let kind = RequestKind {
+            weight: 1,
+            method: "GET".into(),
+            path: "/".into(),
+            headers: Vec::new(),
+            body: None,
+            expect: assay_model::workload::Expect {
+                status: None,
+                body: None,
+                json: None,
+                content_type: None,
+            },
+        };
+        Plan::new("127.0.0.1:80".parse().unwrap(), vec![kind])
+    }
+
+    #[test]
+    fn shares_add_up() {
+        let plan = Plan { cpus: vec![0, 1, 2], connections: 64, ..plan() };
+        assert_eq!((0..3).map(|thread| plan.share(64, thread)).collect::<Vec<_>>(), [22, 21, 21]);
+        assert_eq!(Plan { connections: 2, ..plan }.threads(), 2);
+    }
+
+    #[test]
+    fn impossible_plans_are_named() {
+        let why = |plan: Plan| plan.check().unwrap_err().to_string();
+        assert!(plan().check().is_ok());
+        assert!(why(Plan { cpus: Vec::new(), ..plan() }).contains("CPU"));
+        assert!(why(Plan { connections: 0, ..plan() }).contains("0 connections"));
+        assert!(why(Plan { pipeline: 0, ..plan() }).contains("per connection"));
+        assert!(why(Plan { requests: Vec::new(), ..plan() }).contains("weight"));
+        assert!(why(Plan { span: Span::Requests(0), ..plan() }).contains("nothing to measure"));
+        assert!(why(Plan { reuse: Reuse::Requests(0), ..plan() }).contains("at least 1"));
+        for per_second in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(why(Plan { arrival: Arrival::Poisson { per_second }, ..plan() }).contains("rate"));
+        }
+        assert!(why(Plan { sources: vec!["::1".parse().unwrap()], ..plan() }).contains("family"));
+    }
+}

@@ -1,0 +1,347 @@
+//! Reading one response after the other from a connection's bytes, and judging each (METHODOLOGY, every response is
+//! checked). Bytes in, verdict out; no time, no socket.
+
+use assay_http::{BodyError, BodyReader, Framing, Limits, ParseError, Scan, scan_response, worth_rescan};
+use assay_model::load::ErrorClass;
+
+use crate::judge::{HeadFacts, Judge, MAX_JSON_BYTES};
+
+const LIMITS: Limits = Limits::DEFAULT;
+
+/// Where a connection is within a response.
+pub(crate) struct Reader {
+    /// The body being read; absent before the head is complete.
+    body: Option<BodyReader>,
+    /// Bytes of an incomplete head that were scanned in vain.
+    seen: u32,
+    status: u16,
+    fault: Option<ErrorClass>,
+    keeps_alive: bool,
+    /// Whether the body is right so far.
+    fits: bool,
+    /// Bytes of body so far.
+    received: u64,
+    /// A body that can only be judged whole, as far as it has come. Its memory is kept for the next one.
+    assembled: Vec<u8>,
+}
+
+/// How far reading got.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Advance {
+    /// So many bytes are dealt with; the response goes on.
+    More(usize),
+    /// So many bytes are dealt with, and the response ended with them.
+    Done(usize, Answer),
+}
+
+/// A response that ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// Bytes of its body if it is right, what is wrong with it otherwise.
+    pub(crate) verdict: Result<u64, ErrorClass>,
+    /// Whether the connection takes another request.
+    pub(crate) keeps_alive: bool,
+    /// Its status.
+    pub(crate) status: u16,
+    /// Bytes of its body.
+    pub(crate) received: u64,
+}
+
+/// The bytes are not HTTP/1.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Malformed {
+    #[error("{0}")]
+    Head(#[from] ParseError),
+    #[error("{0}")]
+    Body(#[from] BodyError),
+    #[error("bytes that belong to no response follow the response")]
+    Trailing,
+    #[error("bytes came while no request was in flight")]
+    Unsolicited,
+}
+
+impl Reader {
+    pub(crate) fn new() -> Self {
+        Self {
+            body: None,
+            seen: 0,
+            status: 0,
+            fault: None,
+            keeps_alive: true,
+            fits: true,
+            received: 0,
+            assembled: Vec::new(),
+        }
+    }
+
+    /// Prepares for the first response of a connection.
+    pub(crate) fn reset(&mut self) {
+        let assembled = std::mem::take(&mut self.assembled);
+        *self = Self { assembled, ..Self::new() };
+    }
+
+    /// Whether a head has been read and its body has not ended.
+    pub(crate) fn is_in_body(&self) -> bool {
+        self.body.is_some()
+    }
+
+    /// Reads on; `input` is what was not dealt with before, and what came since. With `trusted`, a head that equals one
+    /// found right before is not scanned again.
+    ///
+    /// # Errors
+    /// The connection is of no further use.
+    #[inline]
+    pub(crate) fn advance(
+        &mut self,
+        judge: &mut Judge,
+        trusted: bool,
+        input: &[u8],
+    ) -> Result<Advance, Malformed> {
+        if self.body.is_some() {
+            return self.read_body(judge, input, 0);
+        }
+        if trusted && let Some(facts) = judge.recall(input) {
+            self.begin_body(facts);
+            return self.read_body(judge, input, facts.len);
+        }
+        match self.scan_head(judge, input)? {
+            (at, true) => self.read_body(judge, input, at),
+            (at, false) => Ok(Advance::More(at)),
+        }
+    }
+
+    /// The connection ended: the answer, if that is how it ends.
+    pub(crate) fn end(&mut self, judge: &mut Judge) -> Option<Answer> {
+        let complete = self.body.as_ref().is_some_and(|body| body.finish_at_eof().is_ok());
+        complete.then(|| Answer { keeps_alive: false, ..self.conclude(judge) })
+    }
+
+    /// Passes over interim heads and, when it is complete, the final one. Returns the bytes passed and whether it was.
+    fn scan_head(&mut self, judge: &mut Judge, input: &[u8]) -> Result<(usize, bool), Malformed> {
+        let mut at = 0;
+        loop {
+            let rest = &input[at..];
+            if self.seen > 0 && !worth_rescan(rest, self.seen as usize, &LIMITS) {
+                return Ok((at, false));
+            }
+            match scan_response(rest, &LIMITS) {
+                Scan::Partial => {
+                    // Less than `LIMITS.head_bytes`, or the scan had not ended so.
+                    self.seen = rest.len() as u32;
+                    return Ok((at, false));
+                }
+                Scan::Invalid(error) => return Err(error.into()),
+                Scan::Complete(head) => {
+                    at += head.len as usize;
+                    self.seen = 0;
+                    if !head.is_interim() {
+                        self.begin_body(judge.examine(rest, &head));
+                        return Ok((at, true));
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn begin_body(&mut self, facts: HeadFacts) {
+        self.body = Some(BodyReader::new(facts.framing));
+        self.seen = 0;
+        self.status = facts.status;
+        self.fault = facts.fault;
+        self.keeps_alive = facts.keeps_alive && facts.framing != Framing::UntilClose;
+        self.fits = true;
+        self.received = 0;
+        self.assembled.clear();
+    }
+
+    #[inline]
+    fn read_body(&mut self, judge: &mut Judge, input: &[u8], mut at: usize) -> Result<Advance, Malformed> {
+        while let Some(body) = &mut self.body {
+            if body.is_finished() {
+                return Ok(Advance::Done(at, self.conclude(judge)));
+            }
+            if at == input.len() {
+                break;
+            }
+            let step = body.next(&input[at..])?;
+            at += step.consumed;
+            self.take(judge, step.data, step.finished);
+        }
+        Ok(Advance::More(at))
+    }
+
+    #[inline]
+    fn take(&mut self, judge: &mut Judge, data: &[u8], is_last: bool) {
+        if self.fault.is_none() && judge.wants_whole_body() {
+            if is_last && self.received == 0 {
+                self.fits = judge.accepts_json(data);
+            } else if self.assembled.len() + data.len() <= MAX_JSON_BYTES {
+                self.assembled.extend_from_slice(data);
+            }
+        } else {
+            self.fits = self.fits && judge.fits(self.received, data);
+        }
+        self.received += data.len() as u64;
+    }
+
+    /// Judges the response and prepares for the next one.
+    #[inline]
+    fn conclude(&mut self, judge: &mut Judge) -> Answer {
+        self.body = None;
+        let verdict = match self.fault.or_else(|| self.body_fault(judge)) {
+            Some(class) => Err(class),
+            None => Ok(self.received),
+        };
+        Answer { verdict, keeps_alive: self.keeps_alive, status: self.status, received: self.received }
+    }
+
+    #[inline]
+    fn body_fault(&mut self, judge: &mut Judge) -> Option<ErrorClass> {
+        if judge.body_len().is_some_and(|right| right != self.received) {
+            return Some(ErrorClass::WrongLength);
+        }
+        if judge.wants_whole_body() {
+            if self.received > MAX_JSON_BYTES as u64 {
+                return Some(ErrorClass::WrongLength);
+            }
+            // Either it came in one piece and was judged then, or it was assembled.
+            if self.received == 0 || !self.assembled.is_empty() {
+                self.fits = judge.accepts_json(&self.assembled);
+            }
+        }
+        (!self.fits).then_some(ErrorClass::WrongBody)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_model::workload::{Expect, RequestKind};
+
+    const ANY: Expect = Expect { status: None, body: None, json: None, content_type: None };
+
+    fn judge(method: &str, expect: Expect) -> Judge {
+        let (method, path) = (method.into(), "/".into());
+        Judge::new(&RequestKind { weight: 1, method, path, headers: Vec::new(), body: None, expect }).unwrap()
+    }
+
+    fn hello() -> Judge {
+        judge("GET", Expect { body: Some("hello".into()), ..ANY })
+    }
+
+    /// Feeds `bytes` in pieces of `piece`, keeping what was not dealt with, and ends the connection.
+    fn read(judge: &mut Judge, bytes: &[u8], piece: usize, trusted: bool) -> Result<Vec<Answer>, Malformed> {
+        let (mut reader, mut answers, mut kept) = (Reader::new(), Vec::new(), Vec::new());
+        for piece in bytes.chunks(piece) {
+            kept.extend_from_slice(piece);
+            while !kept.is_empty() {
+                match reader.advance(judge, trusted, &kept)? {
+                    Advance::More(n) => {
+                        kept.drain(..n);
+                        break;
+                    }
+                    Advance::Done(n, answer) => {
+                        kept.drain(..n);
+                        answers.push(answer);
+                    }
+                }
+            }
+        }
+        answers.extend(reader.end(judge));
+        Ok(answers)
+    }
+
+    fn verdicts(judge: &mut Judge, bytes: &[u8]) -> Vec<Result<u64, ErrorClass>> {
+        let answer = |judge: &mut Judge, piece, trusted| -> Vec<_> {
+            read(judge, bytes, piece, trusted).unwrap().into_iter().map(|a| a.verdict).collect()
+        };
+        let whole = answer(judge, bytes.len(), false);
+        for piece in 1..bytes.len() {
+            assert_eq!(answer(judge, piece, false), whole, "in pieces of {piece}");
+            assert_eq!(answer(judge, piece, true), whole, "trusted, in pieces of {piece}");
+        }
+        whole
+    }
+
+    #[test]
+    fn every_framing_is_judged_alike_however_it_is_split() {
+        let length = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+        let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3;x=y\r\nllo\r\n0\r\nT: v\r\n\r\n";
+        let close = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello";
+        let interim =
+            b"HTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+        for bytes in [&length[..], chunked, close, interim] {
+            assert_eq!(verdicts(&mut hello(), bytes), [Ok(5)]);
+        }
+        assert_eq!(verdicts(&mut hello(), &[&length[..], chunked, interim, length].concat()), [Ok(5); 4]);
+    }
+
+    #[test]
+    fn wrong_answers_are_told_apart() {
+        let answer = |status: u16, body: &str| {
+            format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+        };
+        for (bytes, class) in [
+            (answer(500, "hello"), ErrorClass::UnexpectedStatus),
+            (answer(200, "hellO"), ErrorClass::WrongBody),
+            (answer(200, "hello!"), ErrorClass::WrongLength),
+            (answer(200, ""), ErrorClass::WrongLength),
+            (b"HTTP/1.1 101 Up\r\nConnection: upgrade\r\n\r\n".to_vec(), ErrorClass::UnexpectedStatus),
+        ] {
+            assert_eq!(verdicts(&mut hello(), &bytes), [Err(class)]);
+        }
+    }
+
+    #[test]
+    fn json_is_judged_whole_or_assembled() {
+        let mut judge = judge("GET", Expect { json: Some("[1,2]".into()), ..ANY });
+        let length = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n[1, 2]";
+        let chunked =
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[1\r\n3\r\n,2]\r\n0\r\n\r\n";
+        assert_eq!(verdicts(&mut judge, &[&length[..], chunked].concat()), [Ok(6), Ok(5)]);
+        for wrong in [&b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n[2,1]"[..], b"HTTP/1.1 204 N\r\n\r\n"] {
+            assert_eq!(verdicts(&mut judge, wrong), [Err(ErrorClass::WrongBody)]);
+        }
+        let long = format!("[1,2{}]", " ".repeat(MAX_JSON_BYTES));
+        let bytes = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{long}", long.len());
+        let answers = read(&mut judge, bytes.as_bytes(), 1 << 17, false).unwrap();
+        assert_eq!(answers[0].verdict, Err(ErrorClass::WrongLength));
+    }
+
+    #[test]
+    fn head_and_bodiless_statuses_end_with_their_head() {
+        let mut head = judge("HEAD", Expect { body: Some("hello".into()), ..ANY });
+        let bytes =
+            b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
+        assert_eq!(verdicts(&mut head, bytes), [Ok(0), Ok(0)]);
+        let mut get = judge("GET", Expect { status: Some(304), ..ANY });
+        assert_eq!(verdicts(&mut get, b"HTTP/1.1 304 N\r\nContent-Length: 5\r\n\r\n"), [Ok(0)]);
+    }
+
+    #[test]
+    fn a_response_cut_short_is_no_answer() {
+        for cut in ["", "HTTP/1.1 200 OK\r\nConte", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell"] {
+            assert_eq!(read(&mut hello(), cut.as_bytes(), 100, false), Ok(Vec::new()));
+        }
+    }
+
+    #[test]
+    fn what_is_not_http_is_malformed() {
+        for garbage in ["SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 200 OK\nContent-Length: 5\n\n"] {
+            assert!(matches!(read(&mut hello(), garbage.as_bytes(), 100, false), Err(Malformed::Head(_))));
+        }
+        let chunk = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nhello";
+        assert!(matches!(read(&mut hello(), chunk, 100, false), Err(Malformed::Body(_))));
+    }
+
+    #[test]
+    fn connection_close_is_noticed() {
+        for (fields, keeps) in
+            [("Content-Length: 5\r\n", true), ("Content-Length: 5\r\nConnection: close\r\n", false)]
+        {
+            let bytes = format!("HTTP/1.1 200 OK\r\n{fields}\r\nhello");
+            assert_eq!(read(&mut hello(), bytes.as_bytes(), 100, true).unwrap()[0].keeps_alive, keeps);
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! What one thread saw: outcomes, times, and the flow of requests (METHODOLOGY, five times).
+
+use assay_model::load::{ErrorClass, ErrorSample};
+use assay_model::units::Nanos;
+use assay_stats::Histogram;
+
+use crate::flow::{Edges, Flow};
+use crate::slot::Flight;
+use crate::tally::Tally;
+
+/// Wrong answers of one class kept for people, per thread.
+const SAMPLES_PER_CLASS: usize = 3;
+
+/// Bytes kept of each.
+const SAMPLE_BYTES: usize = 64;
+
+/// The evidence of one thread; evidence of several merges.
+#[derive(Clone)]
+pub(crate) struct Recorder {
+    /// From start to end.
+    pub(crate) total: Tally,
+    /// Outcomes inside the window.
+    pub(crate) window: Tally,
+    pub(crate) censored: u64,
+    pub(crate) times: Times,
+    /// Under an open model only.
+    pub(crate) waits: Option<Waits>,
+    pub(crate) flow: Flow,
+    pub(crate) edges: Edges,
+    /// Right answers per interval of the window.
+    pub(crate) series: Vec<u64>,
+    pub(crate) samples: Vec<ErrorSample>,
+    /// Connections given up because bytes came on them unasked.
+    pub(crate) unsolicited: u64,
+    /// When the last request ended.
+    pub(crate) last_end: Nanos,
+    interval: Nanos,
+    interval_end: Nanos,
+}
+
+/// Histograms that every model has.
+#[derive(Clone, Default)]
+pub(crate) struct Times {
+    pub(crate) service: Histogram,
+    pub(crate) ttfb: Histogram,
+    pub(crate) connect: Histogram,
+    pub(crate) failed: Histogram,
+}
+
+/// Histograms that need an intended time.
+#[derive(Clone, Default)]
+pub(crate) struct Waits {
+    pub(crate) response: Histogram,
+    pub(crate) client_lag: Histogram,
+    pub(crate) pool_wait: Histogram,
+}
+
+impl Recorder {
+    pub(crate) fn new(is_open: bool, interval: Nanos) -> Self {
+        Self {
+            total: Tally::default(),
+            window: Tally::default(),
+            censored: 0,
+            times: Times::default(),
+            waits: is_open.then(Waits::default),
+            flow: Flow::new(),
+            edges: Edges::default(),
+            series: Vec::new(),
+            samples: Vec::new(),
+            unsolicited: 0,
+            last_end: Nanos::ZERO,
+            interval,
+            interval_end: Nanos::MAX,
+        }
+    }
+
+    /// Sets the window.
+    pub(crate) fn begin(&mut self, start: Nanos, end: Nanos) {
+        self.flow.set_window(start, end);
+        self.interval_end = start;
+    }
+
+    /// A request was submitted.
+    #[inline]
+    pub(crate) fn sent(&mut self, now: Nanos) {
+        self.flow.enter(now);
+    }
+
+    /// A request was answered rightly.
+    #[inline]
+    pub(crate) fn succeeded(&mut self, flight: &Flight, first_byte: Nanos, now: Nanos, body_bytes: u64) {
+        self.left(flight, now);
+        self.total.succeed(body_bytes);
+        if self.flow.contains(now) {
+            self.window.succeed(body_bytes);
+            self.count_in_series(now);
+        }
+        if self.is_measured(flight, now) {
+            self.times.service.record((now - flight.sent).0);
+            self.times.ttfb.record((first_byte - flight.sent).0);
+            if let Some(waits) = &mut self.waits {
+                waits.response.record((now - flight.intended).0);
+                waits.record(flight);
+            }
+        }
+    }
+
+    /// A request failed after it was submitted.
+    pub(crate) fn failed(&mut self, flight: &Flight, class: ErrorClass, now: Nanos) {
+        self.left(flight, now);
+        self.failed_unsent(class, 1, now);
+        if self.is_measured(flight, now) {
+            self.times.failed.record((now - flight.sent).0);
+            if let Some(waits) = &mut self.waits {
+                waits.record(flight);
+            }
+        }
+    }
+
+    /// So many requests failed without having been submitted.
+    pub(crate) fn failed_unsent(&mut self, class: ErrorClass, n: u64, now: Nanos) {
+        self.total.fail(class, n);
+        if self.flow.contains(now) {
+            self.window.fail(class, n);
+        }
+    }
+
+    /// A request was still unanswered when the generator stopped waiting.
+    pub(crate) fn censored(&mut self, flight: &Flight, now: Nanos) {
+        self.censored += 1;
+        self.edges.note(&self.flow, flight.sent, now);
+    }
+
+    /// Keeps a wrong answer for people, if there is room; `detail` is asked for only then.
+    pub(crate) fn sample(&mut self, class: ErrorClass, received: &[u8], detail: impl FnOnce() -> String) {
+        if self.samples.iter().filter(|sample| sample.class == class).count() < SAMPLES_PER_CLASS {
+            let received = received[..received.len().min(SAMPLE_BYTES)].to_vec();
+            self.samples.push(ErrorSample { class, detail: detail(), received: printable(&received) });
+        }
+    }
+
+    /// Adds what another thread saw.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.total.merge(&other.total);
+        self.window.merge(&other.window);
+        self.censored += other.censored;
+        self.times.service.merge(&other.times.service);
+        self.times.ttfb.merge(&other.times.ttfb);
+        self.times.connect.merge(&other.times.connect);
+        self.times.failed.merge(&other.times.failed);
+        if let (Some(mine), Some(theirs)) = (&mut self.waits, &other.waits) {
+            mine.response.merge(&theirs.response);
+            mine.client_lag.merge(&theirs.client_lag);
+            mine.pool_wait.merge(&theirs.pool_wait);
+        }
+        self.flow.merge(&other.flow);
+        self.edges.merge(&other.edges);
+        self.series.resize(self.series.len().max(other.series.len()), 0);
+        for (mine, theirs) in self.series.iter_mut().zip(&other.series) {
+            *mine += theirs;
+        }
+        for sample in &other.samples {
+            if self.samples.iter().filter(|mine| mine.class == sample.class).count() < SAMPLES_PER_CLASS {
+                self.samples.push(sample.clone());
+            }
+        }
+        self.unsolicited += other.unsolicited;
+        self.last_end = self.last_end.max(other.last_end);
+    }
+
+    #[inline]
+    fn left(&mut self, flight: &Flight, now: Nanos) {
+        self.flow.leave(now);
+        self.edges.note(&self.flow, flight.sent, now);
+        self.last_end = self.last_end.max(now);
+    }
+
+    /// Whether a request belongs in the histograms. An open model measures the requests *intended* in the window, whenever
+    /// they end, or the slowest of them would be missing; a closed loop measures what ends in it.
+    #[inline]
+    fn is_measured(&self, flight: &Flight, now: Nanos) -> bool {
+        self.flow.contains(if self.waits.is_some() { flight.intended } else { now })
+    }
+
+    #[inline]
+    fn count_in_series(&mut self, now: Nanos) {
+        while now >= self.interval_end {
+            self.series.push(0);
+            self.interval_end += self.interval;
+        }
+        if let Some(count) = self.series.last_mut() {
+            *count += 1;
+        }
+    }
+}
+
+impl Waits {
+    #[inline]
+    fn record(&mut self, flight: &Flight) {
+        self.client_lag.record((flight.noticed - flight.intended).0);
+        self.pool_wait.record((flight.sent - flight.noticed).0);
+    }
+}
+
+/// Bytes with all outside printable ASCII as `\xNN`.
+fn printable(bytes: &[u8]) -> String {
+    let escape = |&byte: &u8| match byte {
+        b' '..=b'~' => char::from(byte).to_string(),
+        _ => format!("\\x{byte:02x}"),
+    };
+    bytes.iter().map(escape).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flight(intended: u64, noticed: u64, sent: u64) -> Flight {
+        let [intended, noticed, sent] = [intended, noticed, sent].map(Nanos);
+        Flight { intended, noticed, sent, kind: 0, is_last: false }
+    }
+
+    #[test]
+    fn a_closed_loop_measures_what_ends_in_the_window() {
+        let mut recorder = Recorder::new(false, Nanos(10));
+        recorder.begin(Nanos(100), Nanos(200));
+        for (sent, end) in [(80, 99), (90, 100), (150, 175), (190, 200)] {
+            recorder.sent(Nanos(sent));
+            recorder.succeeded(&flight(sent, sent, sent), Nanos(end), Nanos(end), 5);
+        }
+        assert_eq!((recorder.total.ok, recorder.window.ok, recorder.window.body_bytes), (4, 2, 10));
+        assert_eq!((recorder.times.service.count(), recorder.times.service.sum()), (2, 35));
+        assert_eq!(recorder.series, [1, 0, 0, 0, 0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn an_open_model_measures_what_was_intended_in_the_window() {
+        let mut recorder = Recorder::new(true, Nanos(10));
+        recorder.begin(Nanos(100), Nanos(200));
+        recorder.succeeded(&flight(99, 99, 99), Nanos(150), Nanos(150), 0);
+        recorder.succeeded(&flight(199, 209, 239), Nanos(300), Nanos(339), 0);
+        let waits = recorder.waits.unwrap();
+        assert_eq!((recorder.window.ok, recorder.times.service.sum(), waits.response.sum()), (1, 100, 140));
+        let sums = [waits.client_lag.sum(), waits.pool_wait.sum(), recorder.times.ttfb.sum()];
+        assert_eq!(sums, [10, 30, 61]);
+    }
+
+    #[test]
+    fn samples_are_few_and_printable() {
+        let mut recorder = Recorder::new(false, Nanos(10));
+        for _ in 0..10 {
+            recorder.sample(ErrorClass::Parse, &[b'a'; 100], || "x".into());
+            recorder.sample(ErrorClass::WrongBody, b"\x00\r\\~", || "y".into());
+        }
+        let mut twice = recorder.clone();
+        twice.merge(&recorder);
+        assert_eq!(twice.samples.len(), 2 * SAMPLES_PER_CLASS);
+        assert_eq!(twice.samples[0].received.len(), SAMPLE_BYTES);
+        assert_eq!(twice.samples[1].received, r"\x00\x0d\~");
+    }
+}

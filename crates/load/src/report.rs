@@ -1,0 +1,117 @@
+//! What the threads saw, put together.
+
+use assay_host::cpuset::CpuSet;
+use assay_model::load::{Books, LOAD_SCHEMA, Latency, LoadReport, Series, WindowCounts};
+use assay_model::units::Nanos;
+use assay_model::usage::Usage;
+
+use crate::LoadError;
+use crate::checks::{self, Evidence};
+use crate::plan::Plan;
+use crate::recorder::Recorder;
+use crate::thread::Outcome;
+
+/// The report of a measurement that began at `start`; there is at least one outcome.
+pub(crate) fn assemble(plan: &Plan, start: Nanos, outcomes: &[Outcome]) -> Result<LoadReport, LoadError> {
+    let recorder = merged(plan, outcomes);
+    let window_start = start + plan.warmup;
+    let window_end = outcomes.iter().map(|outcome| outcome.window_end).max().unwrap_or_default();
+    let window = window_end - window_start;
+    let thread_busy_shares = busy_shares(outcomes, window);
+    let sum = |of: fn(&Outcome) -> u64| outcomes.iter().map(of).sum::<u64>();
+    let evidence = Evidence {
+        is_open: plan.is_open(),
+        window,
+        recorder: &recorder,
+        busy_shares: &thread_busy_shares,
+        intended_in_window: sum(|outcome| outcome.intended_in_window),
+        given_up: sum(|outcome| outcome.given_up),
+        mean_in_flight: recorder.flow.mean_in_flight(window_end),
+        connections: plan.connections,
+        opened: sum(|outcome| outcome.statistics.connected),
+    };
+    Ok(LoadReport {
+        schema: LOAD_SCHEMA.to_owned(),
+        target: format!("http://{}", plan.target),
+        engine: plan.engine.name().to_owned(),
+        arrival: plan.arrival.clone(),
+        cpus: plan.cpus.iter().take(plan.threads()).copied().collect::<CpuSet>().to_string(),
+        connections: plan.connections,
+        pipeline: plan.pipeline,
+        window_ns: window,
+        warmup_ns: plan.warmup,
+        checks: checks::all(&evidence),
+        books: books(&recorder, outcomes),
+        window: WindowCounts {
+            ok: recorder.window.ok,
+            errors: recorder.window.errors(),
+            body_bytes: recorder.window.body_bytes,
+        },
+        latency: latency(&recorder)?,
+        series: series(&recorder, plan.series_interval, window),
+        generator: usage(outcomes, window),
+        thread_busy_shares,
+        samples: recorder.samples,
+    })
+}
+
+fn merged(plan: &Plan, outcomes: &[Outcome]) -> Recorder {
+    let mut all = outcomes.iter();
+    let first = all.next().map(|outcome| outcome.recorder.clone());
+    let mut sum = first.unwrap_or_else(|| Recorder::new(plan.is_open(), plan.series_interval));
+    all.for_each(|outcome| sum.merge(&outcome.recorder));
+    sum
+}
+
+fn books(recorder: &Recorder, outcomes: &[Outcome]) -> Books {
+    let sum = |of: fn(&Outcome) -> u64| outcomes.iter().map(of).sum();
+    Books {
+        issued: sum(|outcome| outcome.issued),
+        ok: recorder.total.ok,
+        errors: recorder.total.errors(),
+        censored: recorder.censored,
+        sent_bytes: sum(|outcome| outcome.statistics.sent_bytes),
+        received_bytes: sum(|outcome| outcome.statistics.received_bytes),
+        connections_opened: sum(|outcome| outcome.statistics.connected),
+    }
+}
+
+fn latency(recorder: &Recorder) -> Result<Latency, LoadError> {
+    let waits = recorder.waits.as_ref();
+    let wait = |of: fn(&crate::recorder::Waits) -> &assay_stats::Histogram| {
+        waits.map(|waits| of(waits).to_hdr_base64()).transpose()
+    };
+    let failed = &recorder.times.failed;
+    Ok(Latency {
+        service_hdr: recorder.times.service.to_hdr_base64()?,
+        ttfb_hdr: recorder.times.ttfb.to_hdr_base64()?,
+        connect_hdr: recorder.times.connect.to_hdr_base64()?,
+        response_hdr: wait(|waits| &waits.response)?,
+        client_lag_hdr: wait(|waits| &waits.client_lag)?,
+        pool_wait_hdr: wait(|waits| &waits.pool_wait)?,
+        failed_hdr: (!failed.is_empty()).then(|| failed.to_hdr_base64()).transpose()?,
+    })
+}
+
+/// The intervals of the whole window, those without any right answer at its end included.
+fn series(recorder: &Recorder, interval: Nanos, window: Nanos) -> Series {
+    let mut ok = recorder.series.clone();
+    let intervals = usize::try_from(window.0.div_ceil(interval.0)).unwrap_or(usize::MAX);
+    ok.resize(intervals.max(ok.len()), 0);
+    Series { interval_ns: interval, ok }
+}
+
+fn usage(outcomes: &[Outcome], window: Nanos) -> Usage {
+    let mut usage = Usage { wall_ns: window, ..Usage::default() };
+    outcomes.iter().for_each(|outcome| outcome.usage[1].add_since(&outcome.usage[0], &mut usage));
+    usage
+}
+
+fn busy_shares(outcomes: &[Outcome], window: Nanos) -> Vec<f64> {
+    let share = |outcome: &Outcome| {
+        let cpu = outcome.usage[1].cpu_since(&outcome.usage[0]);
+        // The readings are taken just after the window's edges, so a busy thread may seem to exceed it.
+        if window == Nanos::ZERO { 0.0 } else { (cpu.0 as f64 / window.0 as f64).min(1.0) }
+    };
+    outcomes.iter().map(share).collect()
+}

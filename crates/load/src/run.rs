@@ -1,0 +1,159 @@
+//! A measurement from plan to report: starts the threads, watches over them, puts together what they saw.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::{Builder, Scope, ScopedJoinHandle, Thread, current, park_timeout, scope};
+use std::time::Duration;
+
+use assay_engine::{Config, Engine, EngineError, EngineKind, Epoll, Uring, clock};
+use assay_host::limits::{nofile, raise_nofile};
+use assay_model::load::{Arrival, ErrorClass, LoadReport};
+use assay_model::units::Nanos;
+
+use crate::LoadError;
+use crate::arrivals::{Closed, Constant, Poisson};
+use crate::gauge::{Progress, Signals};
+use crate::plan::{Plan, Span};
+use crate::report;
+use crate::thread::{Outcome, Place};
+
+/// How often the caller is told of the progress.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
+
+/// How often it is looked whether all threads have connected.
+const RAMP_INTERVAL: Duration = Duration::from_millis(1);
+
+/// From the decision to begin until the first request is due: the threads look every millisecond.
+const START_DELAY: Nanos = Nanos::from_millis(2);
+
+/// Descriptors of a process beside its connections: the standard ones, a few for each thread's engine, some to read /proc.
+const OTHER_DESCRIPTORS: u64 = 64;
+
+/// Carries out the plan. When `stop` becomes true the load ends, what is in flight is waited for, and the report holds what
+/// was measured. `progress` is called about every 100 ms and once at the end.
+///
+/// # Errors
+/// See [`LoadError`]. Failures of the server under load are not among them but in the report.
+pub fn run(plan: &Plan, stop: &AtomicBool, progress: impl FnMut(Progress)) -> Result<LoadReport, LoadError> {
+    plan.check()?;
+    provide_descriptors(plan.connections)?;
+    match plan.engine {
+        EngineKind::Epoll => run_on(plan, stop, progress, Epoll::new),
+        EngineKind::IoUring => run_on(plan, stop, progress, Uring::new),
+    }
+}
+
+/// A way to make an engine.
+trait MakeEngine<E>: Fn(Config) -> Result<E, EngineError> + Copy + Send {}
+impl<E, F: Fn(Config) -> Result<E, EngineError> + Copy + Send> MakeEngine<E> for F {}
+
+fn run_on<E: Engine>(
+    plan: &Plan,
+    stop: &AtomicBool,
+    mut progress: impl FnMut(Progress),
+    make: impl MakeEngine<E>,
+) -> Result<LoadReport, LoadError> {
+    let signals = Signals::new(plan.threads());
+    let outcomes = scope(|scope| {
+        let start = |thread| start_thread(scope, Place { plan, signals: &signals, thread }, make);
+        let threads = (0..plan.threads()).map(start).collect::<Result<Vec<_>, _>>();
+        match threads {
+            Ok(threads) => {
+                let reachable = begin(plan, &signals, stop, &threads);
+                watch(&signals, stop, &threads, &mut progress);
+                join(threads, reachable, plan)
+            }
+            Err(error) => {
+                signals.begin(Nanos::ZERO, Nanos::ZERO);
+                Err(error)
+            }
+        }
+    })?;
+    progress(signals.progress(clock::now()));
+    report::assemble(plan, signals.start().unwrap_or_default(), &outcomes)
+}
+
+type Handle<'s> = ScopedJoinHandle<'s, Result<Outcome, LoadError>>;
+
+fn start_thread<'s, 'e, E: Engine>(
+    scope: &'s Scope<'s, 'e>,
+    place: Place<'e>,
+    make: impl MakeEngine<E> + 'e,
+) -> Result<Handle<'s>, LoadError> {
+    let parent = current();
+    let body = move || {
+        let _waker = Waker(parent);
+        let engine = make(Config { max_connections: place.connections() })?;
+        match place.plan.arrival {
+            Arrival::Closed => place.run(engine, Closed),
+            Arrival::Constant { per_second } => place.run(engine, Constant::new(place.share(per_second))),
+            Arrival::Poisson { per_second } => {
+                place.run(engine, Poisson::new(place.share(per_second), place.random(1)))
+            }
+        }
+    };
+    let thread = Builder::new().name(format!("load-{}", place.thread));
+    thread.spawn_scoped(scope, body).map_err(|e| LoadError::Thread(e.to_string()))
+}
+
+/// Wakes the caller when a thread ends, however it does.
+struct Waker(Thread);
+
+impl Drop for Waker {
+    fn drop(&mut self) {
+        self.0.unpark();
+    }
+}
+
+/// Waits until the connections are made, then lets the load begin. Returns whether there is any connection.
+fn begin(plan: &Plan, signals: &Signals, stop: &AtomicBool, threads: &[Handle<'_>]) -> bool {
+    let broken = || threads.iter().any(ScopedJoinHandle::is_finished);
+    while !signals.all_ready() && !stop.load(Relaxed) && !broken() {
+        park_timeout(RAMP_INTERVAL);
+    }
+    let reachable = !signals.all_ready() || signals.progress(Nanos::ZERO).connections > 0;
+    let start = clock::now() + START_DELAY;
+    let end = match plan.span {
+        _ if !reachable || broken() => start,
+        Span::Time(window) => start + plan.warmup + window,
+        Span::Requests(_) => Nanos::MAX,
+    };
+    signals.begin(start, end);
+    reachable
+}
+
+/// Tells of the progress until all threads have ended, and ends the load early when asked to or when a thread fails.
+fn watch(signals: &Signals, stop: &AtomicBool, threads: &[Handle<'_>], progress: &mut impl FnMut(Progress)) {
+    while !threads.iter().all(ScopedJoinHandle::is_finished) {
+        park_timeout(PROGRESS_INTERVAL);
+        if stop.load(Relaxed) {
+            // Soon instead of now: no thread may have seen a later time already.
+            signals.end_at(clock::now() + START_DELAY);
+        }
+        progress(signals.progress(clock::now()));
+    }
+}
+
+fn join(threads: Vec<Handle<'_>>, reachable: bool, plan: &Plan) -> Result<Vec<Outcome>, LoadError> {
+    let panicked = |_| Err(LoadError::Thread("it panicked; please report this".to_owned()));
+    let ended = threads.into_iter().map(|thread| thread.join().unwrap_or_else(panicked));
+    let outcomes = ended.collect::<Result<Vec<_>, _>>()?;
+    if reachable {
+        return Ok(outcomes);
+    }
+    let first = outcomes.iter().find_map(|outcome| outcome.first_failure.clone());
+    let (class, why) = first.unwrap_or((ErrorClass::ConnectOther, "for no known reason".to_owned()));
+    Err(LoadError::Unreachable { target: plan.target, class, why })
+}
+
+/// Raises the limit of open files as far as it may be raised, when the plan needs it.
+fn provide_descriptors(connections: u32) -> Result<(), LoadError> {
+    let needed = u64::from(connections) + OTHER_DESCRIPTORS;
+    let [soft, hard] = nofile();
+    if needed > hard {
+        return Err(LoadError::Descriptors { connections, needed, limit: hard });
+    }
+    if needed > soft {
+        raise_nofile().map_err(|_| LoadError::Descriptors { connections, needed, limit: soft })?;
+    }
+    Ok(())
+}

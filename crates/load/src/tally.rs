@@ -1,0 +1,85 @@
+//! Counting outcomes by class (METHODOLOGY, books).
+
+use std::collections::BTreeMap;
+
+use assay_model::load::ErrorClass;
+
+/// Every class, in the order of their numbers.
+const CLASSES: [ErrorClass; 18] = [
+    ErrorClass::ConnectRefused,
+    ErrorClass::ConnectTimeout,
+    ErrorClass::ConnectOther,
+    ErrorClass::AddressExhausted,
+    ErrorClass::SendReset,
+    ErrorClass::ResetBeforeHead,
+    ErrorClass::ResetInBody,
+    ErrorClass::EarlyEof,
+    ErrorClass::HeadTimeout,
+    ErrorClass::BodyTimeout,
+    ErrorClass::Parse,
+    ErrorClass::UnexpectedStatus,
+    ErrorClass::WrongBody,
+    ErrorClass::WrongLength,
+    ErrorClass::WrongHeader,
+    ErrorClass::UnsentNoConnection,
+    ErrorClass::UnsentEnd,
+    ErrorClass::ClientInternal,
+];
+
+/// Requests by outcome.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    /// Right answers.
+    pub(crate) ok: u64,
+    /// Bytes of right answers' bodies.
+    pub(crate) body_bytes: u64,
+    errors: [u64; CLASSES.len()],
+}
+
+impl Tally {
+    #[inline]
+    pub(crate) fn succeed(&mut self, body_bytes: u64) {
+        self.ok += 1;
+        self.body_bytes += body_bytes;
+    }
+
+    pub(crate) fn fail(&mut self, class: ErrorClass, n: u64) {
+        self.errors[class as usize] += n;
+    }
+
+    pub(crate) fn failed(&self) -> u64 {
+        self.errors.iter().sum()
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.ok += other.ok;
+        self.body_bytes += other.body_bytes;
+        for (mine, theirs) in self.errors.iter_mut().zip(other.errors) {
+            *mine += theirs;
+        }
+    }
+
+    /// The classes that count something.
+    pub(crate) fn errors(&self) -> BTreeMap<ErrorClass, u64> {
+        CLASSES.into_iter().zip(self.errors).filter(|&(_, n)| n > 0).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_class_has_its_own_counter() {
+        let mut tally = Tally::default();
+        for (number, class) in CLASSES.into_iter().enumerate() {
+            assert_eq!(class as usize, number);
+            tally.fail(class, number as u64 + 1);
+        }
+        let mut twice = tally.clone();
+        twice.merge(&tally);
+        assert_eq!(twice.failed(), 18 * 19);
+        assert_eq!(twice.errors()[&ErrorClass::Parse], 22);
+        assert_eq!(twice.errors().len(), CLASSES.len());
+    }
+}

@@ -1,0 +1,157 @@
+//! The life of one thread: connect, warm up, measure, drain, hand over what it saw.
+
+use assay_engine::{Engine, Statistics, clock};
+use assay_host::cpuset::{CpuSet, pin_current_thread};
+use assay_model::load::ErrorClass;
+use assay_model::units::Nanos;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use crate::LoadError;
+use crate::arrivals::{Arrivals, Share};
+use crate::gauge::Signals;
+use crate::plan::{Plan, Span};
+use crate::recorder::Recorder;
+use crate::schedule::{Hours, Schedule};
+use crate::session::Session;
+use crate::traffic::Traffic;
+use crate::usage::ThreadUsage;
+use crate::worker::{Address, Worker};
+
+/// How often a thread that has connected looks whether the others have.
+const RAMP_INTERVAL: Nanos = Nanos::from_millis(1);
+
+/// What one thread hands over.
+pub(crate) struct Outcome {
+    pub(crate) recorder: Recorder,
+    pub(crate) issued: u64,
+    pub(crate) intended_in_window: u64,
+    pub(crate) given_up: u64,
+    /// At the window's start and end.
+    pub(crate) usage: [ThreadUsage; 2],
+    pub(crate) statistics: Statistics,
+    /// When its window ended: at the end of the load or, when that was set by a count, with the last answer.
+    pub(crate) window_end: Nanos,
+    /// How its first attempt to connect that failed did so.
+    pub(crate) first_failure: Option<(ErrorClass, String)>,
+}
+
+/// One thread's place among the others.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) signals: &'a Signals,
+    pub(crate) thread: usize,
+}
+
+impl<'a> Place<'a> {
+    pub(crate) fn share(&self, per_second: f64) -> Share {
+        Share { per_second, thread: self.thread, threads: self.plan.threads() }
+    }
+
+    /// A random stream of this thread's own; streams 0 and 1 are its mix and its arrivals.
+    pub(crate) fn random(&self, stream: u64) -> ChaCha8Rng {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.plan.seed);
+        rng.set_stream(self.thread as u64 * 2 + stream);
+        rng
+    }
+
+    pub(crate) fn connections(&self) -> usize {
+        self.plan.share(u64::from(self.plan.connections), self.thread) as usize
+    }
+
+    /// Runs a thread from beginning to end.
+    pub(crate) fn run<E: Engine, A: Arrivals>(self, engine: E, arrivals: A) -> Result<Outcome, LoadError> {
+        pin_current_thread(&CpuSet::from_iter([self.plan.cpus[self.thread]]))?;
+        // Timers are otherwise rounded by 50 µs (prctl(2), PR_SET_TIMERSLACK). Where that is forbidden, lag tells.
+        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+        let mut worker = self.worker(engine, arrivals)?;
+        let hours = self.connect(&mut worker)?;
+        worker.begin(hours, self.quota());
+        drive(&mut worker, hours.window)?;
+        let before = ThreadUsage::read();
+        drive(&mut worker, Nanos::MAX)?;
+        let after = ThreadUsage::read();
+        let end = self.signals.end();
+        drain(&mut worker, end + self.plan.drain)?;
+        Ok(finish(worker, [before, after], end))
+    }
+
+    fn worker<E: Engine, A: Arrivals>(&self, engine: E, arrivals: A) -> Result<Worker<'a, E, A>, LoadError> {
+        let plan = self.plan;
+        let session = Session::new(
+            self.connections(),
+            plan.pipeline,
+            plan.reuse,
+            plan.timeout,
+            Schedule::new(arrivals),
+            Recorder::new(A::OPEN, plan.series_interval),
+            Traffic::new(&plan.requests, &plan.host, self.random(0))?,
+        );
+        let address = Address { remote: plan.target, sources: &plan.sources };
+        Ok(Worker::new(engine, session, address, plan.timeout, self.signals, self.thread))
+    }
+
+    /// Requests of the window that fall to this thread.
+    fn quota(&self) -> u64 {
+        match self.plan.span {
+            Span::Time(_) => u64::MAX,
+            Span::Requests(n) => self.plan.share(n, self.thread),
+        }
+    }
+
+    /// Makes the connections and waits for the other threads to have theirs.
+    fn connect<E: Engine, A: Arrivals>(&self, worker: &mut Worker<'_, E, A>) -> Result<Hours, LoadError> {
+        let mut reported = false;
+        let mut now = worker.turn(Nanos::ZERO)?;
+        loop {
+            if !reported && worker.has_tried_all() {
+                worker.publish_now(now);
+                self.signals.report_ready();
+                reported = true;
+            }
+            if let Some(start) = self.signals.start() {
+                let window = start + self.plan.warmup;
+                return Ok(Hours { start, window, end: self.signals.end() });
+            }
+            now = worker.turn(now + RAMP_INTERVAL)?;
+        }
+    }
+}
+
+/// Carries on until `until`, the end of the load, or until there is nothing left to do.
+fn drive<E: Engine, A: Arrivals>(worker: &mut Worker<'_, E, A>, until: Nanos) -> Result<(), LoadError> {
+    let mut now = clock::now();
+    while now < until.min(worker.end()) && !worker.session.is_finished(now) {
+        now = worker.turn(until.min(worker.end()))?;
+    }
+    Ok(())
+}
+
+/// Waits for what is in flight or still due, until `until` at the latest.
+fn drain<E: Engine, A: Arrivals>(worker: &mut Worker<'_, E, A>, until: Nanos) -> Result<(), LoadError> {
+    let mut now = clock::now();
+    while now < until && !worker.session.is_finished(now) {
+        now = worker.turn(until)?;
+    }
+    Ok(())
+}
+
+fn finish<E: Engine, A: Arrivals>(
+    mut worker: Worker<'_, E, A>,
+    usage: [ThreadUsage; 2],
+    end: Nanos,
+) -> Outcome {
+    worker.session.close_books(clock::now());
+    worker.close_all();
+    Outcome {
+        issued: worker.session.schedule.issued(),
+        intended_in_window: worker.session.schedule.intended_in_window(),
+        given_up: worker.session.schedule.given_up(),
+        usage,
+        statistics: *worker.engine().statistics(),
+        window_end: if end == Nanos::MAX { worker.session.recorder.last_end } else { end },
+        first_failure: worker.first_failure,
+        recorder: worker.session.recorder,
+    }
+}

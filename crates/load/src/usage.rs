@@ -1,0 +1,98 @@
+//! What the calling thread has consumed so far (proc(5), clock_gettime(2)).
+
+use assay_model::units::Nanos;
+use assay_model::usage::{Usage, UsageSource};
+use rustix::time::{ClockId, clock_gettime};
+
+/// Counters of one thread at one time. The CPU time is exact; its split into user and kernel follows the ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ThreadUsage {
+    cpu: Nanos,
+    user_ticks: u64,
+    system_ticks: u64,
+    voluntary: u64,
+    involuntary: u64,
+    rss_bytes: u64,
+    threads: u32,
+}
+
+impl ThreadUsage {
+    /// Of the calling thread. What the kernel does not tell is zero.
+    pub(crate) fn read() -> Self {
+        let cpu = clock_gettime(ClockId::ThreadCPUTime);
+        let text =
+            |name: &str| std::fs::read_to_string(format!("/proc/thread-self/{name}")).unwrap_or_default();
+        let cpu = Nanos(cpu.tv_sec as u64 * 1_000_000_000 + cpu.tv_nsec as u64);
+        Self::parse(cpu, &text("stat"), &text("status"))
+    }
+
+    fn parse(cpu: Nanos, stat: &str, status: &str) -> Self {
+        // The name in parentheses may itself hold spaces and parentheses; user and system time are fields 14 and 15.
+        let numbers = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+        let mut ticks = numbers.split_ascii_whitespace().skip(11).map(|n| n.parse().unwrap_or(0));
+        let field = |name: &str| -> u64 {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+            line.and_then(|value| value.split_ascii_whitespace().next()?.parse().ok()).unwrap_or(0)
+        };
+        Self {
+            cpu,
+            user_ticks: ticks.next().unwrap_or(0),
+            system_ticks: ticks.next().unwrap_or(0),
+            voluntary: field("voluntary_ctxt_switches"),
+            involuntary: field("nonvoluntary_ctxt_switches"),
+            rss_bytes: field("VmRSS") * 1024,
+            threads: field("Threads") as u32,
+        }
+    }
+
+    /// CPU time between `earlier` and this.
+    pub(crate) fn cpu_since(&self, earlier: &Self) -> Nanos {
+        self.cpu - earlier.cpu
+    }
+
+    /// Adds what was consumed between `earlier` and this to `usage`.
+    pub(crate) fn add_since(&self, earlier: &Self, usage: &mut Usage) {
+        let cpu = self.cpu_since(earlier);
+        let user = self.user_ticks.saturating_sub(earlier.user_ticks);
+        let system = self.system_ticks.saturating_sub(earlier.system_ticks);
+        let share = if user + system > 0 { system as f64 / (user + system) as f64 } else { 0.0 };
+        let system_ns = Nanos((cpu.0 as f64 * share) as u64);
+        usage.system_ns += system_ns;
+        usage.user_ns += cpu - system_ns;
+        usage.voluntary_switches += self.voluntary.saturating_sub(earlier.voluntary);
+        usage.involuntary_switches += self.involuntary.saturating_sub(earlier.involuntary);
+        usage.rss_bytes = usage.rss_bytes.max(self.rss_bytes);
+        usage.rss_peak_bytes = usage.rss_peak_bytes.max(self.rss_bytes).max(earlier.rss_bytes);
+        usage.processes = 1;
+        usage.threads = usage.threads.max(self.threads);
+        usage.source = UsageSource::Schedstat;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_files_are_understood() {
+        let stat = "12 (a) b (c) R 1 1 1 0 -1 4194304 0 0 0 0 30 70 0 0 20 0 3 0 1";
+        let status = "Name:\ta\nVmRSS:\t 2048 kB\nThreads:\t3\nvoluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t7\n";
+        let later = ThreadUsage::parse(Nanos(1000), stat, status);
+        let mut usage = Usage::default();
+        later.add_since(&ThreadUsage::default(), &mut usage);
+        assert_eq!((usage.user_ns, usage.system_ns), (Nanos(300), Nanos(700)));
+        assert_eq!((usage.voluntary_switches, usage.involuntary_switches), (5, 7));
+        assert_eq!((usage.rss_bytes, usage.threads, usage.processes), (2 << 20, 3, 1));
+    }
+
+    #[test]
+    fn a_busy_thread_is_seen_to_be_busy() {
+        let before = ThreadUsage::read();
+        let mut x = 1u64;
+        while ThreadUsage::read().cpu_since(&before) < Nanos::from_millis(5) {
+            x = x.wrapping_mul(6_364_136_223_846_793_005).rotate_left(7);
+        }
+        assert_ne!(x, 0);
+        assert!(ThreadUsage::read().rss_bytes > 0);
+    }
+}

@@ -1,0 +1,369 @@
+//! One thread of the generator: an engine, a session, and the order in which they act.
+
+use std::net::{IpAddr, SocketAddr};
+
+use assay_engine::wheel::Wheel;
+use assay_engine::{Conn, Engine, EngineError, Event, Reason, clock};
+use assay_model::load::ErrorClass;
+use assay_model::units::Nanos;
+
+use crate::arrivals::Arrivals;
+use crate::dialler::{Dialler, pause};
+use crate::gauge::{PUBLISH_INTERVAL, Progress, Signals};
+use crate::schedule::Hours;
+use crate::session::{Fate, Session};
+use crate::slot::State;
+
+/// Events handled, and requests submitted, under one send time stamp: a longer batch would charge the server with the time
+/// that our own system calls take.
+pub(crate) const BATCH: usize = 16;
+
+/// Connects, sends, receives and times out, for one thread.
+pub(crate) struct Worker<'a, E, A> {
+    engine: E,
+    pub(crate) session: Session<A>,
+    dialler: Dialler,
+    wheel: Wheel,
+    expired: Vec<u32>,
+    /// The slot of each of the engine's connections.
+    owners: Vec<u32>,
+    events: Vec<Event>,
+    address: Address<'a>,
+    timeout: Nanos,
+    /// Requests are issued, so a failure to connect fails one.
+    begun: bool,
+    /// How the first attempt to connect that failed did so.
+    pub(crate) first_failure: Option<(ErrorClass, String)>,
+    signals: &'a Signals,
+    /// Number of this thread.
+    thread: usize,
+    next_publish: Nanos,
+}
+
+/// Where connections come from and go to.
+#[derive(Clone, Copy)]
+pub(crate) struct Address<'a> {
+    pub(crate) remote: SocketAddr,
+    pub(crate) sources: &'a [IpAddr],
+}
+
+impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
+    pub(crate) fn new(
+        engine: E,
+        session: Session<A>,
+        address: Address<'a>,
+        timeout: Nanos,
+        signals: &'a Signals,
+        thread: usize,
+    ) -> Self {
+        let now = clock::now();
+        // A timeout is met within 1/512 of its length, and the wheel's 1024 ticks reach beyond it.
+        let tick = Nanos(timeout.0 / 512).clamp(Nanos::from_millis(1), Nanos::from_millis(100));
+        Self {
+            engine,
+            dialler: Dialler::new(session.slots.len()),
+            owners: Vec::with_capacity(session.slots.len()),
+            session,
+            wheel: Wheel::new(tick, now),
+            expired: Vec::new(),
+            events: Vec::new(),
+            address,
+            timeout,
+            begun: false,
+            first_failure: None,
+            signals,
+            thread,
+            next_publish: now,
+        }
+    }
+
+    /// Starts the load.
+    pub(crate) fn begin(&mut self, hours: Hours, quota: u64) {
+        self.begun = true;
+        self.session.begin(hours, quota);
+    }
+
+    /// When the load ends.
+    pub(crate) fn end(&self) -> Nanos {
+        self.signals.end()
+    }
+
+    /// Whether each connection was made or has failed once.
+    pub(crate) fn has_tried_all(&self) -> bool {
+        self.dialler.has_tried_all()
+    }
+
+    /// The engine, for its counters.
+    pub(crate) fn engine(&self) -> &E {
+        &self.engine
+    }
+
+    /// Waits for something to happen, until `until` at the latest, and does what follows from it.
+    ///
+    /// # Errors
+    /// The engine broke.
+    pub(crate) fn turn(&mut self, until: Nanos) -> Result<Nanos, EngineError> {
+        let until = until.min(self.next_publish).min(self.wheel.next()).min(self.session.schedule.wake_at());
+        let mut events = std::mem::take(&mut self.events);
+        let woken = self.engine.poll(until, &mut events);
+        if let Ok(now) = woken {
+            self.session.end_at(self.signals.end());
+            self.submit();
+            for batch in events.chunks(BATCH) {
+                batch.iter().for_each(|&event| self.handle(event, now));
+                self.submit();
+            }
+            self.expire(now);
+            self.connect_waiting(now);
+            self.publish(now);
+        }
+        self.events = events;
+        woken
+    }
+
+    /// Ends all connections.
+    pub(crate) fn close_all(&mut self) {
+        for slot in &mut self.session.slots {
+            if let Some(conn) = slot.conn.take() {
+                self.engine.close(conn);
+            }
+        }
+        self.publish_now(clock::now());
+    }
+
+    /// Tells the caller how far this thread is.
+    pub(crate) fn publish_now(&mut self, now: Nanos) {
+        self.next_publish = now;
+        self.publish(now);
+    }
+
+    fn handle(&mut self, event: Event, now: Nanos) {
+        let (Event::Accepted(conn)
+        | Event::Connected(conn)
+        | Event::Readable(conn)
+        | Event::Writable(conn)
+        | Event::Eof(conn)
+        | Event::Closed(conn, _)) = event;
+        let Some(index) = self.owner(conn) else { return };
+        match event {
+            Event::Readable(_) => self.read(conn, index, now),
+            Event::Connected(_) => {
+                self.dialler.finish();
+                self.session.opened(index, now);
+            }
+            Event::Writable(_) => self.flush(conn, index),
+            Event::Eof(_) => {
+                self.session.ended(index, now);
+                self.engine.close(conn);
+                self.vacate(index, now);
+            }
+            Event::Closed(_, reason) => self.broken(index, reason, now),
+            Event::Accepted(_) => {}
+        }
+    }
+
+    #[inline]
+    fn owner(&self, conn: Conn) -> Option<u32> {
+        let index = *self.owners.get(conn.slot())?;
+        (self.session.slots.get(index as usize)?.conn == Some(conn)).then_some(index)
+    }
+
+    #[inline]
+    fn read(&mut self, conn: Conn, index: u32, now: Nanos) {
+        let view = self.engine.receive(conn);
+        let (used, fate) = self.session.received(index, view, now);
+        self.engine.consume(conn, used);
+        match fate {
+            Fate::Keep => {}
+            Fate::Linger(until) => self.arm(index, until),
+            Fate::Abort => {
+                self.engine.abort(conn);
+                self.vacate(index, now);
+            }
+        }
+    }
+
+    /// Sends everything that is due and for which there is a connection.
+    #[inline]
+    fn submit(&mut self) {
+        while self.session.has_ready() {
+            let now = clock::now();
+            self.session.schedule.collect(now);
+            for _ in 0..BATCH {
+                let Some(index) = self.session.issue(now) else { return };
+                let slot = &self.session.slots[index as usize];
+                let conn = slot.conn;
+                if !slot.armed {
+                    self.arm(index, slot.deadline);
+                }
+                if let Some(conn) = conn {
+                    self.flush(conn, index);
+                }
+            }
+        }
+        if A::OPEN {
+            self.session.schedule.collect(clock::now());
+        }
+    }
+
+    #[inline]
+    fn flush(&mut self, conn: Conn, index: u32) {
+        while self.session.slots[index as usize].unaccepted > 0 {
+            let parcel = self.session.parcel(index);
+            let offered = parcel.bytes;
+            let accepted = self.engine.send(conn, parcel.parts());
+            self.session.accepted(index, accepted);
+            if accepted < offered {
+                return;
+            }
+        }
+    }
+
+    fn broken(&mut self, index: u32, reason: Reason, now: Nanos) {
+        let slot = &self.session.slots[index as usize];
+        if slot.state == State::Connecting {
+            let class = match reason {
+                Reason::Refused => ErrorClass::ConnectRefused,
+                Reason::TimedOut => ErrorClass::ConnectTimeout,
+                Reason::Reset | Reason::SendReset | Reason::Unreachable | Reason::Other(_) => {
+                    ErrorClass::ConnectOther
+                }
+            };
+            return self.connect_failed(index, class, &format!("{reason:?}"), now);
+        }
+        match reason {
+            Reason::TimedOut => self.session.fail_flights(index, now, |slot, i| slot.timeout_class(i)),
+            _ => self.session.fail_flights(index, now, |slot, i| match slot.reset_class(i) {
+                ErrorClass::ResetBeforeHead if reason == Reason::SendReset => ErrorClass::SendReset,
+                class => class,
+            }),
+        }
+        self.vacate(index, now);
+    }
+
+    /// Sees to it that the slot comes up at `deadline`. Requests do not need this one by one: their deadlines only move
+    /// on, and a timer that comes up early is armed again.
+    fn arm(&mut self, index: u32, deadline: Nanos) {
+        self.wheel.arm(index, deadline);
+        self.session.slots[index as usize].armed = true;
+    }
+
+    /// Acts on the slots whose time has come.
+    fn expire(&mut self, now: Nanos) {
+        if self.wheel.next() > now {
+            return;
+        }
+        let mut expired = std::mem::take(&mut self.expired);
+        let slots = &mut self.session.slots;
+        self.wheel.expire(now, |index| {
+            let slot = &mut slots[index as usize];
+            let deadline = slot.deadline;
+            if deadline <= now {
+                expired.push(index);
+            }
+            slot.armed = deadline > now && deadline < Nanos::MAX;
+            slot.armed.then_some(deadline)
+        });
+        expired.drain(..).for_each(|index| self.expired_one(index, now));
+        self.expired = expired;
+    }
+
+    fn expired_one(&mut self, index: u32, now: Nanos) {
+        let slot = &mut self.session.slots[index as usize];
+        slot.deadline = Nanos::MAX;
+        let (state, conn) = (slot.state, slot.conn);
+        if let Some(conn) = conn {
+            match state {
+                State::Lingering => self.engine.close(conn),
+                _ => self.engine.abort(conn),
+            }
+        }
+        match state {
+            State::Vacant => self.dialler.want(index),
+            State::Connecting => {
+                let waited = format!("no answer within {} s", self.timeout.as_secs_f64());
+                self.connect_failed(index, ErrorClass::ConnectTimeout, &waited, now);
+            }
+            State::Open | State::Closing | State::Lingering => {
+                self.session.fail_flights(index, now, |slot, i| slot.timeout_class(i));
+                self.vacate(index, now);
+            }
+        }
+    }
+
+    fn connect_waiting(&mut self, now: Nanos) {
+        if self.begun && self.session.schedule.is_spent(now) {
+            return;
+        }
+        while let Some(index) = self.dialler.begin() {
+            let sources = self.address.sources;
+            let source =
+                if sources.is_empty() { None } else { Some(sources[index as usize % sources.len()]) };
+            let began = clock::now();
+            match self.engine.connect(self.address.remote, source) {
+                Ok(conn) => self.connecting(index, conn, began),
+                Err(error) => {
+                    let class = match error {
+                        EngineError::NoPort { .. } => ErrorClass::AddressExhausted,
+                        EngineError::System { .. } => ErrorClass::ConnectOther,
+                        EngineError::Full { .. } => ErrorClass::ClientInternal,
+                    };
+                    self.connect_failed(index, class, &error.to_string(), now);
+                }
+            }
+        }
+    }
+
+    fn connecting(&mut self, index: u32, conn: Conn, began: Nanos) {
+        if conn.slot() >= self.owners.len() {
+            self.owners.resize(conn.slot() + 1, u32::MAX);
+        }
+        self.owners[conn.slot()] = index;
+        let slot = &mut self.session.slots[index as usize];
+        slot.state = State::Connecting;
+        slot.conn = Some(conn);
+        slot.began = began;
+        slot.deadline = began + self.timeout;
+        self.arm(index, began + self.timeout);
+    }
+
+    fn connect_failed(&mut self, index: u32, class: ErrorClass, why: &str, now: Nanos) {
+        self.dialler.finish();
+        self.first_failure.get_or_insert_with(|| (class, why.to_owned()));
+        if self.begun {
+            self.session.recorder.sample(class, &[], || why.to_owned());
+            self.session.fail_due(class, now);
+        }
+        self.vacate(index, now);
+    }
+
+    /// The slot has lost its connection; it gets another, at once if this one was of use.
+    fn vacate(&mut self, index: u32, now: Nanos) {
+        let slot = &mut self.session.slots[index as usize];
+        slot.vacate();
+        match pause(slot.failures) {
+            Nanos::ZERO => self.dialler.want(index),
+            pause => {
+                slot.deadline = now + pause;
+                self.arm(index, now + pause);
+            }
+        }
+    }
+
+    fn publish(&mut self, now: Nanos) {
+        if now < self.next_publish {
+            return;
+        }
+        self.next_publish = now + PUBLISH_INTERVAL;
+        let session = &self.session;
+        self.signals.gauges[self.thread].publish(&Progress {
+            elapsed: Nanos::ZERO,
+            issued: session.schedule.issued(),
+            ok: session.recorder.total.ok,
+            failed: session.recorder.total.failed(),
+            in_flight: session.in_flight() as u64,
+            connections: session.slots.iter().filter(|slot| slot.is_connected()).count() as u64,
+            system_calls: self.engine.statistics().system_calls(),
+        });
+    }
+}

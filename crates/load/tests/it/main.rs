@@ -1,0 +1,8 @@
+//! The generator against real sockets.
+
+// What clippy.toml allows in test functions is as right in the functions that help them.
+#![allow(clippy::unwrap_used)]
+
+mod faults;
+mod right;
+mod support;
