@@ -1,0 +1,149 @@
+//! Stands in for the `assay` program in this crate's tests: the real keeper, a small but real load generator, and a server
+//! with programmed misbehaviour. `testkit keep …`, `testkit load …`, `testkit serve MODE`.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program of tests"
+)]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use assay_lab::keeper::{KeepOptions, keep};
+use assay_model::load::{Arrival, Books, ErrorClass, LOAD_SCHEMA, Latency, LoadReport, Series, WindowCounts};
+use assay_model::units::Nanos;
+use assay_model::usage::Usage;
+use assay_model::workload::Workload;
+use assay_stats::Histogram;
+
+fn main() {
+    let mut arguments = std::env::args_os().skip(1);
+    match arguments.next().and_then(|word| word.into_string().ok()).as_deref() {
+        Some("keep") => {
+            let options = KeepOptions::from_arguments(arguments).expect("options");
+            keep(&options, &mut std::io::stdout()).expect("kept");
+        }
+        Some("load") => load(&arguments.map(|word| word.into_string().expect("text")).collect::<Vec<_>>()),
+        Some("serve") => {
+            serve(arguments.next().and_then(|mode| mode.into_string().ok()).as_deref().unwrap_or("ok"))
+        }
+        _ => panic!("keep, load or serve"),
+    }
+}
+
+/// `right`, `wrong` (another body), `error` (500), `garbage`, `mortal` (dies after 50 answers), `deaf` (never listens).
+fn serve(mode: &str) {
+    eprintln!("mode {mode}, scratch {}", std::env::var("SCRATCH").unwrap_or_default());
+    if mode == "deaf" {
+        std::thread::sleep(Duration::from_secs(1000));
+    }
+    let address =
+        format!("{}:{}", std::env::var("ADDRESS").expect("ADDRESS"), std::env::var("PORT").expect("PORT"));
+    let listener = TcpListener::bind(address).expect("address");
+    let answer = match mode {
+        "wrong" => "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nHELLO",
+        "error" => "HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n",
+        "garbage" => "220 smtp.example ready\r\n\r\n",
+        _ => "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+    };
+    let left =
+        std::sync::Arc::new(std::sync::atomic::AtomicU32::new(if mode == "mortal" { 50 } else { u32::MAX }));
+    for stream in listener.incoming().flatten() {
+        let left = left.clone();
+        std::thread::spawn(move || {
+            let mut input = BufReader::new(stream.try_clone().expect("clone"));
+            let mut output = stream;
+            let mut line = String::new();
+            while input.read_line(&mut line).is_ok_and(|n| n > 0) {
+                if line == "\r\n" {
+                    if left.fetch_sub(1, std::sync::atomic::Ordering::Relaxed) == 1 {
+                        eprintln!("fatal: out of answers");
+                        std::process::exit(3);
+                    }
+                    if output.write_all(answer.as_bytes()).is_err() {
+                        return;
+                    }
+                }
+                line.clear();
+            }
+        });
+    }
+}
+
+fn load(arguments: &[String]) {
+    let value =
+        |name: &str| arguments[arguments.iter().position(|word| word == name).expect(name) + 1].as_str();
+    let seconds = |name: &str| Duration::from_secs_f64(value(name).parse().expect(name));
+    assert_eq!(arguments[1], "--json");
+    let authority = arguments[0].strip_prefix("http://").expect("url").to_owned();
+    let workload: Workload =
+        serde_json::from_str(&std::fs::read_to_string(value("--workload")).expect("workload"))
+            .expect("workload");
+    let request = workload.requests[0].clone();
+    let connections: u32 = value("-c").parse().expect("-c");
+    let begin = Instant::now() + seconds("--warmup");
+    let end = begin + seconds("-d");
+    let clients: Vec<_> = (0..connections)
+        .map(|_| {
+            let (authority, path) = (authority.clone(), request.path.clone());
+            let body = request.expect.body.clone().unwrap_or_default();
+            std::thread::spawn(move || client(&authority, &path, &body, begin, end))
+        })
+        .collect();
+    let mut histogram = Histogram::new();
+    let mut books = Books::default();
+    for (own, ok, failed) in clients.into_iter().map(|client| client.join().expect("client")) {
+        histogram.merge(&own);
+        books.ok += ok;
+        *books.errors.entry(ErrorClass::EarlyEof).or_default() += failed;
+    }
+    books.errors.retain(|_, n| *n > 0);
+    books.issued = books.ok + books.failed();
+    let report = LoadReport {
+        schema: LOAD_SCHEMA.to_owned(),
+        target: arguments[0].clone(),
+        engine: "threads".to_owned(),
+        arrival: Arrival::Closed,
+        cpus: value("--cpus").to_owned(),
+        connections,
+        pipeline: 1,
+        window_ns: seconds("-d").into(),
+        warmup_ns: seconds("--warmup").into(),
+        window: WindowCounts { ok: histogram.count(), ..WindowCounts::default() },
+        latency: Latency { service_hdr: histogram.to_hdr_base64().expect("histogram"), ..Latency::default() },
+        books,
+        series: Series { interval_ns: Nanos::from_millis(100), ok: Vec::new() },
+        generator: Usage::default(),
+        thread_busy_shares: vec![0.5],
+        samples: Vec::new(),
+        checks: Vec::new(),
+    };
+    println!("{}", serde_json::to_string(&report).expect("json"));
+}
+
+fn client(authority: &str, path: &str, body: &str, begin: Instant, end: Instant) -> (Histogram, u64, u64) {
+    let (mut histogram, mut ok, mut failed) = (Histogram::new(), 0, 0);
+    let wanted = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let mut answer = vec![0; wanted.len()];
+    let Ok(mut stream) = TcpStream::connect(authority) else { return (histogram, 0, 1) };
+    while Instant::now() < end {
+        let sent = Instant::now();
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {authority}\r\n\r\n");
+        if stream.write_all(request.as_bytes()).and_then(|()| stream.read_exact(&mut answer)).is_err() {
+            failed += 1;
+            break;
+        }
+        if answer != wanted.as_bytes() {
+            failed += 1;
+            continue;
+        }
+        ok += 1;
+        if sent >= begin {
+            histogram.record(u64::try_from(sent.elapsed().as_nanos()).expect("short"));
+        }
+    }
+    (histogram, ok, failed)
+}

@@ -1,0 +1,233 @@
+//! Rules that a file's values must obey beyond their types.
+
+use assay_model::contender::Contender;
+use assay_model::experiment::Experiment;
+use assay_model::workload::{RequestKind, Workload};
+
+use super::is_name;
+use crate::contender::environment;
+
+/// Most connections of one cell: more than a client address has ports for one destination.
+const MAX_CONNECTIONS: u32 = 60_000;
+/// Most rounds; enough for half-widths far below what a machine holds still for.
+const MAX_ROUNDS: u32 = 1_000;
+/// Longest time that a file may name, in seconds: a day.
+const MAX_SECONDS: f64 = 86_400.0;
+
+/// What is wrong with a value.
+pub(crate) struct Fault {
+    /// The key, as `a.b.0.c`.
+    pub key: String,
+    /// What is wrong.
+    pub problem: String,
+    /// How to mend it.
+    pub mend: String,
+}
+
+/// A value that a person wrote.
+pub(crate) trait Checked {
+    /// Its unique name.
+    fn name(&self) -> &str;
+    /// The first rule that it breaks.
+    fn fault(&self) -> Option<Fault>;
+}
+
+fn fault(key: impl Into<String>, problem: impl Into<String>, mend: impl Into<String>) -> Option<Fault> {
+    Some(Fault { key: key.into(), problem: problem.into(), mend: mend.into() })
+}
+
+fn bad_name(name: &str) -> Option<Fault> {
+    if is_name(name) {
+        return None;
+    }
+    fault("name", format!("the name `{name}` is not made of a-z, 0-9 and -"), "choose another")
+}
+
+/// A fault when `seconds` is not above zero (or at least zero, if that is allowed) and at most a day.
+fn bad_seconds(key: &str, seconds: f64, zero_allowed: bool) -> Option<Fault> {
+    let high_enough = if zero_allowed { seconds >= 0.0 } else { seconds > 0.0 };
+    if high_enough && seconds <= MAX_SECONDS {
+        return None;
+    }
+    fault(key, format!("{seconds} is no usable time"), format!("write seconds, at most {MAX_SECONDS}"))
+}
+
+impl Checked for Contender {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn fault(&self) -> Option<Fault> {
+        if let Some(bad) = bad_name(&self.name) {
+            return Some(bad);
+        }
+        if self.workloads.is_empty() {
+            return fault("workloads", "no workload is named", "name at least one");
+        }
+        let build = self.build.as_ref().map(|build| ("build.command".to_owned(), &build.command));
+        let probes = self.needs.iter().enumerate().map(|(i, need)| (format!("needs.{i}.probe"), &need.probe));
+        let versions = self.versions.iter().map(|(of, command)| (format!("versions.{of}"), command));
+        let run = ("run.command".to_owned(), &self.run.command);
+        bad_command(std::iter::once(run).chain(build).chain(probes).chain(versions))
+            .or_else(|| {
+                let named =
+                    self.run.env.iter().map(|(key, value)| (format!("run.env.{key}"), value.as_str()));
+                bad_placeholder(named)
+            })
+            .or_else(|| bad_seconds("run.ready_timeout_s", self.run.ready_timeout_s, false))
+            .or_else(|| self.build.as_ref().and_then(|b| bad_seconds("build.timeout_s", b.timeout_s, false)))
+    }
+}
+
+fn bad_command<'a>(commands: impl Iterator<Item = (String, &'a Vec<String>)>) -> Option<Fault> {
+    for (key, command) in commands {
+        if command.first().is_none_or(String::is_empty) {
+            return fault(key, "the command is empty", "write a program and its arguments");
+        }
+        let bad = bad_placeholder(command.iter().map(|word| (key.clone(), word.as_str())));
+        if bad.is_some() {
+            return bad;
+        }
+    }
+    None
+}
+
+fn bad_placeholder<'a>(texts: impl Iterator<Item = (String, &'a str)>) -> Option<Fault> {
+    texts.into_iter().find_map(|(key, text)| {
+        let bad = environment::unknown_placeholder(text)?;
+        fault(key, bad.to_string(), "write `$${` where a literal `${` is meant")
+    })
+}
+
+impl Checked for Workload {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn fault(&self) -> Option<Fault> {
+        if let Some(bad) = bad_name(&self.name) {
+            return Some(bad);
+        }
+        if self.requests.iter().all(|request| request.weight == 0) {
+            return fault("request", "no request has a weight above 0", "add a [[request]]");
+        }
+        let broken = |(index, request): (usize, &RequestKind)| {
+            let key = |name: &str| format!("request.{index}.{name}");
+            bad_request(request, &key).or_else(|| bad_expectation(request, &key))
+        };
+        self.requests.iter().enumerate().find_map(broken)
+    }
+}
+
+fn bad_request(request: &RequestKind, key: &dyn Fn(&str) -> String) -> Option<Fault> {
+    let visible = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic());
+    if !request.path.starts_with('/') || !visible(&request.path) {
+        return fault(
+            key("path"),
+            format!("`{}` is no request target", request.path),
+            "begin with / and percent-encode what is not visible ASCII",
+        );
+    }
+    if request.method.is_empty() || !request.method.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        return fault(key("method"), format!("`{}` is no method", request.method), "write for example GET");
+    }
+    let bad_field = |(name, value): &&(String, String)| {
+        !visible(name) || name.is_empty() || name.contains(':') || value.chars().any(char::is_control)
+    };
+    let (name, _) = request.headers.iter().find(bad_field)?;
+    fault(key("headers"), format!("`{name}` is no header field"), "write [\"Name\", \"value\"] on one line")
+}
+
+fn bad_expectation(request: &RequestKind, key: &dyn Fn(&str) -> String) -> Option<Fault> {
+    let expect = &request.expect;
+    if expect.body.is_some() && expect.json.is_some() {
+        return fault(key("expect"), "both body and json are expected", "keep one of them");
+    }
+    if let Some(status) = expect.status.filter(|status| !(200..=599).contains(status)) {
+        return fault(key("expect.status"), format!("{status} is no final status"), "write 200 to 599");
+    }
+    let json = expect.json.as_deref()?;
+    let error = serde_json::from_str::<serde_json::Value>(json).err()?;
+    fault(key("expect.json"), format!("no JSON: {error}"), "write the JSON text that is expected")
+}
+
+impl Checked for Experiment {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn fault(&self) -> Option<Fault> {
+        fault_of_experiment(self)
+    }
+}
+
+/// The first rule that an experiment breaks, from a file or from arguments.
+pub(crate) fn fault_of_experiment(experiment: &Experiment) -> Option<Fault> {
+    if let Some(bad) = bad_name(&experiment.name) {
+        return Some(bad);
+    }
+    if experiment.cells().is_empty() {
+        return fault("measure", "nothing is measured", "add a [[measure]] with workload and connections");
+    }
+    for (index, measure) in experiment.measures.iter().enumerate() {
+        if let Some(n) = measure.connections.iter().find(|n| !(1..=MAX_CONNECTIONS).contains(*n)) {
+            let mend = format!("write 1 to {MAX_CONNECTIONS}");
+            return fault(format!("measure.{index}.connections"), format!("{n} connections"), mend);
+        }
+    }
+    let mut cells = experiment.cells();
+    cells.sort();
+    if let Some(twice) = cells.windows(2).find(|pair| pair[0] == pair[1]) {
+        let cell = &twice[0];
+        let problem = format!("{} at {} connections is measured twice", cell.workload, cell.connections);
+        return fault("measure", problem, "keep one of them");
+    }
+    if !(1..=MAX_ROUNDS).contains(&experiment.rounds) {
+        return fault("rounds", format!("{} rounds", experiment.rounds), format!("write 1 to {MAX_ROUNDS}"));
+    }
+    bad_seconds("warmup_s", experiment.warmup_s, true)
+        .or_else(|| bad_seconds("settle_s", experiment.settle_s, true))
+        .or_else(|| bad_seconds("window_s", experiment.window_s, false))
+        .or_else(|| bad_seconds("timeout_s", experiment.timeout_s, false))
+        .or_else(|| experiment.budget_s.and_then(|budget| bad_seconds("budget_s", budget, false)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem_of<T: Checked + serde::de::DeserializeOwned>(text: &str) -> Option<String> {
+        let value: T = toml::from_str(text).expect("parses");
+        value.fault().map(|fault| format!("{}: {}", fault.key, fault.problem))
+    }
+
+    #[test]
+    fn workloads() {
+        let of = |request: &str| {
+            problem_of::<Workload>(&format!("name = \"w\"\nabout = \"\"\n[[request]]\n{request}"))
+        };
+        assert_eq!(of("path = \"/\"\nexpect = {}"), None);
+        assert!(of("path = \"x\"\nexpect = {}").is_some_and(|p| p.starts_with("request.0.path")));
+        assert!(of("path = \"/\"\nexpect = { json = \"{\" }").is_some_and(|p| p.contains("no JSON")));
+        assert!(
+            of("path = \"/\"\nexpect = { body = \"\", json = \"1\" }").is_some_and(|p| p.contains("both"))
+        );
+        assert!(of("path = \"/\"\nweight = 0\nexpect = {}").is_some_and(|p| p.contains("weight")));
+        assert!(
+            of("path = \"/\"\nheaders = [[\"A\\r\\nB\", \"c\"]]\nexpect = {}")
+                .is_some_and(|p| p.contains("headers"))
+        );
+    }
+
+    #[test]
+    fn experiments() {
+        let of = |rest: &str| problem_of::<Experiment>(&format!("name = \"e\"\ncontenders = []\n{rest}"));
+        let measure = "[[measure]]\nworkload = \"hello\"\nconnections = [64]\n";
+        assert_eq!(of(measure), None);
+        assert!(of(&format!("window_s = 0.0\n{measure}")).is_some_and(|p| p.starts_with("window_s")));
+        assert!(of(&format!("window_s = nan\n{measure}")).is_some_and(|p| p.starts_with("window_s")));
+        assert!(of(&format!("rounds = 0\n{measure}")).is_some_and(|p| p.starts_with("rounds")));
+        assert!(of(&format!("{measure}{measure}")).is_some_and(|p| p.contains("twice")));
+        assert!(of(&measure.replace("64", "0")).is_some_and(|p| p.contains("connections")));
+    }
+}

@@ -1,0 +1,159 @@
+//! A TOML file into a value: wrong types are errors and unknown keys are warnings, each with its place.
+
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+use serde_ignored::Path as KeyPath;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::error::{LabError, Place};
+
+/// Something in a file that has no effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// Where.
+    pub place: Place,
+    /// What, and what happens with it.
+    pub message: String,
+}
+
+impl std::fmt::Display for Warning {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{}: {}", self.place, self.message)
+    }
+}
+
+/// A file's text with its name, so that offsets can be told as places.
+pub(crate) struct Source<'a> {
+    /// The file.
+    pub file: &'a Path,
+    /// Its text.
+    pub text: &'a str,
+}
+
+impl Source<'_> {
+    /// Reads a `T`; keys that it does not know are appended to `warnings`.
+    ///
+    /// # Errors
+    /// [`LabError::File`] when the text is no TOML or no `T`.
+    pub(crate) fn parse<T: DeserializeOwned>(&self, warnings: &mut Vec<Warning>) -> Result<T, LabError> {
+        let document = DeTable::parse(self.text).map_err(|error| self.error(&error))?;
+        let mut unknown = Vec::new();
+        let value = serde_ignored::deserialize(toml::Deserializer::from(document.clone()), |path| {
+            unknown.push(steps(&path));
+        })
+        .map_err(|error| self.error(&error))?;
+        warnings.extend(unknown.iter().map(|path| Warning {
+            place: self.place(offset_of(document.get_ref(), path)),
+            message: format!("unknown key `{}` is ignored; mend or remove it", path.join(".")),
+        }));
+        Ok(value)
+    }
+
+    /// An error about the value of `key` (`a.b.0.c`, indices from 0), at its place or the nearest known above it.
+    pub(crate) fn invalid(&self, key: &str, problem: impl Into<String>, mend: impl Into<String>) -> LabError {
+        let path: Vec<String> = key.split('.').map(str::to_owned).collect();
+        let offset = DeTable::parse(self.text).map_or(0, |table| offset_of(table.get_ref(), &path));
+        LabError::File { place: self.place(offset), problem: problem.into(), mend: mend.into() }
+    }
+
+    fn error(&self, error: &toml::de::Error) -> LabError {
+        let message = error.message().trim().replace('\n', ", ");
+        let mend = if message.starts_with("missing field") {
+            "add it"
+        } else if message.contains("invalid type") || message.contains("unknown variant") {
+            "write a value of the kind named"
+        } else {
+            "mend the syntax (toml.io explains it)"
+        };
+        let offset = error.span().map_or(0, |span| span.start);
+        LabError::File { place: self.place(offset), problem: message, mend: mend.to_owned() }
+    }
+
+    fn place(&self, offset: usize) -> Place {
+        let before = self.text.get(..offset).unwrap_or(self.text);
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        Place {
+            file: self.file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+        }
+    }
+}
+
+/// Keys and indices from the root to the end of a path.
+fn steps(path: &KeyPath<'_>) -> Vec<String> {
+    match path {
+        KeyPath::Root => Vec::new(),
+        KeyPath::Map { parent, key } => [steps(parent), vec![key.clone()]].concat(),
+        KeyPath::Seq { parent, index } => [steps(parent), vec![index.to_string()]].concat(),
+        KeyPath::Some { parent } | KeyPath::NewtypeStruct { parent } | KeyPath::NewtypeVariant { parent } => {
+            steps(parent)
+        }
+    }
+}
+
+/// Byte offset of the last step that can be found.
+fn offset_of(root: &DeTable<'_>, path: &[String]) -> usize {
+    let Some((first, rest)) = path.split_first() else { return 0 };
+    root.get_key_value(first.as_str()).map_or(0, |(key, value)| offset_in(key.span().start, value, rest))
+}
+
+fn offset_in(found: usize, value: &Spanned<DeValue<'_>>, path: &[String]) -> usize {
+    let Some((first, rest)) = path.split_first() else { return found };
+    match value.get_ref() {
+        DeValue::Table(table) => table
+            .get_key_value(first.as_str())
+            .map_or(found, |(key, value)| offset_in(key.span().start, value, rest)),
+        DeValue::Array(array) => first
+            .parse::<usize>()
+            .ok()
+            .and_then(|index| array.get(index))
+            .map_or(found, |item| offset_in(item.span().start, item, rest)),
+        _ => found,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_model::workload::Workload;
+
+    fn parse(text: &str) -> (Result<Workload, LabError>, Vec<Warning>) {
+        let mut warnings = Vec::new();
+        let value = Source { file: Path::new("w.toml"), text }.parse(&mut warnings);
+        (value, warnings)
+    }
+
+    const GOOD: &str =
+        "name = \"w\"\nabout = \"\"\n[[request]]\npath = \"/\"\n  [request.expect]\n  status = 200\n";
+
+    #[test]
+    fn unknown_keys_are_warnings_with_their_place() {
+        let (value, warnings) = parse(&format!("{GOOD}  boddy = \"x\"\n"));
+        assert_eq!(value.expect("parses").requests[0].expect.status, Some(200));
+        assert_eq!(
+            warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            ["w.toml:7:3: unknown key `request.0.expect.boddy` is ignored; mend or remove it"]
+        );
+    }
+
+    #[test]
+    fn wrong_types_and_missing_keys_are_errors_with_their_place() {
+        let wrong = GOOD.replace("status = 200", "status = \"ok\"");
+        let error = parse(&wrong).0.expect_err("wrong type").to_string();
+        assert!(error.starts_with("w.toml:6:12: invalid type: string \"ok\", expected u16"), "{error}");
+        let error = parse("name = \"w\"\nabout = \"\"\n").0.expect_err("no request").to_string();
+        assert!(error.starts_with("w.toml:1:1: missing field `request`; add it"), "{error}");
+        let error = parse("name = \n").0.expect_err("syntax").to_string();
+        assert!(error.starts_with("w.toml:1:"), "{error}");
+    }
+
+    #[test]
+    fn invalid_values_are_told_at_their_key() {
+        let source = Source { file: Path::new("w.toml"), text: GOOD };
+        let error = source.invalid("request.0.path", "wrong", "mend").to_string();
+        assert_eq!(error, "w.toml:4:1: wrong; mend");
+    }
+}

@@ -1,0 +1,257 @@
+//! The catalogue: contenders, workloads and experiments, read from folders of files that people write.
+
+mod check;
+mod file;
+mod names;
+mod select;
+
+use std::path::{Path, PathBuf};
+
+use assay_model::contender::Contender;
+use assay_model::experiment::Experiment;
+use assay_model::workload::Workload;
+use serde::de::DeserializeOwned;
+
+pub use file::Warning;
+pub use select::{all_exclude, with_defaults};
+
+use crate::error::LabError;
+use crate::subject::Subject;
+pub(crate) use check::fault_of_experiment;
+use file::Source;
+pub(crate) use names::{hint, is_name, name_of};
+
+/// Everything that can be named on the command line.
+#[derive(Clone, Debug)]
+pub struct Catalogue {
+    /// The folder that holds `contenders/`, `workloads/` and `experiments/`.
+    pub root: PathBuf,
+    /// Contenders with the folder of each, by name.
+    pub contenders: Vec<(Contender, PathBuf)>,
+    /// Workloads by name.
+    pub workloads: Vec<Workload>,
+    /// Experiments by name.
+    pub experiments: Vec<Experiment>,
+    /// Keys that have no effect.
+    pub warnings: Vec<Warning>,
+}
+
+impl Catalogue {
+    /// Reads the catalogue under `root`: `contenders/LANGUAGE/NAME/contender.toml`, `workloads/*.toml`,
+    /// `experiments/*.toml`. A missing folder is an empty one.
+    ///
+    /// # Errors
+    /// A file that cannot be read or understood, or a name that is given twice.
+    pub fn read(root: &Path) -> Result<Self, LabError> {
+        let mut warnings = Vec::new();
+        let mut folders = Vec::new();
+        for language in entries(&root.join("contenders"))? {
+            folders.extend(
+                entries(&language)?.into_iter().filter(|folder| folder.join(CONTENDER_FILE).is_file()),
+            );
+        }
+        let files: Vec<PathBuf> = folders.iter().map(|folder| folder.join(CONTENDER_FILE)).collect();
+        let contenders = read_all("contender", &files, &mut warnings)?;
+        let workloads = read_all("workload", &toml_files(&root.join("workloads"))?, &mut warnings)?;
+        let experiments = read_all("experiment", &toml_files(&root.join("experiments"))?, &mut warnings)?;
+        let home = |file: PathBuf| file.parent().unwrap_or(root).to_owned();
+        Ok(Self {
+            root: root.to_owned(),
+            contenders: contenders.into_iter().map(|(contender, file)| (contender, home(file))).collect(),
+            workloads: workloads.into_iter().map(|(workload, _)| workload).collect(),
+            experiments: experiments.into_iter().map(|(experiment, _)| experiment).collect(),
+            warnings,
+        })
+    }
+
+    /// The contender in `folder`, which need not belong to the catalogue.
+    ///
+    /// # Errors
+    /// When its `contender.toml` cannot be read or understood.
+    pub fn contender_in(folder: &Path) -> Result<(Subject, Vec<Warning>), LabError> {
+        let mut warnings = Vec::new();
+        let folder = folder.canonicalize().map_err(|source| LabError::read(folder, source))?;
+        let contender: Contender = read_file(&folder.join(CONTENDER_FILE), &mut warnings)?;
+        Ok((Subject::from_contender(&contender, &folder), warnings))
+    }
+
+    /// The workload called `name`.
+    ///
+    /// # Errors
+    /// [`LabError::UnknownName`] with the nearest names.
+    pub fn workload(&self, name: &str) -> Result<&Workload, LabError> {
+        let known = self.workloads.iter().map(|w| w.name.as_str());
+        self.workloads.iter().find(|w| w.name == name).ok_or_else(|| unknown("workload", name, known))
+    }
+
+    /// The experiment called `name`.
+    ///
+    /// # Errors
+    /// [`LabError::UnknownName`] with the nearest names.
+    pub fn experiment(&self, name: &str) -> Result<&Experiment, LabError> {
+        let known = self.experiments.iter().map(|e| e.name.as_str());
+        self.experiments.iter().find(|e| e.name == name).ok_or_else(|| unknown("experiment", name, known))
+    }
+}
+
+const CONTENDER_FILE: &str = "contender.toml";
+
+/// Where the catalogue is: `given` (from `--catalogue` or `ASSAY_CATALOGUE`) as it is; else the nearest folder at or
+/// above `cwd`, else at or above `executable`, that holds `contenders/` and `workloads/`.
+///
+/// # Errors
+/// [`LabError::NoCatalogue`] with the folders that were tried.
+pub fn find(given: Option<&Path>, cwd: &Path, executable: Option<&Path>) -> Result<PathBuf, LabError> {
+    let is_root = |folder: &Path| folder.join("contenders").is_dir() && folder.join("workloads").is_dir();
+    if let Some(root) = given {
+        return if is_root(root) {
+            Ok(root.to_owned())
+        } else {
+            Err(LabError::NoCatalogue { looked_in: vec![root.to_owned()] })
+        };
+    }
+    let starts: Vec<&Path> = [Some(cwd), executable].into_iter().flatten().collect();
+    let found = starts.iter().flat_map(|start| start.ancestors()).find(|folder| is_root(folder));
+    found.map(Path::to_owned).ok_or_else(|| LabError::NoCatalogue {
+        looked_in: starts.into_iter().map(|start| start.join("and above")).collect(),
+    })
+}
+
+pub(crate) fn unknown<'a>(
+    what: &'static str,
+    name: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> LabError {
+    LabError::UnknownName { what, name: name.to_owned(), hint: hint(name, known) }
+}
+
+fn read_all<T: DeserializeOwned + check::Checked>(
+    what: &'static str,
+    files: &[PathBuf],
+    warnings: &mut Vec<Warning>,
+) -> Result<Vec<(T, PathBuf)>, LabError> {
+    let mut found: Vec<(T, PathBuf)> = Vec::new();
+    for file in files {
+        let value: T = read_file(file, warnings)?;
+        if let Some((_, first)) = found.iter().find(|(other, _)| other.name() == value.name()) {
+            return Err(LabError::Duplicate {
+                what,
+                name: value.name().to_owned(),
+                first: first.clone(),
+                second: file.clone(),
+            });
+        }
+        found.push((value, file.clone()));
+    }
+    found.sort_by(|(a, _), (b, _)| a.name().cmp(b.name()));
+    Ok(found)
+}
+
+fn read_file<T: DeserializeOwned + check::Checked>(
+    file: &Path,
+    warnings: &mut Vec<Warning>,
+) -> Result<T, LabError> {
+    let text = std::fs::read_to_string(file).map_err(|source| LabError::read(file, source))?;
+    let source = Source { file, text: &text };
+    let value: T = source.parse(warnings)?;
+    match value.fault() {
+        None => Ok(value),
+        Some(fault) => Err(source.invalid(&fault.key, fault.problem, fault.mend)),
+    }
+}
+
+fn toml_files(folder: &Path) -> Result<Vec<PathBuf>, LabError> {
+    let is_toml = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "toml");
+    Ok(entries(folder)?.into_iter().filter(is_toml).collect())
+}
+
+/// The entries of a folder in the order of their names; none when there is no such folder.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, LabError> {
+    let read = |source| LabError::read(folder, source);
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(read)? {
+        paths.push(entry.map_err(read)?.path());
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONTENDER: &str = "name = \"x\"\ntitle = \"X\"\nlanguage = \"c\"\nkind = \"server\"\nworkloads = [\"hello\"]\n\
+                             [run]\ncommand = [\"./x\"]\n";
+
+    fn write(root: &Path, file: &str, text: &str) {
+        let path = root.join(file);
+        std::fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+        std::fs::write(path, text).expect("file");
+    }
+
+    fn with(files: &[(&str, &str)]) -> (tempfile::TempDir, Result<Catalogue, LabError>) {
+        let root = tempfile::tempdir().expect("folder");
+        for (file, text) in files {
+            write(root.path(), file, text);
+        }
+        let read = Catalogue::read(root.path());
+        (root, read)
+    }
+
+    #[test]
+    fn reads_contenders_and_warns_of_unknown_keys() {
+        let text = CONTENDER.replace("kind", "colour = \"red\"\nkind");
+        let (root, read) =
+            with(&[("contenders/c/x/contender.toml", &text), ("contenders/c/empty/README.md", "")]);
+        let catalogue = read.expect("reads");
+        assert_eq!(catalogue.contenders[0].0.name, "x");
+        assert_eq!(catalogue.contenders[0].1, root.path().join("contenders/c/x"));
+        assert_eq!(catalogue.warnings.len(), 1);
+        assert_eq!(catalogue.warnings[0].place.line, 4);
+    }
+
+    #[test]
+    fn refuses_duplicates_and_names_both_files() {
+        let (_root, read) = with(&[
+            ("contenders/a/x/contender.toml", CONTENDER),
+            ("contenders/b/x/contender.toml", CONTENDER),
+        ]);
+        let error = read.expect_err("twice").to_string();
+        assert!(error.contains("contenders/a/x") && error.contains("contenders/b/x"), "{error}");
+    }
+
+    #[test]
+    fn refuses_invalid_values_at_their_place() {
+        let text = CONTENDER.replace("\"./x\"", "\"./x\", \"${PROT}\"");
+        let (_root, read) = with(&[("contenders/c/x/contender.toml", &text)]);
+        let error = read.expect_err("placeholder").to_string();
+        assert!(error.contains("contender.toml:7:1") && error.contains("did you mean PORT"), "{error}");
+    }
+
+    #[test]
+    fn finds_the_root_above_the_working_folder_or_the_program() {
+        let (root, _) = with(&[("contenders/c/x/contender.toml", CONTENDER), ("workloads/w.toml", "")]);
+        let deep = root.path().join("contenders/c/x");
+        let elsewhere = tempfile::tempdir().expect("folder");
+        assert_eq!(find(None, &deep, None).expect("above"), root.path());
+        assert_eq!(find(None, elsewhere.path(), Some(&deep)).expect("program"), root.path());
+        let error = find(Some(elsewhere.path()), &deep, None).expect_err("given").to_string();
+        assert!(
+            error.contains("--catalogue") && error.contains(&elsewhere.path().display().to_string()),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn unknown_names_come_with_the_nearest() {
+        let workload =
+            "name = \"hello\"\nabout = \"\"\n[[request]]\npath = \"/\"\nexpect = { body = \"hello\" }\n";
+        let (_root, read) = with(&[("workloads/hello.toml", workload)]);
+        let catalogue = read.expect("reads");
+        let error = catalogue.workload("helo").expect_err("unknown").to_string();
+        assert_eq!(error, "there is no workload `helo`; did you mean hello?");
+    }
+}

@@ -1,0 +1,100 @@
+//! Names: what they look like, and which known one was perhaps meant.
+
+/// Most names offered when one is unknown.
+const MAX_SUGGESTIONS: usize = 3;
+/// Longest list of all known names that is worth printing instead of suggestions.
+const MAX_LISTED: usize = 12;
+
+/// Whether `name` is `[a-z0-9-]+`, so that it can be a file name, a word in a command line and a key anywhere.
+pub(crate) fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))
+}
+
+/// A name made of any text: other characters become single hyphens.
+pub(crate) fn name_of(text: &str) -> String {
+    let lower = text.to_ascii_lowercase();
+    let parts: Vec<&str> =
+        lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() { "unnamed".to_owned() } else { parts.join("-") }
+}
+
+/// What to tell somebody who asked for `name` when only `known` exist.
+pub(crate) fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let mut known: Vec<&str> = known.into_iter().collect();
+    known.sort_unstable();
+    known.dedup();
+    let near = nearest(name, &known);
+    if !near.is_empty() {
+        format!("did you mean {}?", near.join(" or "))
+    } else if known.is_empty() {
+        "there is none at all".to_owned()
+    } else if known.len() <= MAX_LISTED {
+        format!("known are {}", known.join(", "))
+    } else {
+        format!("{} are known: `assay list` shows them", known.len())
+    }
+}
+
+/// The known names within a third of `name`'s length in edits, or that contain it, nearest first.
+fn nearest<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
+    let lower = name.to_ascii_lowercase();
+    let allowed = (lower.chars().count() / 3).max(1);
+    let mut near: Vec<(usize, &str)> = known
+        .iter()
+        .map(|candidate| (distance(&lower, &candidate.to_ascii_lowercase()), *candidate))
+        .filter(|(edits, candidate)| *edits <= allowed || (lower.len() > 2 && candidate.contains(&lower)))
+        .collect();
+    near.sort_unstable();
+    near.into_iter().take(MAX_SUGGESTIONS).map(|(_, candidate)| candidate).collect()
+}
+
+/// Edits from `a` to `b`: insertions, deletions, substitutions and swaps of neighbours (optimal string alignment).
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before_last: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let substituted = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = substituted.min(last[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(before_last[j - 2] + 1);
+            }
+            row.push(best);
+        }
+        before_last = std::mem::replace(&mut last, row);
+    }
+    last[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances() {
+        for (a, b, edits) in [("", "abc", 3), ("nginx", "nginx", 0), ("ngnix", "nginx", 1), ("gin", "go", 2)]
+        {
+            assert_eq!(distance(a, b), edits, "{a} {b}");
+            assert_eq!(distance(b, a), edits, "{b} {a}");
+        }
+    }
+
+    #[test]
+    fn suggests_what_is_near_and_lists_when_nothing_is() {
+        let known = ["nginx", "gin", "node", "net-http"];
+        assert_eq!(hint("ngnix", known), "did you mean nginx?");
+        assert_eq!(hint("nod", known), "did you mean node?");
+        assert_eq!(hint("http", known), "did you mean net-http?");
+        assert_eq!(hint("apache", known), "known are gin, net-http, nginx, node");
+        assert_eq!(hint("x", []), "there is none at all");
+    }
+
+    #[test]
+    fn names() {
+        assert!(is_name("net-http2") && !is_name("Net") && !is_name("") && !is_name("a/b"));
+        assert_eq!(name_of("node app.js"), "node-app-js");
+        assert_eq!(name_of("///"), "unnamed");
+    }
+}

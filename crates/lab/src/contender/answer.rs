@@ -1,0 +1,113 @@
+//! Whether an answer is the right one: the strict check before any load.
+
+use assay_model::workload::Expect;
+
+/// Most characters of a wrong body that are shown.
+const SHOWN_CHARS: usize = 64;
+
+/// A complete answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// Status code.
+    pub(crate) status: u16,
+    /// Value of Content-Type.
+    pub(crate) content_type: Option<String>,
+    /// Body without its framing.
+    pub(crate) body: Vec<u8>,
+}
+
+/// What is wrong with an answer, in words; `None` when it is right.
+pub(crate) fn fault(expect: &Expect, answer: &Answer) -> Option<String> {
+    wrong_status(expect, answer.status)
+        .or_else(|| wrong_type(expect, answer))
+        .or_else(|| wrong_body(expect, answer))
+}
+
+fn wrong_status(expect: &Expect, status: u16) -> Option<String> {
+    match expect.status {
+        Some(wanted) if wanted != status => Some(format!("status {status} instead of {wanted}")),
+        None if !(200..=299).contains(&status) => Some(format!("status {status} instead of 2xx")),
+        _ => None,
+    }
+}
+
+/// Media types are compared without parameters and case (RFC 9110 §8.3.1).
+fn wrong_type(expect: &Expect, answer: &Answer) -> Option<String> {
+    let wanted = expect.content_type.as_deref()?;
+    let Some(given) = answer.content_type.as_deref() else {
+        return Some(format!("no Content-Type instead of {wanted}"));
+    };
+    let bare = given.split(';').next().unwrap_or(given).trim();
+    (!bare.eq_ignore_ascii_case(wanted)).then(|| format!("Content-Type {bare} instead of {wanted}"))
+}
+
+fn wrong_body(expect: &Expect, answer: &Answer) -> Option<String> {
+    if let Some(wanted) = &expect.body {
+        let wrong = answer.body != wanted.as_bytes();
+        return wrong
+            .then(|| format!("body {} instead of {}", shown(&answer.body), shown(wanted.as_bytes())));
+    }
+    let wanted = expect.json.as_deref()?;
+    let value = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes);
+    match value(&answer.body) {
+        Err(error) => Some(format!("a body that is no JSON ({error}): {}", shown(&answer.body))),
+        Ok(given) if value(wanted.as_bytes()).ok().as_ref() == Some(&given) => None,
+        Ok(_) => Some(format!("JSON {} instead of {}", shown(&answer.body), shown(wanted.as_bytes()))),
+    }
+}
+
+fn shown(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let start: String = text.chars().take(SHOWN_CHARS).collect();
+    let more = if start.len() < text.len() { format!(" … ({} bytes)", bytes.len()) } else { String::new() };
+    format!("{start:?}{more}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(status: u16, content_type: &str, body: &str) -> Answer {
+        let content_type = (!content_type.is_empty()).then(|| content_type.to_owned());
+        Answer { status, content_type, body: body.as_bytes().to_vec() }
+    }
+
+    fn expect(toml: &str) -> Expect {
+        toml::from_str(toml).expect("expectation")
+    }
+
+    #[test]
+    fn right_answers() {
+        for (wanted, given) in [
+            ("", answer(204, "", "")),
+            ("status = 404", answer(404, "", "x")),
+            ("body = 'hello'", answer(200, "", "hello")),
+            ("content_type = 'text/plain'", answer(200, "Text/Plain; charset=utf-8", "")),
+            (r#"json = '{"a": 1, "b": [true]}'"#, answer(200, "", " {\"b\":[true],\"a\":1}\n")),
+        ] {
+            assert_eq!(fault(&expect(wanted), &given), None, "{wanted}");
+        }
+    }
+
+    #[test]
+    fn wrong_answers_say_what_and_what_instead() {
+        for (wanted, given, words) in [
+            ("", answer(500, "", ""), "status 500 instead of 2xx"),
+            ("status = 200", answer(201, "", ""), "status 201 instead of 200"),
+            ("body = 'hello'", answer(200, "", "hello\n"), r#"body "hello\n" instead of "hello""#),
+            (
+                "content_type = 'text/plain'",
+                answer(200, "text/html", ""),
+                "Content-Type text/html instead of text/plain",
+            ),
+            ("content_type = 'text/plain'", answer(200, "", ""), "no Content-Type instead of text/plain"),
+            ("json = '1'", answer(200, "", "2"), r#"JSON "2" instead of "1""#),
+        ] {
+            assert_eq!(fault(&expect(wanted), &given).as_deref(), Some(words));
+        }
+        let no_json = fault(&expect("json = '1'"), &answer(200, "", "{")).expect("wrong");
+        assert!(no_json.starts_with("a body that is no JSON"), "{no_json}");
+        let long = fault(&expect("body = ''"), &answer(200, "", &"x".repeat(100))).expect("wrong");
+        assert!(long.contains("… (100 bytes)"), "{long}");
+    }
+}

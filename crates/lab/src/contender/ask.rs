@@ -1,0 +1,240 @@
+//! One request with a bounded time: how readiness is found out, and the answer before any load.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+use assay_http::render::{RequestSpec, request_head};
+use assay_http::{BodyReader, Framing, Limits, ResponseHead, Scan, scan_response};
+use assay_model::workload::RequestKind;
+use thiserror::Error;
+
+use super::answer::Answer;
+
+/// Largest answer that is read.
+const MAX_ANSWER_BYTES: usize = 64 << 20;
+
+/// Why no complete answer came.
+#[derive(Debug, Error)]
+pub(crate) enum AskError {
+    /// Nobody listens, or not yet.
+    #[error("nobody listens at {0}")]
+    Refused(String),
+    /// The connection could not be made or broke.
+    #[error("the connection failed: {0}")]
+    Connection(#[from] std::io::Error),
+    /// It took too long.
+    #[error("no complete answer within {:.1} s", .0.as_secs_f64())]
+    Timeout(Duration),
+    /// What came was no HTTP/1.1.
+    #[error("the answer is no valid HTTP/1.1: {0}")]
+    Invalid(String),
+    /// The request cannot be written.
+    #[error("the request cannot be sent: {0}")]
+    Request(String),
+}
+
+impl AskError {
+    /// Whether somebody answered, though wrongly; otherwise waiting may help.
+    pub(crate) fn is_answer(&self) -> bool {
+        matches!(self, Self::Invalid(_) | Self::Request(_))
+    }
+}
+
+/// Sends `request` to `authority` on a connection of its own and reads the answer to its end.
+pub(crate) fn ask(authority: &str, request: &RequestKind, timeout: Duration) -> Result<Answer, AskError> {
+    let deadline = Instant::now() + timeout;
+    let bytes = render(authority, request)?;
+    let mut stream = connect(authority, timeout)?;
+    stream.set_nodelay(true)?;
+    stream.set_write_timeout(Some(timeout))?;
+    stream.write_all(&bytes)?;
+    let mut input = Input { stream, bytes: Vec::new(), deadline, timeout };
+    let head = input.head()?;
+    let content_type =
+        head.content_type.map(|span| String::from_utf8_lossy(span.of(&input.bytes)).into_owned());
+    let framing = head.framing(request.method == "HEAD");
+    input.bytes.drain(..head.len as usize);
+    Ok(Answer { status: head.status, content_type, body: input.body(framing)? })
+}
+
+fn render(authority: &str, request: &RequestKind) -> Result<Vec<u8>, AskError> {
+    let fields: Vec<(&str, &str)> =
+        request.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let body = request.body.as_deref().unwrap_or_default();
+    let framing = request.body.as_ref().map_or(Framing::None, |body| Framing::Length(body.len() as u64));
+    let spec = RequestSpec {
+        method: &request.method,
+        target: &request.path,
+        host: authority,
+        fields: &fields,
+        framing,
+    };
+    let mut bytes = Vec::new();
+    request_head(&spec, &mut bytes).map_err(|error| AskError::Request(error.to_string()))?;
+    bytes.extend_from_slice(body.as_bytes());
+    Ok(bytes)
+}
+
+fn connect(authority: &str, timeout: Duration) -> Result<TcpStream, AskError> {
+    let addresses: Vec<SocketAddr> = authority.to_socket_addrs()?.collect();
+    let mut last = AskError::Refused(authority.to_owned());
+    for address in addresses {
+        match TcpStream::connect_timeout(&address, timeout) {
+            Ok(stream) => return Ok(stream),
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {}
+            Err(error) if error.kind() == std::io::ErrorKind::TimedOut => last = AskError::Timeout(timeout),
+            Err(error) => last = error.into(),
+        }
+    }
+    Err(last)
+}
+
+/// Bytes as they arrive, until the deadline.
+struct Input {
+    stream: TcpStream,
+    bytes: Vec<u8>,
+    deadline: Instant,
+    timeout: Duration,
+}
+
+impl Input {
+    /// The final head, at the start of the bytes; interim ones (1xx) are taken off.
+    fn head(&mut self) -> Result<ResponseHead, AskError> {
+        loop {
+            match scan_response(&self.bytes, &Limits::DEFAULT) {
+                Scan::Complete(head) if head.is_interim() => {
+                    self.bytes.drain(..head.len as usize);
+                }
+                Scan::Complete(head) => return Ok(head),
+                Scan::Invalid(error) => return Err(AskError::Invalid(error.to_string())),
+                Scan::Partial => {
+                    if !self.more()? {
+                        return Err(AskError::Invalid("it ended before its head did".to_owned()));
+                    }
+                }
+            }
+        }
+    }
+
+    fn body(mut self, framing: Framing) -> Result<Vec<u8>, AskError> {
+        let invalid = |error: assay_http::BodyError| AskError::Invalid(error.to_string());
+        let mut reader = BodyReader::new(framing);
+        let mut body = Vec::new();
+        loop {
+            while !self.bytes.is_empty() && !reader.is_finished() {
+                let step = reader.next(&self.bytes).map_err(invalid)?;
+                body.extend_from_slice(step.data);
+                let consumed = step.consumed;
+                self.bytes.drain(..consumed);
+            }
+            if reader.is_finished() {
+                return Ok(body);
+            }
+            if body.len() > MAX_ANSWER_BYTES {
+                return Err(AskError::Invalid(format!("its body is larger than {MAX_ANSWER_BYTES} bytes")));
+            }
+            if !self.more()? {
+                return reader.finish_at_eof().map(|()| body).map_err(invalid);
+            }
+        }
+    }
+
+    /// Reads once; false at the end of input.
+    fn more(&mut self) -> Result<bool, AskError> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(AskError::Timeout(self.timeout));
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        let mut buffer = [0; 16 << 10];
+        match self.stream.read(&mut buffer) {
+            Ok(read) => {
+                self.bytes.extend_from_slice(&buffer[..read]);
+                Ok(read > 0)
+            }
+            Err(error)
+                if matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut) =>
+            {
+                Err(AskError::Timeout(self.timeout))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    fn request() -> RequestKind {
+        toml::from_str("path = \"/x\"\nheaders = [[\"Accept\", \"a/b\"]]\nexpect = {}").expect("request")
+    }
+
+    /// Answers one connection with `pieces`, one write each, after a request was read; returns the request.
+    fn answering(pieces: &'static [&'static str]) -> (Result<Answer, AskError>, String) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("listener");
+        let authority = listener.local_addr().expect("address").to_string();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("connection");
+            let mut request = Vec::new();
+            let mut byte = [0];
+            while !request.ends_with(b"\r\n\r\n") && stream.read(&mut byte).expect("request") == 1 {
+                request.push(byte[0]);
+            }
+            for piece in pieces {
+                stream.write_all(piece.as_bytes()).expect("answer");
+                stream.flush().expect("answer");
+            }
+            String::from_utf8(request).expect("text")
+        });
+        let answer = ask(&authority, &request(), Duration::from_secs(10));
+        let request = server.join().expect("server").replace(&authority, "HOST");
+        (answer, request)
+    }
+
+    #[test]
+    fn every_framing() {
+        for pieces in [
+            &["HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhel", "lo"][..],
+            &[
+                "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r",
+                "\nllo\r\n0\r\n\r\n",
+            ],
+            &["HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n", "hel", "lo"],
+            &[
+                "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello",
+            ],
+        ] {
+            let (answer, request) = answering(pieces);
+            let wanted =
+                Answer { status: 200, content_type: Some("text/plain".into()), body: b"hello".to_vec() };
+            assert_eq!(answer.expect("answer"), wanted);
+            assert_eq!(request, "GET /x HTTP/1.1\r\nHost: HOST\r\nAccept: a/b\r\n\r\n");
+        }
+    }
+
+    #[test]
+    fn what_is_no_answer() {
+        for pieces in [
+            &["garbage\r\n\r\n"][..],
+            &["HTTP/1.1 200 OK\r\n"],
+            &["HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"],
+        ] {
+            let error = answering(pieces).0.expect_err("no answer");
+            assert!(matches!(error, AskError::Invalid(_)), "{error}");
+        }
+        let free =
+            TcpListener::bind("127.0.0.1:0").expect("listener").local_addr().expect("address").to_string();
+        assert!(matches!(ask(&free, &request(), Duration::from_secs(1)), Err(AskError::Refused(_))));
+    }
+
+    #[test]
+    fn a_silent_server_times_out() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("listener");
+        let authority = listener.local_addr().expect("address").to_string();
+        let error = ask(&authority, &request(), Duration::from_millis(50)).expect_err("silence");
+        assert!(matches!(error, AskError::Timeout(_)), "{error}");
+    }
+}

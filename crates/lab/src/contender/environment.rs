@@ -1,0 +1,115 @@
+//! What a contender is told: the variables of its environment, and `${NAME}` in its commands.
+
+use std::path::Path;
+
+use thiserror::Error;
+
+use crate::catalogue::hint;
+
+/// The variables a contender finds in its environment, and that `${NAME}` stands for in its commands.
+pub const VARIABLES: [&str; 6] = ["ADDRESS", "PORT", "CPUS", "WORKERS", "SCRATCH", "ASSAY"];
+
+/// The values of the variables for one start of a contender.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Environment {
+    values: [String; VARIABLES.len()],
+}
+
+/// A placeholder that stands for nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`${{{name}}}` stands for nothing; {hint}")]
+pub struct UnknownPlaceholder {
+    name: String,
+    hint: String,
+}
+
+impl Environment {
+    /// The variables for a server that is to listen on `address` and `port`, use the CPUs of the kernel list `cpus` (of
+    /// which there are `workers`) and may write into `scratch`; `assay` is the path of our own program.
+    pub fn new(address: &str, port: u16, cpus: &str, workers: usize, scratch: &Path, assay: &Path) -> Self {
+        let text = |path: &Path| path.display().to_string();
+        Self {
+            values: [
+                address.to_owned(),
+                port.to_string(),
+                cpus.to_owned(),
+                workers.max(1).to_string(),
+                text(scratch),
+                text(assay),
+            ],
+        }
+    }
+
+    /// Names and values.
+    pub fn pairs(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        VARIABLES.into_iter().zip(self.values.iter().map(String::as_str))
+    }
+
+    /// `text` with every `${NAME}` replaced, and `$${` made `${`.
+    ///
+    /// # Errors
+    /// [`UnknownPlaceholder`] when a name is none of [`VARIABLES`].
+    pub fn fill(&self, text: &str) -> Result<String, UnknownPlaceholder> {
+        fill(text, |name| self.pairs().find(|(known, _)| *known == name).map(|(_, value)| value))
+    }
+}
+
+/// The first placeholder in `text` that stands for nothing.
+pub(crate) fn unknown_placeholder(text: &str) -> Option<UnknownPlaceholder> {
+    fill(text, |name| VARIABLES.contains(&name).then_some("")).err()
+}
+
+fn fill<'v>(text: &str, value_of: impl Fn(&str) -> Option<&'v str>) -> Result<String, UnknownPlaceholder> {
+    let mut filled = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("${") {
+        let (before, at) = rest.split_at(start);
+        if let Some(before) = before.strip_suffix('$') {
+            filled += before;
+            filled += "${";
+            rest = &at[2..];
+            continue;
+        }
+        let name = at[2..].split('}').next().unwrap_or_default();
+        let Some(value) = value_of(name).filter(|_| at[2 + name.len()..].starts_with('}')) else {
+            return Err(UnknownPlaceholder { name: name.to_owned(), hint: hint(name, VARIABLES) });
+        };
+        filled += before;
+        filled += value;
+        rest = &at[2 + name.len() + 1..];
+    }
+    Ok(filled + rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment() -> Environment {
+        Environment::new("127.0.0.1", 8080, "0-1", 2, Path::new("/tmp/s"), Path::new("/bin/assay"))
+    }
+
+    #[test]
+    fn placeholders_are_replaced() {
+        for (text, wanted) in [
+            ("", ""),
+            ("plain $PORT", "plain $PORT"),
+            ("${PORT}", "8080"),
+            ("-l ${ADDRESS}:${PORT} -w${WORKERS}", "-l 127.0.0.1:8080 -w2"),
+            ("é${CPUS}é${SCRATCH}", "é0-1é/tmp/s"),
+            ("$${PORT} ${ASSAY}", "${PORT} /bin/assay"),
+        ] {
+            assert_eq!(environment().fill(text).expect(text), wanted);
+        }
+    }
+
+    #[test]
+    fn unknown_placeholders_are_errors() {
+        for bad in ["${PROT}", "a ${} b", "${PORT", "${", "${PORT}${x}"] {
+            assert!(environment().fill(bad).is_err(), "{bad}");
+            assert!(unknown_placeholder(bad).is_some(), "{bad}");
+        }
+        let error = environment().fill("${PROT}").expect_err("typo").to_string();
+        assert_eq!(error, "`${PROT}` stands for nothing; did you mean PORT?");
+    }
+}

@@ -1,0 +1,21 @@
+//! The life of a contender: needs probed, built, started, found ready and right, stopped without a trace.
+
+mod answer;
+mod ask;
+pub mod environment;
+mod port;
+mod prepare;
+mod server;
+mod version;
+
+use std::path::PathBuf;
+
+pub(crate) use prepare::Preparation;
+pub(crate) use server::{Server, StartOrder};
+
+/// The programs that the lab starts.
+#[derive(Clone, Debug)]
+pub struct Tools {
+    /// Our own program, for its subcommands `keep` and `load`.
+    pub assay: PathBuf,
+}

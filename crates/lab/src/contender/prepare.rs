@@ -1,0 +1,117 @@
+//! Before the first round: is everything there, which versions are it, and does it build?
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use assay_model::contender::{Build, Need};
+use assay_model::record::{NotRun, Stage};
+
+use super::Tools;
+use super::environment::Environment;
+use super::version::{compare, first_version};
+use crate::keeper::{Bounded, KeepOptions, RunError, run_bounded, tail};
+use crate::stop::Stop;
+use crate::subject::Process;
+
+/// Longest time for a command that only prints a version.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
+/// Lines of a probe's output in which a version is looked for.
+const PROBE_LINES: usize = 40;
+/// Lines of a build's log that go into the record.
+const TAIL_LINES: usize = 15;
+/// Most bytes of a build's log that are kept.
+const BUILD_LOG_BYTES: u64 = 4 << 20;
+
+/// Runs the commands that a contender needs before it can be started.
+pub(crate) struct Preparation<'a> {
+    /// Our own program.
+    pub tools: &'a Tools,
+    /// What is prepared.
+    pub process: &'a Process,
+    /// A folder for what passes by.
+    pub work: &'a Path,
+    /// Aborts everything when asked once: nothing is lost yet.
+    pub stop: &'a Stop,
+}
+
+impl Preparation<'_> {
+    /// Probes every need.
+    pub(crate) fn needs(&self) -> Result<(), NotRun> {
+        self.process.needs.iter().try_for_each(|need| self.need(need))
+    }
+
+    fn need(&self, need: &Need) -> Result<(), NotRun> {
+        let missing = |found: String| NotRun {
+            stage: Stage::Needs,
+            reason: format!("needs {}; {found}", need.what),
+            remedy: Some(need.install.clone()),
+            log_tail: Vec::new(),
+        };
+        let output = self.output(&need.probe).map_err(|problem| missing(format!("not found ({problem})")))?;
+        let Some(minimum) = &need.minimum else { return Ok(()) };
+        match first_version(&output) {
+            None => Err(missing(format!("`{}` printed no version", need.probe.join(" ")))),
+            Some(found) if compare(&found, minimum).is_lt() => {
+                Err(missing(format!("version {found} is too old")))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// The versions that can be found; a command that fails tells none.
+    pub(crate) fn versions(&self) -> BTreeMap<String, String> {
+        let version = |command: &[String]| first_version(&self.output(command).ok()?);
+        let commands = self.process.versions.iter();
+        commands.filter_map(|(of, command)| Some((of.clone(), version(command)?))).collect()
+    }
+
+    /// What a command prints, on either output.
+    fn output(&self, command: &[String]) -> Result<String, String> {
+        let log = self.work.join("probe.log");
+        let how = self.execute(command, &log, 64 << 10, PROBE_TIMEOUT)?;
+        let lines = tail(&log, PROBE_LINES);
+        if how.is_success() { Ok(lines.join("\n")) } else { Err(told(command, &how, PROBE_TIMEOUT)) }
+    }
+
+    /// Builds it; the log stays at `log`. The command runs every time: build tools know best what is up to date.
+    pub(crate) fn build(&self, build: &Build, log: &Path) -> Result<(), NotRun> {
+        let timeout = Duration::from_secs_f64(build.timeout_s);
+        let failed = |reason: String| NotRun {
+            stage: Stage::Build,
+            reason,
+            remedy: Some(format!("read {}", log.display())),
+            log_tail: tail(log, TAIL_LINES),
+        };
+        let how = self.execute(&build.command, log, BUILD_LOG_BYTES, timeout).map_err(failed)?;
+        if how.is_success() { Ok(()) } else { Err(failed(told(&build.command, &how, timeout))) }
+    }
+
+    fn execute(
+        &self,
+        command: &[String],
+        log: &Path,
+        log_limit: u64,
+        timeout: Duration,
+    ) -> Result<Bounded, String> {
+        let environment = Environment::new("127.0.0.1", 0, "", 1, &std::env::temp_dir(), &self.tools.assay);
+        let words: Result<Vec<OsString>, _> =
+            command.iter().map(|word| environment.fill(word).map(Into::into)).collect();
+        let mut options = KeepOptions::new(PathBuf::from(log), words.map_err(|error| error.to_string())?);
+        options.log_limit_bytes = log_limit;
+        let mut wanted = || !self.stop.soon();
+        run_bounded(&self.tools.assay, &options, &self.process.folder, [], timeout, &mut wanted)
+            .map_err(|error: RunError| error.to_string())
+    }
+}
+
+/// How a command ended, in a sentence.
+fn told(command: &[String], how: &Bounded, timeout: Duration) -> String {
+    let command = command.join(" ");
+    match how {
+        Bounded::Ended(ended) => format!("`{command}` ended with {ended}"),
+        Bounded::TimedOut => format!("`{command}` took longer than {} s", timeout.as_secs_f64()),
+        Bounded::Stopped => format!("`{command}` was interrupted"),
+    }
+}

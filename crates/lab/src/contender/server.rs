@@ -1,0 +1,287 @@
+//! A running server: started under a keeper and found ready, or found running; stopped without a trace.
+
+use std::ffi::OsString;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use assay_host::cpuset::CpuSet;
+use assay_model::record::{NotRun, Stage};
+use assay_model::units::Nanos;
+use assay_model::workload::RequestKind;
+use tempfile::TempDir;
+
+use super::Tools;
+use super::answer;
+use super::ask::{AskError, ask};
+use super::environment::Environment;
+use super::port::{self, Listener};
+use crate::keeper::{Ended, KeepOptions, Kept, tail};
+use crate::stop::Stop;
+use crate::subject::{Launch, Process, Subject};
+
+/// Where contenders listen.
+const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+/// Longest wait for one answer while it starts, and before the load.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a wrong answer may be a server's way of saying that it is not ready.
+const WRONG_ANSWER_PATIENCE: Duration = Duration::from_secs(2);
+/// Time between two looks while it starts: short at first, because it is part of the start-up time that is reported.
+const FIRST_POLL: Duration = Duration::from_millis(1);
+const LAST_POLL: Duration = Duration::from_millis(20);
+/// How long the news of a server's end may take to reach us.
+const END_PATIENCE: Duration = Duration::from_millis(200);
+/// Lines of a log that go into the record.
+const TAIL_LINES: usize = 15;
+/// Most bytes of a server's log that are kept, each round.
+const LOG_BYTES: u64 = 256 << 10;
+
+/// What one start needs to know.
+pub(crate) struct StartOrder<'a> {
+    /// Our own program.
+    pub tools: &'a Tools,
+    /// CPUs of the server.
+    pub cpus: &'a CpuSet,
+    /// Where its output goes.
+    pub log: PathBuf,
+    /// Every kind of request that it will get, each to be answered rightly before the load.
+    pub requests: Vec<&'a RequestKind>,
+    /// Ends the waiting when asked twice.
+    pub stop: &'a Stop,
+}
+
+/// A server that has answered every kind of request rightly. Dropping it stops what was started.
+pub(crate) struct Server {
+    /// `host:port`.
+    pub authority: String,
+    /// From start to the first right answer; zero when it was running already.
+    pub startup_ns: Nanos,
+    held: Option<Held>,
+}
+
+/// What was started and must be stopped.
+struct Held {
+    kept: Kept,
+    log: PathBuf,
+    port: u16,
+    // Removed when dropped, after the processes: fields are dropped in order.
+    _scratch: TempDir,
+}
+
+impl Server {
+    /// Starts the subject, waits until it answers the first request rightly, and asks it all others once.
+    pub(crate) fn start(subject: &Subject, order: &StartOrder<'_>) -> Result<Self, NotRun> {
+        match &subject.launch {
+            Launch::Running { authority, .. } => {
+                let mut server = Self { authority: authority.clone(), startup_ns: Nanos::ZERO, held: None };
+                server.await_ready(Duration::ZERO, order)?;
+                server.check_answers(&order.requests)?;
+                Ok(server)
+            }
+            Launch::Process(process) => {
+                let held = launch(process, order)?;
+                let started = Instant::now();
+                let authority = format!("{ADDRESS}:{}", held.port);
+                let mut server = Self { authority, startup_ns: Nanos::ZERO, held: Some(held) };
+                server.await_ready(Duration::from_secs_f64(process.run.ready_timeout_s), order)?;
+                server.startup_ns = started.elapsed().into();
+                server.check_owner()?;
+                server.check_answers(&order.requests)?;
+                Ok(server)
+            }
+        }
+    }
+
+    /// The first process of the server; `None` when somebody else runs it.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.held.as_ref().map(|held| held.kept.pid())
+    }
+
+    /// Why it is no longer there, if so.
+    pub(crate) fn death(&mut self, stage: Stage) -> Option<NotRun> {
+        self.death_within(Duration::ZERO, stage)
+    }
+
+    /// The same when something hints at its death, the news of which may be on its way.
+    pub(crate) fn suspected_death(&mut self, stage: Stage) -> Option<NotRun> {
+        self.death_within(END_PATIENCE, stage)
+    }
+
+    fn death_within(&mut self, patience: Duration, stage: Stage) -> Option<NotRun> {
+        let held = self.held.as_mut()?;
+        let ended = held.kept.wait(patience)?;
+        Some(death(&ended, stage, &held.log))
+    }
+
+    /// Stops it with all its descendants; what could not be stopped is told.
+    pub(crate) fn stop(mut self) -> Result<(), NotRun> {
+        let Some(mut held) = self.held.take() else { return Ok(()) };
+        if held.kept.stop() && port::free(ADDRESS, Some(held.port)).is_ok() {
+            return Ok(());
+        }
+        Err(NotRun {
+            stage: Stage::Load,
+            reason: format!("it could not be stopped: port {} is still in use", held.port),
+            remedy: Some("look for its processes and end them".to_owned()),
+            log_tail: tail(&held.log, TAIL_LINES),
+        })
+    }
+
+    fn await_ready(&mut self, timeout: Duration, order: &StartOrder<'_>) -> Result<(), NotRun> {
+        let Some(first) = order.requests.first() else { return Ok(()) };
+        let deadline = Instant::now() + timeout;
+        let mut wrong_since: Option<Instant> = None;
+        let mut poll = FIRST_POLL;
+        loop {
+            if let Some(death) = self.death(Stage::Start) {
+                return Err(death);
+            }
+            let problem = match attempt(&self.authority, first) {
+                Ok(()) => return Ok(()),
+                Err(problem) => problem,
+            };
+            let wrong = wrong_since.filter(|_| problem.stage == Stage::Answer);
+            wrong_since = (problem.stage == Stage::Answer).then(|| wrong.unwrap_or_else(Instant::now));
+            let hopeless =
+                wrong_since.is_some_and(|since| since.elapsed() >= WRONG_ANSWER_PATIENCE.min(timeout));
+            if hopeless || Instant::now() >= deadline || order.stop.now() {
+                return Err(self.explain(problem, timeout));
+            }
+            std::thread::sleep(poll);
+            poll = (poll * 2).min(LAST_POLL);
+        }
+    }
+
+    /// Adds what can be seen from outside to why it is not ready.
+    fn explain(&self, mut problem: NotRun, timeout: Duration) -> NotRun {
+        let Some(held) = &self.held else { return problem };
+        problem.log_tail = tail(&held.log, TAIL_LINES);
+        if problem.stage != Stage::Start {
+            return problem;
+        }
+        let others: Vec<String> = port::ports_of(&held.kept.processes()).iter().map(u16::to_string).collect();
+        problem.reason = format!("not ready within {} s: {}", timeout.as_secs_f64(), problem.reason);
+        problem.remedy = Some(if others.is_empty() || others.contains(&held.port.to_string()) {
+            "see whether it listens on $ADDRESS and $PORT; raise ready_timeout_s if it only needs longer"
+                .to_owned()
+        } else {
+            format!("it listens on port {}: let it use $PORT, or give --port", others.join(", "))
+        });
+        problem
+    }
+
+    /// That somebody answers does not mean that it is ours: the port may have been taken meanwhile.
+    fn check_owner(&mut self) -> Result<(), NotRun> {
+        let foreign = |held: &Held| port::listener(held.port, &held.kept.processes()) == Listener::Foreign;
+        if !self.held.as_ref().is_some_and(foreign) {
+            return Ok(());
+        }
+        // Whoever ends while we look seems to hold nothing any more.
+        if let Some(death) = self.suspected_death(Stage::Start) {
+            return Err(death);
+        }
+        let Some(held) = &self.held else { return Ok(()) };
+        Err(NotRun {
+            stage: Stage::Start,
+            reason: format!("port {} is answered by another program", held.port),
+            remedy: Some("end that program, or choose another port".to_owned()),
+            log_tail: tail(&held.log, TAIL_LINES),
+        })
+    }
+
+    fn check_answers(&self, requests: &[&RequestKind]) -> Result<(), NotRun> {
+        let log = self.held.as_ref().map(|held| held.log.as_path());
+        for request in requests {
+            attempt(&self.authority, request).map_err(|problem| NotRun {
+                stage: Stage::Answer,
+                log_tail: log.map_or_else(Vec::new, |log| tail(log, TAIL_LINES)),
+                ..problem
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Asks once; a problem of stage `Answer` means that somebody answered.
+fn attempt(authority: &str, request: &RequestKind) -> Result<(), NotRun> {
+    let what = format!("{} {}", request.method, request.path);
+    let problem = |stage, reason, remedy: &str| NotRun {
+        stage,
+        reason,
+        remedy: Some(remedy.to_owned()),
+        log_tail: Vec::new(),
+    };
+    const MEND: &str = "mend the server, or leave the workload out that it does not answer";
+    match ask(authority, request, ANSWER_TIMEOUT) {
+        Ok(answer) => match answer::fault(&request.expect, &answer) {
+            None => Ok(()),
+            Some(fault) => Err(problem(Stage::Answer, format!("{what} was answered with {fault}"), MEND)),
+        },
+        Err(error) if error.is_answer() => Err(problem(Stage::Answer, format!("{what}: {error}"), MEND)),
+        Err(AskError::Refused(_)) => {
+            Err(problem(Stage::Start, format!("nobody listens at {authority}"), "start the server"))
+        }
+        Err(error) => {
+            Err(problem(Stage::Start, format!("{what}: {error}"), "see what keeps the server from answering"))
+        }
+    }
+}
+
+/// Starts the process of a contender on a free port with a scratch folder.
+fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, NotRun> {
+    let failed = |reason: String, remedy: &str| NotRun {
+        stage: Stage::Start,
+        reason,
+        remedy: Some(remedy.to_owned()),
+        log_tail: tail(&order.log, TAIL_LINES),
+    };
+    let port = port::free(ADDRESS, process.port)
+        .map_err(|problem| failed(problem, "end the program that uses it, or choose another port"))?;
+    let scratch = tempfile::Builder::new().prefix("assay-").tempdir();
+    let scratch =
+        scratch.map_err(|error| failed(format!("no scratch folder: {error}"), "make room in TMPDIR"))?;
+    let cpus = order.cpus;
+    let environment = Environment::new(
+        &ADDRESS.to_string(),
+        port,
+        &cpus.to_string(),
+        cpus.len(),
+        scratch.path(),
+        &order.tools.assay,
+    );
+    let fill = |text: &String| environment.fill(text).map(OsString::from);
+    let mend =
+        |error: super::environment::UnknownPlaceholder| failed(error.to_string(), "mend contender.toml");
+    let command: Vec<OsString> =
+        process.run.command.iter().map(fill).collect::<Result<_, _>>().map_err(mend)?;
+    let own = process.run.env.iter().map(|(name, value)| Ok((OsString::from(name), fill(value)?)));
+    let own: Vec<(OsString, OsString)> = own.collect::<Result<_, _>>().map_err(mend)?;
+    let given = environment.pairs().map(|(name, value)| (name.into(), value.into()));
+    let mut options = KeepOptions::new(order.log.clone(), command);
+    options.cpus = Some(cpus.clone());
+    options.log_limit_bytes = LOG_BYTES;
+    options.scratch = Some(scratch.path().to_owned());
+    let kept = Kept::start(&order.tools.assay, &options, &process.folder, given.chain(own))
+        .map_err(|error| failed(error.to_string(), "mend the command, or install what it needs"))?;
+    Ok(Held { kept, log: order.log.clone(), port, _scratch: scratch })
+}
+
+/// What the end of a server's first process means.
+fn death(ended: &Ended, stage: Stage, log: &Path) -> NotRun {
+    let log_tail = tail(log, TAIL_LINES);
+    // A parent that leaves its work to a child may do so just before or just after the child's first answer.
+    if ended.code == Some(0) && ended.left_behind > 0 {
+        let left = ended.left_behind;
+        return NotRun {
+            stage: Stage::Start,
+            reason: format!("it forks and detaches: its first process ended and left {left} running"),
+            remedy: Some(
+                "start it in the foreground (for example with `daemon off` or -DFOREGROUND)".to_owned(),
+            ),
+            log_tail,
+        };
+    }
+    let when = if stage == Stage::Start { "before it was ready" } else { "under load" };
+    let reason = format!("it ended with {ended} {when}");
+    NotRun { stage, reason, remedy: Some(format!("read {}", log.display())), log_tail }
+}

@@ -1,0 +1,205 @@
+//! What can go wrong with a run as a whole, and the exit status it leads to.
+
+use std::path::PathBuf;
+
+use assay_model::record::RECORD_SCHEMA;
+use thiserror::Error;
+
+/// Exit statuses of the program: the one table that scripts rely on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exit {
+    /// Everything that was asked for was done.
+    Ok = 0,
+    /// A fault of assay itself.
+    Bug = 1,
+    /// The arguments or a file that a person wrote cannot be understood.
+    Usage = 2,
+    /// No contender was left to measure.
+    NothingSelected = 3,
+    /// The machine does not allow what was asked.
+    MachineUnfit = 4,
+    /// A contender could not be built, did not start, or died.
+    ContenderFailed = 10,
+    /// A contender answered wrongly.
+    WrongAnswer = 11,
+    /// A result is void, and `--strict` was given.
+    Void = 12,
+    /// A regression was shown.
+    Regression = 20,
+    /// Stopped by a person.
+    Interrupted = 130,
+}
+
+impl Exit {
+    /// The status as a number for the operating system.
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// A place in a text file, counted from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub file: PathBuf,
+    /// Line.
+    pub line: usize,
+    /// Column, in characters.
+    pub column: usize,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{}:{}:{}", self.file.display(), self.line, self.column)
+    }
+}
+
+/// Why a run could not be planned, stored or found again. What befalls a single contender is no such error: it is part
+/// of the record ([`assay_model::record::NotRun`]).
+#[derive(Debug, Error)]
+pub enum LabError {
+    /// No catalogue anywhere.
+    #[error(
+        "no catalogue found (a folder that holds contenders/ and workloads/); looked in {}: \
+         give one with --catalogue or ASSAY_CATALOGUE",
+        list(looked_in)
+    )]
+    NoCatalogue {
+        /// Folders that were tried.
+        looked_in: Vec<PathBuf>,
+    },
+    /// A file or folder could not be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file that a person wrote is wrong at a place.
+    #[error("{place}: {problem}; {mend}")]
+    File {
+        /// Where.
+        place: Place,
+        /// What is wrong.
+        problem: String,
+        /// How to mend it.
+        mend: String,
+    },
+    /// Two files define the same name.
+    #[error("two {what}s are called `{name}`: {} and {}; rename one of them", first.display(), second.display())]
+    Duplicate {
+        /// Contender, workload or experiment.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// One file.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+    },
+    /// A name that is not in the catalogue.
+    #[error("there is no {what} `{name}`; {hint}")]
+    UnknownName {
+        /// Contender, workload, experiment, language or kind.
+        what: &'static str,
+        /// The name asked for.
+        name: String,
+        /// What was perhaps meant.
+        hint: String,
+    },
+    /// A selector, URL or command line that makes no sense.
+    #[error("`{given}`: {problem}")]
+    Argument {
+        /// What was given.
+        given: String,
+        /// What is wrong with it, and how to mend it.
+        problem: String,
+    },
+    /// The selectors exclude everything.
+    #[error("nothing selected: {reason}")]
+    NothingSelected {
+        /// Why nothing is left, and how to mend it.
+        reason: String,
+    },
+    /// The folder of runs cannot be written.
+    #[error(
+        "cannot write {}: {source}; make it writable, or choose another folder with --runs or ASSAY_RUNS",
+        path.display()
+    )]
+    StoreNotWritable {
+        /// The folder or file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// No such run.
+    #[error("there is no run `{wanted}` in {}; {hint}", runs.display())]
+    UnknownRun {
+        /// What was asked for.
+        wanted: String,
+        /// The folder of runs.
+        runs: PathBuf,
+        /// What was perhaps meant.
+        hint: String,
+    },
+    /// A record that cannot be understood.
+    #[error("{} is no record of a run: {problem}; it may have been cut or edited", path.display())]
+    BadRecord {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A record written in another format.
+    #[error("{} has the format `{found}`, this assay reads `{RECORD_SCHEMA}`; use the version that wrote it", path.display())]
+    OtherSchema {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        found: String,
+    },
+    /// Something of the machine is missing.
+    #[error("this machine cannot do that: {problem}; {mend}")]
+    Machine {
+        /// What is missing.
+        problem: String,
+        /// How to mend it.
+        mend: String,
+    },
+    /// Our own program did something it should never do.
+    #[error("a fault in assay: {0}")]
+    Bug(String),
+}
+
+impl LabError {
+    /// The exit status that belongs to the error.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::NoCatalogue { .. }
+            | Self::Read { .. }
+            | Self::File { .. }
+            | Self::Duplicate { .. }
+            | Self::UnknownName { .. }
+            | Self::Argument { .. }
+            | Self::UnknownRun { .. }
+            | Self::BadRecord { .. }
+            | Self::OtherSchema { .. } => Exit::Usage,
+            Self::NothingSelected { .. } => Exit::NothingSelected,
+            Self::StoreNotWritable { .. } | Self::Machine { .. } => Exit::MachineUnfit,
+            Self::Bug(_) => Exit::Bug,
+        }
+    }
+
+    pub(crate) fn read(path: &std::path::Path, source: std::io::Error) -> Self {
+        Self::Read { path: path.to_owned(), source }
+    }
+
+    pub(crate) fn not_writable(path: &std::path::Path, source: std::io::Error) -> Self {
+        Self::StoreNotWritable { path: path.to_owned(), source }
+    }
+}
+
+fn list(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+}

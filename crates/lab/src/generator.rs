@@ -1,0 +1,150 @@
+//! The load generator as a process: its arguments, its bounded life, its report.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use assay_model::load::{LOAD_SCHEMA, LoadReport};
+use thiserror::Error;
+
+use crate::contender::Tools;
+use crate::keeper::{Bounded, KeepOptions, RunError, run_bounded, tail};
+
+/// How much longer than its orders the generator may live: connecting, draining, reporting.
+const MARGIN: Duration = Duration::from_secs(10);
+/// Lines of its error output that are shown.
+const TAIL_LINES: usize = 8;
+
+/// One measurement to be made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadOrder<'a> {
+    /// `http://host:port`; the paths are the workload's.
+    pub url: &'a str,
+    /// A file with the workload as JSON.
+    pub workload: &'a Path,
+    /// Connections, each with one request in flight.
+    pub connections: u32,
+    /// Load before the window, in seconds.
+    pub warmup_s: f64,
+    /// Length of the window, in seconds.
+    pub window_s: f64,
+    /// Longest wait for one response, in seconds.
+    pub timeout_s: f64,
+    /// CPUs of its threads, as a kernel list.
+    pub cpus: &'a str,
+    /// Seed of its random choices.
+    pub seed: u64,
+}
+
+/// Why there is no report.
+#[derive(Debug, Error)]
+pub enum LoadError {
+    /// Nobody wanted it any more.
+    #[error("the measurement was interrupted")]
+    Unwanted,
+    /// It could not be started, broke off or wrote something else.
+    #[error("the load generator failed: {problem}")]
+    Failed {
+        /// How.
+        problem: String,
+        /// The last lines of its error output.
+        log_tail: Vec<String>,
+    },
+}
+
+impl LoadOrder<'_> {
+    /// The arguments behind the program's name.
+    pub fn to_arguments(&self) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> =
+            ["load", self.url, "--json", "--workload"].map(Into::into).to_vec();
+        arguments.push(self.workload.into());
+        let rest = [
+            ("-c", self.connections.to_string()),
+            ("--warmup", self.warmup_s.to_string()),
+            ("-d", self.window_s.to_string()),
+            ("--timeout", self.timeout_s.to_string()),
+            ("--cpus", self.cpus.to_owned()),
+            ("--seed", self.seed.to_string()),
+        ];
+        arguments.extend(rest.into_iter().flat_map(|(name, value)| [name.into(), value.into()]));
+        arguments
+    }
+
+    /// Runs the generator to its end, as long as the measurement is `wanted`; its report and its error output pass through
+    /// the folder `work`.
+    ///
+    /// # Errors
+    /// When it is no longer wanted, or there is no report.
+    pub fn measure(
+        &self,
+        tools: &Tools,
+        work: &Path,
+        wanted: &mut dyn FnMut() -> bool,
+    ) -> Result<LoadReport, LoadError> {
+        let (report, log) = (work.join("load.json"), work.join("load.log"));
+        let mut options = KeepOptions::new(log.clone(), vec![tools.assay.clone().into()]);
+        options.command.extend(self.to_arguments());
+        options.stdout = Some(report.clone());
+        let seconds = self.warmup_s + self.window_s + self.timeout_s;
+        let timeout = Duration::from_secs_f64(seconds) + MARGIN;
+        let ended = run_bounded(&tools.assay, &options, work, [], timeout, wanted);
+        let failed = |problem: String| LoadError::Failed { problem, log_tail: tail(&log, TAIL_LINES) };
+        match ended.map_err(|error: RunError| failed(error.to_string()))? {
+            Bounded::Stopped => Err(LoadError::Unwanted),
+            Bounded::TimedOut => Err(failed(format!("it was not done after {} s", timeout.as_secs_f64()))),
+            // Whatever its status says about the answers: a whole report is a report.
+            Bounded::Ended(ended) => {
+                let text = std::fs::read_to_string(&report).unwrap_or_default();
+                read_report(&text).map_err(|problem| failed(format!("{ended}; {problem}")))
+            }
+        }
+    }
+}
+
+fn read_report(text: &str) -> Result<LoadReport, String> {
+    let report: LoadReport = serde_json::from_str(text).map_err(|error| format!("no report: {error}"))?;
+    if report.schema == LOAD_SCHEMA {
+        Ok(report)
+    } else {
+        Err(format!("a report in the format `{}`", report.schema))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn the_arguments_are_the_contract() {
+        let order = LoadOrder {
+            url: "http://127.0.0.1:8080",
+            workload: Path::new("/tmp/hello.json"),
+            connections: 64,
+            warmup_s: 0.1,
+            window_s: 1.0,
+            timeout_s: 5.0,
+            cpus: "0-1",
+            seed: 7,
+        };
+        let words: Vec<String> =
+            order.to_arguments().into_iter().map(|w| w.into_string().expect("text")).collect();
+        assert_eq!(
+            words.join(" "),
+            "load http://127.0.0.1:8080 --json --workload /tmp/hello.json -c 64 --warmup 0.1 -d 1 --timeout 5 \
+             --cpus 0-1 --seed 7"
+        );
+    }
+
+    #[test]
+    fn only_whole_reports_of_our_format_are_read() {
+        let mut report = testing::load_report(64, 1000.0);
+        let text = serde_json::to_string(&report).expect("json");
+        assert_eq!(read_report(&text), Ok(report.clone()));
+        assert!(read_report(&text[..text.len() - 1]).expect_err("cut").starts_with("no report"));
+        assert!(read_report("").is_err());
+        report.schema = "assay-load/9".to_owned();
+        let text = serde_json::to_string(&report).expect("json");
+        assert!(read_report(&text).expect_err("other").contains("assay-load/9"));
+    }
+}

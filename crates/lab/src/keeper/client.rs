@@ -1,0 +1,193 @@
+//! The lab's side of a keeper.
+
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use assay_host::process::descendants;
+use thiserror::Error;
+
+use super::{Ended, KeepEvent, KeepOptions};
+
+/// Longest wait for the keeper to say that the command runs.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
+/// How much longer than its grace a keeper may take to end what it keeps.
+const END_MARGIN: Duration = Duration::from_secs(5);
+/// How often a wait looks whether it is still wanted.
+const TICK: Duration = Duration::from_millis(50);
+
+/// A command under a keeper. Dropping it ends the command and all its descendants.
+#[derive(Debug)]
+pub struct Kept {
+    keeper: Child,
+    pid: u32,
+    orders: Option<ChildStdin>,
+    events: Receiver<KeepEvent>,
+    grace: Duration,
+    ended: Option<Ended>,
+}
+
+/// Why a command could not be run.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// Our own program could not be started, or broke off.
+    #[error("the keeper of the command failed ({0}); is the assay program still where it was?")]
+    Keeper(String),
+    /// The command could not be started.
+    #[error("{0}")]
+    Command(String),
+}
+
+impl Kept {
+    /// Starts `options.command` in `folder` with `environment` added to our own, through the program `assay`.
+    ///
+    /// # Errors
+    /// When the keeper or the command cannot be started.
+    pub fn start(
+        assay: &Path,
+        options: &KeepOptions,
+        folder: &Path,
+        environment: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Result<Self, RunError> {
+        let mut keeper = Command::new(assay)
+            .arg("keep")
+            .args(options.to_arguments())
+            .current_dir(folder)
+            .envs(environment)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| {
+                RunError::Keeper(format!("{} in {}: {error}", assay.display(), folder.display()))
+            })?;
+        let (told, events) = channel();
+        let (orders, stdout) = (keeper.stdin.take(), keeper.stdout.take());
+        std::thread::spawn(move || {
+            for line in stdout.into_iter().flat_map(|out| BufReader::new(out).lines()).map_while(Result::ok) {
+                // A line that is no event would be a fault of ours; the timeout of whoever waits for it shows it.
+                if serde_json::from_str(&line).is_ok_and(|event| told.send(event).is_err()) {
+                    return;
+                }
+            }
+        });
+        let mut kept = Self { keeper, pid: 0, orders, events, grace: options.grace, ended: None };
+        match kept.events.recv_timeout(START_TIMEOUT) {
+            Ok(KeepEvent::Started { pid }) => {
+                kept.pid = pid;
+                Ok(kept)
+            }
+            Ok(KeepEvent::Failed { reason }) => Err(RunError::Command(reason)),
+            Ok(KeepEvent::Exited(_)) | Err(_) => Err(RunError::Keeper("it said nothing".to_owned())),
+        }
+    }
+
+    /// Process id of the command's first process.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Process ids of all that is kept and has not ended, also of what left the command's session.
+    pub fn processes(&self) -> Vec<u32> {
+        let below = descendants(self.keeper.id()).into_iter().filter(|process| !process.zombie);
+        below.map(|process| process.pid).collect()
+    }
+
+    /// How the command ended, once it has; waits for that at most `timeout`.
+    pub fn wait(&mut self, timeout: Duration) -> Option<Ended> {
+        if self.ended.is_none() {
+            self.ended = match self.events.recv_timeout(timeout) {
+                Ok(KeepEvent::Exited(ended)) => Some(ended),
+                // Without a keeper nobody knows; the command is gone with it or an orphan that we can no longer see.
+                Err(RecvTimeoutError::Disconnected) => {
+                    Some(Ended { code: None, signal: None, left_behind: 0 })
+                }
+                Ok(_) | Err(RecvTimeoutError::Timeout) => None,
+            };
+        }
+        self.ended.clone()
+    }
+
+    /// Ends the command and all its descendants, SIGTERM first; returns whether nothing is left.
+    pub fn stop(&mut self) -> bool {
+        drop(self.orders.take());
+        self.await_keeper(Instant::now() + self.grace + END_MARGIN)
+    }
+
+    /// Ends the command and all its descendants by SIGKILL; returns whether nothing is left.
+    pub fn kill(&mut self) -> bool {
+        if let Some(mut orders) = self.orders.take() {
+            let _ = orders.write_all(b"k");
+        }
+        self.await_keeper(Instant::now() + END_MARGIN)
+    }
+
+    fn await_keeper(&mut self, deadline: Instant) -> bool {
+        loop {
+            match self.keeper.try_wait() {
+                Ok(Some(_)) => return true,
+                Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(2)),
+                // Something below it does not die (a process in uninterruptible sleep): give the keeper up too.
+                _ => {
+                    let _ = self.keeper.kill();
+                    let _ = self.keeper.wait();
+                    return false;
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// How a command with a bounded time ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Bounded {
+    /// By itself.
+    Ended(Ended),
+    /// It was killed because it took too long.
+    TimedOut,
+    /// It was killed because nobody wants it any more.
+    Stopped,
+}
+
+impl Bounded {
+    /// Whether the command ended by itself with status 0.
+    pub fn is_success(&self) -> bool {
+        matches!(self, Self::Ended(Ended { code: Some(0), .. }))
+    }
+}
+
+/// Runs a command to its end, at most `timeout` and as long as it is `wanted`; everything it started is gone afterwards.
+///
+/// # Errors
+/// When the command cannot be started.
+pub fn run_bounded(
+    assay: &Path,
+    options: &KeepOptions,
+    folder: &Path,
+    environment: impl IntoIterator<Item = (OsString, OsString)>,
+    timeout: Duration,
+    wanted: &mut dyn FnMut() -> bool,
+) -> Result<Bounded, RunError> {
+    let mut kept = Kept::start(assay, options, folder, environment)?;
+    let deadline = Instant::now() + timeout;
+    loop {
+        if let Some(ended) = kept.wait(TICK.min(deadline.saturating_duration_since(Instant::now()))) {
+            kept.stop();
+            return Ok(Bounded::Ended(ended));
+        }
+        let timed_out = Instant::now() >= deadline;
+        if timed_out || !wanted() {
+            kept.kill();
+            return Ok(if timed_out { Bounded::TimedOut } else { Bounded::Stopped });
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The arguments of `assay keep`: written by the lab, read by the keeper, both here so that they cannot differ.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use assay_host::cpuset::CpuSet;
+use thiserror::Error;
+
+/// What to start and how to keep it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeepOptions {
+    /// CPUs of the command; all that the keeper may use when absent.
+    pub cpus: Option<CpuSet>,
+    /// Where its output goes.
+    pub log: PathBuf,
+    /// Most bytes of it that are kept; the rest is read and thrown away.
+    pub log_limit_bytes: u64,
+    /// A file for its standard output, whole; it goes into the log when absent.
+    pub stdout: Option<PathBuf>,
+    /// From SIGTERM to SIGKILL.
+    pub grace: Duration,
+    /// A folder to remove at the end, with everything in it.
+    pub scratch: Option<PathBuf>,
+    /// Program and arguments.
+    pub command: Vec<OsString>,
+}
+
+/// Arguments that are none of ours.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum OptionError {
+    /// An argument that is not known, or lacks its value, or has a wrong one.
+    #[error("`assay keep` does not understand `{0}`; it is for assay's own use")]
+    Bad(String),
+    /// An argument that must be there.
+    #[error("`assay keep` needs {0}; it is for assay's own use")]
+    Missing(&'static str),
+}
+
+impl KeepOptions {
+    /// Keeps `command` with its output in `log`, a log limit of 1 MiB and a grace of two seconds.
+    pub fn new(log: PathBuf, command: Vec<OsString>) -> Self {
+        Self {
+            cpus: None,
+            log,
+            log_limit_bytes: 1 << 20,
+            stdout: None,
+            grace: Duration::from_secs(2),
+            scratch: None,
+            command,
+        }
+    }
+
+    /// The arguments behind `assay keep`.
+    pub fn to_arguments(&self) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = Vec::new();
+        let mut push = |name: &str, value: OsString| arguments.extend([name.into(), value]);
+        push("--log", self.log.clone().into());
+        push("--log-limit", self.log_limit_bytes.to_string().into());
+        push("--grace-ms", self.grace.as_millis().to_string().into());
+        if let Some(cpus) = &self.cpus {
+            push("--cpus", cpus.to_string().into());
+        }
+        if let Some(stdout) = &self.stdout {
+            push("--stdout", stdout.clone().into());
+        }
+        if let Some(scratch) = &self.scratch {
+            push("--scratch", scratch.clone().into());
+        }
+        arguments.push("--".into());
+        arguments.extend(self.command.iter().cloned());
+        arguments
+    }
+
+    /// Reads what [`Self::to_arguments`] wrote.
+    ///
+    /// # Errors
+    /// An argument that is unknown, incomplete or missing.
+    pub fn from_arguments(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, OptionError> {
+        let mut rest = arguments.into_iter();
+        let mut options = Self::new(PathBuf::new(), Vec::new());
+        while let Some(name) = rest.next() {
+            if name == "--" {
+                options.command = rest.by_ref().collect();
+                break;
+            }
+            let bad = || OptionError::Bad(name.to_string_lossy().into_owned());
+            let value = rest.next().ok_or_else(bad)?;
+            options.set(&name.to_string_lossy(), value).ok_or_else(bad)?;
+        }
+        if options.log.as_os_str().is_empty() {
+            return Err(OptionError::Missing("--log FILE"));
+        }
+        if options.command.is_empty() {
+            return Err(OptionError::Missing("a command after --"));
+        }
+        Ok(options)
+    }
+
+    fn set(&mut self, name: &str, value: OsString) -> Option<()> {
+        let text = value.to_str();
+        match name {
+            "--log" => self.log = value.into(),
+            "--stdout" => self.stdout = Some(value.into()),
+            "--scratch" => self.scratch = Some(value.into()),
+            "--cpus" => self.cpus = Some(text?.parse().ok()?),
+            "--log-limit" => self.log_limit_bytes = text?.parse().ok()?,
+            "--grace-ms" => self.grace = Duration::from_millis(text?.parse().ok()?),
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_survive_the_journey() {
+        let mut options = KeepOptions::new("/tmp/a log".into(), vec!["--x".into(), "--".into(), "".into()]);
+        assert_eq!(KeepOptions::from_arguments(options.to_arguments()), Ok(options.clone()));
+        options.cpus = Some("0-3,8".parse().expect("cpus"));
+        options.stdout = Some("/tmp/out".into());
+        options.scratch = Some("/tmp/scratch".into());
+        options.grace = Duration::from_millis(7);
+        options.log_limit_bytes = 5;
+        assert_eq!(KeepOptions::from_arguments(options.to_arguments()), Ok(options));
+    }
+
+    #[test]
+    fn strange_arguments_are_refused() {
+        let of = |words: &[&str]| KeepOptions::from_arguments(words.iter().map(OsString::from));
+        assert_eq!(of(&["--log", "x"]), Err(OptionError::Missing("a command after --")));
+        assert_eq!(of(&["--", "x"]), Err(OptionError::Missing("--log FILE")));
+        assert_eq!(of(&["--lag", "x"]), Err(OptionError::Bad("--lag".into())));
+        assert_eq!(of(&["--cpus", "x", "--", "y"]), Err(OptionError::Bad("--cpus".into())));
+        assert_eq!(of(&["--log"]), Err(OptionError::Bad("--log".into())));
+    }
+}

@@ -1,0 +1,114 @@
+//! Everything that is decided before a run begins.
+
+use std::time::Duration;
+
+use assay_host::isolation::Isolation;
+use assay_model::experiment::{Cell, Experiment};
+use assay_model::record::Program;
+use assay_model::workload::Workload;
+
+use crate::catalogue::{self, Catalogue};
+use crate::contender::Tools;
+use crate::error::LabError;
+use crate::schedule::{affordable_rounds, predicted_round};
+use crate::subject::Subject;
+
+/// A run that can begin.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What is measured.
+    pub experiment: Experiment,
+    /// Its workloads (see [`Catalogue::workloads_of`]).
+    pub workloads: Vec<Workload>,
+    /// Who is measured (see [`Catalogue::select`]).
+    pub subjects: Vec<Subject>,
+    /// Which CPUs serve and which generate load.
+    pub isolation: Isolation,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// The command line, for the record.
+    pub command: Vec<String>,
+    /// Who measures, for the record.
+    pub program: Program,
+    /// The programs to start.
+    pub tools: Tools,
+}
+
+/// How long a run will take, before anything was timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prediction {
+    /// Rounds that the budget allows.
+    pub rounds: u32,
+    /// Length of one.
+    pub round: Duration,
+}
+
+impl Prediction {
+    /// Length of all rounds.
+    pub fn total(&self) -> Duration {
+        self.round * self.rounds
+    }
+}
+
+impl Catalogue {
+    /// The workloads that `experiment` names, each once.
+    ///
+    /// # Errors
+    /// [`LabError::UnknownName`] with the nearest names.
+    pub fn workloads_of(&self, experiment: &Experiment) -> Result<Vec<Workload>, LabError> {
+        let mut found: Vec<Workload> = Vec::new();
+        for measure in &experiment.measures {
+            let workload = self.workload(&measure.workload)?;
+            if found.iter().all(|known| known.name != workload.name) {
+                found.push(workload.clone());
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Plan {
+    /// Whether the parts fit together.
+    ///
+    /// # Errors
+    /// An experiment with impossible numbers, or one of whose workloads is missing, or nobody to measure.
+    pub fn check(&self) -> Result<(), LabError> {
+        if let Some(fault) = catalogue::fault_of_experiment(&self.experiment) {
+            let problem = format!("{}: {}; {}", fault.key, fault.problem, fault.mend);
+            return Err(LabError::Argument { given: self.experiment.name.clone(), problem });
+        }
+        for measure in &self.experiment.measures {
+            if self.workload(&measure.workload).is_none() {
+                let known = self.workloads.iter().map(|workload| workload.name.as_str());
+                return Err(catalogue::unknown("workload", &measure.workload, known));
+            }
+        }
+        let somebody = (0..self.subjects.len()).any(|subject| !self.cells_of(subject).is_empty());
+        if somebody {
+            return Ok(());
+        }
+        let workloads: Vec<&str> = self.workloads.iter().map(|workload| workload.name.as_str()).collect();
+        let reason = format!("no selected contender answers {}", workloads.join(" or "));
+        Err(LabError::NothingSelected { reason })
+    }
+
+    /// How long the rounds will take when all contenders take part.
+    pub fn prediction(&self) -> Prediction {
+        let cells: Vec<usize> =
+            (0..self.subjects.len()).map(|subject| self.cells_of(subject).len()).collect();
+        let takes_part: Vec<usize> = cells.into_iter().filter(|&n| n > 0).collect();
+        let round = predicted_round(&self.experiment, &takes_part);
+        Prediction { rounds: affordable_rounds(&self.experiment, round), round }
+    }
+
+    pub(crate) fn workload(&self, name: &str) -> Option<&Workload> {
+        self.workloads.iter().find(|workload| workload.name == name)
+    }
+
+    /// The cells that a subject takes part in, with their index among all.
+    pub(crate) fn cells_of(&self, subject: usize) -> Vec<(usize, Cell)> {
+        let subject = &self.subjects[subject];
+        let cells = self.experiment.cells().into_iter().enumerate();
+        cells.filter(|(_, cell)| subject.answers(&cell.workload)).collect()
+    }
+}

@@ -1,0 +1,97 @@
+//! What a run tells while it goes on.
+
+use std::time::Duration;
+
+use assay_model::experiment::Cell;
+use assay_model::record::NotRun;
+
+use crate::plan::Prediction;
+
+/// Something that happened in a run.
+#[derive(Clone, Debug)]
+pub enum Event<'a> {
+    /// The run's folder exists; nothing was started yet.
+    Begun {
+        /// Name of the run.
+        id: &'a str,
+        /// How long it will take after the preparation.
+        prediction: Prediction,
+    },
+    /// What a contender needs is being probed.
+    Probing {
+        /// Its name.
+        contender: &'a str,
+    },
+    /// A contender is being built.
+    Building {
+        /// Its name.
+        contender: &'a str,
+    },
+    /// A contender will not take part, or no longer.
+    Dropped {
+        /// Its name.
+        contender: &'a str,
+        /// Why.
+        reason: &'a NotRun,
+    },
+    /// A round begins.
+    RoundBegun {
+        /// 0, 1, 2 …
+        index: u32,
+        /// How many there will probably be.
+        of: u32,
+    },
+    /// A contender is being started and warmed up.
+    Starting {
+        /// Its name.
+        contender: &'a str,
+    },
+    /// A cell is about to be measured.
+    Measuring {
+        /// Name of the contender.
+        contender: &'a str,
+        /// Which cell.
+        cell: &'a Cell,
+    },
+    /// A cell was measured.
+    Measured {
+        /// Name of the contender.
+        contender: &'a str,
+        /// Which cell.
+        cell: &'a Cell,
+        /// Right answers per second.
+        per_second: f64,
+        /// Failed requests.
+        failed: u64,
+    },
+    /// One run of a contender ended early.
+    Failed {
+        /// Its name.
+        contender: &'a str,
+        /// Why.
+        reason: &'a NotRun,
+    },
+    /// A round was measured and saved.
+    RoundSaved {
+        /// 0, 1, 2 …
+        index: u32,
+        /// How many there will probably be.
+        of: u32,
+        /// Half-width of the widest interval of a ratio so far, as a share; absent before the second round.
+        precision: Option<f64>,
+        /// Time until the last round ends, probably.
+        left: Duration,
+    },
+}
+
+/// Somebody who wants to know.
+pub trait Observer {
+    /// Takes note of an event. It is called between measurements, never during one.
+    fn notice(&mut self, event: &Event<'_>);
+}
+
+impl<F: FnMut(&Event<'_>)> Observer for F {
+    fn notice(&mut self, event: &Event<'_>) {
+        self(event);
+    }
+}

@@ -1,0 +1,205 @@
+//! One life of a contender's process: started, warmed up, measured in every cell, stopped.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use assay_host::snapshot::{Sampler, tree_usage};
+use assay_host::system::SystemSample;
+use assay_model::experiment::Cell;
+use assay_model::load::LoadReport;
+use assay_model::record::{Machine, Measurement, NotRun, Run, Stage};
+use assay_model::units::Nanos;
+
+use super::event::{Event, Observer};
+use crate::contender::{Server, StartOrder};
+use crate::generator::{LoadError, LoadOrder};
+use crate::plan::Plan;
+use crate::stop::Stop;
+use crate::subject::Subject;
+
+/// Shortest warm-up worth starting the generator for, in seconds.
+const LEAST_WARMUP_S: f64 = 0.01;
+
+/// Everything one life needs.
+pub(crate) struct Life<'a> {
+    /// What is decided.
+    pub plan: &'a Plan,
+    /// Who lives.
+    pub subject: &'a Subject,
+    /// The cells to measure, in their order in this round.
+    pub cells: Vec<Cell>,
+    /// Where its output goes.
+    pub log: PathBuf,
+    /// The folder with the workloads' files.
+    pub work: &'a Path,
+    /// When the first round began.
+    pub began: Instant,
+    /// A person's wish.
+    pub stop: &'a Stop,
+}
+
+impl Life<'_> {
+    /// Lives it. What goes wrong is in the run.
+    pub(crate) fn live(&self, observer: &mut dyn Observer) -> Run {
+        let contender = &self.subject.name;
+        let mut run = Run {
+            contender: contender.clone(),
+            offset_ns: self.began.elapsed().into(),
+            startup_ns: Nanos::ZERO,
+            idle: None,
+            cells: Vec::new(),
+            failure: None,
+        };
+        observer.notice(&Event::Starting { contender });
+        let mut server = match Server::start(self.subject, &self.start_order()) {
+            Ok(server) => server,
+            Err(failure) => {
+                run.failure = Some(failure);
+                return run;
+            }
+        };
+        run.startup_ns = server.startup_ns;
+        run.idle = server.pid().and_then(|pid| tree_usage(pid).ok());
+        run.failure = self
+            .warm_up(&mut server)
+            .and_then(|()| self.windows(&mut server, &mut run, observer))
+            .err()
+            .flatten();
+        let stopped = server.stop();
+        run.failure = run.failure.or(stopped.err());
+        run
+    }
+
+    fn start_order(&self) -> StartOrder<'_> {
+        let mut workloads: Vec<&str> = self.cells.iter().map(|cell| cell.workload.as_str()).collect();
+        workloads.sort_unstable();
+        workloads.dedup();
+        let requests = workloads
+            .iter()
+            .filter_map(|name| self.plan.workload(name))
+            .flat_map(|workload| &workload.requests);
+        StartOrder {
+            tools: &self.plan.tools,
+            cpus: &self.plan.isolation.server,
+            log: self.log.clone(),
+            requests: requests.collect(),
+            stop: self.stop,
+        }
+    }
+
+    /// Load before the first measurement, in equal parts on every workload, so that none is measured cold because of where
+    /// the round's order put it.
+    fn warm_up(&self, server: &mut Server) -> Result<(), Option<NotRun>> {
+        let mut widest: BTreeMap<&str, u32> = BTreeMap::new();
+        for cell in &self.cells {
+            let connections = widest.entry(&cell.workload).or_default();
+            *connections = cell.connections.max(*connections);
+        }
+        let part_s = self.plan.experiment.warmup_s / widest.len().max(1) as f64;
+        if part_s < LEAST_WARMUP_S {
+            return Ok(());
+        }
+        for (workload, connections) in widest {
+            let cell = Cell { workload: workload.to_owned(), connections };
+            self.load(server, &cell, 0.0, part_s)?;
+        }
+        Ok(())
+    }
+
+    fn windows(
+        &self,
+        server: &mut Server,
+        run: &mut Run,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Option<NotRun>> {
+        let contender = &self.subject.name;
+        for cell in &self.cells {
+            if self.stop.soon() {
+                return Err(None);
+            }
+            observer.notice(&Event::Measuring { contender, cell });
+            let window = self.window(server, cell)?;
+            let (ok, failed) = (window.load.window.ok, window.load.books.failed());
+            let per_second = ok as f64 / window.load.window_ns.as_secs_f64().max(f64::MIN_POSITIVE);
+            run.cells.push(window);
+            observer.notice(&Event::Measured { contender, cell, per_second, failed });
+        }
+        Ok(())
+    }
+
+    /// One window, with what server and machine did from just before the generator started to just after it ended.
+    fn window(&self, server: &mut Server, cell: &Cell) -> Result<Measurement, Option<NotRun>> {
+        let experiment = &self.plan.experiment;
+        let offset_ns = self.began.elapsed().into();
+        let sampler = server.pid().and_then(|pid| Sampler::start(pid).ok());
+        let before = SystemSample::take();
+        let load = self.load(server, cell, experiment.settle_s, experiment.window_s)?;
+        let after = SystemSample::take();
+        let used = sampler.and_then(|sampler| sampler.finish().ok()).map(|window| window.usage);
+        // A server that died at the very end was not measured: its last answers may be its last words.
+        let suspicious = load.books.failed() > 0;
+        let death = if suspicious { server.suspected_death(Stage::Load) } else { server.death(Stage::Load) };
+        if death.is_some() {
+            return Err(death);
+        }
+        let machine = self.machine(&before, &after);
+        Ok(Measurement { cell: cell.clone(), offset_ns, load, server: used, machine })
+    }
+
+    fn machine(&self, before: &SystemSample, after: &SystemSample) -> Machine {
+        let delta = after.since(before);
+        let (server, generator) = (&self.plan.isolation.server, &self.plan.isolation.generator);
+        let tcp = delta.tcp.unwrap_or_default();
+        Machine {
+            steal_share: delta.shares(&server.union(generator)).steal,
+            server_idle_share: delta.shares(server).idle,
+            generator_idle_share: delta.shares(generator).idle,
+            tcp_retransmits: tcp.retransmitted_segments,
+            listen_overflows: tcp.listen_overflows,
+        }
+    }
+
+    /// Runs the generator while the server lives and nobody wants to stop at once. An error without a reason is a wish.
+    fn load(
+        &self,
+        server: &mut Server,
+        cell: &Cell,
+        warmup_s: f64,
+        window_s: f64,
+    ) -> Result<LoadReport, Option<NotRun>> {
+        let workload = self.work.join(format!("{}.json", cell.workload));
+        let url = format!("http://{}", server.authority);
+        let order = LoadOrder {
+            url: &url,
+            workload: &workload,
+            connections: cell.connections,
+            warmup_s,
+            window_s,
+            timeout_s: self.plan.experiment.timeout_s,
+            cpus: &self.plan.isolation.generator.to_string(),
+            seed: self.plan.seed,
+        };
+        let mut death = None;
+        let mut wanted = || {
+            death = server.death(Stage::Load);
+            death.is_none() && !self.stop.now()
+        };
+        let report = order.measure(&self.plan.tools, self.work, &mut wanted);
+        report.map_err(|error| match (death.or_else(|| server.death(Stage::Load)), error) {
+            (Some(death), _) => Some(death),
+            (None, LoadError::Unwanted) => None,
+            (None, error) => Some(generator_failure(error)),
+        })
+    }
+}
+
+fn generator_failure(error: LoadError) -> NotRun {
+    let reason = error.to_string();
+    let log_tail = match error {
+        LoadError::Failed { log_tail, .. } => log_tail,
+        LoadError::Unwanted => Vec::new(),
+    };
+    let remedy = Some("the fault is assay's own or the machine's, not the contender's".to_owned());
+    NotRun { stage: Stage::Load, reason, remedy, log_tail }
+}

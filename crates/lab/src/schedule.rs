@@ -1,0 +1,128 @@
+//! Which contender and which cell comes when, and whether there is time for another round. Pure: a seed and times in.
+
+use std::time::Duration;
+
+use assay_model::experiment::Experiment;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// Rounds that are measured even where the budget is too small: from one round no interval can be had.
+pub const MIN_ROUNDS: u32 = 2;
+/// What starting and stopping a contender takes, before any was timed.
+const TYPICAL_START: Duration = Duration::from_millis(1000);
+/// What starting the generator, connecting and saving takes for one cell, before any was timed.
+const TYPICAL_OVERHEAD: Duration = Duration::from_millis(120);
+
+/// The order of one round, a randomised complete block (METHODOLOGY, "From runs to a verdict").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Indices of the contenders, each once.
+    pub contenders: Vec<usize>,
+    /// Indices of the cells, each once. All contenders of a round share this order, so that what one cell does to the next
+    /// (warm caches, sockets in TIME_WAIT) does not differ within a pair; it changes from round to round.
+    pub cells: Vec<usize>,
+}
+
+/// The order of round `index`. It depends on nothing but the arguments: a contender that drops out later changes no other
+/// round's order of the rest.
+pub fn block(seed: u64, index: u32, contenders: usize, cells: usize) -> Block {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(u64::from(index));
+    Block { contenders: permutation(&mut rng, contenders), cells: permutation(&mut rng, cells) }
+}
+
+/// Sorting by random keys rather than a library's shuffle, whose algorithm may change between versions.
+fn permutation(rng: &mut ChaCha8Rng, n: usize) -> Vec<usize> {
+    let mut keyed: Vec<(u64, usize)> = (0..n).map(|index| (rng.next_u64(), index)).collect();
+    keyed.sort_unstable();
+    keyed.into_iter().map(|(_, index)| index).collect()
+}
+
+/// How long one round will take when contender `i` is measured in `cells[i]` cells.
+pub fn predicted_round(experiment: &Experiment, cells: &[usize]) -> Duration {
+    let cell = Duration::from_secs_f64(experiment.settle_s + experiment.window_s) + TYPICAL_OVERHEAD;
+    let start = Duration::from_secs_f64(experiment.warmup_s) + TYPICAL_START;
+    cells.iter().map(|&n| start + cell * u32::try_from(n).unwrap_or(u32::MAX)).sum()
+}
+
+/// Rounds that the budget allows when each takes `round`, never fewer than [`MIN_ROUNDS`] nor more than planned.
+pub fn affordable_rounds(experiment: &Experiment, round: Duration) -> u32 {
+    let Some(budget_s) = experiment.budget_s else { return experiment.rounds };
+    let fitting = (budget_s / round.as_secs_f64().max(1e-9)).floor().min(f64::from(u32::MAX));
+    // `as` saturates, and the value is a whole number in range.
+    (fitting as u32).max(MIN_ROUNDS).min(experiment.rounds)
+}
+
+/// Whether a round may begin after `done` rounds took `elapsed` and the next will take `round`.
+pub fn allows_another(experiment: &Experiment, done: u32, elapsed: Duration, round: Duration) -> bool {
+    if done >= experiment.rounds {
+        return false;
+    }
+    let within = experiment.budget_s.is_none_or(|budget_s| (elapsed + round).as_secs_f64() <= budget_s);
+    done < MIN_ROUNDS || within
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn experiment(rest: &str) -> Experiment {
+        let text = format!(
+            "name = \"e\"\ncontenders = []\n{rest}\n[[measure]]\nworkload = \"w\"\nconnections = [1]\n"
+        );
+        toml::from_str(&text).expect("experiment")
+    }
+
+    #[test]
+    fn a_block_is_a_permutation_and_depends_on_its_seed_and_round() {
+        let mut sorted = block(7, 3, 9, 4);
+        assert_eq!(sorted, block(7, 3, 9, 4));
+        assert_ne!(sorted, block(7, 4, 9, 4));
+        assert_ne!(sorted, block(8, 3, 9, 4));
+        sorted.contenders.sort_unstable();
+        sorted.cells.sort_unstable();
+        assert_eq!(sorted.contenders, (0..9).collect::<Vec<_>>());
+        assert_eq!(sorted.cells, (0..4).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_stream_never_changes() {
+        // A recorded seed must give the same order in every later version.
+        assert_eq!(block(1, 0, 6, 3), Block { contenders: vec![1, 3, 4, 0, 2, 5], cells: vec![1, 0, 2] });
+    }
+
+    #[test]
+    fn every_order_is_about_equally_likely() {
+        let mut counts = std::collections::BTreeMap::new();
+        for index in 0..6000 {
+            *counts.entry(block(42, index, 3, 1).contenders).or_insert(0) += 1;
+        }
+        assert_eq!(counts.len(), 6);
+        // χ² with 5 degrees of freedom: 20.5 is the 99.9 % point.
+        let chi2: f64 = counts.values().map(|&n| (f64::from(n) - 1000.0).powi(2) / 1000.0).sum();
+        assert!(chi2 < 20.5, "{counts:?}");
+    }
+
+    #[test]
+    fn the_budget_bounds_the_rounds_but_two_are_always_measured() {
+        let bounded = experiment("rounds = 10\nbudget_s = 60.0");
+        let round = Duration::from_secs(13);
+        assert_eq!(affordable_rounds(&bounded, round), 4);
+        assert!(allows_another(&bounded, 3, Duration::from_secs(39), round));
+        assert!(!allows_another(&bounded, 4, Duration::from_secs(52), round));
+        assert!(allows_another(&bounded, 1, Duration::from_secs(500), round));
+        assert!(!allows_another(&bounded, 2, Duration::from_secs(500), round));
+        let free = experiment("rounds = 1");
+        assert_eq!(affordable_rounds(&free, round), 1);
+        assert!(!allows_another(&free, 1, Duration::ZERO, round));
+    }
+
+    #[test]
+    fn a_prediction_counts_every_cell() {
+        let plan = experiment("warmup_s = 2.0\nsettle_s = 0.5\nwindow_s = 1.5");
+        let one = predicted_round(&plan, &[1]);
+        assert!(one >= Duration::from_secs(4) && one < Duration::from_secs(6));
+        assert_eq!(predicted_round(&plan, &[1, 1]), one * 2);
+        assert_eq!(predicted_round(&plan, &[]), Duration::ZERO);
+    }
+}

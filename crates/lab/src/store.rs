@@ -1,0 +1,315 @@
+//! Runs on disk: `runs/ID/` with the record, the contenders' logs and the histograms.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use assay_model::record::{RECORD_SCHEMA, Record};
+use assay_stats::Histogram;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::Deserialize;
+
+use crate::catalogue::hint;
+use crate::error::LabError;
+
+const RECORD_FILE: &str = "record.json";
+/// Runs of one experiment that may begin within a second.
+const MAX_TWINS: u32 = 100;
+
+/// The folder that holds all runs.
+#[derive(Clone, Debug)]
+pub struct Store {
+    root: PathBuf,
+}
+
+/// The folder of one run.
+#[derive(Clone, Debug)]
+pub struct RunFolder {
+    /// Its name.
+    pub id: String,
+    /// Its path.
+    pub path: PathBuf,
+}
+
+impl Store {
+    /// The store under `root`, which need not exist before something is stored.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// Makes the folder for a run of `experiment` that begins at `now`, called by its UTC time and the experiment, such as
+    /// `20261120-221530-showdown`; a number is appended when there is one of that name already.
+    ///
+    /// # Errors
+    /// [`LabError::StoreNotWritable`]: better now than after the measurement.
+    pub fn create(&self, experiment: &str, now: Timestamp) -> Result<RunFolder, LabError> {
+        std::fs::create_dir_all(&self.root).map_err(|source| LabError::not_writable(&self.root, source))?;
+        // Logs are written by processes that run in other folders.
+        let root = self.root.canonicalize().map_err(|source| LabError::read(&self.root, source))?;
+        let name = format!("{}-{experiment}", now.to_zoned(TimeZone::UTC).strftime("%Y%m%d-%H%M%S"));
+        let names = std::iter::once(name.clone()).chain((2..MAX_TWINS).map(|twin| format!("{name}-{twin}")));
+        for id in names {
+            let path = root.join(&id);
+            match std::fs::create_dir(&path).and_then(|()| std::fs::create_dir(path.join("logs"))) {
+                Ok(()) => return Ok(RunFolder { id, path }),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(source) => return Err(LabError::not_writable(&path, source)),
+            }
+        }
+        Err(LabError::Bug(format!("{MAX_TWINS} runs called {name}")))
+    }
+
+    /// Names of all runs, oldest first.
+    pub fn ids(&self) -> Vec<String> {
+        let folders = std::fs::read_dir(&self.root).into_iter().flatten().flatten();
+        let with_record = folders.filter(|folder| folder.path().join(RECORD_FILE).is_file());
+        let mut ids: Vec<String> =
+            with_record.filter_map(|folder| folder.file_name().into_string().ok()).collect();
+        ids.sort();
+        ids
+    }
+
+    /// The record file of `wanted`: a run's name or an unambiguous beginning of it, `last`, `last~N` (N before the last),
+    /// or a path to a run's folder or record.
+    ///
+    /// # Errors
+    /// [`LabError::UnknownRun`] with the nearest names.
+    pub fn resolve(&self, wanted: &str) -> Result<PathBuf, LabError> {
+        let ids = self.ids();
+        let unknown =
+            |hint: String| LabError::UnknownRun { wanted: wanted.to_owned(), runs: self.root.clone(), hint };
+        if let Some(back) = back_from_last(wanted) {
+            let found = ids.len().checked_sub(back + 1).and_then(|index| ids.get(index));
+            let found = found.ok_or_else(|| unknown(format!("it holds {} runs", ids.len())))?;
+            return Ok(self.root.join(found).join(RECORD_FILE));
+        }
+        let path = Path::new(wanted);
+        for candidate in [path.join(RECORD_FILE), path.to_owned(), self.root.join(wanted).join(RECORD_FILE)] {
+            if candidate.is_file() {
+                return Ok(candidate);
+            }
+        }
+        let mut beginning = ids.iter().filter(|id| id.starts_with(wanted));
+        match (beginning.next(), beginning.next()) {
+            (Some(only), None) => Ok(self.root.join(only).join(RECORD_FILE)),
+            _ => Err(unknown(hint(wanted, ids.iter().map(String::as_str)))),
+        }
+    }
+
+    /// The record of `wanted` (see [`Self::resolve`]).
+    ///
+    /// # Errors
+    /// When there is no such run, or its record cannot be read.
+    pub fn open(&self, wanted: &str) -> Result<Record, LabError> {
+        read_record(&self.resolve(wanted)?)
+    }
+}
+
+/// `last` is 0, `last~2` is 2.
+fn back_from_last(wanted: &str) -> Option<usize> {
+    match wanted.strip_prefix("last")? {
+        "" => Some(0),
+        rest => rest.strip_prefix('~')?.parse().ok(),
+    }
+}
+
+/// Reads a record, whatever state its run is in.
+///
+/// # Errors
+/// When the file cannot be read, is no record, or has another format than ours.
+pub fn read_record(path: &Path) -> Result<Record, LabError> {
+    #[derive(Deserialize)]
+    struct Schema {
+        schema: String,
+    }
+    let text = std::fs::read_to_string(path).map_err(|source| LabError::read(path, source))?;
+    let bad =
+        |error: serde_json::Error| LabError::BadRecord { path: path.to_owned(), problem: error.to_string() };
+    let Schema { schema } = serde_json::from_str(&text).map_err(bad)?;
+    if schema != RECORD_SCHEMA {
+        return Err(LabError::OtherSchema { path: path.to_owned(), found: schema });
+    }
+    serde_json::from_str(&text).map_err(bad)
+}
+
+impl RunFolder {
+    /// Where the output of a contender's process in a round goes.
+    pub fn log(&self, contender: &str, what: impl std::fmt::Display) -> PathBuf {
+        self.path.join("logs").join(format!("{contender}-{what}.log"))
+    }
+
+    /// A folder for what passes by during the run; [`Self::clear_work`] removes it.
+    ///
+    /// # Errors
+    /// [`LabError::StoreNotWritable`].
+    pub(crate) fn work(&self) -> Result<PathBuf, LabError> {
+        let path = self.path.join("work");
+        std::fs::create_dir_all(&path).map_err(|source| LabError::not_writable(&path, source))?;
+        Ok(path)
+    }
+
+    /// Removes what passed by, and the folder of logs if nobody wrote any.
+    pub(crate) fn clear_work(&self) {
+        let _ = std::fs::remove_dir_all(self.path.join("work"));
+        let _ = std::fs::remove_dir(self.path.join("logs"));
+    }
+
+    /// The record's file.
+    pub fn record(&self) -> PathBuf {
+        self.path.join(RECORD_FILE)
+    }
+
+    /// Writes the record so that a reader, or a crash at any moment, finds the old one or the new one and nothing else.
+    ///
+    /// # Errors
+    /// [`LabError::StoreNotWritable`].
+    pub fn save(&self, record: &Record) -> Result<(), LabError> {
+        let text =
+            serde_json::to_vec(record).map_err(|error| LabError::Bug(format!("the record: {error}")))?;
+        self.write_whole(RECORD_FILE, &text)
+    }
+
+    /// Writes the service times of every window to `histograms.hlog`, a log that HdrHistogram's tools read.
+    ///
+    /// # Errors
+    /// [`LabError::StoreNotWritable`].
+    pub fn save_histograms(&self, record: &Record) -> Result<(), LabError> {
+        self.write_whole("histograms.hlog", histogram_log(record).as_bytes())
+    }
+
+    fn write_whole(&self, name: &str, content: &[u8]) -> Result<(), LabError> {
+        let path = self.path.join(name);
+        let write = || -> std::io::Result<()> {
+            let mut file = tempfile::Builder::new().prefix(".saving-").tempfile_in(&self.path)?;
+            file.write_all(content)?;
+            file.as_file().set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
+            file.as_file().sync_all()?;
+            file.persist(&path)?;
+            // The new name is on disk only when the folder is.
+            std::fs::File::open(&self.path)?.sync_all()
+        };
+        write().map_err(|source| LabError::not_writable(&path, source))
+    }
+}
+
+/// Every window's service times in the HdrHistogram log format, version 1.3, tagged `CONTENDER/WORKLOAD/CONNECTIONS/ROUND`;
+/// times in seconds after the run's start, the greatest value in milliseconds, as that format's readers expect.
+pub fn histogram_log(record: &Record) -> String {
+    let start =
+        record.started_at.parse::<Timestamp>().map_or(0.0, |start| start.as_millisecond() as f64 / 1e3);
+    let mut log = format!(
+        "#[Histogram log format version 1.3]\n#[StartTime: {start:.3} (seconds since epoch), {}]\n\
+         \"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n",
+        record.started_at
+    );
+    for round in &record.rounds {
+        for run in &round.runs {
+            for window in &run.cells {
+                let text = &window.load.latency.service_hdr;
+                let Ok(histogram) = Histogram::from_hdr_base64(text) else { continue };
+                let _ = writeln!(
+                    log,
+                    "Tag={}/{}/{}/{},{:.3},{:.3},{:.3},{text}",
+                    run.contender,
+                    window.cell.workload,
+                    window.cell.connections,
+                    round.index,
+                    window.offset_ns.as_secs_f64(),
+                    window.load.window_ns.as_secs_f64(),
+                    histogram.max().unwrap_or(0) as f64 / 1e6,
+                );
+            }
+        }
+    }
+    log
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(1_795_213_000 + seconds).expect("time")
+    }
+
+    #[test]
+    fn names_are_times_and_never_collide() {
+        let root = tempfile::tempdir().expect("folder");
+        let store = Store::new(root.path().join("runs"));
+        let first = store.create("x", at(0)).expect("first");
+        let second = store.create("x", at(0)).expect("second");
+        assert_eq!(first.id, "20261120-221640-x");
+        assert_eq!(second.id, "20261120-221640-x-2");
+        assert!(first.log("gin", 3).starts_with(root.path().canonicalize().expect("path")));
+    }
+
+    #[test]
+    fn runs_are_found_by_name_beginning_age_and_path() {
+        let root = tempfile::tempdir().expect("folder");
+        let store = Store::new(root.path());
+        let mut record = testing::record(&[("a", &[100.0, 101.0])]);
+        let folders: Vec<RunFolder> =
+            (0..3).map(|n| store.create("x", at(n * 86_400)).expect("folder")).collect();
+        for folder in &folders[..2] {
+            record.id = folder.id.clone();
+            folder.save(&record).expect("saved");
+        }
+        let id_of =
+            |wanted: &str| store.open(wanted).map(|record| record.id).map_err(|error| error.to_string());
+        // The third has no record yet, so it is none.
+        assert_eq!(id_of("last"), Ok(folders[1].id.clone()));
+        assert_eq!(id_of("last~1"), Ok(folders[0].id.clone()));
+        assert_eq!(id_of("20261121"), Ok(folders[1].id.clone()));
+        assert_eq!(id_of(&folders[0].id), Ok(folders[0].id.clone()));
+        assert_eq!(id_of(&folders[0].path.display().to_string()), Ok(folders[0].id.clone()));
+        assert_eq!(id_of(&folders[0].record().display().to_string()), Ok(folders[0].id.clone()));
+        assert!(id_of("last~2").expect_err("too far").contains("holds 2 runs"));
+        assert!(id_of("2026").expect_err("ambiguous").contains("did you mean"));
+    }
+
+    #[test]
+    fn a_save_replaces_the_record_whole_and_leaves_nothing_else() {
+        let root = tempfile::tempdir().expect("folder");
+        let folder = Store::new(root.path()).create("x", at(0)).expect("folder");
+        let mut record = testing::record(&[("a", &[100.0])]);
+        folder.save(&record).expect("first");
+        record.seed = 99;
+        folder.save(&record).expect("second");
+        assert_eq!(read_record(&folder.record()).expect("reads"), record);
+        let names: Vec<_> =
+            std::fs::read_dir(&folder.path).expect("folder").flatten().map(|e| e.file_name()).collect();
+        assert_eq!(names.len(), 2, "{names:?}");
+    }
+
+    #[test]
+    fn cut_and_foreign_records_are_told_apart() {
+        let root = tempfile::tempdir().expect("folder");
+        let folder = Store::new(root.path()).create("x", at(0)).expect("folder");
+        folder.save(&testing::record(&[("a", &[100.0])])).expect("saved");
+        let text = std::fs::read_to_string(folder.record()).expect("text");
+        std::fs::write(folder.record(), &text[..text.len() / 2]).expect("cut");
+        assert!(matches!(read_record(&folder.record()), Err(LabError::BadRecord { .. })));
+        std::fs::write(folder.record(), text.replace(RECORD_SCHEMA, "assay-record/99")).expect("newer");
+        let error = read_record(&folder.record()).expect_err("newer").to_string();
+        assert!(error.contains("assay-record/99") && error.contains(RECORD_SCHEMA), "{error}");
+    }
+
+    #[test]
+    fn a_store_that_cannot_be_written_says_so() {
+        let root = tempfile::tempdir().expect("folder");
+        std::fs::write(root.path().join("runs"), "a file").expect("file");
+        let error = Store::new(root.path().join("runs")).create("x", at(0)).expect_err("no folder");
+        assert!(matches!(error, LabError::StoreNotWritable { .. }), "{error}");
+    }
+
+    #[test]
+    fn the_histogram_log_has_a_tagged_line_for_every_window() {
+        let log = histogram_log(&testing::record(&[("a", &[100.0, 101.0]), ("b", &[50.0, 51.0])]));
+        let lines: Vec<&str> = log.lines().filter(|line| line.starts_with("Tag=")).collect();
+        assert_eq!(lines.len(), 4);
+        assert!(lines[0].starts_with("Tag=a/hello/64/0,"), "{}", lines[0]);
+        assert!(lines.iter().all(|line| line.split(',').nth(4).is_some_and(|h| h.starts_with("HIST"))));
+    }
+}

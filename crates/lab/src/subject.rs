@@ -1,0 +1,235 @@
+//! Something to measure, wherever it came from: a folder, a command line or a URL.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use assay_model::contender::{Build, Contender, Kind, Need, Run};
+use assay_model::record::{Entry, Origin};
+
+use crate::catalogue::name_of;
+use crate::error::LabError;
+
+/// Longest wait for a command line of the user's to become ready, in seconds.
+const COMMAND_READY_TIMEOUT_S: f64 = 20.0;
+
+/// Something to measure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Subject {
+    /// Unique name within a run.
+    pub name: String,
+    /// How people call it.
+    pub title: String,
+    /// Language; empty when unknown.
+    pub language: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Where it came from.
+    pub origin: Origin,
+    /// One sentence on its set-up.
+    pub about: String,
+    /// Deviations from its defaults.
+    pub tuning: Vec<String>,
+    /// Names of the workloads it answers; empty when nobody said, so that every one is tried.
+    pub workloads: Vec<String>,
+    /// How it comes to life.
+    pub launch: Launch,
+}
+
+/// How a subject comes to life.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Launch {
+    /// assay starts and stops it.
+    Process(Box<Process>),
+    /// It is running already, and stays so.
+    Running {
+        /// `host:port`.
+        authority: String,
+        /// The URL's path with its query, for a workload of its own.
+        path: String,
+    },
+}
+
+/// A program to build and start.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Process {
+    /// Working folder of its commands.
+    pub folder: PathBuf,
+    /// The port it insists on; a free one is chosen and told to it when absent.
+    pub port: Option<u16>,
+    /// What must be present.
+    pub needs: Vec<Need>,
+    /// How to build it.
+    pub build: Option<Build>,
+    /// How to start it.
+    pub run: Run,
+    /// Commands that print versions.
+    pub versions: BTreeMap<String, Vec<String>>,
+}
+
+impl Subject {
+    /// The contender whose `contender.toml` lies in `folder`.
+    pub fn from_contender(contender: &Contender, folder: &Path) -> Self {
+        let process = Process {
+            folder: folder.to_owned(),
+            port: None,
+            needs: contender.needs.clone(),
+            build: contender.build.clone(),
+            run: contender.run.clone(),
+            versions: contender.versions.clone(),
+        };
+        Self {
+            name: contender.name.clone(),
+            title: contender.title.clone(),
+            language: contender.language.clone(),
+            kind: contender.kind,
+            origin: Origin::Folder,
+            about: contender.about.clone(),
+            tuning: contender.tuning.clone(),
+            workloads: contender.workloads.clone(),
+            launch: Launch::Process(Box::new(process)),
+        }
+    }
+
+    /// A command line as a person types it, run by `sh` in `folder`, listening on `port` — or, when that is absent, on the
+    /// port that it finds in the environment variable PORT or in place of `${PORT}`.
+    ///
+    /// # Errors
+    /// [`LabError::Argument`] when the command is empty or names an unknown placeholder.
+    pub fn from_command(command: &str, folder: &Path, port: Option<u16>) -> Result<Self, LabError> {
+        let argument =
+            |problem: &str| LabError::Argument { given: command.to_owned(), problem: problem.to_owned() };
+        if command.trim().is_empty() {
+            return Err(argument("the command is empty; write for example --cmd 'node app.js' --port 8080"));
+        }
+        // The shell becomes the server where it can, so that no idle shell is counted among its processes.
+        let single = !command.contains(['\n', ';', '&', '|', '<', '>', '(', ')', '=']);
+        let script = if single { format!("exec {command}") } else { command.to_owned() };
+        // `${…}` is the shell's here: it finds the same variables in its environment.
+        let run = Run {
+            command: ["sh", "-c", &script.replace("${", "$${")].map(str::to_owned).to_vec(),
+            ready_timeout_s: COMMAND_READY_TIMEOUT_S,
+            env: BTreeMap::new(),
+        };
+        let process = Process {
+            folder: folder.to_owned(),
+            port,
+            needs: Vec::new(),
+            build: None,
+            run,
+            versions: BTreeMap::new(),
+        };
+        Ok(Self::unknown(command, Origin::Command, Launch::Process(Box::new(process))))
+    }
+
+    /// A server that is running at `url` (`http://host[:port][/path]`).
+    ///
+    /// # Errors
+    /// [`LabError::Argument`] when it is no such URL.
+    pub fn from_url(url: &str) -> Result<Self, LabError> {
+        let argument =
+            |problem: &str| LabError::Argument { given: url.to_owned(), problem: problem.to_owned() };
+        let Some(rest) = url.strip_prefix("http://") else {
+            return Err(argument("only http:// URLs can be measured; TLS is not supported yet"));
+        };
+        let rest = rest.split('#').next().unwrap_or(rest);
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at(end);
+        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+        let authority = with_port(authority).ok_or_else(|| argument("write http://host:port/path"))?;
+        let launch = Launch::Running { authority, path };
+        Ok(Self::unknown(url.trim_start_matches("http://"), Origin::Url(url.to_owned()), launch))
+    }
+
+    fn unknown(text: &str, origin: Origin, launch: Launch) -> Self {
+        Self {
+            name: name_of(text),
+            title: text.to_owned(),
+            language: String::new(),
+            kind: Kind::Server,
+            origin,
+            about: String::new(),
+            tuning: Vec::new(),
+            workloads: Vec::new(),
+            launch,
+        }
+    }
+
+    /// Whether it may be asked for `workload`.
+    pub fn answers(&self, workload: &str) -> bool {
+        self.workloads.is_empty() || self.workloads.iter().any(|name| name == workload)
+    }
+
+    /// Whether it stands for what the machine can do.
+    pub fn is_limit(&self) -> bool {
+        self.kind == Kind::Limit
+    }
+
+    /// What the record says of it before anything was tried.
+    pub fn entry(&self) -> Entry {
+        let command = match &self.launch {
+            Launch::Process(process) => process.run.command.clone(),
+            Launch::Running { .. } => Vec::new(),
+        };
+        Entry {
+            name: self.name.clone(),
+            title: self.title.clone(),
+            language: self.language.clone(),
+            kind: self.kind,
+            origin: self.origin.clone(),
+            about: self.about.clone(),
+            tuning: self.tuning.clone(),
+            versions: BTreeMap::new(),
+            command,
+            workloads: self.workloads.clone(),
+            not_run: None,
+        }
+    }
+}
+
+/// `host:port` with the default port where none is written; `None` when it is no authority.
+fn with_port(authority: &str) -> Option<String> {
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => {
+            (host, port.parse::<u16>().ok().filter(|&port| port > 0)?)
+        }
+        _ => (authority, 80),
+    };
+    let bracketed = host.starts_with('[') && host.ends_with(']');
+    let plain =
+        !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
+    (bracketed || plain).then(|| format!("{host}:{port}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls() {
+        for (url, authority, path) in [
+            ("http://localhost", "localhost:80", "/"),
+            ("http://127.0.0.1:8080/", "127.0.0.1:8080", "/"),
+            ("http://[::1]:8080/a?b=c#d", "[::1]:8080", "/a?b=c"),
+            ("http://[::1]?q", "[::1]:80", "/?q"),
+        ] {
+            let subject = Subject::from_url(url).expect(url);
+            let wanted = Launch::Running { authority: authority.into(), path: path.into() };
+            assert_eq!(subject.launch, wanted, "{url}");
+            assert_eq!(subject.origin, Origin::Url(url.into()));
+        }
+        for bad in ["https://x/", "http://", "http://x:0/", "http://x:http/", "http://a b/", "http://u@h/"] {
+            assert!(Subject::from_url(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn commands() {
+        let subject = Subject::from_command("node app.js", Path::new("/"), Some(8080)).expect("command");
+        assert_eq!(subject.name, "node-app-js");
+        assert_eq!(subject.entry().command, ["sh", "-c", "exec node app.js"]);
+        assert!(subject.answers("anything"));
+        let piped = Subject::from_command("a | b", Path::new("/"), None).expect("command");
+        assert_eq!(piped.entry().command[2], "a | b");
+        assert!(Subject::from_command(" ", Path::new("/"), None).is_err());
+    }
+}

@@ -1,0 +1,124 @@
+//! Records made up for tests.
+
+use std::collections::BTreeMap;
+
+use assay_model::check::{Check, Outcome};
+use assay_model::contender::Kind;
+use assay_model::experiment::Cell;
+use assay_model::host::{HostFacts, Isolation};
+use assay_model::load::{Arrival, Books, LOAD_SCHEMA, Latency, LoadReport, Series, WindowCounts};
+use assay_model::record::{
+    Entry, Machine, Measurement, Origin, Program, RECORD_SCHEMA, Record, Round, Run, State,
+};
+use assay_model::units::Nanos;
+use assay_model::usage::Usage;
+use assay_stats::Histogram;
+
+/// A window of one second at `per_second` that obeys Little's law.
+pub(crate) fn load_report(connections: u32, per_second: f64) -> LoadReport {
+    let ok = per_second.round() as u64;
+    let mut histogram = Histogram::new();
+    histogram.record_n((f64::from(connections) / per_second * 1e9) as u64, ok);
+    let service_hdr = histogram.to_hdr_base64().expect("histogram");
+    LoadReport {
+        schema: LOAD_SCHEMA.to_owned(),
+        target: "http://127.0.0.1:1".to_owned(),
+        engine: "epoll".to_owned(),
+        arrival: Arrival::Closed,
+        cpus: "0".to_owned(),
+        connections,
+        pipeline: 1,
+        window_ns: Nanos::from_millis(1000),
+        warmup_ns: Nanos::ZERO,
+        books: Books { issued: ok, ok, ..Books::default() },
+        window: WindowCounts { ok, ..WindowCounts::default() },
+        latency: Latency { service_hdr, ..Latency::default() },
+        series: Series { interval_ns: Nanos::from_millis(100), ok: vec![ok / 10; 10] },
+        generator: Usage::default(),
+        thread_busy_shares: vec![0.5],
+        samples: Vec::new(),
+        checks: vec![little(Outcome::Pass)],
+    }
+}
+
+/// What the generator says of Little's law.
+pub(crate) fn little(outcome: Outcome) -> Check {
+    let (rule, evidence) = ("littles-law".to_owned(), "3 % apart".to_owned());
+    Check { rule, outcome, evidence, remedy: None }
+}
+
+/// A window whose server used its only CPU fully.
+fn window(per_second: f64) -> Measurement {
+    let busy = Usage {
+        wall_ns: Nanos::from_millis(1000),
+        user_ns: Nanos::from_millis(400),
+        system_ns: Nanos::from_millis(590),
+        rss_peak_bytes: 1 << 20,
+        ..Usage::default()
+    };
+    Measurement {
+        cell: Cell { workload: "hello".to_owned(), connections: 64 },
+        offset_ns: Nanos::ZERO,
+        load: load_report(64, per_second),
+        server: Some(busy),
+        machine: Machine { server_idle_share: 0.01, generator_idle_share: 0.5, ..Machine::default() },
+    }
+}
+
+/// A complete record of one cell, `hello` at 64 connections: contenders with their throughput in each round. One called
+/// `limit` is the limit; a throughput of zero is a round in which it died before the window.
+pub(crate) fn record(contenders: &[(&str, &[f64])]) -> Record {
+    let rounds = contenders.iter().map(|(_, series)| series.len()).max().unwrap_or(0);
+    let run = |name: &str, per_second: f64| Run {
+        contender: name.to_owned(),
+        offset_ns: Nanos::ZERO,
+        startup_ns: Nanos::from_millis(20),
+        idle: None,
+        cells: if per_second > 0.0 { vec![window(per_second)] } else { Vec::new() },
+        failure: None,
+    };
+    let round = |index: usize| Round {
+        index: u32::try_from(index).expect("few rounds"),
+        runs: contenders.iter().filter_map(|(name, series)| Some(run(name, *series.get(index)?))).collect(),
+    };
+    Record {
+        schema: RECORD_SCHEMA.to_owned(),
+        id: "20261120-221530-test".to_owned(),
+        started_at: "2026-11-20T22:15:30Z".to_owned(),
+        elapsed_ns: Nanos::from_millis(1000),
+        state: State::Complete,
+        assay: Program { version: "0.1.0".to_owned(), profile: "release".to_owned() },
+        command: vec!["assay".to_owned()],
+        seed: 1,
+        experiment: toml::from_str(
+            "name = \"test\"\ncontenders = []\n[[measure]]\nworkload = \"hello\"\nconnections = [64]\n",
+        )
+        .expect("experiment"),
+        workloads: Vec::new(),
+        host: HostFacts::default(),
+        isolation: Isolation {
+            server_cpus: "1".to_owned(),
+            generator_cpus: "0".to_owned(),
+            statement: String::new(),
+        },
+        link: "loopback".to_owned(),
+        contenders: contenders.iter().map(|(name, _)| entry(name)).collect(),
+        rounds: (0..rounds).map(round).collect(),
+    }
+}
+
+fn entry(name: &str) -> Entry {
+    Entry {
+        name: name.to_owned(),
+        title: name.to_owned(),
+        language: String::new(),
+        kind: if name == "limit" { Kind::Limit } else { Kind::Server },
+        origin: Origin::Folder,
+        about: String::new(),
+        tuning: Vec::new(),
+        versions: BTreeMap::new(),
+        command: Vec::new(),
+        workloads: vec!["hello".to_owned()],
+        not_run: None,
+    }
+}

@@ -1,0 +1,107 @@
+//! What a record means: rates with intervals, tiers, shares of the limit, what limited whom, and what may be believed.
+//!
+//! Pure functions of the record (METHODOLOGY: "What makes a run void", "From runs to a verdict", "The limit"); the same
+//! record always gives the same verdict.
+
+mod cell;
+mod ranking;
+mod sample;
+mod standing;
+mod trust;
+mod words;
+
+use assay_model::check::{Check, Outcome};
+use assay_model::record::Record;
+use assay_model::verdict::{CellVerdict, Interval, Verdict};
+
+use crate::error::Exit;
+
+/// Probability with which intervals cover; for pairs it holds for all pairs of a cell at once.
+pub const CONFIDENCE: f64 = 0.95;
+/// Share of failed requests above which a contender is not ranked.
+pub const MAX_ERROR_SHARE: f64 = 0.001;
+/// Share of its CPUs' time above which a server counts as saturated.
+pub const SERVER_SATURATED: f64 = 0.85;
+/// Share of its CPU's time above which a generator's thread counts as saturated.
+pub const GENERATOR_SATURATED: f64 = 0.95;
+/// What the generator should be able to send, over what it sent.
+pub const LEAST_HEADROOM: f64 = 1.5;
+/// Share of the limit above which contenders cannot be told from it.
+pub const AT_LIMIT: f64 = 0.98;
+
+/// Judges a record, in whatever state it is.
+pub fn judge(record: &Record) -> Verdict {
+    // No A/A pair is part of a run yet, so the margin is the least one; a check says so.
+    let margin = assay_stats::tiers::margin(None);
+    let cells: Vec<CellVerdict> =
+        record.experiment.cells().iter().map(|cell| cell::judge_cell(record, cell, margin)).collect();
+    let trust = trust::checks(record, &cells);
+    let sentences = words::sentences(record, &cells, &trust);
+    Verdict { sentences, trust, rounds: sample::counted_rounds(record), margin, cells }
+}
+
+/// Half-width of the widest interval of a ratio between two ranked contenders, as a share; `None` before there is one.
+pub fn precision(record: &Record) -> Option<f64> {
+    let margin = assay_stats::tiers::margin(None);
+    let cells = record.experiment.cells();
+    let verdicts = cells.iter().map(|cell| cell::judge_cell(record, cell, margin));
+    let widths =
+        verdicts.flat_map(|cell| cell.pairs).map(|pair| (pair.ratio.high / pair.ratio.low).sqrt() - 1.0);
+    widths.fold(None, |widest: Option<f64>, width| Some(widest.map_or(width, |widest| widest.max(width))))
+}
+
+/// The exit status of a run: what its worst contender did, and with `strict` also whether a number is void.
+pub fn exit(record: &Record, verdict: &Verdict, strict: bool) -> Exit {
+    use assay_model::record::{Stage, State};
+    if record.state == State::Interrupted {
+        return Exit::Interrupted;
+    }
+    let stages: Vec<Stage> =
+        record.contenders.iter().filter_map(|entry| Some(entry.not_run.as_ref()?.stage)).collect();
+    let standings = || verdict.cells.iter().flat_map(|cell| &cell.standings);
+    let wrong = standings()
+        .any(|standing| standing.checks.iter().any(|check| check.rule == "errors" && is_void(check)));
+    let nobody = standings().next().is_none();
+    if stages.contains(&Stage::Answer) || wrong {
+        Exit::WrongAnswer
+    } else if nobody || stages.iter().any(|stage| *stage != Stage::Needs) {
+        Exit::ContenderFailed
+    } else if strict
+        && (verdict.trust.iter().any(is_void) || standings().any(|s| s.checks.iter().any(is_void)))
+    {
+        Exit::Void
+    } else {
+        Exit::Ok
+    }
+}
+
+fn is_void(check: &Check) -> bool {
+    check.outcome == Outcome::Void
+}
+
+/// A check that did not pass.
+fn objection(rule: &str, outcome: Outcome, evidence: String, remedy: &str) -> Check {
+    Check { rule: rule.to_owned(), outcome, evidence, remedy: Some(remedy.to_owned()) }
+}
+
+/// A check that passed.
+fn pass(rule: &str, evidence: String) -> Check {
+    Check { rule: rule.to_owned(), outcome: Outcome::Pass, evidence, remedy: None }
+}
+
+fn interval(of: assay_stats::Interval) -> Interval {
+    Interval { estimate: of.estimate, low: of.low, high: of.high, confidence: of.confidence }
+}
+
+/// An estimate of which nothing is known but itself.
+fn point(estimate: f64) -> Interval {
+    Interval { estimate, low: estimate, high: estimate, confidence: 0.0 }
+}
+
+/// The median of what is there; `None` for nothing.
+fn median(values: &[f64]) -> Option<f64> {
+    assay_stats::robust::median(values).ok()
+}
+
+#[cfg(test)]
+mod tests;

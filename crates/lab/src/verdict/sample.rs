@@ -1,0 +1,138 @@
+//! The numbers of a record, contender by contender and round by round.
+
+use assay_host::cpuset::CpuSet;
+use assay_model::contender::Kind;
+use assay_model::experiment::Cell;
+use assay_model::record::{Entry, Measurement, Record, Run};
+use assay_stats::Histogram;
+
+/// Fewest samples beyond a quantile that make it worth printing (METHODOLOGY, "Quantiles").
+const SAMPLES_BEYOND: f64 = 100.0;
+
+/// One contender in one cell over all rounds.
+pub(crate) struct Sample<'r> {
+    /// Who.
+    pub entry: &'r Entry,
+    /// Its run in each round.
+    pub runs: Vec<Option<&'r Run>>,
+    /// Its window in each round.
+    pub windows: Vec<Option<&'r Measurement>>,
+    /// CPUs that servers had; zero when the record does not say.
+    pub server_cpus: usize,
+}
+
+/// The contenders that were measured in `cell` at least once.
+pub(crate) fn samples<'r>(record: &'r Record, cell: &Cell) -> Vec<Sample<'r>> {
+    let server_cpus = record.isolation.server_cpus.parse::<CpuSet>().map_or(0, |cpus| cpus.len());
+    let of = |entry: &'r Entry| {
+        let runs: Vec<Option<&Run>> = record
+            .rounds
+            .iter()
+            .map(|round| round.runs.iter().find(|run| run.contender == entry.name))
+            .collect();
+        let window = |run: &Option<&'r Run>| (*run)?.cells.iter().find(|window| window.cell == *cell);
+        let windows = runs.iter().map(window).collect();
+        Sample { entry, runs, windows, server_cpus }
+    };
+    record.contenders.iter().map(of).filter(|sample| sample.measured().next().is_some()).collect()
+}
+
+/// Rounds in which every contender that still takes part was measured.
+pub(crate) fn counted_rounds(record: &Record) -> u32 {
+    let taking_part: Vec<&Entry> = record.contenders.iter().filter(|entry| entry.not_run.is_none()).collect();
+    let complete = record.rounds.iter().filter(|round| {
+        !round.runs.is_empty()
+            && taking_part.iter().all(|entry| round.runs.iter().any(|run| run.contender == entry.name))
+    });
+    u32::try_from(complete.count()).unwrap_or(u32::MAX)
+}
+
+/// Right answers per second in a window; `None` when there was none.
+pub(crate) fn throughput(window: &Measurement) -> Option<f64> {
+    let per_second = window.load.window.ok as f64 / window.load.window_ns.as_secs_f64();
+    (per_second.is_finite() && per_second > 0.0).then_some(per_second)
+}
+
+impl<'r> Sample<'r> {
+    /// Whether this is the machine's limit.
+    pub(crate) fn is_limit(&self) -> bool {
+        self.entry.kind == Kind::Limit
+    }
+
+    /// The windows that were measured.
+    pub(crate) fn measured(&self) -> impl Iterator<Item = &'r Measurement> {
+        self.windows.iter().copied().flatten()
+    }
+
+    /// Throughput in each round.
+    pub(crate) fn rates(&self) -> Vec<Option<f64>> {
+        self.windows.iter().map(|window| throughput((*window)?)).collect()
+    }
+
+    /// The quantile `q` of the service time in each round that has enough samples beyond it, in nanoseconds.
+    pub(crate) fn service_quantiles(&self, q: f64) -> Vec<f64> {
+        let of = |window: &Measurement| {
+            let histogram = Histogram::from_hdr_base64(&window.load.latency.service_hdr).ok()?;
+            let enough = histogram.count() as f64 * (1.0 - q) >= SAMPLES_BEYOND;
+            histogram.quantile(q).filter(|_| enough).map(|value| value as f64)
+        };
+        self.measured().filter_map(of).collect()
+    }
+
+    /// CPU time of the server per right answer in each round, in nanoseconds.
+    pub(crate) fn cpu_per_answer(&self) -> Vec<f64> {
+        let of = |window: &Measurement| {
+            // Usage spans the generator's whole life, so all its answers count, those before the window too.
+            let answers = window.load.books.ok;
+            let used = window.server.as_ref()?.cpu_ns().0;
+            (answers > 0).then(|| used as f64 / answers as f64)
+        };
+        self.measured().filter_map(of).collect()
+    }
+
+    /// Share of its CPUs that the server's processes used while there was load, in each round.
+    pub(crate) fn server_busy(&self) -> Vec<f64> {
+        let of = |window: &Measurement| {
+            let loaded =
+                (window.load.warmup_ns + window.load.window_ns).as_secs_f64() * self.server_cpus as f64;
+            let used = window.server.as_ref()?.cpu_ns().as_secs_f64();
+            (loaded > 0.0).then(|| (used / loaded).min(1.0))
+        };
+        self.measured().filter_map(of).collect()
+    }
+
+    /// Share of the server's CPUs that was not idle, whoever used it: interrupt work for the server's sockets is charged to
+    /// no process.
+    pub(crate) fn server_cpus_busy(&self) -> Vec<f64> {
+        self.measured().map(|window| 1.0 - window.machine.server_idle_share).collect()
+    }
+
+    /// Share of its CPU that the busiest generator thread used, in each round.
+    pub(crate) fn generator_busy(&self) -> Vec<f64> {
+        self.measured()
+            .map(|window| window.load.thread_busy_shares.iter().copied().fold(0.0, f64::max))
+            .collect()
+    }
+
+    /// Failed and all requests over all rounds.
+    pub(crate) fn failed_of(&self) -> (u64, u64) {
+        self.measured().fold((0, 0), |(failed, all), window| {
+            let books = &window.load.books;
+            (failed + books.failed(), all + books.ok + books.failed())
+        })
+    }
+
+    /// Throughput of the last third of the windows over that of the first third, over all rounds.
+    pub(crate) fn drift(&self) -> Option<f64> {
+        let (mut first, mut last) = (0, 0);
+        for window in self.measured() {
+            let series = &window.load.series.ok;
+            // The last interval may be cut short; a third of what is left is compared with a third.
+            let whole = &series[..series.len().saturating_sub(1)];
+            let third = whole.len() / 3;
+            first += whole[..third].iter().sum::<u64>();
+            last += whole[whole.len() - third..].iter().sum::<u64>();
+        }
+        (first > 0).then(|| last as f64 / first as f64)
+    }
+}

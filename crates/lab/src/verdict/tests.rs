@@ -1,0 +1,255 @@
+//! Verdicts of records made up.
+
+use assay_model::check::{Check, Outcome};
+use assay_model::load::{ErrorClass, ErrorSample};
+use assay_model::record::{NotRun, Record, Stage, State};
+use assay_model::verdict::{Call, CellVerdict, LimitedBy, Standing, Verdict};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::*;
+use crate::testing::{little, record};
+
+/// `n` throughputs around `mean` with about 1 % noise; round by round the machine's mood, which `pace` gives, is shared.
+fn noisy(mean: f64, seed: u64, n: usize) -> Vec<f64> {
+    let uniform = |rng: &mut ChaCha8Rng| rng.next_u64() as f64 / u64::MAX as f64 - 0.5;
+    let (mut own, mut mood) = (ChaCha8Rng::seed_from_u64(seed), ChaCha8Rng::seed_from_u64(1));
+    (0..n).map(|_| mean * (1.0 + 0.1 * uniform(&mut mood)) * (1.0 + 0.02 * uniform(&mut own))).collect()
+}
+
+fn only_cell(verdict: &Verdict) -> &CellVerdict {
+    assert_eq!(verdict.cells.len(), 1);
+    &verdict.cells[0]
+}
+
+fn of<'v>(verdict: &'v Verdict, name: &str) -> &'v Standing {
+    only_cell(verdict).standings.iter().find(|standing| standing.contender == name).expect(name)
+}
+
+fn check<'c>(checks: &'c [Check], rule: &str) -> &'c Check {
+    checks.iter().find(|check| check.rule == rule).expect(rule)
+}
+
+/// Every window of a contender, to spoil it.
+fn spoil(record: &mut Record, name: &str, mut how: impl FnMut(&mut assay_model::record::Measurement)) {
+    for round in &mut record.rounds {
+        for run in round.runs.iter_mut().filter(|run| run.contender == name) {
+            run.cells.iter_mut().for_each(&mut how);
+        }
+    }
+}
+
+#[test]
+fn the_same_server_twice_is_never_called_different() {
+    for seed in 0..200 {
+        let record =
+            record(&[("a", &noisy(50_000.0, seed * 2 + 10, 6)), ("b", &noisy(50_000.0, seed * 2 + 11, 6))]);
+        let verdict = judge(&record);
+        assert_ne!(only_cell(&verdict).pairs[0].call, Call::Distinct, "seed {seed}");
+        assert_eq!((of(&verdict, "a").tier, of(&verdict, "b").tier), (Some(1), Some(1)));
+        assert_eq!(of(&verdict, "a").letters, of(&verdict, "b").letters);
+        assert!(verdict.sentences[0].contains("not shown to differ"), "{}", verdict.sentences[0]);
+    }
+}
+
+#[test]
+fn ten_percent_are_found_out_in_six_rounds() {
+    let verdict = judge(&record(&[("slow", &noisy(45_000.0, 2, 6)), ("fast", &noisy(50_000.0, 3, 6))]));
+    let cell = only_cell(&verdict);
+    let pair = &cell.pairs[0];
+    assert_eq!((pair.faster.as_str(), pair.slower.as_str(), pair.call), ("fast", "slow", Call::Distinct));
+    assert!(pair.ratio.low < 1.111 && 1.111 < pair.ratio.high, "{:?}", pair.ratio);
+    assert_eq!(cell.standings[0].contender, "fast");
+    assert_eq!((of(&verdict, "fast").tier, of(&verdict, "slow").tier), (Some(1), Some(2)));
+    assert!(
+        verdict.sentences[0].starts_with("On hello at 64 connections, fast is the fastest with "),
+        "{verdict:?}"
+    );
+    assert!(verdict.sentences[1].starts_with("fast serves 1.1"), "{verdict:?}");
+    assert!(precision(&record(&[("a", &[100.0, 110.0]), ("b", &[100.0, 100.0])])).is_some_and(|p| p > 0.0));
+}
+
+#[test]
+fn the_limit_is_reported_and_not_ranked() {
+    let series = noisy(80_000.0, 4, 6);
+    let half: Vec<f64> = series.iter().map(|rate| rate / 2.0).collect();
+    let verdict = judge(&record(&[("limit", &series), ("a", &half)]));
+    let (limit, a) = (of(&verdict, "limit"), of(&verdict, "a"));
+    assert_eq!((limit.tier, limit.share_of_limit, limit.letters.as_str()), (None, None, ""));
+    let share = a.share_of_limit.expect("share");
+    assert!((share.estimate - 0.5).abs() < 1e-4 && share.low <= 0.5 + 1e-4, "{share:?}");
+    assert_eq!(a.tier, Some(1));
+    assert!(only_cell(&verdict).pairs.is_empty());
+    assert!(verdict.sentences[0].contains("50 % of this machine's limit"), "{}", verdict.sentences[0]);
+}
+
+#[test]
+fn of_a_limit_that_answers_wrongly_no_share_is_told() {
+    let mut spoilt = record(&[("limit", &noisy(80_000.0, 4, 6)), ("a", &noisy(40_000.0, 5, 6))]);
+    spoil(&mut spoilt, "limit", |window| {
+        window.load.books.errors.insert(ErrorClass::WrongBody, 1_000_000);
+        window.load.books.issued += 1_000_000;
+    });
+    let verdict = judge(&spoilt);
+    assert_eq!((of(&verdict, "a").share_of_limit, of(&verdict, "a").tier), (None, Some(1)));
+    let last = verdict.sentences.last().expect("a sentence");
+    assert!(last.starts_with("This machine's limit is not known: "), "{last}");
+}
+
+#[test]
+fn one_round_gives_points_and_no_tiers() {
+    let verdict = judge(&record(&[("a", &[100.0]), ("b", &[50.0])]));
+    let rate = of(&verdict, "a").throughput_per_second.expect("rate");
+    assert_eq!((rate.estimate, rate.confidence), (100.0, 0.0));
+    assert_eq!(of(&verdict, "a").tier, None);
+    assert_eq!(check(&verdict.trust, "rounds").outcome, Outcome::Warn);
+    assert!(verdict.sentences[0].contains("one round shows no differences"), "{}", verdict.sentences[0]);
+}
+
+#[test]
+fn wrong_answers_withhold_a_contender_and_a_few_are_a_warning() {
+    let mut spoilt = record(&[
+        ("good", &noisy(1000.0, 5, 6)),
+        ("bad", &noisy(2000.0, 6, 6)),
+        ("odd", &noisy(900.0, 7, 6)),
+    ]);
+    spoil(&mut spoilt, "bad", |window| {
+        window.load.books.errors.insert(ErrorClass::UnexpectedStatus, 10);
+        window.load.books.issued += 10;
+        let detail = "status 500 instead of 200".to_owned();
+        let class = ErrorClass::UnexpectedStatus;
+        window.load.samples.push(ErrorSample { class, detail, received: String::new() });
+    });
+    let mut once = true;
+    spoil(&mut spoilt, "odd", |window| {
+        if std::mem::take(&mut once) {
+            window.load.books.errors.insert(ErrorClass::HeadTimeout, 1);
+            window.load.books.issued += 1;
+        }
+    });
+    let verdict = judge(&spoilt);
+    let bad = of(&verdict, "bad");
+    assert!(bad.withheld.as_ref().is_some_and(|why| why.contains("status 500 instead of 200")), "{bad:?}");
+    assert_eq!((bad.tier, bad.throughput_per_second, bad.failed), (None, None, 60));
+    assert_eq!(of(&verdict, "good").tier, Some(1));
+    assert!(of(&verdict, "odd").withheld.is_none());
+    assert_eq!(check(&of(&verdict, "odd").checks, "errors").outcome, Outcome::Warn);
+    assert_eq!(exit(&spoilt, &verdict, false), Exit::WrongAnswer);
+    assert!(
+        verdict.sentences.iter().any(|s| s.starts_with("bad is not ranked: 60 of ")),
+        "{:?}",
+        verdict.sentences
+    );
+}
+
+#[test]
+fn lost_rounds_are_left_out_of_the_pairs() {
+    let mut flaky = noisy(1000.0, 8, 6);
+    flaky[2] = 0.0;
+    let verdict = judge(&record(&[("steady", &noisy(2000.0, 9, 6)), ("flaky", &flaky)]));
+    assert_eq!(only_cell(&verdict).pairs[0].call, Call::Distinct);
+    assert_eq!(of(&verdict, "flaky").rounds_per_second[2], None);
+    // One that hardly ever works must not cost the others their rounds.
+    let mut broken = vec![0.0; 6];
+    broken[0] = 900.0;
+    let verdict =
+        judge(&record(&[("a", &noisy(2000.0, 9, 6)), ("b", &noisy(1000.0, 8, 6)), ("broken", &broken)]));
+    assert!(of(&verdict, "broken").withheld.is_some());
+    assert_eq!((of(&verdict, "a").tier, of(&verdict, "b").tier), (Some(1), Some(2)));
+}
+
+#[test]
+fn a_saturated_generator_voids_what_it_could_not_drive() {
+    let mut driven = record(&[("a", &noisy(1000.0, 5, 6)), ("b", &noisy(900.0, 6, 6))]);
+    spoil(&mut driven, "a", |window| {
+        window.load.thread_busy_shares = vec![0.99];
+        window.server = window.server.clone().map(|usage| assay_model::usage::Usage {
+            user_ns: assay_model::units::Nanos::from_millis(300),
+            system_ns: assay_model::units::Nanos::ZERO,
+            ..usage
+        });
+        window.machine.server_idle_share = 0.6;
+    });
+    let verdict = judge(&driven);
+    let a = of(&verdict, "a");
+    assert_eq!(a.limited_by, LimitedBy::Generator);
+    assert_eq!(check(&a.checks, "generator-saturated").outcome, Outcome::Void);
+    assert!(a.withheld.is_some() && a.tier.is_none());
+    assert_eq!(of(&verdict, "b").limited_by, LimitedBy::Server);
+    assert_eq!(check(&verdict.trust, "generator").outcome, Outcome::Void);
+    assert_eq!(check(&verdict.trust, "headroom").outcome, Outcome::Warn);
+    assert_eq!(exit(&driven, &verdict, false), Exit::Ok);
+    assert_eq!(exit(&driven, &verdict, true), Exit::Void);
+}
+
+#[test]
+fn figures_of_a_standing() {
+    let verdict = judge(&record(&[("a", &[20_000.0; 6]), ("few", &[900.0; 6])]));
+    let a = of(&verdict, "a");
+    // 64 in flight at 20 000 a second are 3.2 ms each.
+    let p99 = a.p99_ns.expect("enough samples").estimate;
+    assert!((p99 / 3.2e6 - 1.0).abs() < 0.005, "{p99}");
+    // 990 ms of CPU for 20 000 answers.
+    assert!(a.cpu_per_request_ns.is_some_and(|ns| (ns - 49_500.0).abs() < 1.0));
+    assert_eq!(a.server_busy_share, Some(0.99));
+    assert_eq!(a.startup_ns, Some(20e6));
+    let few = of(&verdict, "few");
+    assert!(few.p50_ns.is_some() && few.p99_ns.is_none(), "9 samples beyond the 99th percentile are too few");
+}
+
+#[test]
+fn trust_objects_with_a_remedy_and_passes_without() {
+    let clean = judge(&record(&[("a", &noisy(1000.0, 5, 6))]));
+    for check in &clean.trust {
+        let passes = check.outcome == Outcome::Pass;
+        assert_eq!(passes, check.rule != "noise-floor", "{check:?}");
+        assert_eq!(passes, check.remedy.is_none(), "{check:?}");
+    }
+    let mut spoilt = record(&[("a", &noisy(1000.0, 5, 6))]);
+    spoilt.assay.profile = "debug".to_owned();
+    spoilt.isolation.server_cpus = "0".to_owned();
+    spoil(&mut spoilt, "a", |window| {
+        window.machine.steal_share = 0.2;
+        window.machine.listen_overflows = 1;
+        window.load.books.issued += 1;
+        window.load.checks = vec![little(Outcome::Warn)];
+        window.load.series.ok = vec![10, 10, 10, 12, 12, 12, 1];
+    });
+    let verdict = judge(&spoilt);
+    for (rule, outcome) in [
+        ("build", Outcome::Void),
+        ("books", Outcome::Void),
+        ("isolation", Outcome::Warn),
+        ("little", Outcome::Warn),
+        ("steal", Outcome::Warn),
+        ("tcp", Outcome::Warn),
+    ] {
+        let check = check(&verdict.trust, rule);
+        assert!(check.outcome == outcome && check.remedy.is_some(), "{check:?}");
+    }
+    assert_eq!(check(&of(&verdict, "a").checks, "drift").outcome, Outcome::Warn);
+    assert!(verdict.sentences[0].starts_with("Do not use these numbers: assay was built for debug"));
+}
+
+#[test]
+fn who_was_not_run_is_said_and_decides_the_exit_status() {
+    let mut partial = record(&[("a", &noisy(1000.0, 5, 6)), ("b", &[])]);
+    let mut not_run = |stage| {
+        let reason = "needs Go 1.23 or newer".to_owned();
+        partial.contenders[1].not_run = Some(NotRun { stage, reason, remedy: None, log_tail: Vec::new() });
+        let verdict = judge(&partial);
+        assert_eq!(
+            verdict.sentences.last().map(String::as_str),
+            Some("b was not run: needs Go 1.23 or newer.")
+        );
+        exit(&partial, &verdict, false)
+    };
+    assert_eq!(not_run(Stage::Needs), Exit::Ok);
+    assert_eq!(not_run(Stage::Build), Exit::ContenderFailed);
+    assert_eq!(not_run(Stage::Answer), Exit::WrongAnswer);
+    partial.state = State::Interrupted;
+    assert_eq!(exit(&partial, &judge(&partial), false), Exit::Interrupted);
+    let nothing = record(&[("a", &[])]);
+    assert_eq!(exit(&nothing, &judge(&nothing), false), Exit::ContenderFailed);
+    assert_eq!(judge(&nothing).sentences, ["On hello, no contender was measured."]);
+}

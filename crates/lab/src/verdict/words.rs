@@ -1,0 +1,232 @@
+//! Findings as sentences.
+
+use assay_model::check::Check;
+use assay_model::contender::Kind;
+use assay_model::record::Record;
+use assay_model::verdict::{Call, CellVerdict, Interval, Pair, Standing};
+
+use super::trust;
+
+/// The findings, most important first: void runs, then each workload, then who is missing and why.
+pub(crate) fn sentences(record: &Record, cells: &[CellVerdict], trust: &[Check]) -> Vec<String> {
+    let mut sentences: Vec<String> = Vec::new();
+    sentences
+        .extend(trust::void(trust).map(|check| format!("Do not use these numbers: {}.", check.evidence)));
+    let mut workloads: Vec<&str> = cells.iter().map(|cell| cell.cell.workload.as_str()).collect();
+    workloads.dedup();
+    for workload in workloads {
+        sentences.extend(headline(record, cells, workload));
+    }
+    sentences.extend(missing(record, cells));
+    sentences
+}
+
+/// What happened on a workload, at the number of connections where the best was best.
+fn headline(record: &Record, cells: &[CellVerdict], workload: &str) -> Vec<String> {
+    let speak = Speaker { record };
+    let best_rate =
+        |cell: &&CellVerdict| ranked(record, cell).first().map_or(0.0, |standing| rate_of(standing));
+    let of_workload = cells.iter().filter(|cell| cell.cell.workload == workload);
+    let Some(cell) = of_workload.max_by(|a, b| best_rate(a).total_cmp(&best_rate(b))) else {
+        return Vec::new();
+    };
+    let ranked = ranked(record, cell);
+    let Some(best) = ranked.first() else {
+        let measured = if cell.standings.is_empty() {
+            "no contender was measured"
+        } else {
+            "no contender can be ranked"
+        };
+        return vec![format!("On {workload}, {measured}.")];
+    };
+    let mut sentences = vec![speak.opening(cell, best, &ranked)];
+    sentences.extend(speak.comparison(cell, best, &ranked));
+    sentences
+}
+
+/// Contenders with a throughput, fastest first, without the limit.
+fn ranked<'c>(record: &Record, cell: &'c CellVerdict) -> Vec<&'c Standing> {
+    let is_limit =
+        |name: &str| record.contenders.iter().any(|entry| entry.name == name && entry.kind == Kind::Limit);
+    let with_rate = cell.standings.iter().filter(|standing| standing.throughput_per_second.is_some());
+    with_rate.filter(|standing| !is_limit(&standing.contender)).collect()
+}
+
+fn rate_of(standing: &Standing) -> f64 {
+    standing.throughput_per_second.map_or(0.0, |rate| rate.estimate)
+}
+
+struct Speaker<'r> {
+    record: &'r Record,
+}
+
+impl Speaker<'_> {
+    fn title(&self, name: &str) -> String {
+        let entry = self.record.contenders.iter().find(|entry| entry.name == name);
+        entry.map_or_else(|| name.to_owned(), |entry| entry.title.clone())
+    }
+
+    /// Who is in front, alone or not, and how far from the limit.
+    fn opening(&self, cell: &CellVerdict, best: &Standing, ranked: &[&Standing]) -> String {
+        let at = format!(
+            "On {} at {}",
+            cell.cell.workload,
+            count_of(cell.cell.connections as usize, "connection")
+        );
+        let of_limit = best.share_of_limit.map_or_else(String::new, |share| {
+            format!(", {} of this machine's limit", percent(share.estimate))
+        });
+        let rate = format!("{} right answers per second{of_limit}", thousands(rate_of(best)));
+        let leaders: Vec<String> = ranked
+            .iter()
+            .filter(|standing| best.tier.is_some() && standing.tier == best.tier)
+            .map(|standing| self.title(&standing.contender))
+            .collect();
+        let name = self.title(&best.contender);
+        match leaders.len() {
+            0 | 1 if ranked.len() == 1 => format!("{at}, {name} serves {rate}."),
+            0 => format!("{at}, {name} came out first with {rate}; one round shows no differences."),
+            1 => format!("{at}, {name} is the fastest with {rate}."),
+            _ => format!("{at}, {} lead with up to {rate}; they are not shown to differ.", all_of(&leaders)),
+        }
+    }
+
+    /// The best against the next that is shown to be slower, and against the slowest.
+    fn comparison(&self, cell: &CellVerdict, best: &Standing, ranked: &[&Standing]) -> Option<String> {
+        let slower: Vec<&Pair> = ranked
+            .iter()
+            .filter(|standing| standing.tier > best.tier)
+            .filter_map(|standing| pair(cell, &best.contender, &standing.contender))
+            .filter(|pair| pair.call == Call::Distinct)
+            .collect();
+        let (next, slowest) = (slower.first()?, slower.last()?);
+        let against = |pair: &Pair| {
+            format!("{} times what {} serves", plus_minus(&pair.ratio), self.title(&pair.slower))
+        };
+        let start = format!("{} serves {}", self.title(&best.contender), against(next));
+        if next.slower == slowest.slower {
+            return Some(format!("{start}."));
+        }
+        Some(format!("{start}, and {}, the slowest.", against(slowest)))
+    }
+}
+
+fn pair<'c>(cell: &'c CellVerdict, faster: &str, slower: &str) -> Option<&'c Pair> {
+    cell.pairs.iter().find(|pair| pair.faster == faster && pair.slower == slower)
+}
+
+/// Who is not ranked or was not run, each once, with the reason.
+fn missing(record: &Record, cells: &[CellVerdict]) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for entry in &record.contenders {
+        let own = |cell: &'_ CellVerdict| cell.standings.iter().find(|s| s.contender == entry.name).cloned();
+        let standings: Vec<(String, Standing)> = cells
+            .iter()
+            .filter_map(|cell| {
+                Some((format!("{} at {}", cell.cell.workload, cell.cell.connections), own(cell)?))
+            })
+            .collect();
+        let withheld: Vec<_> =
+            standings.iter().filter_map(|(at, s)| Some((at, s.withheld.as_ref()?))).collect();
+        if let Some((at, reason)) = withheld.first() {
+            let place = if withheld.len() == standings.len() { String::new() } else { format!(" on {at}") };
+            sentences.push(match entry.kind {
+                Kind::Limit => format!("This machine's limit is not known{place}: {reason}."),
+                _ => format!("{} is not ranked{place}: {reason}.", entry.title),
+            });
+        }
+        match &entry.not_run {
+            Some(why) if standings.is_empty() => {
+                sentences.push(format!("{} was not run: {}.", entry.title, why.reason))
+            }
+            Some(why) => sentences.push(format!("{} was given up: {}.", entry.title, why.reason)),
+            None => {}
+        }
+    }
+    sentences
+}
+
+/// 0.8649 as "86 %"; small shares with the digits that matter.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        _ if percent == 0.0 => "0 %".to_owned(),
+        p if p < 0.01 => "less than 0.01 %".to_owned(),
+        p if p < 1.0 => format!("{p:.2} %"),
+        p if p < 10.0 => format!("{p:.1} %"),
+        p => format!("{p:.0} %"),
+    }
+}
+
+/// "1 round", "3 rounds".
+pub(crate) fn count_of(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
+/// 78_012 as "78.0k", three digits that matter.
+fn thousands(rate: f64) -> String {
+    match rate {
+        r if r >= 999_500.0 => format!("{:.2}M", r / 1e6),
+        r if r >= 99_950.0 => format!("{:.0}k", r / 1e3),
+        r if r >= 10_000.0 => format!("{:.1}k", r / 1e3),
+        r => format!("{r:.0}"),
+    }
+}
+
+/// "1.27 ± 0.02": as many digits as the half-width allows.
+fn plus_minus(ratio: &Interval) -> String {
+    let half = (ratio.high - ratio.low) / 2.0;
+    let digits = if half >= 0.95 {
+        0
+    } else if half >= 0.095 {
+        1
+    } else if half >= 0.0095 {
+        2
+    } else {
+        3
+    };
+    format!("{:.digits$} ± {half:.digits$}", ratio.estimate)
+}
+
+/// "a", "a and b", "a, b and c".
+fn all_of(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people() {
+        for (share, text) in [
+            (0.0, "0 %"),
+            (0.000_01, "less than 0.01 %"),
+            (0.0012, "0.12 %"),
+            (0.05, "5.0 %"),
+            (0.864_9, "86 %"),
+        ] {
+            assert_eq!(percent(share), text);
+        }
+        for (rate, text) in [
+            (12.4, "12"),
+            (9_999.0, "9999"),
+            (78_012.0, "78.0k"),
+            (412_345.0, "412k"),
+            (1_234_567.0, "1.23M"),
+        ] {
+            assert_eq!(thousands(rate), text);
+        }
+        let of = |estimate: f64, half: f64| {
+            plus_minus(&Interval { estimate, low: estimate - half, high: estimate + half, confidence: 0.95 })
+        };
+        assert_eq!(of(1.2699, 0.021), "1.27 ± 0.02");
+        assert_eq!(of(1.002, 0.0012), "1.002 ± 0.001");
+        assert_eq!(of(14.26, 0.3), "14.3 ± 0.3");
+        assert_eq!(all_of(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+    }
+}

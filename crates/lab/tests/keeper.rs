@@ -1,0 +1,192 @@
+//! The keeper with real processes: nothing survives it, and it tells the truth.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests")]
+
+mod common;
+
+use std::path::Path;
+use std::time::Duration;
+
+use assay_lab::keeper::{KeepOptions, Kept, RunError, tail};
+use common::{eventually, processes_with, testkit};
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// A name that no other process on the machine has in its command line.
+fn mark(folder: &TempDir) -> String {
+    folder.path().display().to_string()
+}
+
+fn options(folder: &TempDir, script: &str) -> KeepOptions {
+    let script = script.replace("MARK", &mark(folder));
+    let mut options =
+        KeepOptions::new(folder.path().join("log"), ["sh", "-c", &script].map(Into::into).to_vec());
+    options.grace = Duration::from_millis(200);
+    options
+}
+
+fn start(options: &KeepOptions) -> Result<Kept, RunError> {
+    Kept::start(&testkit(), options, Path::new("/"), [])
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("folder")
+}
+
+fn log(folder: &TempDir) -> Vec<String> {
+    tail(&folder.path().join("log"), 100)
+}
+
+/// Children, grandchildren, an orphan, one in another session, and one that ignores SIGTERM.
+const FAMILY: &str = "
+    sh -c ': MARK; sleep 1000; :' &
+    (sh -c ': MARK orphan; sleep 1000; :' &)
+    setsid sh -c ': MARK session; sleep 1000 & sleep 1000; :' &
+    sh -c ': MARK stubborn; trap \"\" TERM; echo deaf; while :; do sleep 1000; done' &
+    wait";
+
+fn family(folder: &TempDir) -> Kept {
+    let kept = start(&options(folder, FAMILY)).expect("started");
+    eventually("the stubborn one is deaf", || log(folder).contains(&"deaf".to_owned()));
+    eventually("all have started", || kept.processes().len() >= 10);
+    kept
+}
+
+#[test]
+fn stopping_leaves_nobody() {
+    let folder = folder();
+    let mut kept = family(&folder);
+    let pids = kept.processes();
+    assert!(kept.stop());
+    assert_eq!(processes_with(&mark(&folder)), Vec::<String>::new());
+    assert!(pids.iter().all(|pid| assay_host::process::find(*pid).is_none()), "{pids:?}");
+}
+
+#[test]
+fn dropping_and_killing_leave_nobody() {
+    let folder = folder();
+    drop(family(&folder));
+    assert_eq!(processes_with(&mark(&folder)), Vec::<String>::new());
+    assert!(family(&folder).kill());
+    assert_eq!(processes_with(&mark(&folder)), Vec::<String>::new());
+}
+
+#[test]
+fn whoever_is_killed_leaves_nobody() {
+    // The keeper's owner is a shell here, which is killed without a chance to clean up.
+    let folder = folder();
+    let arguments = options(&folder, ": MARK; sleep 1000; :").to_arguments();
+    let mut owner = std::process::Command::new("sh")
+        .args(["-c", "sleep 1000 | \"$@\"; :", "owner"])
+        .arg(testkit())
+        .arg("keep")
+        .args(arguments)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("owner");
+    let kept = || processes_with(": ").into_iter().filter(|line| line.contains(&mark(&folder))).count();
+    eventually("the command runs", || kept() >= 3);
+    for process in
+        assay_host::process::descendants(owner.id()).iter().filter(|process| process.name == "sleep")
+    {
+        if process.parent == owner.id() {
+            kill_process(Pid::from_raw(process.pid.cast_signed()).expect("pid"), Signal::KILL)
+                .expect("killed");
+        }
+    }
+    owner.kill().expect("killed");
+    owner.wait().expect("reaped");
+    eventually("nobody is left", || processes_with(&mark(&folder)).is_empty());
+}
+
+#[test]
+fn the_keeper_ignores_interrupts_and_obeys_termination() {
+    let folder = folder();
+    let kept = start(&options(&folder, ": MARK; sleep 1000; :")).expect("started");
+    let keeper = assay_host::process::find(kept.pid()).expect("command").parent;
+    let keeper = Pid::from_raw(keeper.cast_signed()).expect("keeper");
+    kill_process(keeper, Signal::INT).expect("signalled");
+    kill_process(keeper, Signal::HUP).expect("signalled");
+    // A signal handled after these is proof that they were survived.
+    assert!(!kept.processes().is_empty());
+    kill_process(keeper, Signal::TERM).expect("signalled");
+    eventually("nobody is left", || processes_with(&mark(&folder)).is_empty());
+}
+
+#[test]
+fn the_end_of_a_command_is_told() {
+    let folder = folder();
+    for (script, wanted, left) in [
+        ("echo bye >&2; exit 3", "exit status 3", 0),
+        ("kill -9 $$", "signal 9 (SIGKILL)", 0),
+        ("setsid sleep 1000 & exit 0", "exit status 0", 1),
+    ] {
+        let mut kept = start(&options(&folder, script)).expect("started");
+        let ended = kept.wait(Duration::from_secs(60)).expect("ended");
+        assert_eq!((ended.to_string().as_str(), ended.left_behind), (wanted, left), "{script}");
+        assert!(kept.stop());
+    }
+    let mut kept = start(&options(&folder, "echo out; echo err >&2")).expect("started");
+    kept.wait(Duration::from_secs(60)).expect("ended");
+    assert!(kept.stop());
+    assert_eq!(log(&folder), ["out", "err"]);
+}
+
+#[test]
+fn what_cannot_be_started_is_told_with_a_remedy() {
+    let folder = folder();
+    let error_of = |options: &KeepOptions| start(options).expect_err("no start").to_string();
+    let mut options = options(&folder, "");
+    options.command = vec!["no-such-program-anywhere".into()];
+    assert!(error_of(&options).contains("install it"), "{}", error_of(&options));
+    let plain = folder.path().join("plain");
+    std::fs::write(&plain, "").expect("file");
+    options.command = vec![plain.into()];
+    assert!(error_of(&options).contains("chmod +x"), "{}", error_of(&options));
+    options.cpus = Some("1000".parse().expect("cpus"));
+    assert!(error_of(&options).contains("1000"), "{}", error_of(&options));
+    let error =
+        Kept::start(Path::new("/no/such/assay"), &options, Path::new("/"), []).expect_err("no keeper");
+    assert!(matches!(error, RunError::Keeper(_)), "{error}");
+}
+
+#[test]
+fn a_command_gets_its_cpus_its_files_and_a_bounded_log() {
+    let folder = folder();
+    let cpu = assay_host::cpuset::CpuSet::allowed().first().expect("a CPU");
+    let script = "grep Cpus_allowed_list /proc/self/status; ulimit -S -n; cat /proc/self/fd/0 | wc -c";
+    let mut options = options(&folder, script);
+    options.cpus = Some([cpu].into_iter().collect());
+    let mut kept = start(&options).expect("started");
+    kept.wait(Duration::from_secs(60)).expect("ended");
+    kept.stop();
+    let hard = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    assert_eq!(
+        log(&folder),
+        [format!("Cpus_allowed_list:\t{cpu}"), hard.min(1 << 20).to_string(), "0".to_owned()]
+    );
+
+    options.command = ["sh", "-c", "yes | head -c 3000000; echo done >&2"].map(Into::into).to_vec();
+    options.log_limit_bytes = 1000;
+    let mut kept = start(&options).expect("started");
+    assert_eq!(kept.wait(Duration::from_secs(60)).expect("ended").code, Some(0));
+    kept.stop();
+    let size = std::fs::metadata(folder.path().join("log")).expect("log").len();
+    assert!((1000..1200).contains(&size), "{size}");
+}
+
+#[test]
+fn scratch_is_removed_and_standard_output_kept_whole() {
+    let folder = folder();
+    let scratch = folder.path().join("scratch");
+    std::fs::create_dir(&scratch).expect("scratch");
+    let mut options = options(&folder, "echo whole; echo log >&2; mkdir MARK/scratch/deep; sleep 1000");
+    options.scratch = Some(scratch.clone());
+    options.stdout = Some(folder.path().join("out"));
+    let kept = start(&options).expect("started");
+    eventually("it has written", || scratch.join("deep").is_dir());
+    drop(kept);
+    assert!(!scratch.exists());
+    assert_eq!(std::fs::read_to_string(folder.path().join("out")).expect("out"), "whole\n");
+    assert_eq!(log(&folder), ["log"]);
+}

@@ -1,0 +1,305 @@
+//! Whole runs with real servers, good and bad: what is measured is recorded, what fails is explained, nothing is left behind.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use assay_host::cpuset::CpuSet;
+use assay_host::isolation::split;
+use assay_host::topology::Topology;
+use assay_lab::contender::Tools;
+use assay_lab::rounds::{Event, run};
+use assay_lab::store::Store;
+use assay_lab::verdict::{exit, judge};
+use assay_lab::{Exit, LabError, Plan, Stop, Subject};
+use assay_model::contender::Contender;
+use assay_model::record::{NotRun, Program, Record, Stage, State};
+use common::{processes_with, testkit};
+use tempfile::TempDir;
+
+struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().expect("folder") }
+    }
+
+    fn mark(&self) -> String {
+        self.folder.path().display().to_string()
+    }
+
+    fn store(&self) -> Store {
+        Store::new(self.folder.path().join("runs"))
+    }
+
+    /// A contender that `sh` runs; MARK names this test's folder, KIT the program of the tests.
+    fn contender(&self, name: &str, script: &str) -> Subject {
+        self.contender_with(name, script, "")
+    }
+
+    fn contender_with(&self, name: &str, script: &str, rest: &str) -> Subject {
+        let script = format!(": {}; {script}", self.mark()).replace("KIT", &testkit().display().to_string());
+        let text = format!(
+            "name = \"{name}\"\ntitle = \"{name}\"\nlanguage = \"c\"\nkind = \"server\"\nworkloads = [\"hello\"]\n{rest}\n\
+             [run]\ncommand = [\"sh\", \"-c\", '''{script}''']\nready_timeout_s = 1.0\n"
+        );
+        let contender: Contender = toml::from_str(&text).expect("contender");
+        Subject::from_contender(&contender, self.folder.path())
+    }
+
+    fn plan(&self, subjects: Vec<Subject>) -> Plan {
+        let topology = Topology::read();
+        Plan {
+            experiment: toml::from_str(
+                "name = \"test\"\ncontenders = []\nrounds = 2\nwarmup_s = 0.05\nsettle_s = 0.02\nwindow_s = 0.25\n\
+                 timeout_s = 1.0\n[[measure]]\nworkload = \"hello\"\nconnections = [1, 4]\n",
+            )
+            .expect("experiment"),
+            workloads: vec![
+                toml::from_str(
+                    "name = \"hello\"\nabout = \"\"\n[[request]]\npath = \"/hello\"\nexpect = { status = 200, body = \"hello\" }\n",
+                )
+                .expect("workload"),
+            ],
+            subjects,
+            isolation: split(&CpuSet::allowed(), &topology),
+            seed: 7,
+            command: vec!["assay".to_owned(), "run".to_owned()],
+            program: Program { version: "0".to_owned(), profile: "debug".to_owned() },
+            tools: Tools { assay: testkit() },
+        }
+    }
+
+    fn run(&self, subjects: Vec<Subject>) -> Record {
+        run(&self.plan(subjects), &self.store(), &mut |_: &Event<'_>| {}, &Stop::new()).expect("run")
+    }
+
+    /// Nothing of the run is left but its folder.
+    fn assert_clean(&self, record: &Record) {
+        assert_eq!(processes_with(&self.mark()), Vec::<String>::new());
+        let run = self.folder.path().join("runs").join(&record.id);
+        let mut names: Vec<String> = std::fs::read_dir(&run)
+            .expect("run")
+            .flatten()
+            .map(|e| e.file_name().into_string().expect("name"))
+            .collect();
+        names.sort();
+        names.retain(|name| name != "logs");
+        assert_eq!(names, ["histograms.hlog", "record.json"]);
+        for log in std::fs::read_dir(run.join("logs")).into_iter().flatten().flatten() {
+            let text = std::fs::read_to_string(log.path()).expect("log");
+            for scratch in
+                text.lines().filter_map(|line| line.split_once("scratch ")).map(|(_, path)| Path::new(path))
+            {
+                assert!(!scratch.exists() || scratch == Path::new(""), "{} is left", scratch.display());
+            }
+        }
+    }
+}
+
+fn not_run<'r>(record: &'r Record, name: &str) -> &'r NotRun {
+    let entry = record.contenders.iter().find(|entry| entry.name == name).expect(name);
+    entry.not_run.as_ref().unwrap_or_else(|| panic!("{name} was run"))
+}
+
+#[test]
+fn good_servers_are_measured_in_every_round_and_cell() {
+    let place = Place::new();
+    let versions = "[versions]\nkit = [\"echo\", \"kit version v1.2.3\"]";
+    let subjects = vec![
+        place.contender_with("a", "exec KIT serve right", versions),
+        place.contender("b", "KIT serve right"),
+    ];
+    let record = place.run(subjects);
+    assert_eq!(record.state, State::Complete);
+    assert_eq!(record.contenders[0].versions["kit"], "1.2.3");
+    assert_eq!(record.rounds.len(), 2);
+    for round in &record.rounds {
+        assert_eq!(round.runs.len(), 2);
+        for run in &round.runs {
+            assert_eq!(run.failure, None);
+            assert!(run.startup_ns.0 > 0 && run.idle.is_some());
+            assert_eq!(run.cells.len(), 2);
+            for window in &run.cells {
+                assert!(window.load.window.ok > 0 && window.load.books.balance(), "{:?}", window.load);
+                assert!(
+                    window.server.as_ref().is_some_and(|usage| usage.cpu_ns().0 > 0 && usage.processes > 0)
+                );
+            }
+        }
+    }
+    assert_eq!(place.store().open("last").expect("stored"), record);
+    let verdict = judge(&record);
+    assert_eq!(verdict.rounds, 2);
+    assert_eq!(verdict.cells.iter().map(|cell| cell.pairs.len()).collect::<Vec<_>>(), [1, 1]);
+    assert_eq!(exit(&record, &verdict, false), Exit::Ok);
+    place.assert_clean(&record);
+}
+
+/// A contender that fails, at which stage, and words of the reason.
+type Case = (Subject, Stage, &'static str);
+
+fn unprepared(place: &Place) -> Vec<Case> {
+    let right = "exec KIT serve right";
+    let need = |name: &str, probe: &str, minimum: &str| {
+        let rest = format!(
+            "[[needs]]\nwhat = \"x 9 or newer\"\nprobe = {probe}\nminimum = \"{minimum}\"\ninstall = \"apt-get install x\"\n"
+        );
+        place.contender_with(name, right, &rest)
+    };
+    let build = |name: &str, script: &str| {
+        let rest = format!("[build]\ncommand = [\"sh\", \"-c\", \"{script}\"]\ntimeout_s = 0.5\n");
+        place.contender_with(name, right, &rest)
+    };
+    vec![
+        (need("absent", "[\"no-such-x\"]", "1"), Stage::Needs, "no program"),
+        (need("old", "[\"echo\", \"x 8.9\"]", "9"), Stage::Needs, "8.9 is too old"),
+        (build("unbuilt", "echo no luck; exit 2"), Stage::Build, "exit status 2"),
+        (build("endless", "sleep 1000"), Stage::Build, "longer than 0.5 s"),
+    ]
+}
+
+fn misbehaving(place: &Place) -> Vec<Case> {
+    let case = |name: &str, script: &str, stage, words| (place.contender(name, script), stage, words);
+    vec![
+        case("exits", "echo bad flag >&2; exit 7", Stage::Start, "exit status 7 before it was ready"),
+        case("missing", "exec no-such-server", Stage::Start, "exit status 127"),
+        case("detaches", "KIT serve right & sleep 0.05; exit 0", Stage::Start, "forks and detaches"),
+        case("deaf", "exec KIT serve deaf", Stage::Start, "not ready within 1 s: nobody listens"),
+        case("elsewhere", "PORT=0 exec KIT serve right", Stage::Start, "not ready within 1 s"),
+        case("wrong", "exec KIT serve wrong", Stage::Answer, "\"HELLO\" instead of \"hello\""),
+        case("error", "exec KIT serve error", Stage::Answer, "status 500 instead of 200"),
+        case("garbage", "exec KIT serve garbage", Stage::Answer, "no valid HTTP/1.1"),
+        case("mortal", "exec KIT serve mortal", Stage::Load, "exit status 3 under load"),
+    ]
+}
+
+#[test]
+fn whoever_fails_is_explained_and_the_others_go_on() {
+    let place = Place::new();
+    let cases = [unprepared(&place), misbehaving(&place)].concat();
+    let mut subjects: Vec<Subject> = cases.iter().map(|(subject, _, _)| subject.clone()).collect();
+    subjects.push(place.contender("good", "exec KIT serve right"));
+    let record = place.run(subjects);
+    for (subject, stage, words) in &cases {
+        let (name, why) = (&subject.name, not_run(&record, &subject.name));
+        assert_eq!(why.stage, *stage, "{name}: {why:?}");
+        assert!(why.reason.contains(words) && why.remedy.is_some(), "{name}: {why:?}");
+    }
+    assert_eq!(not_run(&record, "absent").remedy.as_deref(), Some("apt-get install x"));
+    assert_eq!(not_run(&record, "unbuilt").log_tail, ["no luck"]);
+    assert_eq!(not_run(&record, "exits").log_tail, ["bad flag"]);
+    assert!(not_run(&record, "mortal").log_tail.contains(&"fatal: out of answers".to_owned()));
+    assert!(
+        not_run(&record, "elsewhere").remedy.as_ref().is_some_and(|mend| mend.contains("it listens on port"))
+    );
+    let good = record.rounds.iter().flat_map(|round| &round.runs).filter(|run| run.contender == "good");
+    assert_eq!(good.map(|run| run.cells.len()).collect::<Vec<_>>(), [2, 2]);
+    let verdict = judge(&record);
+    assert_eq!(exit(&record, &verdict, false), Exit::WrongAnswer);
+    assert_eq!(verdict.cells[0].standings.len(), 1);
+    place.assert_clean(&record);
+}
+
+#[test]
+fn a_server_of_somebody_else_on_the_port_is_never_measured() {
+    let place = Place::new();
+    let stranger = std::net::TcpListener::bind("127.0.0.1:0").expect("port");
+    let port = stranger.local_addr().expect("port").port();
+    let kit = testkit();
+    let command = format!("{} serve right {}", kit.display(), place.mark());
+    let subject = Subject::from_command(&command, place.folder.path(), Some(port)).expect("command");
+    let record = place.run(vec![subject]);
+    let why = not_run(&record, &record.contenders[0].name);
+    assert_eq!(
+        (why.stage, why.reason.as_str()),
+        (Stage::Start, format!("port {port} is in use by another program").as_str())
+    );
+    assert_eq!(exit(&record, &judge(&record), false), Exit::ContenderFailed);
+    place.assert_clean(&record);
+}
+
+#[test]
+fn a_command_line_and_a_url_are_measured_without_a_file() {
+    let place = Place::new();
+    let free = assay_host::limits::free_port("127.0.0.1".parse().expect("address")).expect("port");
+    let command = format!("{} serve right {}", testkit().display(), place.mark());
+    let by_command = Subject::from_command(&command, place.folder.path(), None).expect("command");
+    let mut running = std::process::Command::new(testkit())
+        .args(["serve", "right"])
+        .env("ADDRESS", "127.0.0.1")
+        .env("PORT", free.to_string())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("server");
+    common::eventually("it listens", || std::net::TcpStream::connect(("127.0.0.1", free)).is_ok());
+    let by_url = Subject::from_url(&format!("http://127.0.0.1:{free}/")).expect("url");
+    let record = place.run(vec![by_command, by_url]);
+    running.kill().expect("killed");
+    running.wait().expect("reaped");
+    let runs: Vec<_> = record.rounds.iter().flat_map(|round| &round.runs).collect();
+    assert_eq!(runs.len(), 4);
+    assert!(runs.iter().all(|run| run.failure.is_none() && run.cells.len() == 2), "{runs:?}");
+    let observed =
+        |name: &str| runs.iter().filter(|run| run.contender == name).all(|run| run.cells[0].server.is_some());
+    assert!(observed(&record.contenders[0].name) && !observed(&record.contenders[1].name));
+    place.assert_clean(&record);
+}
+
+/// Runs two good servers and asks to stop as soon as `when` says so.
+fn stopped(place: &Place, times: u32, when: impl Fn(&Event<'_>) -> bool) -> Record {
+    let plan = place.plan(vec![
+        place.contender("a", "exec KIT serve right"),
+        place.contender("b", "exec KIT serve right"),
+    ]);
+    let stop = Stop::new();
+    let mut observer = |event: &Event<'_>| {
+        if when(event) {
+            (0..times).for_each(|_| stop.request());
+        }
+    };
+    run(&plan, &place.store(), &mut observer, &stop).expect("run")
+}
+
+#[test]
+fn one_wish_to_stop_keeps_what_is_being_measured() {
+    let place = Place::new();
+    let record = stopped(&place, 1, |event| matches!(event, Event::Measuring { .. }));
+    assert_eq!(record.state, State::Interrupted);
+    let runs: Vec<_> = record.rounds.iter().flat_map(|round| &round.runs).collect();
+    assert_eq!(runs.len(), 1);
+    assert_eq!((runs[0].cells.len(), &runs[0].failure), (1, &None));
+    assert_eq!(place.store().open("last").expect("stored"), record);
+    assert_eq!(exit(&record, &judge(&record), false), Exit::Interrupted);
+    place.assert_clean(&record);
+}
+
+#[test]
+fn two_wishes_to_stop_drop_it_and_still_clean_up() {
+    let place = Place::new();
+    let record = stopped(&place, 2, |event| matches!(event, Event::Measuring { .. }));
+    assert_eq!(record.state, State::Interrupted);
+    assert!(record.rounds.iter().all(|round| round.runs.is_empty()), "{:?}", record.rounds);
+    place.assert_clean(&record);
+    let record = stopped(&place, 1, |event| matches!(event, Event::Begun { .. }));
+    assert!(record.rounds.is_empty());
+    place.assert_clean(&record);
+}
+
+#[test]
+fn a_store_that_cannot_be_written_is_told_before_anything_is_built() {
+    let place = Place::new();
+    let built = place.folder.path().join("built");
+    let build = format!("[build]\ncommand = [\"touch\", \"{}\"]\n", built.display());
+    let plan = place.plan(vec![place.contender_with("a", "exec KIT serve right", &build)]);
+    let file: PathBuf = place.folder.path().join("file");
+    std::fs::write(&file, "").expect("file");
+    let error = run(&plan, &Store::new(&file), &mut |_: &Event<'_>| {}, &Stop::new()).expect_err("no folder");
+    assert!(matches!(error, LabError::StoreNotWritable { .. }), "{error}");
+    assert_eq!(error.exit(), Exit::MachineUnfit);
+    assert!(!built.exists());
+}
