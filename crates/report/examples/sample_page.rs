@@ -1,0 +1,31 @@
+//! Writes the made-up run of the tests as the page and as text: `cargo run -p assay-report --example sample_page FOLDER`.
+//! The browser tests of report-ui open what it writes.
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use std::error::Error;
+use std::fs;
+use std::path::PathBuf;
+
+use assay_report::terminal::Style;
+use assay_report::{export, html, page, terminal};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let folder = PathBuf::from(std::env::args().nth(1).ok_or("tell the folder to write into")?);
+    let (record, verdict) = support::sample();
+    fs::write(folder.join("report.html"), html::page(&record, &verdict)?)?;
+    fs::write(folder.join("page.json"), serde_json::to_vec(&page::build(&record, &verdict)?)?)?;
+    fs::write(folder.join("report.json"), export::json(&record, &verdict)?)?;
+    fs::write(folder.join("report.csv"), export::csv(&record)?)?;
+    fs::write(folder.join("report.md"), export::markdown(&record, &verdict))?;
+    for width in [80, 120, 200] {
+        for (name, colour, ascii) in
+            [("plain", false, false), ("colour", true, false), ("ascii", false, true)]
+        {
+            let text = terminal::render(&record, &verdict, &Style { width, colour, ascii });
+            fs::write(folder.join(format!("terminal-{width}-{name}.txt")), text)?;
+        }
+    }
+    Ok(())
+}

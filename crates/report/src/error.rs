@@ -1,0 +1,34 @@
+//! What can go wrong when a record is turned into text.
+
+use thiserror::Error;
+
+/// Why a report could not be made.
+#[derive(Debug, Error)]
+pub enum ReportError {
+    /// A histogram of the record cannot be read.
+    #[error(
+        "the histogram of {contender} in round {round} ({cell}) cannot be read: {source}; the record was changed or cut \
+         short after it was written, so restore it or measure again"
+    )]
+    Histogram {
+        /// Whose.
+        contender: String,
+        /// Index of the round.
+        round: u32,
+        /// Which cell, in words.
+        cell: String,
+        /// What is wrong with it.
+        source: assay_stats::StatsError,
+    },
+    /// The data cannot be written as JSON.
+    #[error("the report's data cannot be written as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// The data cannot be compressed.
+    #[error("the report's data cannot be compressed: {0}")]
+    Compress(#[from] std::io::Error),
+    /// The page's template has lost the place where a part belongs.
+    #[error(
+        "the page built from report-ui/ has no place for {0}; rebuild it with `npm run build` in report-ui/"
+    )]
+    Template(&'static str),
+}

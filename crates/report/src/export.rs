@@ -1,0 +1,210 @@
+//! Files for other programs and places: Markdown for a pull request, CSV for a spreadsheet, JSON for a script.
+
+use assay_model::check::Outcome;
+use assay_model::experiment::Cell;
+use assay_model::record::{Measurement, Record, Run};
+use assay_model::verdict::{CellVerdict, Interval, Standing, Verdict};
+use serde::Serialize;
+
+use crate::{ReportError, format, notes, page, text};
+
+/// Name and version of the format that [`json`] writes.
+pub const REPORT_SCHEMA: &str = "assay-report/1";
+
+/// Record and verdict as one JSON document.
+///
+/// # Errors
+/// [`ReportError::Json`] when a value cannot be written.
+pub fn json(record: &Record, verdict: &Verdict) -> Result<String, ReportError> {
+    #[derive(Serialize)]
+    struct Document<'a> {
+        schema: &'static str,
+        verdict: &'a Verdict,
+        record: &'a Record,
+    }
+    Ok(serde_json::to_string_pretty(&Document { schema: REPORT_SCHEMA, verdict, record })? + "\n")
+}
+
+/// The standings, what they are worth, and how to repeat them, as GitHub-flavoured Markdown.
+pub fn markdown(record: &Record, verdict: &Verdict) -> String {
+    let mut out = String::new();
+    for (i, sentence) in verdict.sentences.iter().enumerate() {
+        let sentence = cell_text(sentence);
+        out += &if i == 0 { format!("**{sentence}**\n") } else { format!("{sentence}\n") };
+    }
+    if let Some(state) = notes::state_in_words(record.state) {
+        out += &format!("Partial: {state}.\n");
+    }
+    for cell in &verdict.cells {
+        out += &markdown_standings(record, cell);
+    }
+    out += &markdown_notes(record, verdict);
+    let facts = format!(
+        "{} rounds, differences under {} count as none; assay {}, seed {}",
+        verdict.rounds,
+        format::percent(verdict.margin),
+        record.assay.version,
+        record.seed
+    );
+    out + &format!("\n<sub>{}. Repeat with `{}`</sub>\n", cell_text(&facts), text::shell(&record.command))
+}
+
+fn markdown_standings(record: &Record, cell: &CellVerdict) -> String {
+    let Cell { workload, connections } = &cell.cell;
+    let mut out = format!("\n### {workload}, {connections} connections\n\n");
+    out += &format!(
+        "| tier | contender | req/s | 95 % interval | of limit | p50 at {connections} in flight | p99 | cpu/req | rss |\n"
+    );
+    out += "|--:|:--|--:|:-:|--:|--:|--:|--:|--:|\n";
+    for standing in &cell.standings {
+        out += &markdown_row(record, standing);
+    }
+    out
+}
+
+fn markdown_row(record: &Record, standing: &Standing) -> String {
+    let name = cell_text(&standing.contender);
+    if let Some(reason) = &standing.withheld {
+        return format!("| – | {name} | withheld: {} | | | | | | |\n", cell_text(reason));
+    }
+    let limit = if notes::is_limit(record, &standing.contender) { " (limit)" } else { "" };
+    let throughput = standing.throughput_per_second.map(|of| format::rate_interval(&of));
+    let [rate, interval] = throughput.map_or_else(dashes, |of| [of.estimate, of.interval]);
+    let duration = |of: Option<Interval>| or_dash(of.map(|of| format::duration(of.estimate)));
+    format!(
+        "| {} | {name}{limit} | {rate} | {interval} | {} | {} | {} | {} | {} |\n",
+        or_dash(standing.tier.map(|tier| tier.to_string())),
+        or_dash(standing.share_of_limit.map(|of| format::percent(of.estimate))),
+        duration(standing.p50_ns),
+        duration(standing.p99_ns),
+        or_dash(standing.cpu_per_request_ns.map(format::duration)),
+        or_dash(standing.rss_peak_bytes.map(format::bytes)),
+    )
+}
+
+fn markdown_notes(record: &Record, verdict: &Verdict) -> String {
+    let mut lines = Vec::new();
+    for warning in notes::warnings(verdict) {
+        let label = if warning.outcome == Outcome::Void { "Void" } else { "Warning" };
+        let places = notes::places_in_words(&warning.places);
+        let places = if places.is_empty() { places } else { format!(" [{places}]") };
+        let remedy = warning.remedy.map(|remedy| format!(" → {remedy}")).unwrap_or_default();
+        lines.push(format!("- **{label}**: {}", cell_text(&format!("{}{places}{remedy}", warning.evidence))));
+    }
+    for absent in notes::absent(record) {
+        let round = absent.round.map(|round| format!(" in round {}", round + 1)).unwrap_or_default();
+        let remedy = absent.why.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
+        let stage = notes::stage_in_words(absent.why.stage);
+        let what = format!("{stage}{round}: {}{remedy}", absent.why.reason);
+        let name = absent.entry.map_or(absent.name, |entry| entry.name.as_str());
+        lines.push(format!("- **{}**: {}", cell_text(name), cell_text(&what)));
+    }
+    if lines.is_empty() { String::new() } else { format!("\n{}\n", lines.join("\n")) }
+}
+
+/// Text that stays one cell and one line, and is read as text.
+fn cell_text(raw: &str) -> String {
+    let mut safe = String::with_capacity(raw.len());
+    for c in text::harmless(raw).chars() {
+        match c {
+            '|' | '\\' | '`' | '*' | '_' | '[' | ']' => safe.extend(['\\', c]),
+            '<' => safe.push_str("&lt;"),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+fn or_dash(value: Option<String>) -> String {
+    value.unwrap_or_else(|| "–".to_owned())
+}
+
+fn dashes() -> [String; 2] {
+    [or_dash(None), or_dash(None)]
+}
+
+const CSV_HEAD: &str = "run,round,place,contender,workload,connections,offset_ns,window_ns,ok,failed,per_second,\
+    service_p50_ns,service_p99_ns,server_cpu_ns,server_rss_peak_bytes,startup_ns,server_idle_share,\
+    generator_busy_share,void,failure\r\n";
+
+/// One row per contender, cell and round, raw (RFC 4180). A planned window that was not measured has a row too, with the
+/// reason in `failure`; `void` holds the rules that a window broke.
+///
+/// # Errors
+/// [`ReportError::Histogram`] when a histogram of the record cannot be read.
+pub fn csv(record: &Record) -> Result<String, ReportError> {
+    let mut out = CSV_HEAD.to_owned();
+    for round in &record.rounds {
+        for (place, run) in round.runs.iter().enumerate() {
+            let key = |cell: &Cell| {
+                let place = place.to_string();
+                [&record.id, &round.index.to_string(), &place, &run.contender, &cell.workload]
+                    .map(|text| field(text))
+                    .join(",")
+                    + &format!(",{}", cell.connections)
+            };
+            for measurement in &run.cells {
+                out += &format!(
+                    "{},{}\r\n",
+                    key(&measurement.cell),
+                    csv_numbers(run, round.index, measurement)?
+                );
+            }
+            if let Some(failure) = &run.failure {
+                let why = field(&format!("{}: {}", notes::stage_in_words(failure.stage), failure.reason));
+                for cell in page::missing_cells(record, run) {
+                    out += &format!("{},{}{why}\r\n", key(&cell), ",".repeat(13));
+                }
+            }
+        }
+    }
+    Ok(out)
+}
+
+fn csv_numbers(run: &Run, round: u32, measurement: &Measurement) -> Result<String, ReportError> {
+    let load = &measurement.load;
+    let service = page::service(run, round, measurement)?;
+    let number = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
+    let busiest = load.thread_busy_shares.iter().copied().fold(0.0, f64::max);
+    let fields = [
+        measurement.offset_ns.0.to_string(),
+        load.window_ns.0.to_string(),
+        load.window.ok.to_string(),
+        load.window.errors.values().sum::<u64>().to_string(),
+        page::per_second(measurement).to_string(),
+        number(service.quantile(0.5)),
+        number(service.quantile(0.99)),
+        number(measurement.server.as_ref().map(|usage| usage.cpu_ns().0)),
+        number(measurement.server.as_ref().map(|usage| usage.rss_peak_bytes)),
+        run.startup_ns.0.to_string(),
+        measurement.machine.server_idle_share.to_string(),
+        busiest.to_string(),
+        field(&page::void_rules(measurement).join(" ")),
+        String::new(),
+    ];
+    Ok(fields.join(","))
+}
+
+/// A text as a CSV field: quoted where needed, and led by an apostrophe where a spreadsheet would take it for a formula.
+fn field(text: &str) -> String {
+    let text = if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text.to_owned() };
+    let needs_quotes = text.contains([',', '"', '\r', '\n']);
+    if needs_quotes { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn csv_fields_survive_spreadsheets() {
+        assert_eq!(field("plain"), "plain");
+        assert_eq!(field("a,\"b\"\n"), "\"a,\"\"b\"\"\n\"");
+        assert_eq!(field("=1+1"), "'=1+1");
+    }
+
+    #[test]
+    fn markdown_text_cannot_leave_its_cell() {
+        assert_eq!(cell_text("a|b\n<img> `x`"), "a\\|b &lt;img> \\`x\\`");
+    }
+}

@@ -1,0 +1,223 @@
+//! Numbers for people. Nothing else in assay turns a quantity into text, and the page's `format.ts` obeys the same
+//! cases (`tests/format_cases.json`).
+//!
+//! Three significant digits with at most two decimals, in the largest unit in which the value is at least 1, or, for
+//! durations, at least one half (so 0.75 ms, but 104 µs). An interval shows as many decimals as its half-width needs to
+//! be visible: `100.3k [100.1k … 100.5k]`, never `100k [100k … 100k]`. Signs beyond ASCII (µ, …, ×) are kept; see
+//! [`crate::text::ascii`] for terminals that lack them.
+
+use assay_model::verdict::Interval;
+
+/// A scale: factors and the symbols behind the number, smallest first, with what decides between them.
+struct Scale {
+    units: &'static [(f64, &'static str)],
+    /// Least value, counted in a unit, for which that unit is used.
+    least: f64,
+    decimals: fn(f64) -> usize,
+}
+
+const RATE: Scale =
+    Scale { units: &[(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G")], least: 1.0, decimals: three_digits };
+const DURATION: Scale = Scale {
+    units: &[(1.0, " ns"), (1e3, " µs"), (1e6, " ms"), (1e9, " s")],
+    least: 0.5,
+    decimals: three_digits,
+};
+const BYTES: Scale = Scale {
+    units: &[(1.0, " B"), (1e3, " kB"), (1e6, " MB"), (1e9, " GB"), (1e12, " TB")],
+    least: 1.0,
+    decimals: two_digits,
+};
+const PERCENT: Scale = Scale { units: &[(0.01, " %")], least: 0.0, decimals: percent_digits };
+
+/// A throughput, without its unit: `78.0k`, `1.27M`.
+pub fn rate(per_second: f64) -> String {
+    if per_second == 0.0 { "0".to_owned() } else { RATE.one(per_second) }
+}
+
+/// A span from nanoseconds to minutes, given in nanoseconds: `11.7 µs`, `0.75 ms`.
+pub fn duration(ns: f64) -> String {
+    DURATION.one(ns)
+}
+
+/// A size in powers of ten: `9.1 MB`.
+pub fn bytes(bytes: u64) -> String {
+    BYTES.one(bytes as f64)
+}
+
+/// A share as a percentage: 0.863 is `86 %`.
+pub fn percent(share: f64) -> String {
+    if share == 0.0 { "0 %".to_owned() } else { PERCENT.one(share) }
+}
+
+/// A quotient: `1.27×`.
+pub fn ratio(quotient: f64) -> String {
+    format!("{quotient:.*}×", three_digits(quotient))
+}
+
+/// A whole number with separators between thousands: `1,234,567`.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A long span, given in nanoseconds: `3 min 14 s`.
+pub fn span(ns: u64) -> String {
+    let seconds = ns / 1_000_000_000;
+    match seconds {
+        0 if ns == 0 => "0 s".to_owned(),
+        0..10 => format!("{:.1} s", ns as f64 / 1e9),
+        10..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// An estimate and its interval as two texts with equal decimals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Estimate {
+    /// `78.0k`
+    pub estimate: String,
+    /// `[77.1k … 78.9k]`; a dash when nothing is known but the estimate
+    pub interval: String,
+}
+
+/// A throughput with its interval.
+pub fn rate_interval(per_second: &Interval) -> Estimate {
+    let [estimate, low, high] = RATE.three(per_second);
+    Estimate { interval: brackets(per_second, &low, &high), estimate }
+}
+
+/// A duration in nanoseconds with its interval; the unit stands once: `[0.74 … 0.78 ms]`.
+pub fn duration_interval(ns: &Interval) -> Estimate {
+    DURATION.with_unit_once(ns)
+}
+
+/// A share with its interval: `86 %`, `[85 … 87 %]`.
+pub fn percent_interval(share: &Interval) -> Estimate {
+    PERCENT.with_unit_once(share)
+}
+
+impl Scale {
+    fn one(&self, value: f64) -> String {
+        let (factor, symbol) = self.unit_of(value);
+        let scaled = value / factor;
+        let decimals = if symbol == " ns" || symbol == " B" { 0 } else { (self.decimals)(scaled) };
+        format!("{scaled:.decimals$}{symbol}")
+    }
+
+    /// Estimate, low and high end in the estimate's unit, with decimals enough to see the interval.
+    fn three(&self, of: &Interval) -> [String; 3] {
+        let (factor, symbol) = self.unit_of(of.estimate);
+        let decimals = self.interval_decimals(of, factor);
+        [of.estimate, of.low, of.high].map(|value| format!("{:.decimals$}{symbol}", value / factor))
+    }
+
+    fn with_unit_once(&self, of: &Interval) -> Estimate {
+        let (_, symbol) = self.unit_of(of.estimate);
+        let [estimate, low, high] = self.three(of);
+        let low = low.strip_suffix(symbol).unwrap_or(&low);
+        Estimate { interval: brackets(of, low, &high), estimate }
+    }
+
+    fn interval_decimals(&self, of: &Interval, factor: f64) -> usize {
+        let usual = (self.decimals)(of.estimate / factor);
+        let half_width = (of.high - of.low) / 2.0 / factor;
+        if half_width <= 0.0 || !half_width.is_finite() {
+            return usual;
+        }
+        let needed = (-half_width.log10().floor()).max(0.0) as usize;
+        needed.clamp(usual, usual + 2)
+    }
+
+    fn unit_of(&self, value: f64) -> (f64, &'static str) {
+        let fits = |(factor, _): &&(f64, &str)| thousandths(value.abs() / factor) >= self.least;
+        self.units.iter().rev().find(fits).copied().unwrap_or(self.units[0])
+    }
+}
+
+/// `[low … high]`, or a dash for an interval that covers nothing: a single round has an estimate and no more.
+fn brackets(of: &Interval, low: &str, high: &str) -> String {
+    if of.confidence > 0.0 { format!("[{low} … {high}]") } else { "–".to_owned() }
+}
+
+/// Rounds to three decimals, so that 999.6 is seen as the 1.00k that it is printed as.
+fn thousandths(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
+}
+
+/// Decimals for three significant digits, but no more than two.
+fn three_digits(value: f64) -> usize {
+    match value.abs() {
+        small if small < 9.995 => 2,
+        middle if middle < 99.95 => 1,
+        _ => 0,
+    }
+}
+
+/// Decimals for two significant digits, but no more than one.
+fn two_digits(value: f64) -> usize {
+    usize::from(value.abs() < 9.95)
+}
+
+/// Decimals for two significant digits of a percentage, but no more than two.
+fn percent_digits(value: f64) -> usize {
+    if value.abs() < 0.995 { 2 } else { two_digits(value) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    fn cases(kind: &str) -> Vec<Vec<Value>> {
+        let all: Value = serde_json::from_str(include_str!("../tests/format_cases.json")).unwrap();
+        serde_json::from_value(all[kind].clone()).unwrap()
+    }
+
+    fn check(kind: &str, format: impl Fn(f64) -> String) {
+        for case in cases(kind) {
+            assert_eq!(format(case[0].as_f64().unwrap()), case[1].as_str().unwrap(), "{kind} {}", case[0]);
+        }
+    }
+
+    fn check_interval(kind: &str, format: impl Fn(&Interval) -> Estimate) {
+        for case in cases(kind) {
+            let [estimate, low, high] = serde_json::from_value(case[0].clone()).unwrap();
+            let got = format(&Interval { estimate, low, high, confidence: 0.95 });
+            assert_eq!([&got.estimate, &got.interval], [&case[1], &case[2]], "{kind} {}", case[0]);
+        }
+    }
+
+    #[test]
+    fn numbers_read_as_the_shared_cases_say() {
+        check("rate", rate);
+        check("duration", duration);
+        check("bytes", |x| bytes(x as u64));
+        check("percent", percent);
+        check("ratio", ratio);
+        check("count", |x| count(x as u64));
+        check("span", |x| span(x as u64));
+    }
+
+    #[test]
+    fn an_estimate_of_a_single_round_has_no_interval() {
+        let alone = Interval { estimate: 78_000.0, low: 78_000.0, high: 78_000.0, confidence: 0.0 };
+        assert_eq!(rate_interval(&alone), Estimate { estimate: "78.0k".into(), interval: "–".into() });
+        assert_eq!(duration_interval(&alone).interval, "–");
+    }
+
+    #[test]
+    fn intervals_show_their_width() {
+        check_interval("rate_interval", rate_interval);
+        check_interval("duration_interval", duration_interval);
+        check_interval("percent_interval", percent_interval);
+    }
+}

@@ -1,0 +1,29 @@
+//! From a record and its verdict to what people read: a terminal summary, a self-contained page, Markdown, CSV, JSON.
+//!
+//! Invariants
+//! - Pure: a [`Record`](assay_model::record::Record) and a [`Verdict`](assay_model::verdict::Verdict) in, text out. No
+//!   clock, file, environment or terminal is read, so the same record gives the same text on every machine.
+//! - Every figure for people is written by [`format`]; the page's `format.ts` passes the same cases.
+//! - Nothing is judged here: what counts, what is withheld and what differs is the verdict's. A withheld number is never
+//!   printed; its reason is.
+//! - Text that came from outside (logs, names, commands) cannot steer a terminal, close a script or start a formula.
+//!
+//! Must not know: how anything was measured or judged, where it is stored, what the terminal can do (it is told).
+//!
+//! | for whom | module |
+//! |---|---|
+//! | a person at a terminal | [`terminal`] |
+//! | a person with a browser | [`html`], its data [`page`], its source `report-ui/` |
+//! | a pull request, a spreadsheet, a program | [`export`] |
+#![forbid(unsafe_code)]
+
+pub mod error;
+pub mod export;
+pub mod format;
+pub mod html;
+pub mod notes;
+pub mod page;
+pub mod terminal;
+pub mod text;
+
+pub use error::ReportError;

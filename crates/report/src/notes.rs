@@ -1,0 +1,168 @@
+//! What stands beside the numbers in every format: warnings gathered by rule, and contenders that yielded nothing.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use assay_model::check::{Check, Outcome};
+use assay_model::contender::Kind;
+use assay_model::record::{Entry, NotRun, Record, Run, Stage, State};
+use assay_model::verdict::{LimitedBy, Verdict};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A rule that was broken, once, with everything it concerns.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Warning {
+    /// Stable name of the rule.
+    pub rule: String,
+    /// How bad it is, at its worst.
+    pub outcome: Outcome,
+    /// What was seen at its worst place, in a sentence with its figures.
+    pub evidence: String,
+    /// What to do about it.
+    pub remedy: Option<String>,
+    /// Contender and cell of each place; empty when it concerns the whole run.
+    pub places: Vec<Place>,
+}
+
+/// Where a rule was broken.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Place {
+    /// Name of the contender.
+    pub contender: String,
+    /// Name of the workload.
+    pub workload: String,
+    /// Numbers of connections.
+    pub connections: Vec<u32>,
+}
+
+/// A contender, or one run of it, that yielded nothing.
+pub(crate) struct Absent<'a> {
+    pub(crate) entry: Option<&'a Entry>,
+    pub(crate) name: &'a str,
+    /// Index of the first round in which it failed; absent when it never ran.
+    pub(crate) round: Option<u32>,
+    pub(crate) why: &'a NotRun,
+}
+
+/// Every check that did not pass, worst first, one entry per rule.
+pub(crate) fn warnings(verdict: &Verdict) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = Vec::new();
+    for check in verdict.trust.iter().filter(|check| check.outcome != Outcome::Pass) {
+        gather(&mut warnings, check, None);
+    }
+    for cell in &verdict.cells {
+        for standing in &cell.standings {
+            for check in standing.checks.iter().filter(|check| check.outcome != Outcome::Pass) {
+                let place = (&standing.contender, &cell.cell.workload, cell.cell.connections);
+                gather(&mut warnings, check, Some(place));
+            }
+        }
+    }
+    warnings.sort_by_key(|warning| Reverse(warning.outcome));
+    warnings
+}
+
+fn gather(warnings: &mut Vec<Warning>, check: &Check, place: Option<(&String, &String, u32)>) {
+    let index = warnings.iter().position(|warning| warning.rule == check.rule).unwrap_or_else(|| {
+        warnings.push(Warning {
+            rule: check.rule.clone(),
+            outcome: check.outcome,
+            evidence: check.evidence.clone(),
+            remedy: check.remedy.clone(),
+            places: Vec::new(),
+        });
+        warnings.len() - 1
+    });
+    let warning = &mut warnings[index];
+    if check.outcome > warning.outcome {
+        warning.outcome = check.outcome;
+        warning.evidence.clone_from(&check.evidence);
+        warning.remedy.clone_from(&check.remedy);
+    }
+    let Some((contender, workload, connections)) = place else { return };
+    let known = warning.places.iter_mut().find(|p| &p.contender == contender && &p.workload == workload);
+    match known {
+        Some(known) => known.connections.push(connections),
+        None => warning.places.push(Place {
+            contender: contender.clone(),
+            workload: workload.clone(),
+            connections: vec![connections],
+        }),
+    }
+}
+
+/// Contenders that never ran, then those with runs that ended early: each once, with its first failure.
+pub(crate) fn absent(record: &Record) -> Vec<Absent<'_>> {
+    let first_failure = |name: &str| failed_runs(record).find(|(_, run, _)| run.contender == name);
+    let never = record.contenders.iter().filter(|entry| first_failure(&entry.name).is_none());
+    let never = never.filter_map(|entry| {
+        entry.not_run.as_ref().map(|why| Absent { entry: Some(entry), name: &entry.name, round: None, why })
+    });
+    let mut seen = BTreeSet::new();
+    let early = failed_runs(record).map(|(round, run, why)| {
+        let entry = record.contenders.iter().find(|entry| entry.name == run.contender);
+        Absent { entry, name: &run.contender, round: Some(round), why }
+    });
+    never.chain(early.filter(|absent| seen.insert(absent.name))).collect()
+}
+
+fn failed_runs(record: &Record) -> impl Iterator<Item = (u32, &Run, &NotRun)> {
+    let runs = record.rounds.iter().flat_map(|round| round.runs.iter().map(move |run| (round.index, run)));
+    runs.filter_map(|(round, run)| Some((round, run, run.failure.as_ref()?)))
+}
+
+/// Whether a contender stands for what this machine can do.
+pub(crate) fn is_limit(record: &Record, contender: &str) -> bool {
+    record.contenders.iter().any(|entry| entry.name == contender && entry.kind == Kind::Limit)
+}
+
+/// The places of a warning in words: `nginx (hello at 16, 64; json at 16), gin (hello at 64)`.
+pub(crate) fn places_in_words(places: &[Place]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for place in places {
+        if !names.contains(&place.contender.as_str()) {
+            names.push(&place.contender);
+        }
+    }
+    let of = |name: &str| {
+        let cells = places.iter().filter(|place| place.contender == name).map(|place| {
+            let levels: Vec<String> = place.connections.iter().map(u32::to_string).collect();
+            format!("{} at {}", place.workload, levels.join(", "))
+        });
+        format!("{name} ({})", cells.collect::<Vec<_>>().join("; "))
+    };
+    names.into_iter().map(of).collect::<Vec<_>>().join(", ")
+}
+
+/// What a step in a contender's life is called after the fact.
+pub(crate) fn stage_in_words(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Needs => "not installed",
+        Stage::Build => "did not build",
+        Stage::Start => "did not start",
+        Stage::Answer => "answered wrongly",
+        Stage::Load => "failed under load",
+    }
+}
+
+/// Why a run is not whole; `None` when it is.
+pub(crate) fn state_in_words(state: State) -> Option<&'static str> {
+    match state {
+        State::Complete => None,
+        State::Running => Some("the run had not ended; this is what was measured so far"),
+        State::BudgetSpent => Some("the time allowed was spent before all planned rounds were measured"),
+        State::Interrupted => Some("the run was stopped by hand; this is what was measured until then"),
+    }
+}
+
+/// What held a throughput where it is, in a word or two.
+pub(crate) fn limit_in_words(limited_by: LimitedBy) -> &'static str {
+    match limited_by {
+        LimitedBy::Server => "server",
+        LimitedBy::Generator => "generator",
+        LimitedBy::Both => "both",
+        LimitedBy::Neither => "neither",
+        LimitedBy::Unknown => "unknown",
+    }
+}

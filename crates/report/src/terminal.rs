@@ -1,0 +1,147 @@
+//! The summary on a terminal: standings per cell, who did not run, trust, warnings with remedies, the verdict in words.
+
+mod columns;
+mod prose;
+
+use anstyle::{AnsiColor, Style as Ansi};
+use assay_model::record::Record;
+use assay_model::verdict::{CellVerdict, Standing, Verdict};
+
+use crate::notes;
+use crate::text::{ascii, elide, harmless, width};
+use columns::{Column, LETTERS, fitting};
+
+/// What the terminal can do, as whoever prints has found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Columns; fewer than 40 count as 40.
+    pub width: usize,
+    /// Whether to write ANSI colours.
+    pub colour: bool,
+    /// Whether to stay within ASCII.
+    pub ascii: bool,
+}
+
+/// Between two columns.
+const GAP: &str = "  ";
+/// Longest name before it is shortened.
+const NAME_WIDTH: usize = 20;
+
+const PLAIN: Ansi = Ansi::new();
+const HEADING: Ansi = Ansi::new().bold();
+const FAINT: Ansi = Ansi::new().dimmed();
+const CAUTION: Ansi = AnsiColor::Yellow.on_default();
+const ALARM: Ansi = AnsiColor::Red.on_default();
+
+/// The whole summary, lines ending in `\n`. No row of a table is ever wrapped: columns that do not fit are left out, the
+/// least telling first.
+pub fn render(record: &Record, verdict: &Verdict, style: &Style) -> String {
+    let mut page = Page { style: Style { width: style.width.max(40), ..*style }, out: String::new() };
+    let mut letters = false;
+    for cell in &verdict.cells {
+        letters |= page.standings(record, cell);
+    }
+    if letters {
+        page.line(&[(FAINT, " Two contenders that share a letter are not shown to differ.")]);
+        page.line(&[]);
+    }
+    prose::state(&mut page, record);
+    prose::not_run(&mut page, record);
+    prose::trust(&mut page, verdict);
+    prose::sentences(&mut page, verdict);
+    page.out
+}
+
+/// The text so far, and how to add to it.
+struct Page {
+    style: Style,
+    out: String,
+}
+
+impl Page {
+    /// One line of styled pieces, each made harmless; trailing space is cut.
+    fn line(&mut self, pieces: &[(Ansi, &str)]) {
+        let start = self.out.len();
+        for (ansi, text) in pieces {
+            let text = self.spell(text);
+            match self.style.colour && *ansi != PLAIN && !text.trim().is_empty() {
+                true => self.out.push_str(&format!("{ansi}{text}{ansi:#}")),
+                false => self.out.push_str(&text),
+            }
+        }
+        let end = start + self.out[start..].trim_end().len();
+        self.out.truncate(end);
+        self.out.push('\n');
+    }
+
+    /// The text as this terminal can show it.
+    fn spell(&self, text: &str) -> String {
+        let text = harmless(text);
+        if self.style.ascii { ascii(&text) } else { text }
+    }
+
+    fn ellipsis(&self) -> &'static str {
+        if self.style.ascii { ".." } else { "…" }
+    }
+
+    /// One table; tells whether it shows letters.
+    fn standings(&mut self, record: &Record, cell: &CellVerdict) -> bool {
+        let name_width = self.name_width(record, cell);
+        let room = self.style.width.saturating_sub(1 + name_width);
+        let columns = fitting(cell, room, |text| self.spell(text));
+        self.cell_heading(cell, &columns, name_width);
+        for standing in &cell.standings {
+            self.row(record, standing, &columns, name_width);
+        }
+        self.line(&[]);
+        columns.iter().any(|column| column.head == LETTERS)
+    }
+
+    fn name(&self, record: &Record, standing: &Standing) -> String {
+        let limit = if notes::is_limit(record, &standing.contender) { " (limit)" } else { "" };
+        self.spell(&format!("{}{limit}", standing.contender))
+    }
+
+    fn name_width(&self, record: &Record, cell: &CellVerdict) -> usize {
+        let names = cell.standings.iter().map(|standing| width(&self.name(record, standing)));
+        names.max().unwrap_or(0).clamp(10, NAME_WIDTH)
+    }
+
+    fn cell_heading(&mut self, cell: &CellVerdict, columns: &[Column], name_width: usize) {
+        let connections = cell.cell.connections;
+        let title = format!(" {}, {connections} connections", cell.cell.workload);
+        let note = format!("service time at {connections} in flight");
+        let table_width =
+            1 + name_width + columns.iter().map(|column| GAP.len() + column.width).sum::<usize>();
+        let shows_times = columns.iter().any(|column| column.is_service_time);
+        let space = table_width.saturating_sub(width(&title) + width(&note));
+        match shows_times && space >= GAP.len() {
+            true => self.line(&[(HEADING, &title), (PLAIN, &" ".repeat(space)), (FAINT, &note)]),
+            false => self.line(&[(HEADING, &title)]),
+        }
+        let heads = columns.iter().map(|column| column.align(&column.head));
+        let heads = heads.map(|head| format!("{GAP}{head}")).collect::<String>();
+        self.line(&[(FAINT, &format!(" {:name_width$}{heads}", ""))]);
+    }
+
+    fn row(&mut self, record: &Record, standing: &Standing, columns: &[Column], name_width: usize) {
+        let name = elide(&self.name(record, standing), name_width, self.ellipsis());
+        let name = format!(" {name}{}", " ".repeat(name_width.saturating_sub(width(&name))));
+        if let Some(reason) = &standing.withheld {
+            let room = self.style.width.saturating_sub(width(&name) + GAP.len());
+            let reason = elide(&self.spell(&format!("withheld: {reason}")), room, self.ellipsis());
+            return self.line(&[(PLAIN, &name), (PLAIN, GAP), (CAUTION, &reason)]);
+        }
+        let cells = columns.iter().map(|column| {
+            let text = self.spell(&(column.cell)(standing));
+            format!("{GAP}{}", column.align(&text))
+        });
+        let cells = cells.collect::<String>();
+        let ansi = match (notes::is_limit(record, &standing.contender), standing.tier) {
+            (true, _) => FAINT,
+            (false, Some(1)) => HEADING,
+            _ => PLAIN,
+        };
+        self.line(&[(ansi, &name), (ansi, &cells)]);
+    }
+}

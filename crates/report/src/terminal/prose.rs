@@ -1,0 +1,88 @@
+//! What follows the tables, in words: who did not run, whether to trust it, the verdict.
+
+use anstyle::Style as Ansi;
+use assay_model::check::Outcome;
+use assay_model::record::Record;
+use assay_model::verdict::Verdict;
+
+use super::{ALARM, CAUTION, FAINT, HEADING, PLAIN, Page};
+use crate::text::{width, wrap};
+use crate::{format, notes};
+
+/// Columns of the label at the left of every paragraph, with the spaces around it.
+const LABEL: usize = 10;
+
+pub(super) fn not_run(page: &mut Page, record: &Record) {
+    let absent = notes::absent(record);
+    let any = !absent.is_empty();
+    for absent in absent {
+        let round = absent.round.map(|round| format!(" in round {}", round + 1)).unwrap_or_default();
+        let stage = notes::stage_in_words(absent.why.stage);
+        let label = if absent.round.is_some() { "Failed" } else { "Not run" };
+        let text = format!("{}: {stage}{round}: {}", absent.name, absent.why.reason);
+        paragraph(page, label, CAUTION, PLAIN, &text);
+        if let Some(remedy) = &absent.why.remedy {
+            arrow(page, remedy);
+        }
+    }
+    if any {
+        page.line(&[]);
+    }
+}
+
+pub(super) fn trust(page: &mut Page, verdict: &Verdict) {
+    let passed = verdict.trust.iter().filter(|check| check.outcome == Outcome::Pass);
+    let passed: Vec<&str> = passed.map(|check| check.evidence.trim_end_matches('.')).collect();
+    let margin = format!("differences under {} count as none", format::percent(verdict.margin));
+    let facts: Vec<&str> = passed.into_iter().chain([margin.as_str()]).collect();
+    paragraph(page, "Trust", HEADING, PLAIN, &facts.join(" · "));
+    for warning in notes::warnings(verdict) {
+        let (label, ansi) = match warning.outcome {
+            Outcome::Void => ("Void", ALARM),
+            Outcome::Warn | Outcome::Pass => ("Warning", CAUTION),
+        };
+        let rule = warning.rule.replace('-', " ");
+        let places = match warning.places.as_slice() {
+            [] => String::new(),
+            places => format!(" [{}]", notes::places_in_words(places)),
+        };
+        paragraph(page, label, ansi, PLAIN, &format!("{rule}: {}{places}", warning.evidence));
+        if let Some(remedy) = &warning.remedy {
+            arrow(page, remedy);
+        }
+    }
+}
+
+pub(super) fn sentences(page: &mut Page, verdict: &Verdict) {
+    page.line(&[]);
+    for (i, sentence) in verdict.sentences.iter().enumerate() {
+        let label = if i == 0 { "Verdict" } else { "" };
+        paragraph(page, label, HEADING, if i == 0 { HEADING } else { PLAIN }, sentence);
+    }
+}
+
+/// Says when the run is not whole.
+pub(super) fn state(page: &mut Page, record: &Record) {
+    if let Some(text) = notes::state_in_words(record.state) {
+        paragraph(page, "Partial", CAUTION, PLAIN, text);
+        page.line(&[]);
+    }
+}
+
+fn paragraph(page: &mut Page, label: &str, label_style: Ansi, style: Ansi, text: &str) {
+    let text = page.spell(text);
+    for (i, line) in wrap(&text, page.style.width - LABEL).iter().enumerate() {
+        let label = if i == 0 { label } else { "" };
+        let label = format!(" {label}{}", " ".repeat(LABEL - 1 - width(label)));
+        page.line(&[(label_style, &label), (style, line)]);
+    }
+}
+
+/// A remedy, under what it mends.
+fn arrow(page: &mut Page, remedy: &str) {
+    let text = page.spell(&format!("→ {remedy}"));
+    for (i, line) in wrap(&text, page.style.width - LABEL - 2).iter().enumerate() {
+        let indent = " ".repeat(if i == 0 { LABEL } else { LABEL + 2 });
+        page.line(&[(PLAIN, &indent), (FAINT, line)]);
+    }
+}

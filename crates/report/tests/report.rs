@@ -1,0 +1,213 @@
+//! A made-up run (`support`) through every format: what is shown, what is withheld, and what hostile text can do.
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use assay_report::terminal::{Style, render};
+use assay_report::{export, html, page, text};
+use support::{DYING, HOSTILE, LEVELS, LIMIT, NOT_INSTALLED, ROUNDS, WITHHELD, sample};
+
+fn terminal(width: usize, colour: bool, ascii: bool) -> String {
+    let (record, verdict) = sample();
+    render(&record, &verdict, &Style { width, colour, ascii })
+}
+
+#[test]
+fn terminal_at_80_columns() {
+    insta::assert_snapshot!(terminal(80, false, false));
+}
+
+#[test]
+fn terminal_at_200_columns_in_ascii() {
+    let text = terminal(200, false, true);
+    assert!(text.is_ascii());
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    for columns in [40, 60, 72, 80, 100, 132, 200] {
+        for ascii in [false, true] {
+            let too_wide: Vec<String> = terminal(columns, false, ascii)
+                .lines()
+                .filter(|line| text::width(line) > columns)
+                .map(String::from)
+                .collect();
+            assert_eq!(too_wide, Vec::<String>::new(), "at {columns} columns");
+        }
+    }
+}
+
+#[test]
+fn every_table_keeps_contender_and_speed_at_any_width() {
+    for columns in [40, 80, 200] {
+        let text = terminal(columns, false, false);
+        for name in ["nginx", "net-http", "gin", "node", WITHHELD, LIMIT] {
+            let rows = text.lines().filter(|line| line.starts_with(&format!(" {name} "))).count();
+            assert_eq!(rows, 2 * LEVELS.len(), "{name} at {columns} columns");
+        }
+        assert!(text.contains("77.9k") && text.contains("withheld: the generator"), "{text}");
+    }
+}
+
+#[test]
+fn colour_changes_nothing_but_the_colour() {
+    let coloured = terminal(80, true, false);
+    assert!(coloured.contains("\u{1b}["));
+    let mut plain = String::new();
+    let mut rest = coloured.as_str();
+    while let Some((before, escape)) = rest.split_once("\u{1b}[") {
+        plain.push_str(before);
+        rest = escape.split_once('m').unwrap().1;
+    }
+    plain.push_str(rest);
+    let trimmed: Vec<&str> = plain.lines().map(str::trim_end).collect();
+    assert_eq!(trimmed, terminal(80, false, false).lines().collect::<Vec<_>>());
+    assert!(!terminal(80, false, false).contains('\u{1b}'));
+}
+
+#[test]
+fn a_withheld_number_is_nowhere_in_the_summaries() {
+    let (record, verdict) = sample();
+    let markdown = export::markdown(&record, &verdict);
+    for text in [terminal(200, false, false), markdown] {
+        for line in text.lines().filter(|line| line.contains(WITHHELD) && line.contains("withheld")) {
+            assert!(!line.contains("84.") && !line.contains("ms"), "{line}");
+        }
+    }
+}
+
+#[test]
+fn those_who_are_missing_come_with_reason_and_remedy() {
+    let (record, verdict) = sample();
+    let flat = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for text in [flat(terminal(80, false, false)), flat(export::markdown(&record, &verdict))] {
+        for fact in
+            [NOT_INSTALLED, "apt install openjdk-17-jdk-headless maven", DYING, "in round 4", "SIGSEGV"]
+        {
+            assert!(text.contains(fact), "{fact} in {text}");
+        }
+    }
+}
+
+#[test]
+fn a_run_that_was_stopped_says_so() {
+    let (mut record, verdict) = sample();
+    record.state = assay_model::record::State::Interrupted;
+    let style = Style { width: 80, colour: false, ascii: false };
+    for text in [render(&record, &verdict, &style), export::markdown(&record, &verdict)] {
+        assert!(text.contains("stopped by hand"), "{text}");
+    }
+}
+
+#[test]
+fn the_page_is_whole_and_hostile_text_cannot_leave_its_data() {
+    let (mut record, mut verdict) = sample();
+    record.contenders[2].title = HOSTILE.to_owned();
+    verdict.sentences[0] = HOSTILE.to_owned();
+    let page = html::page(&record, &verdict).unwrap();
+    assert!(!page.contains("<script>alert"), "hostile text has become markup");
+    assert!(!page.contains("</script><script>"), "hostile text has closed a script");
+    assert!(page.contains("<title>showdown: &lt;/script&gt;&lt;script&gt;"));
+    assert!(!page.contains("http-equiv=\"refresh\"") && page.contains("default-src 'none'"));
+    let loads = ["src=\"http", "href=\"http", "url(http", "@import"];
+    assert!(loads.iter().all(|load| !page.contains(load)), "the page needs something from outside");
+}
+
+#[test]
+fn the_page_holds_what_the_record_holds() {
+    let (record, verdict) = sample();
+    let data = page::build(&record, &verdict).unwrap();
+    let windows: usize = record.rounds.iter().flat_map(|round| &round.runs).map(|run| run.cells.len()).sum();
+    assert_eq!(data.samples.len(), windows);
+    assert_eq!(data.run.seed, record.seed.to_string());
+    assert_eq!(data.failures.iter().map(|failure| failure.missing.len()).collect::<Vec<_>>(), [4]);
+    let void: BTreeSet<(&str, u32)> =
+        data.samples.iter().filter(|s| !s.void.is_empty()).map(|s| (s.contender.as_str(), s.round)).collect();
+    assert_eq!(void, BTreeSet::from([("node", 1)]));
+    assert_eq!(data.curves.len(), 7 * verdict.cells.len());
+    for curve in &data.curves {
+        let (median, low, high) = (&curve.median_ns, &curve.low_ns, &curve.high_ns);
+        assert!(median.is_sorted() && (median.len(), median.len()) == (low.len(), high.len()));
+        assert!(
+            low.iter().zip(median).zip(high).all(|((low, median), high)| low <= median && median <= high)
+        );
+        assert!(data.quantiles[median.len() - 1] >= 0.99, "{} has no p99", curve.contender);
+    }
+}
+
+#[test]
+fn a_broken_histogram_is_named() {
+    let (mut record, verdict) = sample();
+    record.rounds[2].runs[1].cells[0].load.latency.service_hdr = "HISTFAAAA".to_owned();
+    let error = html::page(&record, &verdict).unwrap_err().to_string();
+    let contender = &record.rounds[2].runs[1].contender;
+    assert!(
+        error.contains(contender) && error.contains("round 2") && error.contains("hello at 16"),
+        "{error}"
+    );
+}
+
+#[test]
+fn csv_has_a_row_for_every_planned_window() {
+    let (record, _) = sample();
+    let csv = export::csv(&record).unwrap();
+    let rows: Vec<&str> = csv.lines().collect();
+    assert_eq!(rows.len(), 1 + 7 * 2 * LEVELS.len() * ROUNDS as usize);
+    let columns = |row: &str| row.split(',').count();
+    // Two reasons hold a comma inside quotes at most; compare the unquoted rows.
+    assert!(rows.iter().filter(|row| !row.contains('"')).all(|row| columns(row) == columns(rows[0])));
+    assert_eq!(rows.iter().filter(|row| row.contains("failed under load")).count(), 4);
+    assert_eq!(rows.iter().filter(|row| row.contains(",steal,")).count(), 2);
+}
+
+#[test]
+fn markdown_for_a_pull_request() {
+    let (record, verdict) = sample();
+    insta::assert_snapshot!(export::markdown(&record, &verdict));
+}
+
+#[test]
+fn json_reads_back_as_the_same_record_and_verdict() {
+    let (record, verdict) = sample();
+    let document: serde_json::Value =
+        serde_json::from_str(&export::json(&record, &verdict).unwrap()).unwrap();
+    assert_eq!(document["schema"], export::REPORT_SCHEMA);
+    assert_eq!(
+        serde_json::from_value::<assay_model::verdict::Verdict>(document["verdict"].clone()).unwrap(),
+        verdict
+    );
+    assert_eq!(
+        serde_json::from_value::<assay_model::record::Record>(document["record"].clone()).unwrap(),
+        record
+    );
+}
+
+#[test]
+fn the_schema_that_the_page_was_built_against_is_fresh() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../report-ui/page.schema.json");
+    let committed: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let current = serde_json::to_value(page::schema()).unwrap();
+    assert!(
+        without_words(committed) == without_words(current),
+        "report-ui/page.schema.json is stale; run `cargo run -p assay-report --example page_schema report-ui/page.schema.json`, \
+         then `npm run types && npm run build` in report-ui/"
+    );
+}
+
+/// A schema without its descriptions: a reworded docstring makes no page stale.
+fn without_words(mut schema: serde_json::Value) -> serde_json::Value {
+    fn strip(value: &mut serde_json::Value) {
+        match value {
+            serde_json::Value::Object(map) => {
+                map.retain(|key, value| key != "description" || !value.is_string());
+                map.values_mut().for_each(strip);
+            }
+            serde_json::Value::Array(items) => items.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    strip(&mut schema);
+    schema
+}

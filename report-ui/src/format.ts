@@ -1,0 +1,125 @@
+/**
+ * Numbers for people, by the rules of crates/report/src/format.rs; both pass crates/report/tests/format_cases.json.
+ *
+ * Three significant digits with at most two decimals, in the largest unit in which the value is at least 1, or, for
+ * durations, at least one half. An interval shows as many decimals as its half-width needs to be visible.
+ */
+import type { Interval } from "./types";
+
+interface Scale {
+  units: readonly (readonly [factor: number, symbol: string])[];
+  least: number;
+  decimals: (scaled: number) => number;
+}
+
+const RATE: Scale = { units: [[1, ""], [1e3, "k"], [1e6, "M"], [1e9, "G"]], least: 1, decimals: threeDigits };
+const DURATION: Scale = {
+  units: [[1, " ns"], [1e3, " µs"], [1e6, " ms"], [1e9, " s"]],
+  least: 0.5,
+  decimals: threeDigits,
+};
+const BYTES: Scale = {
+  units: [[1, " B"], [1e3, " kB"], [1e6, " MB"], [1e9, " GB"], [1e12, " TB"]],
+  least: 1,
+  decimals: twoDigits,
+};
+const PERCENT: Scale = { units: [[0.01, " %"]], least: 0, decimals: percentDigits };
+
+/** A throughput, without its unit: `78.0k`. */
+export const rate = (perSecond: number): string => (perSecond === 0 ? "0" : one(RATE, perSecond));
+/** A span from nanoseconds to minutes, given in nanoseconds: `0.75 ms`. */
+export const duration = (ns: number): string => one(DURATION, ns);
+/** A size in powers of ten: `9.1 MB`. */
+export const bytes = (size: number): string => one(BYTES, size);
+/** A share as a percentage: 0.863 is `86 %`. */
+export const percent = (share: number): string => (share === 0 ? "0 %" : one(PERCENT, share));
+/** A quotient: `1.27×`. */
+export const ratio = (quotient: number): string => `${quotient.toFixed(threeDigits(quotient))}×`;
+/** A whole number with separators between thousands. */
+export const count = (number: number): string => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
+
+/** A long span, given in nanoseconds: `3 min 14 s`. */
+export function span(ns: number): string {
+  const seconds = Math.floor(ns / 1e9);
+  if (ns === 0) return "0 s";
+  if (seconds < 10) return `${(ns / 1e9).toFixed(1)} s`;
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  return `${Math.floor(seconds / 3600)} h ${Math.floor(seconds / 60) % 60} min`;
+}
+
+/** Words in which no line break parts a figure from its unit or its error: `86 %`, `1.26 ± 0.01`. */
+export const unbroken = (words: string): string =>
+  words.replace(/(?<=\d) (?=[±%×]|[nµm]?s\b|[kMGT]?B\b)/g, "\u00a0").replace(/± (?=\d)/g, "±\u00a0");
+
+/** A figure for an axis, where ticks are round: `20.0k` is `20k`. */
+export const tick = (text: string): string => text.replace(/(\.\d*?)0+(?!\d)/, "$1").replace(/\.(?!\d)/, "");
+
+/** An estimate and its interval, with equal decimals. */
+export interface Estimate {
+  estimate: string;
+  interval: string;
+}
+
+/** A throughput with its interval: `78.0k`, `[77.1k … 78.9k]`. */
+export function rateInterval(perSecond: Interval): Estimate {
+  const [estimate, low, high] = three(RATE, perSecond);
+  return { estimate, interval: brackets(perSecond, low, high) };
+}
+/** A duration in nanoseconds with its interval: `[0.74 … 0.78 ms]`. */
+export const durationInterval = (ns: Interval): Estimate => unitOnce(DURATION, ns);
+/** A share with its interval: `[85 … 87 %]`. */
+export const percentInterval = (share: Interval): Estimate => unitOnce(PERCENT, share);
+
+
+function one(scale: Scale, value: number): string {
+  const [factor, symbol] = unitOf(scale, value);
+  const scaled = value / factor;
+  const whole = symbol === " ns" || symbol === " B";
+  return scaled.toFixed(whole ? 0 : scale.decimals(scaled)) + symbol;
+}
+
+function three(scale: Scale, of: Interval): [string, string, string] {
+  const [factor, symbol] = unitOf(scale, of.estimate);
+  const decimals = intervalDecimals(scale, of, factor);
+  const text = (value: number): string => (value / factor).toFixed(decimals) + symbol;
+  return [text(of.estimate), text(of.low), text(of.high)];
+}
+
+function unitOnce(scale: Scale, of: Interval): Estimate {
+  const [, symbol] = unitOf(scale, of.estimate);
+  const [estimate, low, high] = three(scale, of);
+  return { estimate, interval: brackets(of, low.slice(0, low.length - symbol.length), high) };
+}
+
+/** `[low … high]`, or a dash for an interval that covers nothing: a single round has an estimate and no more. */
+function brackets(of: Interval, low: string, high: string): string {
+  return of.confidence > 0 ? `[${low} … ${high}]` : "–";
+}
+
+function intervalDecimals(scale: Scale, of: Interval, factor: number): number {
+  const usual = scale.decimals(of.estimate / factor);
+  const halfWidth = (of.high - of.low) / 2 / factor;
+  if (!(halfWidth > 0) || !Number.isFinite(halfWidth)) return usual;
+  const needed = Math.max(0, -Math.floor(Math.log10(halfWidth)));
+  return Math.min(Math.max(needed, usual), usual + 2);
+}
+
+function unitOf(scale: Scale, value: number): readonly [number, string] {
+  const fits = ([factor]: readonly [number, string]): boolean =>
+    Math.round((Math.abs(value) / factor) * 1000) / 1000 >= scale.least;
+  return scale.units.findLast(fits) ?? scale.units[0] ?? [1, ""];
+}
+
+function threeDigits(value: number): number {
+  const size = Math.abs(value);
+  return size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
+}
+
+function twoDigits(value: number): number {
+  return Math.abs(value) < 9.95 ? 1 : 0;
+}
+
+function percentDigits(value: number): number {
+  return Math.abs(value) < 0.995 ? 2 : twoDigits(value);
+}

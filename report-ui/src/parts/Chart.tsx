@@ -1,0 +1,44 @@
+/** A chart as wide as its place, redrawn when that changes, with its figures as a table below. */
+import type { ComponentChildren, JSX } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Draw } from "../charts/common";
+import { pageTheme } from "../theme";
+
+interface Props {
+  /** What the chart shows, for those who cannot see it. */
+  label: string;
+  draw: Draw;
+  /** The same figures as a table; it is not made before somebody asks for it. */
+  twin?: ComponentChildren;
+}
+
+export function Chart({ label, draw, twin }: Props): JSX.Element {
+  const box = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(0);
+  const [open, setOpen] = useState(false);
+
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    setWidth(Math.floor(element.clientWidth));
+    const observer = new ResizeObserver(() => setWidth(Math.floor(element.clientWidth)));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+
+  useLayoutEffect(() => {
+    if (width > 0) box.current?.replaceChildren(draw(pageTheme, width));
+  }, [draw, width]);
+
+  return (
+    <figure class="chart">
+      <div ref={box} role="img" aria-label={label} />
+      {twin && (
+        <details class="twin" onToggle={(event) => setOpen(event.currentTarget.open)}>
+          <summary>The same as a table</summary>
+          {open && twin}
+        </details>
+      )}
+    </figure>
+  );
+}

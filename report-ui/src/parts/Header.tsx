@@ -1,0 +1,54 @@
+/** Above everything: what this is, of when, from where; and the choice of light and dark. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { span } from "../format";
+import { chooseScheme, chosenScheme, type Scheme } from "../theme";
+import type { RunFacts } from "../types";
+
+const STATES: Record<RunFacts["state"], string | null> = {
+  complete: null,
+  running: "This run had not ended when the report was made; what follows is what was measured so far.",
+  budget_spent: "The time allowed was spent before all planned rounds were measured.",
+  interrupted: "The run was stopped by hand; what follows is what was measured until then.",
+};
+
+export function Header({ run }: { run: RunFacts }): JSX.Element {
+  const notice = STATES[run.state];
+  return (
+    <header class="top">
+      <p class="facts">
+        <b>assay</b>
+        <span>{run.experiment.name}</span>
+        <time dateTime={run.started_at}>{readableTime(run.started_at)}</time>
+        <span>{span(run.elapsed_ns)}</span>
+        <span>{run.link}</span>
+        {run.host.cpu_model && <span>{run.host.cpu_model}</span>}
+      </p>
+      <SchemeButton />
+      {notice && <p class="notice">{notice}</p>}
+    </header>
+  );
+}
+
+/** `20 November 2026, 22:07 UTC`; text that is no such time stays as it is. */
+export function readableTime(rfc3339: string): string {
+  const time = new Date(rfc3339);
+  if (Number.isNaN(time.getTime())) return rfc3339;
+  const text = time.toLocaleString("en-GB", { day: "numeric", month: "long", year: "numeric", hour: "2-digit", minute: "2-digit", timeZone: "UTC" });
+  return `${text.replace(" at ", ", ")} UTC`;
+}
+
+function SchemeButton(): JSX.Element {
+  const [scheme, setScheme] = useState<Scheme>(chosenScheme);
+  const dark = scheme === "dark" || (scheme === null && matchMedia("(prefers-color-scheme: dark)").matches);
+  const toggle = (): void => {
+    const chosen: Scheme = dark ? "light" : "dark";
+    chooseScheme(chosen);
+    setScheme(chosen);
+  };
+  return (
+    <button type="button" class="scheme" onClick={toggle}>
+      {dark ? "light" : "dark"}
+    </button>
+  );
+}

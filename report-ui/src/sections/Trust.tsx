@@ -1,0 +1,65 @@
+/** Whether the numbers may be believed: every check with its evidence, what failed first, what is void open. */
+import type { JSX } from "preact";
+import { Section } from "../parts/Section";
+import { percent, unbroken } from "../format";
+import { titleOf, type Report } from "../select";
+import type { Check, Warning } from "../types";
+
+const MARKS = { pass: "✓", warn: "!", void: "✕" } as const;
+const WORDS = { warn: "caution", void: "void" } as const;
+
+export function TrustSection({ report }: { report: Report }): JSX.Element {
+  const { verdict, warnings } = report.page;
+  const passed = verdict.trust.filter((check) => check.outcome === "pass");
+  return (
+    <Section id="trust" title="Can I trust this?" question={summary(passed.length, warnings)}>
+      <div class="checks">
+        {warnings.map((warning) => (
+          <CheckRow key={warning.rule} check={warning} places={placesInWords(report, warning)} />
+        ))}
+      </div>
+      <div class="checks passed">
+        {passed.map((check) => (
+          <CheckRow key={check.rule} check={check} places="" />
+        ))}
+      </div>
+      <p class="aside">Differences under {percent(verdict.margin)} count as none.</p>
+    </Section>
+  );
+}
+
+function summary(passed: number, warnings: readonly Warning[]): string {
+  const voids = warnings.filter((warning) => warning.outcome === "void").length;
+  const cautions = warnings.length - voids;
+  const parts = [`${passed} ${passed === 1 ? "check" : "checks"} passed`];
+  if (cautions > 0) parts.push(`${cautions} ${cautions === 1 ? "asks" : "ask"} for caution`);
+  if (voids > 0) parts.push(`${voids} made numbers void`);
+  return `${parts.join(", ")}. Press one for its evidence.`;
+}
+
+function CheckRow({ check, places }: { check: Check | Warning; places: string }): JSX.Element {
+  return (
+    <details class={`check ${check.outcome}`} open={check.outcome === "void"}>
+      <summary>
+        <span class="mark">{MARKS[check.outcome]}</span>
+        <span class="rule">{ruleInWords(check.rule)}</span>
+        {check.outcome !== "pass" && <span class="brief">{check.evidence}</span>}
+        {check.outcome !== "pass" && <span class="outcome">{WORDS[check.outcome]}</span>}
+      </summary>
+      <p>{unbroken(check.evidence)}</p>
+      {places && <p class="places">{places}</p>}
+      {check.remedy && <p class="remedy">{unbroken(check.remedy)}</p>}
+    </details>
+  );
+}
+
+/** `generator-headroom` is `Generator headroom`, `tcp` is `TCP`. */
+export function ruleInWords(rule: string): string {
+  const words = rule.replaceAll("-", " ").replace(/\b(tcp|cpu)\b/g, (name) => name.toUpperCase());
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function placesInWords(report: Report, warning: Warning): string {
+  const place = (p: Warning["places"][number]): string => `${titleOf(report, p.contender)}: ${p.workload} at ${p.connections.join(", ")}`;
+  return warning.places.map(place).join("; ");
+}

@@ -1,0 +1,776 @@
+// Generated from page.schema.json by `npm run types`; do not edit.
+
+/**
+ * Everything the page shows.
+ */
+export interface Page {
+  /**
+   * All contenders that were asked for.
+   */
+  contenders: Entry[];
+  /**
+   * Service time by quantile, per cell and contender.
+   */
+  curves: Curve[];
+  /**
+   * Every run that ended early, in order.
+   */
+  failures: Failure[];
+  /**
+   * The quantiles of every curve, rising, 0 to 1.
+   */
+  quantiles: number[];
+  run: RunFacts;
+  /**
+   * Every measurement, in the order in which they were made.
+   */
+  samples: Sample[];
+  /**
+   * [`PAGE_SCHEMA`].
+   */
+  schema: string;
+  /**
+   * Experiment and verdict in a line.
+   */
+  title: string;
+  verdict: Verdict;
+  /**
+   * Checks that did not pass, gathered by rule, worst first.
+   */
+  warnings: Warning[];
+}
+/**
+ * A contender as it took part.
+ */
+export interface Entry {
+  /**
+   * One sentence on its set-up.
+   */
+  about: string;
+  /**
+   * The command that started it; empty for a URL.
+   */
+  command: string[];
+  /**
+   * What it is.
+   */
+  kind: "server" | "framework" | "proxy" | "limit";
+  /**
+   * Language; empty when unknown.
+   */
+  language: string;
+  /**
+   * Unique name in this run.
+   */
+  name: string;
+  /**
+   * Why it was not run, or given up after it had been measured, if so.
+   */
+  not_run?: NotRun | null;
+  /**
+   * Where it came from.
+   */
+  origin:
+    | "folder"
+    | "command"
+    | {
+        url: string;
+      };
+  /**
+   * How people call it.
+   */
+  title: string;
+  /**
+   * Deviations from its defaults.
+   */
+  tuning: string[];
+  /**
+   * Versions found, by what they are versions of.
+   */
+  versions: {
+    [k: string]: string;
+  };
+  /**
+   * Names of the workloads it answers.
+   */
+  workloads: string[];
+}
+/**
+ * Why a contender, or one run of it, yielded nothing.
+ */
+export interface NotRun {
+  /**
+   * The last lines of its log.
+   */
+  log_tail?: string[];
+  /**
+   * What happened, in a sentence.
+   */
+  reason: string;
+  /**
+   * How to mend it, if known.
+   */
+  remedy?: string | null;
+  /**
+   * At which step.
+   */
+  stage: "needs" | "build" | "start" | "answer" | "load";
+}
+/**
+ * Service time by quantile of one contender in one cell, over the rounds that the verdict counts.
+ */
+export interface Curve {
+  /**
+   * Connections held open, each with one request in flight.
+   */
+  connections: number;
+  /**
+   * Name of the contender.
+   */
+  contender: string;
+  /**
+   * Greatest of the rounds, as long as `median_ns`.
+   */
+  high_ns: number[];
+  /**
+   * Least of the rounds, as long as `median_ns`.
+   */
+  low_ns: number[];
+  /**
+   * Median over the rounds at each of [`Page::quantiles`], in nanoseconds; it ends where too few values lie above.
+   */
+  median_ns: number[];
+  /**
+   * Name of the workload.
+   */
+  workload: string;
+}
+/**
+ * A run that ended early.
+ */
+export interface Failure {
+  /**
+   * Name of the contender.
+   */
+  contender: string;
+  /**
+   * Planned cells that it did not reach.
+   */
+  missing: Cell[];
+  /**
+   * When it was started, after the start of the whole run.
+   */
+  offset_ns: number;
+  /**
+   * Index of the round.
+   */
+  round: number;
+  why: NotRun1;
+}
+/**
+ * One cell of an experiment: a workload at a number of connections.
+ */
+export interface Cell {
+  /**
+   * Connections held open, each with one request in flight.
+   */
+  connections: number;
+  /**
+   * Name of the workload.
+   */
+  workload: string;
+}
+/**
+ * Why a contender, or one run of it, yielded nothing.
+ */
+export interface NotRun1 {
+  /**
+   * The last lines of its log.
+   */
+  log_tail?: string[];
+  /**
+   * What happened, in a sentence.
+   */
+  reason: string;
+  /**
+   * How to mend it, if known.
+   */
+  remedy?: string | null;
+  /**
+   * At which step.
+   */
+  stage: "needs" | "build" | "start" | "answer" | "load";
+}
+/**
+ * What was run, where and how.
+ */
+export interface RunFacts {
+  assay: Program;
+  /**
+   * The command line, ready for a shell.
+   */
+  command: string;
+  /**
+   * How long it took.
+   */
+  elapsed_ns: number;
+  /**
+   * Event engines of the load generator that ran.
+   */
+  engines: string[];
+  experiment: Experiment;
+  host: HostFacts;
+  /**
+   * Name of the run's folder.
+   */
+  id: string;
+  isolation: Isolation;
+  /**
+   * How client and server were joined.
+   */
+  link: string;
+  /**
+   * Seed of the schedule, as text because JavaScript would round it.
+   */
+  seed: string;
+  /**
+   * When it began, RFC 3339 in UTC.
+   */
+  started_at: string;
+  /**
+   * Where it stands.
+   */
+  state: "running" | "complete" | "budget_spent" | "interrupted";
+  /**
+   * Its workloads.
+   */
+  workloads: Workload[];
+}
+/**
+ * The program that measured.
+ */
+export interface Program {
+  /**
+   * `release` or `debug`; only the former measures well.
+   */
+  profile: string;
+  /**
+   * Version of assay.
+   */
+  version: string;
+}
+/**
+ * The plan.
+ */
+export interface Experiment {
+  /**
+   * One sentence for people.
+   */
+  about: string;
+  /**
+   * Longest time for all rounds, in seconds; no round is begun that would exceed it. Absent: no bound.
+   */
+  budget_s?: number | null;
+  /**
+   * Selectors of contenders: a name, `lang:go`, `kind:server`, a path; `!` before one excludes.
+   */
+  contenders: string[];
+  /**
+   * The loads, each measured in every round.
+   */
+  measure: Measure[];
+  /**
+   * Unique name, `[a-z0-9-]+`.
+   */
+  name: string;
+  /**
+   * Most rounds; each starts every contender afresh, in random order.
+   */
+  rounds: number;
+  /**
+   * Load given before each window, at that window's own level, in seconds.
+   */
+  settle_s: number;
+  /**
+   * Longest wait for one response, in seconds.
+   */
+  timeout_s: number;
+  /**
+   * Load given to a fresh server before its first measurement, in seconds.
+   */
+  warmup_s: number;
+  /**
+   * Length of one measured window, in seconds.
+   */
+  window_s: number;
+}
+/**
+ * One workload at one or more numbers of connections, closed loop.
+ */
+export interface Measure {
+  /**
+   * Numbers of connections, each a cell of its own.
+   */
+  connections: number[];
+  /**
+   * Name of the workload.
+   */
+  workload: string;
+}
+/**
+ * The machine.
+ */
+export interface HostFacts {
+  /**
+   * Clock source of the kernel.
+   */
+  clock_source: string | null;
+  /**
+   * Container engine, when the process runs in one.
+   */
+  container: string | null;
+  /**
+   * Physical cores among them.
+   */
+  cores: number;
+  /**
+   * CPU model name.
+   */
+  cpu_model: string | null;
+  /**
+   * CPUs' worth of time that a control group allows (`cpu.max`), when it limits it.
+   */
+  cpu_quota: number | null;
+  /**
+   * CPUs this process may run on.
+   */
+  cpus: number;
+  /**
+   * Distribution, as `/etc/os-release` names it.
+   */
+  distribution: string | null;
+  /**
+   * First and last ephemeral port.
+   *
+   * @minItems 2
+   * @maxItems 2
+   */
+  ephemeral_ports: [number, number] | null;
+  /**
+   * Frequency governor of the first CPU.
+   */
+  governor: string | null;
+  /**
+   * Hypervisor, when the machine is virtual.
+   */
+  hypervisor: string | null;
+  /**
+   * Kernel release, as `uname -r` prints it.
+   */
+  kernel: string | null;
+  /**
+   * One-minute load average when the run began.
+   */
+  load_average: number | null;
+  /**
+   * Main memory, in bytes.
+   */
+  memory_bytes: number | null;
+  /**
+   * Memory that a control group allows (`memory.max`), in bytes, when it limits it.
+   */
+  memory_limit_bytes: number | null;
+  /**
+   * Mitigations that are active, as `/sys/devices/system/cpu/vulnerabilities` names them.
+   */
+  mitigations: string[];
+  /**
+   * Soft and hard limit of open files.
+   *
+   * @minItems 2
+   * @maxItems 2
+   */
+  nofile: [number, number] | null;
+  /**
+   * NUMA nodes among them.
+   */
+  numa_nodes: number;
+  /**
+   * Whether two CPUs share a core.
+   */
+  smt: boolean | null;
+  /**
+   * Upper bound of a listening socket's accept queue.
+   */
+  somaxconn: number | null;
+  /**
+   * Upper bound of its queue of half-open connections.
+   */
+  syn_backlog: number | null;
+  /**
+   * Whether the clock may rise above its nominal rate.
+   */
+  turbo: boolean | null;
+}
+/**
+ * Who ran where.
+ */
+export interface Isolation {
+  /**
+   * CPUs of the load generator.
+   */
+  generator_cpus: string;
+  /**
+   * CPUs of the contenders, as a kernel list ("0-3,8").
+   */
+  server_cpus: string;
+  /**
+   * The same in a sentence, with whatever spoils it.
+   */
+  statement: string;
+}
+/**
+ * A mix of requests with their right answers; `workloads/NAME.toml`.
+ */
+export interface Workload {
+  /**
+   * One sentence for people.
+   */
+  about: string;
+  /**
+   * Unique name, `[a-z0-9-]+`.
+   */
+  name: string;
+  /**
+   * The kinds of request; one is drawn for every request by weight.
+   */
+  request: RequestKind[];
+}
+/**
+ * One kind of request.
+ */
+export interface RequestKind {
+  /**
+   * Request body, absent for none.
+   */
+  body?: string | null;
+  expect: Expect;
+  /**
+   * Extra header fields, in order. Host and Content-Length are added by the generator.
+   */
+  headers: [unknown, unknown][];
+  /**
+   * HTTP method.
+   */
+  method: string;
+  /**
+   * Request target in origin form (RFC 9112 §3.2.1).
+   */
+  path: string;
+  /**
+   * How often this kind is drawn, relative to the others.
+   */
+  weight: number;
+}
+/**
+ * The right answer.
+ */
+export interface Expect {
+  /**
+   * Exact body.
+   */
+  body?: string | null;
+  /**
+   * Media type without parameters, compared without regard to case.
+   */
+  content_type?: string | null;
+  /**
+   * A JSON text; the body must be equal as a JSON value.
+   */
+  json?: string | null;
+  /**
+   * Status code; absent accepts every 2xx.
+   */
+  status?: number | null;
+}
+/**
+ * One measured window.
+ */
+export interface Sample {
+  /**
+   * Connections held open, each with one request in flight.
+   */
+  connections: number;
+  /**
+   * Name of the contender.
+   */
+  contender: string;
+  /**
+   * Whether the verdict counts it.
+   */
+  counts: boolean;
+  /**
+   * When it began, after the start of the whole run.
+   */
+  offset_ns: number;
+  /**
+   * Right answers per second.
+   */
+  per_second: number;
+  /**
+   * Index of the round.
+   */
+  round: number;
+  /**
+   * Rules that the generator found broken in this window, so that it alone should not be used.
+   */
+  void: string[];
+  /**
+   * Name of the workload.
+   */
+  workload: string;
+}
+/**
+ * The judgement.
+ */
+export interface Verdict {
+  /**
+   * One judgement per cell, in the experiment's order.
+   */
+  cells: CellVerdict[];
+  /**
+   * Smallest difference that is called one, as a share (0.01 is 1 %).
+   */
+  margin: number;
+  /**
+   * Rounds that count.
+   */
+  rounds: number;
+  /**
+   * The findings in words, most important first.
+   */
+  sentences: string[];
+  /**
+   * Checks over the whole run, each with its evidence.
+   */
+  trust: Check[];
+}
+/**
+ * The judgement of one workload at one number of connections.
+ */
+export interface CellVerdict {
+  /**
+   * Connections held open, each with one request in flight.
+   */
+  connections: number;
+  /**
+   * Every pair of ranked contenders, the faster one first.
+   */
+  pairs: Pair[];
+  /**
+   * Contenders, fastest first; the limit stands among them.
+   */
+  standings: Standing[];
+  /**
+   * Name of the workload.
+   */
+  workload: string;
+}
+/**
+ * The comparison of two contenders in one cell.
+ */
+export interface Pair {
+  /**
+   * What may be said.
+   */
+  call: "distinct" | "tie" | "equivalent";
+  /**
+   * Name of the one with the higher estimate.
+   */
+  faster: string;
+  ratio: Interval;
+  /**
+   * Name of the other.
+   */
+  slower: string;
+}
+/**
+ * Throughput of the first over that of the second, paired by round; simultaneous over all pairs of the cell.
+ */
+export interface Interval {
+  /**
+   * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
+   * then also both ends.
+   */
+  confidence: number;
+  /**
+   * Best guess.
+   */
+  estimate: number;
+  /**
+   * Upper end.
+   */
+  high: number;
+  /**
+   * Lower end.
+   */
+  low: number;
+}
+/**
+ * One contender in one cell.
+ */
+export interface Standing {
+  /**
+   * Checks that did not pass.
+   */
+  checks: Check[];
+  /**
+   * Name of the contender.
+   */
+  contender: string;
+  /**
+   * CPU time of the server per right answer: median over rounds, in nanoseconds.
+   */
+  cpu_per_request_ns: number | null;
+  /**
+   * Failed requests over all rounds.
+   */
+  failed: number;
+  /**
+   * Share of the busiest generator thread's CPU: median over rounds, 0 to 1.
+   */
+  generator_busy_share: number;
+  /**
+   * Compact letters: two contenders that share one are not shown to differ.
+   */
+  letters: string;
+  /**
+   * What held the throughput where it is.
+   */
+  limited_by: "server" | "generator" | "both" | "neither" | "unknown";
+  /**
+   * Service time at this many in flight, 50th percentile: median over rounds, in nanoseconds.
+   */
+  p50_ns: Interval1 | null;
+  /**
+   * The same for the 99th percentile.
+   */
+  p99_ns: Interval1 | null;
+  /**
+   * Throughput of each round that counts, in the rounds' order; absent where a round gave none.
+   */
+  rounds_per_second: (number | null)[];
+  /**
+   * Resident memory, highest over the rounds, in bytes.
+   */
+  rss_peak_bytes: number | null;
+  /**
+   * Share of the server's CPUs that its processes used: median over rounds, 0 to 1.
+   */
+  server_busy_share: number | null;
+  /**
+   * Throughput over that of the limit, paired by round; absent without a limit, and for the limit itself.
+   */
+  share_of_limit: Interval1 | null;
+  /**
+   * From start to first right answer: median over rounds, in nanoseconds.
+   */
+  startup_ns: number | null;
+  /**
+   * Validated responses per second: geometric mean over the rounds; absent when withheld.
+   */
+  throughput_per_second: Interval1 | null;
+  /**
+   * Tier, 1 is the fastest; absent for the limit and for the unranked.
+   */
+  tier: number | null;
+  /**
+   * Why it is not ranked, if it is not.
+   */
+  withheld: string | null;
+}
+/**
+ * The outcome of one rule about a measurement, with its evidence.
+ */
+export interface Check {
+  /**
+   * What was seen, in a sentence with its figures.
+   */
+  evidence: string;
+  /**
+   * What the rule found.
+   */
+  outcome: "pass" | "warn" | "void";
+  /**
+   * What to do about it; present whenever the outcome is not a pass.
+   */
+  remedy: string | null;
+  /**
+   * Stable name of the rule, such as `generator-saturated`.
+   */
+  rule: string;
+}
+/**
+ * An estimate with its interval.
+ */
+export interface Interval1 {
+  /**
+   * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
+   * then also both ends.
+   */
+  confidence: number;
+  /**
+   * Best guess.
+   */
+  estimate: number;
+  /**
+   * Upper end.
+   */
+  high: number;
+  /**
+   * Lower end.
+   */
+  low: number;
+}
+/**
+ * A rule that was broken, once, with everything it concerns.
+ */
+export interface Warning {
+  /**
+   * What was seen at its worst place, in a sentence with its figures.
+   */
+  evidence: string;
+  /**
+   * How bad it is, at its worst.
+   */
+  outcome: "pass" | "warn" | "void";
+  /**
+   * Contender and cell of each place; empty when it concerns the whole run.
+   */
+  places: Place[];
+  /**
+   * What to do about it.
+   */
+  remedy: string | null;
+  /**
+   * Stable name of the rule.
+   */
+  rule: string;
+}
+/**
+ * Where a rule was broken.
+ */
+export interface Place {
+  /**
+   * Numbers of connections.
+   */
+  connections: number[];
+  /**
+   * Name of the contender.
+   */
+  contender: string;
+  /**
+   * Name of the workload.
+   */
+  workload: string;
+}

@@ -1,0 +1,29 @@
+import { describe, expect, test } from "vitest";
+import cases from "../../crates/report/tests/format_cases.json";
+import * as format from "../src/format";
+
+describe("numbers read as the cases shared with the crate say", () => {
+  const plain = { rate: format.rate, duration: format.duration, bytes: format.bytes, percent: format.percent, ratio: format.ratio, count: format.count, span: format.span };
+  test.each(Object.entries(plain))("%s", (kind, write) => {
+    for (const [value, text] of cases[kind as keyof typeof plain] as [number, string][]) expect(write(value)).toBe(text);
+  });
+
+  const intervals = { rate_interval: format.rateInterval, duration_interval: format.durationInterval, percent_interval: format.percentInterval };
+  test.each(Object.entries(intervals))("%s", (kind, write) => {
+    for (const [[estimate, low, high], one, both] of cases[kind as keyof typeof intervals] as [[number, number, number], string, string][]) {
+      expect(write({ estimate, low, high, confidence: 0.95 })).toEqual({ estimate: one, interval: both });
+    }
+  });
+});
+
+test("an estimate of a single round has no interval", () => {
+  expect(format.rateInterval({ estimate: 78_000, low: 78_000, high: 78_000, confidence: 0 })).toEqual({ estimate: "78.0k", interval: "–" });
+});
+
+test("figures stay with their units", () => {
+  expect(format.unbroken("serves 1.26 ± 0.01 times, 86 % in 5 ms of 9 MB so 3 do")).toBe("serves 1.26\u00a0±\u00a00.01 times, 86\u00a0% in 5\u00a0ms of 9\u00a0MB so 3 do");
+});
+
+test("ticks lose the zeros that say nothing", () => {
+  expect(["20.0k", "1.50M", "0.50 ms", "200 µs", "10 %", "+2.0 %"].map(format.tick)).toEqual(["20k", "1.5M", "0.5 ms", "200 µs", "10 %", "+2 %"]);
+});
