@@ -1,0 +1,101 @@
+//! The arguments of `assay load`: familiar to hands that know wrk (`-c -t -d`) and ab (`-n -c -k`).
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use assay_host::cpuset::CpuSet;
+use assay_model::units::Nanos;
+use clap::{Args, ValueEnum};
+
+use super::{EngineName, value};
+
+/// Drive one URL with the load generator.
+#[derive(Args)]
+pub(crate) struct LoadArguments {
+    /// http://host[:port][/path]
+    pub(crate) url: String,
+
+    /// Connections held open
+    #[arg(short, long, value_name = "N", default_value = "64", value_parser = value::connections, help_heading = "Load")]
+    pub(crate) connections: u32,
+    /// Offered load in requests per second, whatever the answers do; `max` waits for each answer
+    #[arg(short, long, value_name = "RATE", default_value = "max", help_heading = "Load")]
+    pub(crate) rate: String,
+    /// How requests arrive at a given rate
+    #[arg(long, value_enum, default_value = "poisson", help_heading = "Load")]
+    pub(crate) arrival: ArrivalName,
+    /// Requests in flight on one connection
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Load")]
+    pub(crate) pipeline: u32,
+    /// Length of the measurement
+    #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = value::span, help_heading = "Load")]
+    pub(crate) duration: Nanos,
+    /// Measure this many requests instead of a length of time
+    #[arg(short = 'n', long, value_name = "N", value_parser = value::count, conflicts_with = "duration", help_heading = "Load")]
+    pub(crate) requests: Option<u64>,
+    /// Load before the measurement
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = value::span, help_heading = "Load")]
+    pub(crate) warmup: Nanos,
+    /// Longest wait for a connection or a response
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = value::span, help_heading = "Load")]
+    pub(crate) timeout: Nanos,
+    /// Close each connection after this many requests
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    pub(crate) per_connection: Option<u32>,
+    /// Keep connections alive; accepted for hands that know ab, as this is what happens anyway
+    #[arg(short, long, conflicts_with = "per_connection", help_heading = "Load")]
+    pub(crate) keep_alive: bool,
+
+    /// Method
+    #[arg(short, long, value_name = "METHOD", default_value = "GET", help_heading = "Request")]
+    pub(crate) method: String,
+    /// Header field; may be repeated
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = value::field, help_heading = "Request")]
+    pub(crate) headers: Vec<(String, String)>,
+    /// Body
+    #[arg(long, value_name = "TEXT", help_heading = "Request")]
+    pub(crate) body: Option<String>,
+    /// File with the body
+    #[arg(long, value_name = "FILE", conflicts_with = "body", help_heading = "Request")]
+    pub(crate) body_file: Option<PathBuf>,
+    /// Status that counts as right [default: any 2xx]
+    #[arg(long, value_name = "CODE", help_heading = "Request")]
+    pub(crate) expect_status: Option<u16>,
+    /// Body that counts as right [default: any]
+    #[arg(long, value_name = "TEXT", help_heading = "Request")]
+    pub(crate) expect_body: Option<String>,
+    /// File with a workload (TOML or JSON) instead of a single request
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "headers", "body", "body_file", "expect_status", "expect_body"], help_heading = "Request")]
+    pub(crate) workload: Option<PathBuf>,
+
+    /// Threads, each pinned to a CPU of its own
+    #[arg(short, long, value_name = "N", conflicts_with = "cpus", help_heading = "Machine")]
+    pub(crate) threads: Option<usize>,
+    /// CPUs, one thread each, such as 0-3,8 [default: all that are allowed]
+    #[arg(long, value_name = "LIST", help_heading = "Machine")]
+    pub(crate) cpus: Option<CpuSet>,
+    /// Event engine
+    #[arg(long, value_enum, default_value = "auto", help_heading = "Machine")]
+    pub(crate) engine: EngineName,
+    /// Local addresses to connect from, in turn
+    #[arg(long, value_name = "ADDRESS,…", value_delimiter = ',', help_heading = "Machine")]
+    pub(crate) sources: Vec<IpAddr>,
+    /// Seed of every random choice
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Machine")]
+    pub(crate) seed: u64,
+
+    /// Print the report as JSON
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Stay within ASCII
+    #[arg(long, help_heading = "Output")]
+    pub(crate) ascii: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ArrivalName {
+    /// Exponentially distributed gaps, as many independent users make them
+    Poisson,
+    /// Even gaps
+    Constant,
+}

@@ -1,0 +1,182 @@
+//! What a person can type.
+
+mod load;
+mod run;
+pub(crate) mod value;
+
+use std::ffi::OsString;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use assay_engine::EngineKind;
+use assay_host::cpuset::CpuSet;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use load::{ArrivalName, LoadArguments};
+pub(crate) use run::RunArguments;
+
+/// Exit codes are part of the interface; scripts rely on them.
+const EXIT_CODES: &str = "Exit codes:
+    0  ok
+    1  a fault in assay
+    2  wrong usage, or a file that cannot be understood
+    3  nothing selected
+    4  the machine does not allow what was asked
+   10  a contender could not be built, did not start, or died
+   11  a contender answered wrongly
+  130  interrupted; what was measured is kept";
+
+/// A laboratory for web servers: how fast each is, how sure that is, and how far from what this machine can do.
+#[derive(Parser)]
+#[command(name = "assay", version, after_help = EXIT_CODES, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Measure servers against each other and against what this machine can do
+    Run(RunArguments),
+    /// Drive one URL with the load generator
+    Load(LoadArguments),
+    /// Serve with the reference server, which stands for what this machine can do
+    Serve(ServeArguments),
+    /// Print a run again
+    Show(ShowArguments),
+    /// Write a run's report page
+    Report(ReportArguments),
+    /// Write a run as CSV, JSON or Markdown
+    Export(ExportArguments),
+    /// List the catalogue: contenders, workloads, experiments; or the runs
+    List(ListArguments),
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page (roff)
+    Man,
+    /// Start a command and end everything it started (used by assay itself)
+    #[command(hide = true, disable_help_flag = true)]
+    Keep {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        rest: Vec<OsString>,
+    },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineName {
+    /// io_uring where the kernel has it, else epoll
+    Auto,
+    Epoll,
+    Uring,
+}
+
+impl EngineName {
+    /// The engine that is meant on this machine.
+    pub(crate) fn kind(self) -> EngineKind {
+        match self {
+            Self::Epoll => EngineKind::Epoll,
+            Self::Uring => EngineKind::IoUring,
+            Self::Auto => EngineKind::best(),
+        }
+    }
+}
+
+/// Where things are.
+#[derive(Args)]
+pub(crate) struct Places {
+    /// Folder that holds contenders/, workloads/ and experiments/ [default: the nearest above, or assay's own]
+    #[arg(long, value_name = "DIR", env = "ASSAY_CATALOGUE", help_heading = "Places")]
+    pub(crate) catalogue: Option<PathBuf>,
+    /// Folder of all runs
+    #[arg(long, value_name = "DIR", env = "ASSAY_RUNS", default_value = "runs", help_heading = "Places")]
+    pub(crate) runs: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct ServeArguments {
+    /// Address to listen at
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub(crate) address: IpAddr,
+    /// Port to listen at; 0 lets the system choose
+    #[arg(short, long, value_name = "PORT", default_value_t = 8080)]
+    pub(crate) port: u16,
+    /// CPUs to serve on, one thread each, such as 0-3,8 [default: all that are allowed]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) cpus: Option<CpuSet>,
+    /// Event engine
+    #[arg(long, value_enum, default_value = "auto")]
+    pub(crate) engine: EngineName,
+    /// Folder of static files
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct ShowArguments {
+    /// The run: its id, its folder or record, `last`, `last~1`
+    #[arg(default_value = "last")]
+    pub(crate) run: String,
+    /// Print record and verdict as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Stay within ASCII
+    #[arg(long)]
+    pub(crate) ascii: bool,
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+#[derive(Args)]
+pub(crate) struct ReportArguments {
+    /// The run: its id, its folder or record, `last`, `last~1`
+    #[arg(default_value = "last")]
+    pub(crate) run: String,
+    /// Where to write the page [default: report.html in the run's folder]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+#[derive(Args)]
+pub(crate) struct ExportArguments {
+    /// The run: its id, its folder or record, `last`, `last~1`
+    #[arg(default_value = "last")]
+    pub(crate) run: String,
+    /// The format
+    #[arg(short, long, value_enum, default_value = "json")]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+/// The formats that a run can be written in, besides the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Record and verdict
+    Json,
+    /// Every measurement, one a row
+    Csv,
+    /// Standings and verdict, for a pull request
+    Md,
+}
+
+#[derive(Args)]
+pub(crate) struct ListArguments {
+    /// What to list
+    #[arg(value_enum, default_value = "contenders")]
+    pub(crate) what: Listing,
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Listing {
+    Contenders,
+    Workloads,
+    Experiments,
+    Runs,
+}

@@ -1,0 +1,79 @@
+//! The arguments of `assay run`.
+
+use std::path::PathBuf;
+
+use assay_host::cpuset::CpuSet;
+use assay_model::units::Nanos;
+use clap::Args;
+
+use super::{Places, value};
+
+/// Measure servers against each other and against what this machine can do.
+///
+/// Without arguments this runs the experiment `showdown` over the whole catalogue.
+#[derive(Args)]
+pub(crate) struct RunArguments {
+    /// Contenders: a name, lang:go, kind:server, a folder, http://…; `!` before one excludes
+    #[arg(value_name = "SEL")]
+    pub(crate) selectors: Vec<String>,
+    /// Start this command and measure it; it finds its port in $PORT, unless --port says which it uses
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) cmd: Vec<String>,
+    /// The port that the command listens on; one for each --cmd, in order
+    #[arg(long, value_name = "PORT", requires = "cmd")]
+    pub(crate) port: Vec<u16>,
+
+    /// The experiment; flags below override what it says
+    #[arg(short, long, value_name = "NAME", help_heading = "Load")]
+    pub(crate) experiment: Option<String>,
+    /// Workloads [default: hello; for a URL or a command: GET of its path]
+    #[arg(short, long, value_name = "NAME", value_delimiter = ',', help_heading = "Load")]
+    pub(crate) workload: Vec<String>,
+    /// Path to ask a command or URL for
+    #[arg(long, value_name = "PATH", help_heading = "Load", conflicts_with_all = ["workload", "experiment"])]
+    pub(crate) path: Option<String>,
+    /// Numbers of connections [default: 64]
+    #[arg(short, long, value_name = "N,…", value_delimiter = ',', value_parser = value::connections, help_heading = "Load")]
+    pub(crate) connections: Vec<u32>,
+
+    /// Length of one measured window [default: 1s]
+    #[arg(short, long, value_name = "TIME", value_parser = value::span, help_heading = "Length")]
+    pub(crate) duration: Option<Nanos>,
+    /// Load given to a fresh server before its first window [default: 1.5s]
+    #[arg(long, value_name = "TIME", value_parser = value::span, help_heading = "Length")]
+    pub(crate) warmup: Option<Nanos>,
+    /// Restarts of every contender [default: 6]
+    #[arg(long, value_name = "N", help_heading = "Length")]
+    pub(crate) rounds: Option<u32>,
+    /// Longest time for all rounds
+    #[arg(long, value_name = "TIME", value_parser = value::span, help_heading = "Length")]
+    pub(crate) budget: Option<Nanos>,
+    /// Longest wait for one response [default: 5s]
+    #[arg(long, value_name = "TIME", value_parser = value::span, help_heading = "Length")]
+    pub(crate) timeout: Option<Nanos>,
+
+    /// CPUs of the servers, such as 0-3 [default: half of the cores]
+    #[arg(long, value_name = "LIST", requires = "generator_cpus", help_heading = "Machine")]
+    pub(crate) server_cpus: Option<CpuSet>,
+    /// CPUs of the load generator [default: the other half]
+    #[arg(long, value_name = "LIST", requires = "server_cpus", help_heading = "Machine")]
+    pub(crate) generator_cpus: Option<CpuSet>,
+    /// Seed of every random choice [default: a random one, kept in the record]
+    #[arg(long, value_name = "N", help_heading = "Machine")]
+    pub(crate) seed: Option<u64>,
+
+    /// Write the result also here: .html, .json, .csv or .md
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Vec<PathBuf>,
+    /// Print record and verdict as JSON instead of the summary
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Stay within ASCII
+    #[arg(long, help_heading = "Output")]
+    pub(crate) ascii: bool,
+    /// Say what would be measured and how long it would take; measure nothing
+    #[arg(long, help_heading = "Output")]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) places: Places,
+}

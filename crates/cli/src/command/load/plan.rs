@@ -1,0 +1,154 @@
+//! From the arguments of `assay load` to a plan.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
+
+use assay_host::cpuset::CpuSet;
+use assay_load::{Plan, Reuse, Span};
+use assay_model::load::Arrival;
+use assay_model::workload::{Expect, RequestKind, Workload};
+
+use crate::args::{ArrivalName, LoadArguments, value};
+use crate::failure::Failure;
+
+pub(super) fn build(arguments: &LoadArguments) -> Result<Plan, Failure> {
+    let url = Url::parse(&arguments.url)?;
+    let target = url.resolve()?;
+    Ok(Plan {
+        host: url.host_field(),
+        connections: arguments.connections,
+        engine: arguments.engine.kind(),
+        cpus: cpus(arguments)?,
+        arrival: arrival(arguments)?,
+        warmup: arguments.warmup,
+        span: arguments.requests.map_or(Span::Time(arguments.duration), Span::Requests),
+        pipeline: arguments.pipeline,
+        timeout: arguments.timeout,
+        drain: arguments.timeout,
+        reuse: arguments.per_connection.map_or(Reuse::Always, Reuse::Requests),
+        sources: arguments.sources.clone(),
+        seed: arguments.seed,
+        ..Plan::new(target, requests(arguments, &url.path)?)
+    })
+}
+
+/// The parts of a URL that a load needs.
+struct Url {
+    host: String,
+    port: u16,
+    path: String,
+}
+
+impl Url {
+    fn parse(text: &str) -> Result<Self, Failure> {
+        let wrong = |why: &str| Failure::usage(format_args!("`{text}`: {why}"));
+        if text.starts_with("https://") {
+            return Err(wrong("TLS is not supported yet; use http://"));
+        }
+        let rest = text.strip_prefix("http://").ok_or_else(|| wrong("write http://host[:port][/path]"))?;
+        let rest = rest.split('#').next().unwrap_or(rest);
+        let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+        let (host, port) = match authority.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => (
+                host,
+                port.parse().ok().filter(|p| *p > 0).ok_or_else(|| wrong("the port must be 1 to 65535"))?,
+            ),
+            _ => (authority, 80),
+        };
+        if host.is_empty() || host.contains('@') {
+            return Err(wrong("write http://host[:port][/path]"));
+        }
+        Ok(Self { host: host.to_owned(), port, path })
+    }
+
+    fn resolve(&self) -> Result<SocketAddr, Failure> {
+        let name = self.host.trim_start_matches('[').trim_end_matches(']');
+        let found = (name, self.port).to_socket_addrs();
+        let mut found =
+            found.map_err(|e| Failure::usage(format_args!("cannot resolve `{}`: {e}", self.host)))?;
+        found.next().ok_or_else(|| Failure::usage(format_args!("`{}` has no address", self.host)))
+    }
+
+    /// RFC 9112 §3.2: the authority, without the scheme's own port.
+    fn host_field(&self) -> String {
+        if self.port == 80 { self.host.clone() } else { format!("{}:{}", self.host, self.port) }
+    }
+}
+
+fn requests(arguments: &LoadArguments, path: &str) -> Result<Vec<RequestKind>, Failure> {
+    if let Some(file) = &arguments.workload {
+        return Ok(workload(file)?.requests);
+    }
+    let body = match &arguments.body_file {
+        Some(file) => Some(read(file)?),
+        None => arguments.body.clone(),
+    };
+    let expect = Expect {
+        status: arguments.expect_status,
+        body: arguments.expect_body.clone(),
+        json: None,
+        content_type: None,
+    };
+    let (method, headers) = (arguments.method.clone(), arguments.headers.clone());
+    Ok(vec![RequestKind { weight: 1, method, path: path.to_owned(), headers, body, expect }])
+}
+
+/// A workload as people write it (TOML) or as the lab hands it over (JSON).
+fn workload(file: &Path) -> Result<Workload, Failure> {
+    let text = read(file)?;
+    let wrong = |why: String| Failure::usage(format_args!("{}: {why}", file.display()));
+    if file.extension().is_some_and(|e| e == "json") {
+        serde_json::from_str(&text).map_err(|e| wrong(e.to_string()))
+    } else {
+        toml::from_str(&text).map_err(|e| wrong(e.to_string()))
+    }
+}
+
+fn read(file: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(file).map_err(|source| Failure::Read { path: file.to_owned(), source })
+}
+
+fn arrival(arguments: &LoadArguments) -> Result<Arrival, Failure> {
+    if arguments.rate == "max" {
+        return Ok(Arrival::Closed);
+    }
+    let per_second = value::rate(&arguments.rate).map_err(Failure::usage)?;
+    Ok(match arguments.arrival {
+        ArrivalName::Poisson => Arrival::Poisson { per_second },
+        ArrivalName::Constant => Arrival::Constant { per_second },
+    })
+}
+
+fn cpus(arguments: &LoadArguments) -> Result<Vec<u32>, Failure> {
+    let all: Vec<u32> = arguments.cpus.clone().unwrap_or_else(CpuSet::allowed).iter().collect();
+    match arguments.threads {
+        Some(0) => Err(Failure::usage("0 threads; give at least 1")),
+        Some(n) if n > all.len() => Err(Failure::Machine(format!(
+            "{n} threads need a CPU each, and this process may use {}; more would only wait for each other",
+            all.len()
+        ))),
+        Some(n) => Ok(all[..n].to_vec()),
+        None => Ok(all),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls() {
+        let url = Url::parse("http://[::1]:8080/a?b#c").unwrap();
+        assert_eq!((url.host.as_str(), url.port, url.path.as_str()), ("[::1]", 8080, "/a?b"));
+        assert_eq!(url.host_field(), "[::1]:8080");
+        assert_eq!(url.resolve().unwrap().to_string(), "[::1]:8080");
+        assert_eq!(Url::parse("http://localhost").unwrap().host_field(), "localhost");
+        assert_eq!(Url::parse("http://h?q").unwrap().path, "/?q");
+        for bad in
+            ["https://x", "ftp://x", "localhost:80", "http://", "http://h:0", "http://h:70000", "http://u@h"]
+        {
+            assert!(Url::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

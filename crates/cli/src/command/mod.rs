@@ -1,0 +1,11 @@
+//! One file per subcommand.
+
+pub(crate) mod export;
+pub(crate) mod keep;
+pub(crate) mod list;
+pub(crate) mod load;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod serve;
+pub(crate) mod shell;
+pub(crate) mod show;

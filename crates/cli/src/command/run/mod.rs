@@ -1,0 +1,115 @@
+//! `assay run`: measure, judge, show, keep.
+
+mod plan;
+
+use std::path::Path;
+
+use assay_lab::rounds;
+use assay_lab::store::Store;
+use assay_lab::{Exit, Plan, verdict};
+use assay_model::record::Record;
+use assay_report::{export, html, terminal};
+
+use crate::args::{Format, RunArguments};
+use crate::failure::Failure;
+use crate::progress::{Live, clock};
+use crate::{command, outcome, output, signals};
+
+pub(crate) fn run(arguments: RunArguments) -> Result<Exit, Failure> {
+    for path in &arguments.output {
+        Target::of(path)?;
+    }
+    let plan = plan::build(&arguments)?;
+    if arguments.dry_run {
+        output::result(&describe(&plan));
+        return Ok(Exit::Ok);
+    }
+    let record = measure(&plan, &arguments.places.runs)?;
+    show(&record, &arguments)?;
+    write_files(&record, &arguments)?;
+    Ok(outcome::exit(&record))
+}
+
+fn measure(plan: &Plan, runs: &Path) -> Result<Record, Failure> {
+    let per_round = plan.subjects.len() * plan.experiment.cells().len();
+    let mut live = Live::new(per_round as u64);
+    let stop = signals::stop(|stop| {
+        output::note(if stop.now() {
+            "stopping now"
+        } else {
+            "finishing this measurement; Ctrl-C again stops at once"
+        });
+    })?;
+    Ok(rounds::run(plan, &Store::new(runs), &mut live, &stop)?)
+}
+
+fn show(record: &Record, arguments: &RunArguments) -> Result<(), Failure> {
+    let verdict = verdict::judge(record);
+    output::result(&if arguments.json {
+        export::json(record, &verdict)?
+    } else {
+        terminal::render(record, &verdict, &output::style(arguments.ascii))
+    });
+    Ok(())
+}
+
+/// The page in the run's folder, and whatever else was asked for.
+fn write_files(record: &Record, arguments: &RunArguments) -> Result<(), Failure> {
+    let folder = arguments.places.runs.join(&record.id);
+    let page = html::page(record, &verdict::judge(record))?;
+    let in_folder = folder.join("report.html");
+    command::report::write(&in_folder, &page)?;
+    output::note(format_args!(
+        "record {}\nreport {}",
+        folder.join("record.json").display(),
+        in_folder.display()
+    ));
+    for path in &arguments.output {
+        let text = match Target::of(path)? {
+            Target::Page => page.clone(),
+            Target::Export(format) => command::export::text(record, format)?,
+        };
+        command::report::write(path, &text)?;
+        output::note(format_args!("       {}", path.display()));
+    }
+    Ok(())
+}
+
+/// What a file's ending asks for.
+enum Target {
+    Page,
+    Export(Format),
+}
+
+impl Target {
+    fn of(path: &Path) -> Result<Self, Failure> {
+        match path.extension().and_then(|e| e.to_str()) {
+            Some("html") => Ok(Self::Page),
+            Some("json") => Ok(Self::Export(Format::Json)),
+            Some("csv") => Ok(Self::Export(Format::Csv)),
+            Some("md") => Ok(Self::Export(Format::Md)),
+            _ => Err(Failure::usage(format_args!(
+                "{}: cannot tell the format; end the name with .html, .json, .csv or .md",
+                path.display()
+            ))),
+        }
+    }
+}
+
+fn describe(plan: &Plan) -> String {
+    let prediction = plan.prediction();
+    let names: Vec<&str> = plan.subjects.iter().map(|s| s.name.as_str()).collect();
+    let cells = plan.experiment.cells();
+    let cells: Vec<String> = cells.iter().map(|c| format!("{} at {}", c.workload, c.connections)).collect();
+    format!(
+        "experiment  {}\ncontenders  {}\ncells       {} connections\nrounds      {} of about {}\ntime        about {}\ncpus        {}\nseed        {}\n",
+        plan.experiment.name,
+        names.join(", "),
+        cells.join(", "),
+        prediction.rounds,
+        clock(prediction.round),
+        clock(prediction.total()),
+        plan.isolation.statement,
+        plan.seed,
+    )
+}

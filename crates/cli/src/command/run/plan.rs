@@ -1,0 +1,214 @@
+//! From arguments to a plan: which experiment, which subjects, which CPUs.
+
+use std::path::Path;
+
+use assay_host::cpuset::CpuSet;
+use assay_host::isolation::{self, Isolation};
+use assay_host::topology::Topology;
+use assay_lab::catalogue::{Catalogue, with_defaults};
+use assay_lab::contender::Tools;
+use assay_lab::{LabError, Launch, Plan, Subject};
+use assay_model::contender::Kind;
+use assay_model::experiment::{Experiment, Measure};
+use assay_model::record::{Origin, Program};
+use assay_model::workload::{Expect, RequestKind, Workload};
+
+use crate::args::RunArguments;
+use crate::command::list;
+use crate::failure::Failure;
+use crate::output;
+
+/// What runs when nothing is asked for.
+const DEFAULT_EXPERIMENT: &str = "showdown";
+const DEFAULT_WORKLOAD: &str = "hello";
+const DEFAULT_CONNECTIONS: u32 = 64;
+const DEFAULT_ROUNDS: u32 = 6;
+/// The workload of a URL or command of the user's own: whatever is there, as long as it is a 2xx.
+const OWN_WORKLOAD: &str = "get";
+
+pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
+    let catalogue = catalogue(arguments)?;
+    let mut experiment = experiment(&catalogue, arguments)?;
+    let subjects = subjects(&catalogue, arguments, &experiment)?;
+    let mut workloads = catalogue.workloads.clone();
+    if asks_for_its_own(arguments) {
+        workloads.retain(|w| w.name != OWN_WORKLOAD);
+        workloads.push(own_workload(&own_path(arguments, &subjects)?));
+    }
+    override_with(&mut experiment, arguments);
+    let workloads = Catalogue { workloads, ..catalogue }.workloads_of(&experiment)?;
+    let assay = std::env::current_exe().map_err(|e| Failure::Bug(format!("where am I? {e}")))?;
+    let command = std::iter::once("assay".to_owned()).chain(std::env::args().skip(1)).collect();
+    let plan = Plan {
+        experiment,
+        workloads,
+        subjects,
+        isolation: isolation(arguments)?,
+        seed: arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),
+        command,
+        program: program(),
+        tools: Tools { assay },
+    };
+    plan.check()?;
+    Ok(plan)
+}
+
+/// The catalogue; an empty one where none is found and none is needed.
+fn catalogue(arguments: &RunArguments) -> Result<Catalogue, Failure> {
+    let needed = arguments.experiment.is_some()
+        || !arguments.workload.is_empty()
+        || arguments.selectors.iter().any(|s| !s.contains('/'))
+        || (arguments.selectors.is_empty() && arguments.cmd.is_empty());
+    match list::open(&arguments.places) {
+        Err(Failure::Lab(LabError::NoCatalogue { .. })) if !needed => Ok(Catalogue {
+            root: std::path::PathBuf::new(),
+            contenders: Vec::new(),
+            workloads: Vec::new(),
+            experiments: Vec::new(),
+            warnings: Vec::new(),
+        }),
+        found => found,
+    }
+}
+
+fn experiment(catalogue: &Catalogue, arguments: &RunArguments) -> Result<Experiment, Failure> {
+    let free = arguments.selectors.is_empty() && arguments.cmd.is_empty() && arguments.workload.is_empty();
+    match &arguments.experiment {
+        Some(name) => Ok(catalogue.experiment(name)?.clone()),
+        None if free => Ok(catalogue.experiment(DEFAULT_EXPERIMENT)?.clone()),
+        None => Ok(ad_hoc(if asks_for_its_own(arguments) { OWN_WORKLOAD } else { DEFAULT_WORKLOAD })),
+    }
+}
+
+/// An experiment of one cell, for arguments to change.
+fn ad_hoc(workload: &str) -> Experiment {
+    Experiment {
+        name: "run".to_owned(),
+        about: String::new(),
+        contenders: Vec::new(),
+        measures: vec![Measure { workload: workload.to_owned(), connections: vec![DEFAULT_CONNECTIONS] }],
+        rounds: DEFAULT_ROUNDS,
+        budget_s: None,
+        warmup_s: 1.5,
+        settle_s: 0.1,
+        window_s: 1.0,
+        timeout_s: 5.0,
+    }
+}
+
+fn override_with(experiment: &mut Experiment, arguments: &RunArguments) {
+    if !arguments.workload.is_empty() {
+        let levels: Vec<u32> = experiment.measures.first().map_or(Vec::new(), |m| m.connections.clone());
+        let measure = |w: &String| Measure { workload: w.clone(), connections: levels.clone() };
+        experiment.measures = arguments.workload.iter().map(measure).collect();
+    }
+    if !arguments.connections.is_empty() {
+        experiment.measures.iter_mut().for_each(|m| m.connections.clone_from(&arguments.connections));
+    }
+    let seconds =
+        |span: Option<assay_model::units::Nanos>, current: f64| span.map_or(current, |s| s.as_secs_f64());
+    experiment.window_s = seconds(arguments.duration, experiment.window_s);
+    experiment.warmup_s = seconds(arguments.warmup, experiment.warmup_s);
+    experiment.timeout_s = seconds(arguments.timeout, experiment.timeout_s);
+    experiment.rounds = arguments.rounds.unwrap_or(experiment.rounds);
+    experiment.budget_s = arguments.budget.map(|b| b.as_secs_f64()).or(experiment.budget_s);
+}
+
+/// Whether the load is a GET of the user's own path, and not a workload of the catalogue.
+fn asks_for_its_own(arguments: &RunArguments) -> bool {
+    let urls = arguments.selectors.iter().any(|s| s.starts_with("http"));
+    let own = urls || !arguments.cmd.is_empty() || arguments.path.is_some();
+    own && arguments.workload.is_empty() && arguments.experiment.is_none()
+}
+
+/// The one path that everybody is asked for.
+fn own_path(arguments: &RunArguments, subjects: &[Subject]) -> Result<String, Failure> {
+    if let Some(path) = &arguments.path {
+        return Ok(path.clone());
+    }
+    let mut paths = subjects.iter().filter_map(|s| match &s.launch {
+        Launch::Running { path, .. } => Some(path),
+        Launch::Process(_) => None,
+    });
+    let first = paths.next().map_or("/", String::as_str);
+    match paths.find(|path| *path != first) {
+        Some(other) => Err(Failure::usage(format_args!(
+            "the URLs ask for different paths, {first} and {other}; a comparison needs one: give it with --path"
+        ))),
+        None => Ok(first.to_owned()),
+    }
+}
+
+fn own_workload(path: &str) -> Workload {
+    let expect = Expect { status: None, body: None, json: None, content_type: None };
+    let request = RequestKind {
+        weight: 1,
+        method: "GET".to_owned(),
+        path: path.to_owned(),
+        headers: Vec::new(),
+        body: None,
+        expect,
+    };
+    let about = format!("GET {path}; any 2xx is right.");
+    Workload { name: OWN_WORKLOAD.to_owned(), about, requests: vec![request] }
+}
+
+fn subjects(
+    catalogue: &Catalogue,
+    arguments: &RunArguments,
+    experiment: &Experiment,
+) -> Result<Vec<Subject>, Failure> {
+    let cwd =
+        std::env::current_dir().map_err(|e| Failure::Machine(format!("there is no working folder: {e}")))?;
+    let selectors = with_defaults(&arguments.selectors, &experiment.contenders);
+    let mut subjects = if selectors.is_empty() && !arguments.cmd.is_empty() {
+        limits(catalogue)
+    } else {
+        let (subjects, warnings) = catalogue.select(&selectors)?;
+        warnings.iter().for_each(output::warning);
+        subjects
+    };
+    for (i, command) in arguments.cmd.iter().enumerate() {
+        subjects.push(Subject::from_command(command, &cwd, arguments.port.get(i).copied())?);
+    }
+    // What is asked of a server of the user's own, the reference server need not know.
+    let own = asks_for_its_own(arguments);
+    subjects.retain(|s| !own || !s.is_limit() || s.workloads.iter().any(|w| w == OWN_WORKLOAD));
+    check_names(&subjects, &cwd)?;
+    Ok(subjects)
+}
+
+fn limits(catalogue: &Catalogue) -> Vec<Subject> {
+    let limits = catalogue.contenders.iter().filter(|(contender, _)| contender.kind == Kind::Limit);
+    limits.map(|(contender, folder)| Subject::from_contender(contender, folder)).collect()
+}
+
+fn check_names(subjects: &[Subject], cwd: &Path) -> Result<(), Failure> {
+    for (i, subject) in subjects.iter().enumerate() {
+        if subjects[..i].iter().any(|earlier| earlier.name == subject.name) {
+            let kind = if subject.origin == Origin::Command { "command" } else { "contender" };
+            return Err(Failure::usage(format_args!(
+                "the {kind} `{}` was given twice in {}; each contender takes part once",
+                subject.title,
+                cwd.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn isolation(arguments: &RunArguments) -> Result<Isolation, Failure> {
+    let (allowed, topology) = (CpuSet::allowed(), Topology::read());
+    match (&arguments.server_cpus, &arguments.generator_cpus) {
+        (Some(server), Some(generator)) => {
+            isolation::explicit(server.clone(), generator.clone(), &allowed, &topology)
+                .map_err(Failure::usage)
+        }
+        _ => Ok(isolation::split(&allowed, &topology)),
+    }
+}
+
+fn program() -> Program {
+    let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
+    Program { version: env!("CARGO_PKG_VERSION").to_owned(), profile: profile.to_owned() }
+}

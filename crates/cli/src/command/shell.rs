@@ -1,0 +1,46 @@
+//! `assay completions` and `assay man`.
+
+use assay_lab::Exit;
+use clap::CommandFactory;
+
+use crate::args::Arguments;
+use crate::failure::Failure;
+use crate::output;
+
+pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Exit, Failure> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "assay", &mut text);
+    print(text)
+}
+
+/// One page with a section for every subcommand.
+pub(crate) fn man() -> Result<Exit, Failure> {
+    let mut text = Vec::new();
+    let mut command = Arguments::command();
+    command.build();
+    let mut render = |command: &clap::Command, whole: bool| {
+        let page = clap_mangen::Man::new(command.clone());
+        if whole { page.render(&mut text) } else { subcommand_page(&page, command, &mut text) }
+    };
+    let pages = render(&command, true).and_then(|()| {
+        command.get_subcommands().filter(|c| !c.is_hide_set()).try_for_each(|c| render(c, false))
+    });
+    pages.map_err(|e| Failure::Bug(e.to_string()))?;
+    print(text)
+}
+
+fn subcommand_page(
+    page: &clap_mangen::Man,
+    command: &clap::Command,
+    out: &mut Vec<u8>,
+) -> std::io::Result<()> {
+    out.extend_from_slice(format!(".SH \"ASSAY {}\"\n", command.get_name().to_uppercase()).as_bytes());
+    page.render_description_section(out)?;
+    page.render_synopsis_section(out)?;
+    page.render_options_section(out)
+}
+
+fn print(text: Vec<u8>) -> Result<Exit, Failure> {
+    output::result(&String::from_utf8(text).map_err(|e| Failure::Bug(e.to_string()))?);
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,21 @@
+//! `assay show`: a run's summary, computed again from its record.
+
+use assay_lab::store::Store;
+use assay_lab::{Exit, verdict};
+use assay_report::{export, terminal};
+
+use crate::args::ShowArguments;
+use crate::failure::Failure;
+use crate::output;
+
+pub(crate) fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
+    let record = Store::new(&arguments.places.runs).open(&arguments.run)?;
+    let verdict = verdict::judge(&record);
+    let text = if arguments.json {
+        export::json(&record, &verdict)?
+    } else {
+        terminal::render(&record, &verdict, &output::style(arguments.ascii))
+    };
+    output::result(&text);
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,63 @@
+//! Why a command ended early, and the exit code that tells scripts so.
+
+use std::path::{Path, PathBuf};
+
+use assay_lab::{Exit, LabError};
+
+/// Why a command ended early.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    #[error(transparent)]
+    Load(#[from] assay_load::LoadError),
+    #[error(transparent)]
+    Serve(#[from] assay_serve::ServeError),
+    #[error(transparent)]
+    Report(#[from] assay_report::ReportError),
+    #[error(transparent)]
+    Keep(#[from] assay_lab::keeper::KeepError),
+    /// An argument that clap could not judge.
+    #[error("{0}")]
+    Usage(String),
+    /// The machine does not allow what was asked.
+    #[error("{0}")]
+    Machine(String),
+    #[error("cannot write {}: {source}", path.display())]
+    Write { path: PathBuf, source: std::io::Error },
+    #[error("cannot read {}: {source}", path.display())]
+    Read { path: PathBuf, source: std::io::Error },
+    /// Something that should never happen.
+    #[error("a fault in assay: {0}")]
+    Bug(String),
+}
+
+impl Failure {
+    pub(crate) fn usage(text: impl std::fmt::Display) -> Self {
+        Self::Usage(text.to_string())
+    }
+
+    pub(crate) fn write(path: &Path, source: std::io::Error) -> Self {
+        Self::Write { path: path.to_owned(), source }
+    }
+
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::Lab(error) => error.exit(),
+            Self::Load(error) => exit_of_load(error),
+            Self::Usage(_) | Self::Read { .. } => Exit::Usage,
+            Self::Serve(_) | Self::Machine(_) | Self::Write { .. } => Exit::MachineUnfit,
+            Self::Keep(_) | Self::Report(_) | Self::Bug(_) => Exit::Bug,
+        }
+    }
+}
+
+fn exit_of_load(error: &assay_load::LoadError) -> Exit {
+    use assay_load::LoadError;
+    match error {
+        LoadError::Plan(_) | LoadError::Request { .. } | LoadError::ExpectedJson { .. } => Exit::Usage,
+        LoadError::Unreachable { .. } => Exit::ContenderFailed,
+        LoadError::Descriptors { .. } | LoadError::Pin(_) | LoadError::Engine(_) => Exit::MachineUnfit,
+        LoadError::Histogram(_) | LoadError::Thread(_) => Exit::Bug,
+    }
+}

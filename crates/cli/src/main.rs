@@ -1,0 +1,47 @@
+//! The binary `assay`: arguments in, calls out. The only crate that prints.
+//!
+//! Results go to standard output, progress and warnings to standard error. Must not know: how anything is measured,
+//! judged or drawn.
+#![forbid(unsafe_code)]
+
+mod args;
+mod command;
+mod failure;
+mod outcome;
+mod output;
+mod progress;
+mod signals;
+
+use std::process::ExitCode;
+
+use assay_lab::Exit;
+use clap::Parser;
+
+use args::{Arguments, Command};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let exit = match run(Arguments::parse().command) {
+        Ok(exit) => exit,
+        Err(failure) => {
+            output::error(&failure);
+            failure.exit()
+        }
+    };
+    ExitCode::from(exit.code())
+}
+
+fn run(command: Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Run(arguments) => command::run::run(arguments),
+        Command::Load(arguments) => command::load::run(arguments),
+        Command::Serve(arguments) => command::serve::run(&arguments),
+        Command::Show(arguments) => command::show::run(&arguments),
+        Command::Report(arguments) => command::report::run(&arguments),
+        Command::Export(arguments) => command::export::run(&arguments),
+        Command::List(arguments) => command::list::run(&arguments),
+        Command::Completions { shell } => command::shell::completions(shell),
+        Command::Man => command::shell::man(),
+        Command::Keep { rest } => command::keep::run(rest),
+    }
+}

@@ -1,0 +1,54 @@
+//! The terminal: what it can do, and where results, warnings and errors go.
+
+use std::io::{IsTerminal, Write};
+
+use assay_report::terminal::Style;
+
+use crate::failure::Failure;
+
+/// Columns of an output that is no terminal.
+const COLUMNS_OF_A_FILE: usize = 100;
+
+/// How to write for whoever reads standard output.
+pub(crate) fn style(ascii: bool) -> Style {
+    let out = std::io::stdout();
+    let width = if out.is_terminal() {
+        rustix::termios::tcgetwinsize(&out).map_or(80, |size| usize::from(size.ws_col).max(1))
+    } else {
+        std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).unwrap_or(COLUMNS_OF_A_FILE)
+    };
+    let colour = anstream::AutoStream::choice(&out) != anstream::ColorChoice::Never;
+    Style { width, colour, ascii: ascii || !speaks_utf8() }
+}
+
+/// Writes a result to standard output. A reader that has gone away is no failure: it saw what it wanted.
+pub(crate) fn result(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Tells of something that does not stop the command.
+pub(crate) fn warning(text: impl std::fmt::Display) {
+    to_stderr(format_args!("\x1b[33mwarning:\x1b[0m {text}"));
+}
+
+/// Tells of what the command did besides its result.
+pub(crate) fn note(text: impl std::fmt::Display) {
+    to_stderr(format_args!("{text}"));
+}
+
+/// Tells why the command ended early.
+pub(crate) fn error(failure: &Failure) {
+    to_stderr(format_args!("\x1b[31merror:\x1b[0m {failure}"));
+}
+
+fn to_stderr(text: std::fmt::Arguments<'_>) {
+    let _ = writeln!(anstream::stderr().lock(), "{text}");
+}
+
+/// What the locale says, as locale(7) ranks its variables.
+fn speaks_utf8() -> bool {
+    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG"));
+    locale.is_none_or(|l| l.to_ascii_lowercase().replace('-', "").contains("utf8"))
+}

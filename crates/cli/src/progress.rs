@@ -1,0 +1,169 @@
+//! The live line of a run: contender, round, precision so far, time left. Redrawn between measurements only, so that it
+//! takes no CPU from one.
+
+use std::fmt::Write as _;
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use assay_lab::rounds::{Event, Observer};
+use assay_model::experiment::Cell;
+use assay_model::record::NotRun;
+use assay_report::format;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::output;
+
+/// Follows a run on standard error: one line that changes on a terminal, one line a round elsewhere.
+pub(crate) struct Live {
+    bar: Option<ProgressBar>,
+    /// Measurements in one round, as far as known.
+    per_round: u64,
+    round: u32,
+    rounds: u32,
+    precision: Option<f64>,
+    /// When the last round is expected to end.
+    ends: Instant,
+    contender: String,
+    last: String,
+}
+
+impl Live {
+    /// For a run in which a round has `per_round` measurements.
+    pub(crate) fn new(per_round: u64) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            if let Ok(style) = ProgressStyle::with_template("{bar:16.cyan/dim} {wide_msg}") {
+                bar.set_style(style.progress_chars("━━─"));
+            }
+            bar
+        });
+        let now = Instant::now();
+        Self {
+            bar,
+            per_round,
+            round: 0,
+            rounds: 0,
+            precision: None,
+            ends: now,
+            contender: String::new(),
+            last: String::new(),
+        }
+    }
+
+    /// A line that stays.
+    fn say(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| output::note(text)),
+            None => output::note(text),
+        }
+    }
+
+    fn warn(&self, contender: &str, what: &str, reason: &NotRun) {
+        let remedy = reason.remedy.as_ref().map_or_else(String::new, |r| format!("; {r}"));
+        let text = format!("{contender} {what}: {}{remedy}", reason.reason);
+        match &self.bar {
+            Some(bar) => bar.suspend(|| output::warning(&text)),
+            None => output::warning(&text),
+        }
+    }
+
+    fn redraw(&self, doing: &str) {
+        let Some(bar) = &self.bar else { return };
+        let mut line = String::new();
+        if self.rounds > 0 {
+            let _ = write!(line, "round {}/{} · ", self.round + 1, self.rounds);
+        }
+        let _ = write!(line, "{} {doing}", self.contender);
+        if !self.last.is_empty() {
+            let _ = write!(line, " · {}", self.last);
+        }
+        if let Some(half_width) = self.precision {
+            let _ = write!(line, " · precision so far ±{}", format::percent(half_width));
+        }
+        let left = self.ends.saturating_duration_since(Instant::now());
+        if !left.is_zero() {
+            let _ = write!(line, " · {} left", clock(left));
+        }
+        bar.set_message(line);
+        bar.tick();
+    }
+
+    fn begin_round(&mut self, index: u32, of: u32) {
+        (self.round, self.rounds) = (index, of);
+        if let Some(bar) = &self.bar {
+            bar.set_length(self.per_round * u64::from(of));
+            bar.set_position(self.per_round * u64::from(index));
+        }
+    }
+
+    fn end_round(&mut self, index: u32, of: u32, precision: Option<f64>, left: Duration) {
+        self.precision = precision;
+        self.ends = Instant::now() + left;
+        if self.bar.is_none() {
+            let precision =
+                precision.map_or_else(String::new, |p| format!(", precision so far ±{}", format::percent(p)));
+            self.say(&format!("round {} of {of} saved{precision}, {} left", index + 1, clock(left)));
+        }
+    }
+}
+
+impl Observer for Live {
+    fn notice(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Begun { id, prediction } => {
+                self.ends = Instant::now() + prediction.total();
+                self.say(&format!(
+                    "run {id}: {} rounds, about {}",
+                    prediction.rounds,
+                    clock(prediction.total())
+                ));
+            }
+            Event::Probing { contender } => {
+                (*contender).clone_into(&mut self.contender);
+                self.redraw("what it needs");
+            }
+            Event::Building { contender } => {
+                (*contender).clone_into(&mut self.contender);
+                self.redraw("building");
+            }
+            Event::Dropped { contender, reason } => self.warn(contender, "is not run", reason),
+            Event::RoundBegun { index, of } => self.begin_round(*index, *of),
+            Event::Starting { contender } => {
+                (*contender).clone_into(&mut self.contender);
+                self.last.clear();
+                self.redraw("starting and warming up");
+            }
+            Event::Measuring { cell, .. } => self.redraw(&cell_name(cell)),
+            Event::Measured { per_second, failed, .. } => {
+                let failed =
+                    if *failed > 0 { format!(", {} failed", format::count(*failed)) } else { String::new() };
+                self.last = format!("{}/s{failed}", format::rate(*per_second));
+                if let Some(bar) = &self.bar {
+                    bar.inc(1);
+                }
+            }
+            Event::Failed { contender, reason } => self.warn(contender, "ended early", reason),
+            Event::RoundSaved { index, of, precision, left } => {
+                self.end_round(*index, *of, *precision, *left)
+            }
+        }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn cell_name(cell: &Cell) -> String {
+    format!("{} at {} connections", cell.workload, cell.connections)
+}
+
+/// A span as people say it: `45 s`, `3:05 min`.
+pub(crate) fn clock(span: Duration) -> String {
+    let seconds = span.as_secs_f64().round() as u64;
+    if seconds < 60 { format!("{seconds} s") } else { format!("{}:{:02} min", seconds / 60, seconds % 60) }
+}
