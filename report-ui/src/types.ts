@@ -296,7 +296,8 @@ export interface Experiment {
    */
   timeout_s: number;
   /**
-   * Load given to a fresh server before its first measurement, in seconds.
+   * Longest time for which load is given to a fresh server before its first measurement, in seconds; it ends as soon
+   * as the server no longer gets faster.
    */
   warmup_s: number;
   /**

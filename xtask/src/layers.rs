@@ -23,9 +23,12 @@ pub(crate) fn check(manifest_path: &Path, manifest: &str) -> Vec<String> {
         Ok(table) => table,
         Err(error) => return vec![format!("{place}: {error}")],
     };
-    let name = table.get("package").and_then(|p| p.get("name")).and_then(toml::Value::as_str).unwrap_or_default();
+    let name =
+        table.get("package").and_then(|p| p.get("name")).and_then(toml::Value::as_str).unwrap_or_default();
     let Some(own) = layer(name) else {
-        return vec![format!("{place}: {name} has no layer; give it one in xtask/src/layers.rs and ARCHITECTURE.md")];
+        return vec![format!(
+            "{place}: {name} has no layer; give it one in xtask/src/layers.rs and ARCHITECTURE.md"
+        )];
     };
     let dependencies = table.get("dependencies").and_then(toml::Value::as_table);
     dependencies
@@ -51,14 +54,14 @@ mod tests {
 
     #[test]
     fn using_a_lower_layer_is_fine() {
-        let manifest = "[package]\nname = 'assay-load'\n[dependencies]\nassay-engine.workspace = true\nserde = '1'";
+        let manifest =
+            "[package]\nname = 'assay-load'\n[dependencies]\nassay-engine.workspace = true\nserde = '1'";
         assert!(findings(manifest).is_empty());
     }
 
     #[test]
     fn using_the_same_or_a_higher_layer_is_found() {
-        let manifest =
-            "[package]\nname = 'assay-report'\n[dependencies]\nassay-lab.workspace = true\nassay.workspace = true";
+        let manifest = "[package]\nname = 'assay-report'\n[dependencies]\nassay-lab.workspace = true\nassay.workspace = true";
         assert_eq!(findings(manifest).len(), 2);
     }
 

@@ -31,7 +31,8 @@ pub(crate) fn run(root: &Path) -> Result<(), Vec<String>> {
 fn tracked_files(root: &Path) -> Result<Vec<PathBuf>, Vec<String>> {
     let arguments = ["ls-files", "--cached", "--others", "--exclude-standard"];
     let output = Command::new("git").args(arguments).current_dir(root).output();
-    let output = output.map_err(|e| vec![format!("git ls-files: {e}; tidy needs git to know which files are ours")])?;
+    let output = output
+        .map_err(|e| vec![format!("git ls-files: {e}; tidy needs git to know which files are ours")])?;
     Ok(String::from_utf8_lossy(&output.stdout).lines().map(PathBuf::from).collect())
 }
 
@@ -52,7 +53,8 @@ fn check_file(path: &Path, text: &str) -> Vec<String> {
     if is_source && !is_generated {
         let lines = text.lines().count();
         if lines > LINES_AT_MOST {
-            findings.push(format!("{name}: {lines} lines, {LINES_AT_MOST} at most; find the seam and split it"));
+            findings
+                .push(format!("{name}: {lines} lines, {LINES_AT_MOST} at most; find the seam and split it"));
         }
         findings.extend(check_manners(&name, text));
     }

@@ -77,8 +77,8 @@ impl Live {
         if !self.last.is_empty() {
             let _ = write!(line, " · {}", self.last);
         }
-        if let Some(half_width) = self.precision {
-            let _ = write!(line, " · precision so far ±{}", format::percent(half_width));
+        if let Some(precision) = self.precision {
+            let _ = write!(line, " · {}", precision_so_far(precision));
         }
         let left = self.ends.saturating_duration_since(Instant::now());
         if !left.is_zero() {
@@ -100,8 +100,7 @@ impl Live {
         self.precision = precision;
         self.ends = Instant::now() + left;
         if self.bar.is_none() {
-            let precision =
-                precision.map_or_else(String::new, |p| format!(", precision so far ±{}", format::percent(p)));
+            let precision = precision.map_or_else(String::new, |p| format!(", {}", precision_so_far(p)));
             self.say(&format!("round {} of {of} saved{precision}, {} left", index + 1, clock(left)));
         }
     }
@@ -155,6 +154,15 @@ impl Drop for Live {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// Half-width of the widest ratio's interval. Two rounds can leave it beyond any use; then it is not a figure yet.
+fn precision_so_far(half_width: f64) -> String {
+    if half_width > 1.0 {
+        "precision not known yet".to_owned()
+    } else {
+        format!("precision so far ±{}", format::percent(half_width))
     }
 }
 

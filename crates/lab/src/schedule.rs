@@ -10,6 +10,8 @@ use rand_chacha::ChaCha8Rng;
 pub const MIN_ROUNDS: u32 = 2;
 /// What starting and stopping a contender takes, before any was timed.
 const TYPICAL_START: Duration = Duration::from_millis(1000);
+/// What warming a contender up takes, before any was timed; most are warm sooner than an experiment allows.
+const TYPICAL_WARMUP_S: f64 = 2.0;
 /// What starting the generator, connecting and saving takes for one cell, before any was timed.
 const TYPICAL_OVERHEAD: Duration = Duration::from_millis(120);
 
@@ -41,7 +43,7 @@ fn permutation(rng: &mut ChaCha8Rng, n: usize) -> Vec<usize> {
 /// How long one round will take when contender `i` is measured in `cells[i]` cells.
 pub fn predicted_round(experiment: &Experiment, cells: &[usize]) -> Duration {
     let cell = Duration::from_secs_f64(experiment.settle_s + experiment.window_s) + TYPICAL_OVERHEAD;
-    let start = Duration::from_secs_f64(experiment.warmup_s) + TYPICAL_START;
+    let start = Duration::from_secs_f64(experiment.warmup_s.min(TYPICAL_WARMUP_S)) + TYPICAL_START;
     cells.iter().map(|&n| start + cell * u32::try_from(n).unwrap_or(u32::MAX)).sum()
 }
 

@@ -75,6 +75,7 @@ pub(crate) fn record(contenders: &[(&str, &[f64])]) -> Record {
         startup_ns: Nanos::from_millis(20),
         idle: None,
         cells: if per_second > 0.0 { vec![window(per_second)] } else { Vec::new() },
+        warmups: Vec::new(),
         failure: None,
     };
     let round = |index: usize| Round {

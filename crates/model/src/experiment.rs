@@ -22,7 +22,8 @@ pub struct Experiment {
     /// Longest time for all rounds, in seconds; no round is begun that would exceed it. Absent: no bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_s: Option<f64>,
-    /// Load given to a fresh server before its first measurement, in seconds.
+    /// Longest time for which load is given to a fresh server before its first measurement, in seconds; it ends as soon
+    /// as the server no longer gets faster.
     #[serde(default = "default_warmup_s")]
     pub warmup_s: f64,
     /// Load given before each window, at that window's own level, in seconds.
@@ -73,7 +74,7 @@ fn default_rounds() -> u32 {
 }
 
 fn default_warmup_s() -> f64 {
-    1.5
+    5.0
 }
 
 fn default_settle_s() -> f64 {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::check::Outcome;
 use crate::contender::Kind;
 use crate::experiment::{Cell, Experiment};
 use crate::host::{HostFacts, Isolation};
@@ -166,11 +167,25 @@ pub struct Run {
     /// What it used from start to readiness until just before the first load; absent for a URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<Usage>,
+    /// Load before the first measurement, one entry per workload.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warmups: Vec<Warmup>,
     /// The measurements, in the order in which they were made.
     pub cells: Vec<Measurement>,
     /// Why it ended early, if it did; cells measured before stay valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<NotRun>,
+}
+
+/// Load given until a fresh server no longer got faster, or the time for it was over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Warmup {
+    /// Name of the workload.
+    pub workload: String,
+    /// Right answers per second in each slice of the warm-up, in order.
+    pub per_second: Vec<f64>,
+    /// Whether it had stopped getting faster.
+    pub settled: bool,
 }
 
 /// One window of load on one contender.
@@ -189,6 +204,20 @@ pub struct Measurement {
     pub server: Option<Usage>,
     /// What the machine did over the same span.
     pub machine: Machine,
+}
+
+/// Share of CPU time that a hypervisor may take from a window's CPUs before the window is void, 0 to 1. Above a fifth of
+/// this the whole run carries a warning; the kernel counts in ticks of 10 ms, too coarse to void a short window for less.
+pub const MAX_STEAL_SHARE: f64 = 0.05;
+
+impl Measurement {
+    /// The rules that it broke so badly that it must not be used; empty for one that counts.
+    pub fn void_rules(&self) -> Vec<String> {
+        let checks = self.load.checks.iter().filter(|check| check.outcome == Outcome::Void);
+        let broken = checks.map(|check| check.rule.clone());
+        let stolen = (self.machine.steal_share > MAX_STEAL_SHARE).then(|| "steal".to_owned());
+        broken.chain(stolen).collect()
+    }
 }
 
 /// The machine's counters over a window.

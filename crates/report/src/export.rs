@@ -179,7 +179,7 @@ fn csv_numbers(run: &Run, round: u32, measurement: &Measurement) -> Result<Strin
         run.startup_ns.0.to_string(),
         measurement.machine.server_idle_share.to_string(),
         busiest.to_string(),
-        field(&page::void_rules(measurement).join(" ")),
+        field(&measurement.void_rules().join(" ")),
         String::new(),
     ];
     Ok(fields.join(","))

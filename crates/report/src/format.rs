@@ -143,9 +143,15 @@ impl Scale {
     }
 }
 
+/// Beyond this ratio of its ends an interval only says that there were too few rounds.
+const TOO_WIDE: f64 = 10.0;
+
 /// `[low … high]`, or a dash for an interval that covers nothing: a single round has an estimate and no more.
 fn brackets(of: &Interval, low: &str, high: &str) -> String {
-    if of.confidence > 0.0 { format!("[{low} … {high}]") } else { "–".to_owned() }
+    if of.confidence <= 0.0 {
+        return "–".to_owned();
+    }
+    if of.high > TOO_WIDE * of.low { "[too wide]".to_owned() } else { format!("[{low} … {high}]") }
 }
 
 /// Rounds to three decimals, so that 999.6 is seen as the 1.00k that it is printed as.

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_model::check::Outcome;
 use assay_model::experiment::{Cell, Experiment};
 use assay_model::host::{HostFacts, Isolation};
 use assay_model::record::{Entry, Measurement, NotRun, Program, Record, Round, Run, State};
@@ -171,12 +170,6 @@ pub fn schema() -> schemars::Schema {
     SchemaSettings::default().for_serialize().into_generator().into_root_schema_for::<Page>()
 }
 
-/// The rules that a measurement broke so badly that it must not be used.
-pub fn void_rules(measurement: &Measurement) -> Vec<String> {
-    let broken = measurement.load.checks.iter().filter(|check| check.outcome == Outcome::Void);
-    broken.map(|check| check.rule.clone()).collect()
-}
-
 /// Right answers per second of a window; 0 for an empty one.
 pub fn per_second(measurement: &Measurement) -> f64 {
     let seconds = measurement.load.window_ns.as_secs_f64();
@@ -264,7 +257,7 @@ fn sample(window: &Decoded<'_>) -> Sample {
         offset_ns: measurement.offset_ns,
         per_second: per_second(measurement),
         counts: window.counts,
-        void: void_rules(measurement),
+        void: measurement.void_rules(),
     }
 }
 

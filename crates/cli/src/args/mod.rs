@@ -24,6 +24,7 @@ const EXIT_CODES: &str = "Exit codes:
     4  the machine does not allow what was asked
    10  a contender could not be built, did not start, or died
    11  a contender answered wrongly
+   12  a number had to be withheld (with --strict)
   130  interrupted; what was measured is kept";
 
 /// A laboratory for web servers: how fast each is, how sure that is, and how far from what this machine can do.

@@ -39,7 +39,7 @@ pub(crate) struct RunArguments {
     /// Length of one measured window [default: 1s]
     #[arg(short, long, value_name = "TIME", value_parser = value::span, help_heading = "Length")]
     pub(crate) duration: Option<Nanos>,
-    /// Load given to a fresh server before its first window [default: 1.5s]
+    /// Longest load given to a fresh server until it no longer gets faster [default: 5s]
     #[arg(long, value_name = "TIME", value_parser = value::span, help_heading = "Length")]
     pub(crate) warmup: Option<Nanos>,
     /// Restarts of every contender [default: 6]
@@ -71,6 +71,9 @@ pub(crate) struct RunArguments {
     /// Stay within ASCII
     #[arg(long, help_heading = "Output")]
     pub(crate) ascii: bool,
+    /// Exit with 12 when a number had to be withheld
+    #[arg(long, help_heading = "Output")]
+    pub(crate) strict: bool,
     /// Say what would be measured and how long it would take; measure nothing
     #[arg(long, help_heading = "Output")]
     pub(crate) dry_run: bool,

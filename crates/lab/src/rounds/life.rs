@@ -8,7 +8,7 @@ use assay_host::snapshot::{Sampler, tree_usage};
 use assay_host::system::SystemSample;
 use assay_model::experiment::Cell;
 use assay_model::load::LoadReport;
-use assay_model::record::{Machine, Measurement, NotRun, Run, Stage};
+use assay_model::record::{Machine, Measurement, NotRun, Run, Stage, Warmup};
 use assay_model::units::Nanos;
 
 use super::event::{Event, Observer};
@@ -18,8 +18,12 @@ use crate::plan::Plan;
 use crate::stop::Stop;
 use crate::subject::Subject;
 
-/// Shortest warm-up worth starting the generator for, in seconds.
-const LEAST_WARMUP_S: f64 = 0.01;
+/// Length of one slice of the warm-up, in seconds.
+const WARMUP_SLICE_S: f64 = 0.25;
+/// A slice that is this much faster than the fastest before shows that the server is still warming up.
+const WARMUP_GAIN: f64 = 1.03;
+/// Slices in a row without such a gain after which it has settled.
+const SETTLED_SLICES: u32 = 2;
 
 /// Everything one life needs.
 pub(crate) struct Life<'a> {
@@ -48,6 +52,7 @@ impl Life<'_> {
             offset_ns: self.began.elapsed().into(),
             startup_ns: Nanos::ZERO,
             idle: None,
+            warmups: Vec::new(),
             cells: Vec::new(),
             failure: None,
         };
@@ -62,7 +67,7 @@ impl Life<'_> {
         run.startup_ns = server.startup_ns;
         run.idle = server.pid().and_then(|pid| tree_usage(pid).ok());
         run.failure = self
-            .warm_up(&mut server)
+            .warm_up(&mut server, &mut run)
             .and_then(|()| self.windows(&mut server, &mut run, observer))
             .err()
             .flatten();
@@ -88,23 +93,37 @@ impl Life<'_> {
         }
     }
 
-    /// Load before the first measurement, in equal parts on every workload, so that none is measured cold because of where
-    /// the round's order put it.
-    fn warm_up(&self, server: &mut Server) -> Result<(), Option<NotRun>> {
+    /// Load before the first measurement, on every workload, so that none is measured cold because of where the round's
+    /// order put it.
+    fn warm_up(&self, server: &mut Server, run: &mut Run) -> Result<(), Option<NotRun>> {
         let mut widest: BTreeMap<&str, u32> = BTreeMap::new();
         for cell in &self.cells {
             let connections = widest.entry(&cell.workload).or_default();
             *connections = cell.connections.max(*connections);
         }
-        let part_s = self.plan.experiment.warmup_s / widest.len().max(1) as f64;
-        if part_s < LEAST_WARMUP_S {
-            return Ok(());
-        }
+        let most_s = self.plan.experiment.warmup_s / widest.len().max(1) as f64;
         for (workload, connections) in widest {
             let cell = Cell { workload: workload.to_owned(), connections };
-            self.load(server, &cell, 0.0, part_s)?;
+            run.warmups.push(self.warm_up_on(server, &cell, most_s)?);
         }
         Ok(())
+    }
+
+    /// Slices of load until the server no longer gets faster, for `most_s` seconds at most. The rule is the same for
+    /// everybody; a compiled server is done in three slices, one with a just-in-time compiler takes what it needs.
+    fn warm_up_on(&self, server: &mut Server, cell: &Cell, most_s: f64) -> Result<Warmup, Option<NotRun>> {
+        let mut warmup = Warmup { workload: cell.workload.clone(), per_second: Vec::new(), settled: false };
+        let (mut fastest, mut without_gain, mut left_s) = (0.0, 0, most_s);
+        while left_s > 0.0 && !warmup.settled {
+            let report = self.load(server, cell, 0.0, left_s.min(WARMUP_SLICE_S))?;
+            let per_second = report.window.ok as f64 / report.window_ns.as_secs_f64().max(f64::MIN_POSITIVE);
+            without_gain = if per_second > fastest * WARMUP_GAIN { 0 } else { without_gain + 1 };
+            warmup.settled = without_gain >= SETTLED_SLICES;
+            fastest = per_second.max(fastest);
+            warmup.per_second.push(per_second);
+            left_s -= WARMUP_SLICE_S;
+        }
+        Ok(warmup)
     }
 
     fn windows(

@@ -56,8 +56,9 @@ pub fn exit(record: &Record, verdict: &Verdict, strict: bool) -> Exit {
     if record.state == State::Interrupted {
         return Exit::Interrupted;
     }
-    let stages: Vec<Stage> =
-        record.contenders.iter().filter_map(|entry| Some(entry.not_run.as_ref()?.stage)).collect();
+    let for_good = record.contenders.iter().filter_map(|entry| entry.not_run.as_ref());
+    let once = record.rounds.iter().flat_map(|round| &round.runs).filter_map(|run| run.failure.as_ref());
+    let stages: Vec<Stage> = for_good.chain(once).map(|reason| reason.stage).collect();
     let standings = || verdict.cells.iter().flat_map(|cell| &cell.standings);
     let wrong = standings()
         .any(|standing| standing.checks.iter().any(|check| check.rule == "errors" && is_void(check)));

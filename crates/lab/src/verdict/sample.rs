@@ -64,9 +64,15 @@ impl<'r> Sample<'r> {
         self.windows.iter().copied().flatten()
     }
 
-    /// Throughput in each round.
+    /// The windows that count: measured, and not void.
+    pub(crate) fn counting(&self) -> impl Iterator<Item = &'r Measurement> {
+        self.measured().filter(|window| window.void_rules().is_empty())
+    }
+
+    /// Throughput in each round; none where the window was void.
     pub(crate) fn rates(&self) -> Vec<Option<f64>> {
-        self.windows.iter().map(|window| throughput((*window)?)).collect()
+        let counts = |window: &&'r Measurement| window.void_rules().is_empty();
+        self.windows.iter().map(|window| window.filter(counts).and_then(throughput)).collect()
     }
 
     /// The quantile `q` of the service time in each round that has enough samples beyond it, in nanoseconds.
@@ -76,7 +82,7 @@ impl<'r> Sample<'r> {
             let enough = histogram.count() as f64 * (1.0 - q) >= SAMPLES_BEYOND;
             histogram.quantile(q).filter(|_| enough).map(|value| value as f64)
         };
-        self.measured().filter_map(of).collect()
+        self.counting().filter_map(of).collect()
     }
 
     /// CPU time of the server per right answer in each round, in nanoseconds.
@@ -87,7 +93,7 @@ impl<'r> Sample<'r> {
             let used = window.server.as_ref()?.cpu_ns().0;
             (answers > 0).then(|| used as f64 / answers as f64)
         };
-        self.measured().filter_map(of).collect()
+        self.counting().filter_map(of).collect()
     }
 
     /// Share of its CPUs that the server's processes used while there was load, in each round.
@@ -98,18 +104,18 @@ impl<'r> Sample<'r> {
             let used = window.server.as_ref()?.cpu_ns().as_secs_f64();
             (loaded > 0.0).then(|| (used / loaded).min(1.0))
         };
-        self.measured().filter_map(of).collect()
+        self.counting().filter_map(of).collect()
     }
 
     /// Share of the server's CPUs that was not idle, whoever used it: interrupt work for the server's sockets is charged to
     /// no process.
     pub(crate) fn server_cpus_busy(&self) -> Vec<f64> {
-        self.measured().map(|window| 1.0 - window.machine.server_idle_share).collect()
+        self.counting().map(|window| 1.0 - window.machine.server_idle_share).collect()
     }
 
     /// Share of its CPU that the busiest generator thread used, in each round.
     pub(crate) fn generator_busy(&self) -> Vec<f64> {
-        self.measured()
+        self.counting()
             .map(|window| window.load.thread_busy_shares.iter().copied().fold(0.0, f64::max))
             .collect()
     }

@@ -23,7 +23,7 @@ const MAX_DRIFT: f64 = 0.05;
 pub(crate) fn standing(record: &Record, sample: &Sample<'_>, limit: Option<&Sample<'_>>) -> Standing {
     let limited_by = limited_by(record, sample);
     let mut checks: Vec<Check> =
-        [errors(sample), deaths(sample), saturation(sample, limited_by), drift(sample)]
+        [errors(sample), deaths(sample), saturation(sample, limited_by), warm_up(sample), drift(sample)]
             .into_iter()
             .flatten()
             .collect();
@@ -146,6 +146,20 @@ fn saturation(sample: &Sample<'_>, limited_by: LimitedBy) -> Option<Check> {
         evidence,
         "give the generator more CPUs, or the server fewer",
     ))
+}
+
+/// Whether it had stopped getting faster before it was measured.
+fn warm_up(sample: &Sample<'_>) -> Option<Check> {
+    let runs: Vec<_> = sample.runs.iter().flatten().collect();
+    let unsettled = runs.iter().filter(|run| run.warmups.iter().any(|warmup| !warmup.settled)).count();
+    if unsettled == 0 {
+        return None;
+    }
+    let evidence = format!(
+        "still getting faster when its warm-up ended, in {unsettled} of {}",
+        count_of(runs.len(), "run")
+    );
+    Some(objection("warm-up", Outcome::Warn, evidence, "give it longer with --warmup"))
 }
 
 fn drift(sample: &Sample<'_>) -> Option<Check> {

@@ -131,7 +131,7 @@ fn rounds_of<'a>(record: &'a Record, cell: &Cell, name: &str) -> Vec<Option<(&'a
     let of_round = |runs: &'a [Run]| {
         let run = runs.iter().find(|run| run.contender == name)?;
         let window = run.cells.iter().find(|measurement| &measurement.cell == cell)?;
-        let void = window.load.checks.iter().any(|check| check.outcome == Outcome::Void);
+        let void = !window.void_rules().is_empty();
         (!void).then_some((run, window))
     };
     record.rounds.iter().map(|round| of_round(&round.runs)).collect()

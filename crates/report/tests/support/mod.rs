@@ -7,7 +7,6 @@ mod judge;
 
 use std::collections::BTreeMap;
 
-use assay_model::check::{Check, Outcome};
 use assay_model::contender::Kind;
 use assay_model::experiment::{Cell, Experiment, Measure};
 use assay_model::host::{HostFacts, Isolation};
@@ -196,7 +195,15 @@ fn run(round: u32, maker: &Maker, shared: f64, noise: &mut Noise, clock: &mut u6
         ],
     });
     let idle = usage(0.0, rss_mb * 900_000);
-    Run { contender: name.to_owned(), offset_ns, startup_ns, idle: Some(idle), cells, failure }
+    Run {
+        contender: name.to_owned(),
+        offset_ns,
+        startup_ns,
+        idle: Some(idle),
+        warmups: Vec::new(),
+        cells,
+        failure,
+    }
 }
 
 fn measurement(
@@ -218,7 +225,7 @@ fn measurement(
     let ok = speed as u64;
     let failed = if maker.0 == "gin" && cell.connections == 256 && cell.workload == "json" { 3 } else { 0 };
     Measurement {
-        load: load_report(maker, &cell, ok, failed, stolen),
+        load: load_report(maker, &cell, ok, failed),
         server: Some(usage(0.985, maker.5 * 1_000_000 + u64::from(cell.connections) * 12_000)),
         machine: Machine {
             steal_share: if stolen { 0.29 } else { 0.001 },
@@ -231,15 +238,9 @@ fn measurement(
     }
 }
 
-fn load_report(maker: &Maker, cell: &Cell, ok: u64, failed: u64, stolen: bool) -> LoadReport {
+fn load_report(maker: &Maker, cell: &Cell, ok: u64, failed: u64) -> LoadReport {
     let errors: BTreeMap<ErrorClass, u64> =
         [(ErrorClass::UnexpectedStatus, failed)].into_iter().filter(|e| e.1 > 0).collect();
-    let steal = Check {
-        rule: "steal".to_owned(),
-        outcome: Outcome::Void,
-        evidence: "The hypervisor took 29 % of the pinned CPUs' time during the window.".to_owned(),
-        remedy: Some("measure again when the host is quiet".to_owned()),
-    };
     LoadReport {
         schema: LOAD_SCHEMA.to_owned(),
         target: "http://127.0.0.1:39817".to_owned(),
@@ -263,7 +264,7 @@ fn load_report(maker: &Maker, cell: &Cell, ok: u64, failed: u64, stolen: bool) -
         generator: usage(0.61, 6_000_000),
         thread_busy_shares: vec![if maker.0 == WITHHELD { 0.998 } else { 0.61 }],
         samples: Vec::new(),
-        checks: if stolen { vec![steal] } else { Vec::new() },
+        checks: Vec::new(),
     }
 }
 

@@ -8,12 +8,13 @@ use assay_lab::rounds;
 use assay_lab::store::Store;
 use assay_lab::{Exit, Plan, verdict};
 use assay_model::record::Record;
+use assay_model::verdict::Verdict;
 use assay_report::{export, html, terminal};
 
 use crate::args::{Format, RunArguments};
 use crate::failure::Failure;
 use crate::progress::{Live, clock};
-use crate::{command, outcome, output, signals};
+use crate::{command, output, signals};
 
 pub(crate) fn run(arguments: RunArguments) -> Result<Exit, Failure> {
     for path in &arguments.output {
@@ -25,9 +26,10 @@ pub(crate) fn run(arguments: RunArguments) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     let record = measure(&plan, &arguments.places.runs)?;
-    show(&record, &arguments)?;
-    write_files(&record, &arguments)?;
-    Ok(outcome::exit(&record))
+    let verdict = verdict::judge(&record);
+    show(&record, &verdict, &arguments)?;
+    write_files(&record, &verdict, &arguments)?;
+    Ok(verdict::exit(&record, &verdict, arguments.strict))
 }
 
 fn measure(plan: &Plan, runs: &Path) -> Result<Record, Failure> {
@@ -43,20 +45,19 @@ fn measure(plan: &Plan, runs: &Path) -> Result<Record, Failure> {
     Ok(rounds::run(plan, &Store::new(runs), &mut live, &stop)?)
 }
 
-fn show(record: &Record, arguments: &RunArguments) -> Result<(), Failure> {
-    let verdict = verdict::judge(record);
+fn show(record: &Record, verdict: &Verdict, arguments: &RunArguments) -> Result<(), Failure> {
     output::result(&if arguments.json {
-        export::json(record, &verdict)?
+        export::json(record, verdict)?
     } else {
-        terminal::render(record, &verdict, &output::style(arguments.ascii))
+        terminal::render(record, verdict, &output::style(arguments.ascii))
     });
     Ok(())
 }
 
 /// The page in the run's folder, and whatever else was asked for.
-fn write_files(record: &Record, arguments: &RunArguments) -> Result<(), Failure> {
+fn write_files(record: &Record, verdict: &Verdict, arguments: &RunArguments) -> Result<(), Failure> {
     let folder = arguments.places.runs.join(&record.id);
-    let page = html::page(record, &verdict::judge(record))?;
+    let page = html::page(record, verdict)?;
     let in_folder = folder.join("report.html");
     command::report::write(&in_folder, &page)?;
     output::note(format_args!(

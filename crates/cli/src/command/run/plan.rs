@@ -89,7 +89,7 @@ fn ad_hoc(workload: &str) -> Experiment {
         measures: vec![Measure { workload: workload.to_owned(), connections: vec![DEFAULT_CONNECTIONS] }],
         rounds: DEFAULT_ROUNDS,
         budget_s: None,
-        warmup_s: 1.5,
+        warmup_s: 5.0,
         settle_s: 0.1,
         window_s: 1.0,
         timeout_s: 5.0,
