@@ -153,6 +153,32 @@ pub enum ErrorClass {
     ClientInternal,
 }
 
+impl std::fmt::Display for ErrorClass {
+    /// The class as it stands behind a number: "12 connection refused".
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(match self {
+            Self::ConnectRefused => "connection refused",
+            Self::ConnectTimeout => "no connection in time",
+            Self::ConnectOther => "other failure to connect",
+            Self::AddressExhausted => "no local port left",
+            Self::SendReset => "reset while sending",
+            Self::ResetBeforeHead => "reset before the head",
+            Self::ResetInBody => "reset in the body",
+            Self::EarlyEof => "ended too early",
+            Self::HeadTimeout => "no head in time",
+            Self::BodyTimeout => "no whole body in time",
+            Self::Parse => "no valid HTTP",
+            Self::UnexpectedStatus => "unexpected status",
+            Self::WrongBody => "wrong body",
+            Self::WrongLength => "wrong length",
+            Self::WrongHeader => "wrong header",
+            Self::UnsentNoConnection => "unsent for want of a connection",
+            Self::UnsentEnd => "unsent at the end",
+            Self::ClientInternal => "fault of the generator",
+        })
+    }
+}
+
 /// Histograms as base64 of the HdrHistogram V2 compressed format, in nanoseconds, two significant figures.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {

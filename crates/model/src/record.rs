@@ -210,13 +210,17 @@ pub struct Measurement {
 /// this the whole run carries a warning; the kernel counts in ticks of 10 ms, too coarse to void a short window for less.
 pub const MAX_STEAL_SHARE: f64 = 0.05;
 
+/// Share of the server CPUs' time that other programs may use before a window is void, 0 to 1.
+pub const MAX_OTHER_SHARE: f64 = 0.05;
+
 impl Measurement {
     /// The rules that it broke so badly that it must not be used; empty for one that counts.
     pub fn void_rules(&self) -> Vec<String> {
         let checks = self.load.checks.iter().filter(|check| check.outcome == Outcome::Void);
         let broken = checks.map(|check| check.rule.clone());
         let stolen = (self.machine.steal_share > MAX_STEAL_SHARE).then(|| "steal".to_owned());
-        broken.chain(stolen).collect()
+        let busy = (self.machine.server_other_share > MAX_OTHER_SHARE).then(|| "other-programs".to_owned());
+        broken.chain(stolen).chain(busy).collect()
     }
 }
 
@@ -227,6 +231,10 @@ pub struct Machine {
     pub steal_share: f64,
     /// Share of the server CPUs' time that was idle, 0 to 1.
     pub server_idle_share: f64,
+    /// Share of the server CPUs' time that other programs used, 0 to 1: neither idle nor the server's, nor spent in
+    /// interrupts or taken by the hypervisor. At least so much; zero where the server's own use is not known.
+    #[serde(default)]
+    pub server_other_share: f64,
     /// Share of the generator CPUs' time that was idle, 0 to 1.
     pub generator_idle_share: f64,
     /// TCP segments sent again.

@@ -1,6 +1,7 @@
 //! Units as types.
 
 use std::ops::{Add, AddAssign, Sub};
+use std::str::FromStr;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -63,6 +64,29 @@ impl Sub for Nanos {
     }
 }
 
+/// A span as people write it: `200us`, `500ms`, `10s`, `2m`, or a plain number of seconds.
+impl FromStr for Nanos {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+        let (number, unit) = text.split_at(split);
+        let nanos = match unit {
+            "ns" => 1.0,
+            "us" => 1e3,
+            "ms" => 1e6,
+            "" | "s" => 1e9,
+            "m" | "min" => 60e9,
+            "h" => 3600e9,
+            _ => return Err(format!("`{unit}` is no unit of time; write for example 500ms, 10s or 2m")),
+        };
+        match number.trim().parse::<f64>() {
+            Ok(value) if value >= 0.0 && value.is_finite() => Ok(Self((value * nanos) as u64)),
+            _ => Err(format!("`{number}` is no length of time; write for example 500ms, 10s or 2m")),
+        }
+    }
+}
+
 impl From<Duration> for Nanos {
     fn from(span: Duration) -> Self {
         Self(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
@@ -78,6 +102,17 @@ impl From<Nanos> for Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spans_are_read_with_their_units() {
+        assert_eq!("300us".parse(), Ok(Nanos::from_micros(300)));
+        assert_eq!("500ms".parse(), Ok(Nanos::from_millis(500)));
+        assert_eq!("2m".parse(), Ok(Nanos::from_millis(120_000)));
+        assert_eq!("1.5".parse(), Ok(Nanos::from_millis(1500)));
+        for bad in ["5 parsecs", "-1s", "", "ms"] {
+            assert!(bad.parse::<Nanos>().is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn arithmetic_saturates_instead_of_wrapping() {

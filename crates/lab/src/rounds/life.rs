@@ -10,6 +10,7 @@ use assay_model::experiment::Cell;
 use assay_model::load::LoadReport;
 use assay_model::record::{Machine, Measurement, NotRun, Run, Stage, Warmup};
 use assay_model::units::Nanos;
+use assay_model::usage::Usage;
 
 use super::event::{Event, Observer};
 use crate::contender::{Server, StartOrder};
@@ -162,17 +163,21 @@ impl Life<'_> {
         if death.is_some() {
             return Err(death);
         }
-        let machine = self.machine(&before, &after);
+        let machine = self.machine(&before, &after, used.as_ref());
         Ok(Measurement { cell: cell.clone(), offset_ns, load, server: used, machine })
     }
 
-    fn machine(&self, before: &SystemSample, after: &SystemSample) -> Machine {
+    fn machine(&self, before: &SystemSample, after: &SystemSample, used: Option<&Usage>) -> Machine {
         let delta = after.since(before);
         let (server, generator) = (&self.plan.isolation.server, &self.plan.isolation.generator);
         let tcp = delta.tcp.unwrap_or_default();
+        let cpus = delta.shares(server);
+        let accounted = cpus.idle + cpus.irq + cpus.softirq + cpus.steal;
+        let others = used.map_or(0.0, |used| (1.0 - accounted - used.busy_share(server.len())).max(0.0));
         Machine {
             steal_share: delta.shares(&server.union(generator)).steal,
-            server_idle_share: delta.shares(server).idle,
+            server_idle_share: cpus.idle,
+            server_other_share: others,
             generator_idle_share: delta.shares(generator).idle,
             tcp_retransmits: tcp.retransmitted_segments,
             listen_overflows: tcp.listen_overflows,

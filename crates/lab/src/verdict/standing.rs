@@ -1,7 +1,9 @@
 //! One contender in one cell: its figures, what limited it, and what speaks against them.
 
+use std::collections::BTreeSet;
+
 use assay_model::check::{Check, Outcome};
-use assay_model::record::Record;
+use assay_model::record::{Measurement, Record};
 use assay_model::verdict::{Interval, LimitedBy, Standing};
 use assay_stats::interval::geometric_mean_interval;
 use assay_stats::order::median_interval;
@@ -217,11 +219,13 @@ fn withheld(sample: &Sample<'_>, checks: &[Check]) -> Option<String> {
         return Some(void.evidence.clone());
     }
     let (rates, started) = (sample.rates().iter().flatten().count(), sample.runs.iter().flatten().count());
-    if rates == 0 {
-        return Some("not one right answer in a window".to_owned());
+    let broken: BTreeSet<String> = sample.measured().flat_map(Measurement::void_rules).collect();
+    let void = broken.into_iter().collect::<Vec<_>>().join(", ");
+    match rates {
+        0 if void.is_empty() => Some("not one right answer in a window".to_owned()),
+        0 => Some(format!("every window is void ({void})")),
+        _ if rates * 2 >= started => None,
+        _ if void.is_empty() => Some(format!("only {rates} of {} gave a result", count_of(started, "run"))),
+        _ => Some(format!("only {rates} of {} counts ({void})", count_of(started, "window"))),
     }
-    if rates * 2 < started {
-        return Some(format!("only {rates} of {} gave a result", count_of(started, "run")));
-    }
-    None
 }

@@ -1,6 +1,7 @@
 //! Checks over the whole run: can its numbers be believed? Each with its evidence, and a remedy where it objects.
 
 use assay_model::check::{Check, Outcome};
+use assay_model::record::MAX_OTHER_SHARE;
 use assay_model::record::{Measurement, Record};
 use assay_model::verdict::CellVerdict;
 
@@ -29,6 +30,7 @@ pub(crate) fn checks(record: &Record, cells: &[CellVerdict]) -> Vec<Check> {
             books(&windows),
             little(&windows),
             steal(&windows),
+            other_programs(&windows),
             tcp(&windows),
         ]);
     }
@@ -147,6 +149,24 @@ fn little(windows: &[&Measurement]) -> Check {
         evidence,
         "measure longer windows; look for what disturbed the generator",
     )
+}
+
+fn other_programs(windows: &[&Measurement]) -> Check {
+    let worst = windows.iter().map(|window| window.machine.server_other_share).fold(0.0, f64::max);
+    let hit = windows.iter().filter(|window| window.machine.server_other_share > MAX_OTHER_SHARE).count();
+    if hit == 0 {
+        return pass(
+            "other-programs",
+            format!("other programs used at most {} of the server's CPUs", percent(worst)),
+        );
+    }
+    let evidence = format!(
+        "other programs used up to {} of the server's CPUs; {hit} of {} do not count",
+        percent(worst),
+        count_of(windows.len(), "window")
+    );
+    let outcome = if hit == windows.len() { Outcome::Void } else { Outcome::Warn };
+    objection("other-programs", outcome, evidence, "stop the other programs, or measure when they are done")
 }
 
 fn steal(windows: &[&Measurement]) -> Check {

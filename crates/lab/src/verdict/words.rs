@@ -7,6 +7,9 @@ use assay_model::verdict::{Call, CellVerdict, Interval, Pair, Standing};
 
 use super::trust;
 
+/// Half-width, as a share of the estimate, from which an interval is told by its ends.
+const WIDE: f64 = 0.1;
+
 /// The findings, most important first: void runs, then each workload, then who is missing and why.
 pub(crate) fn sentences(record: &Record, cells: &[CellVerdict], trust: &[Check]) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
@@ -173,9 +176,12 @@ fn thousands(rate: f64) -> String {
     }
 }
 
-/// "1.27 ± 0.02": as many digits as the half-width allows.
+/// "1.27 ± 0.02": as many digits as the half-width allows. A wide interval is lopsided; then its ends are told.
 fn plus_minus(ratio: &Interval) -> String {
     let half = (ratio.high - ratio.low) / 2.0;
+    if half > WIDE * ratio.estimate {
+        return format!("{:.1} to {:.1}", ratio.low, ratio.high);
+    }
     let digits = if half >= 0.95 {
         0
     } else if half >= 0.095 {

@@ -228,6 +228,7 @@ fn measurement(
         load: load_report(maker, &cell, ok, failed),
         server: Some(usage(0.985, maker.5 * 1_000_000 + u64::from(cell.connections) * 12_000)),
         machine: Machine {
+            server_other_share: 0.0,
             steal_share: if stolen { 0.29 } else { 0.001 },
             server_idle_share: 0.01,
             generator_idle_share: 0.38,
