@@ -146,6 +146,19 @@ pub enum Reason {
     Other(i32),
 }
 
+impl std::fmt::Display for Reason {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Refused => out.write_str("nobody listens there"),
+            Self::Reset => out.write_str("the peer reset the connection"),
+            Self::SendReset => out.write_str("the connection was broken when we sent"),
+            Self::TimedOut => out.write_str("the peer did not answer in time"),
+            Self::Unreachable => out.write_str("there is no way to the peer"),
+            Self::Other(number) => std::io::Error::from_raw_os_error(*number).fmt(out),
+        }
+    }
+}
+
 /// What an engine cannot do.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {

@@ -30,6 +30,8 @@ use ring::{Completion, Ring};
 
 /// Accepts that wait in the kernel at the same time.
 const ACCEPTS_AT_ONCE: usize = 16;
+/// Enters in which the requests of a listener may end: some take a dozen until they have heard of it.
+const CANCEL_ATTEMPTS: usize = 100;
 /// How long accepting rests after descriptors or memory ran out.
 const ACCEPT_PAUSE: Nanos = Nanos::from_millis(20);
 /// Closing with this setting resets the connection (socket(7), SO_LINGER).
@@ -374,7 +376,13 @@ impl Engine for Uring {
             self.push(opcode::AsyncCancel::new(pack(Request::Accept, conn)).build(), Request::Silent, conn);
         }
         // The port is free only when no request holds on to the listener any more.
-        self.flush();
+        let ended = |completion: &Completion| unpack(completion.data).0 == Request::Accept;
+        for _ in 0..CANCEL_ATTEMPTS {
+            self.flush();
+            if self.completions.iter().filter(|c| ended(c)).count() >= self.accepting {
+                break;
+            }
+        }
     }
 
     fn connect(&mut self, remote: SocketAddr, local: Option<IpAddr>) -> Result<Conn, EngineError> {
