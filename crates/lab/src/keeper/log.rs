@@ -12,6 +12,7 @@ const LINE_CHARS: usize = 400;
 /// talkative program never blocks on a full pipe and never fills the disk.
 pub(crate) fn pump(mut from: impl Read, mut log: impl Write, limit: u64) {
     let mut left = limit;
+    let mut is_cut = false;
     let mut buffer = [0; 16 << 10];
     loop {
         let read = match from.read(&mut buffer) {
@@ -23,11 +24,10 @@ pub(crate) fn pump(mut from: impl Read, mut log: impl Write, limit: u64) {
         let kept = usize::try_from(left).map_or(read, |left| left.min(read));
         // A full disk must not stop the reading.
         let _ = log.write_all(&buffer[..kept]);
-        if kept < read && left > 0 {
+        left -= kept as u64;
+        if kept < read && !is_cut {
+            is_cut = true;
             let _ = write!(log, "\n[assay: the log ends here, at its limit of {limit} bytes]\n");
-            left = 0;
-        } else {
-            left -= kept as u64;
         }
     }
 }
@@ -66,6 +66,11 @@ mod tests {
         pump(&[b'x'; 100_000][..], &mut log, 4);
         assert!(log.starts_with(b"xxxx\n[assay: the log ends here"), "{}", String::from_utf8_lossy(&log));
         assert!(log.len() < 100);
+        // A limit that is reached at the very end of a read is passed by the next one.
+        log.clear();
+        pump(&[b'x'; 100_000][..], &mut log, 32 << 10);
+        let note = &log[32 << 10..];
+        assert!(note.starts_with(b"\n[assay: the log ends here") && note.len() < 100, "{}", note.len());
     }
 
     #[test]

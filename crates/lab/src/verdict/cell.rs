@@ -6,17 +6,16 @@ use assay_model::experiment::Cell;
 use assay_model::record::Record;
 use assay_model::verdict::{CellVerdict, Standing};
 
-use super::is_void;
 use super::ranking::{Field, rank};
 use super::sample::{Sample, samples};
-use super::standing::{errors, standing};
+use super::standing::standing;
 
 /// Judges one cell; `margin` is the smallest difference that is called one.
 pub(crate) fn judge_cell(record: &Record, cell: &Cell, margin: f64) -> CellVerdict {
     let samples = samples(record, cell);
-    // Of a limit that answers wrongly no share can be told.
-    let right = |sample: &&Sample<'_>| errors(sample).is_none_or(|check| !is_void(&check));
-    let limit = samples.iter().filter(|sample| sample.is_limit()).find(right);
+    // Of a limit that is itself withheld no share can be told.
+    let known = |limit: &&Sample<'_>| standing(record, limit, None).withheld.is_none();
+    let limit = samples.iter().filter(|sample| sample.is_limit()).find(known);
     let mut standings: Vec<Standing> = samples.iter().map(|sample| standing(record, sample, limit)).collect();
     let ranking = rank(field(&samples, &standings), margin);
     for standing in &mut standings {

@@ -113,7 +113,7 @@ fn limited_by(record: &Record, sample: &Sample<'_>) -> LimitedBy {
 }
 
 /// How many of its requests failed, for whatever reason.
-pub(crate) fn errors(sample: &Sample<'_>) -> Option<Check> {
+fn errors(sample: &Sample<'_>) -> Option<Check> {
     let (failed, all) = sample.failed_of();
     if failed == 0 {
         return None;
@@ -226,6 +226,6 @@ fn withheld(sample: &Sample<'_>, checks: &[Check]) -> Option<String> {
         0 => Some(format!("every window is void ({void})")),
         _ if rates * 2 >= started => None,
         _ if void.is_empty() => Some(format!("only {rates} of {} gave a result", count_of(started, "run"))),
-        _ => Some(format!("only {rates} of {} counts ({void})", count_of(started, "window"))),
+        _ => Some(format!("only {rates} of {} count ({void})", count_of(started, "window"))),
     }
 }
