@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command for developers talks to them")]
 
 mod layers;
+mod oracle;
 mod schemas;
 mod tidy;
 mod ui;
@@ -29,6 +30,8 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Measure the load generator against `assay stub` at full length; for a quiet machine with two CPUs or more.
+    Oracle,
     /// Build the report page from report-ui; with --check only compare.
     Ui {
         /// Write nothing; fail when the committed page is stale.
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
     let findings = match Arguments::parse().task {
         Task::Tidy => tidy::run(&root),
         Task::Schemas { check } => schemas::run(&root, check),
+        Task::Oracle => oracle::run(&root),
         Task::Ui { check } => ui::run(&root, check),
     };
     match findings {

@@ -36,6 +36,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Run(arguments) => command::run::run(arguments),
         Command::Load(arguments) => command::load::run(arguments),
         Command::Serve(arguments) => command::serve::run(&arguments),
+        Command::Stub(arguments) => command::stub::run(&arguments),
         Command::Show(arguments) => command::show::run(&arguments),
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Export(arguments) => command::export::run(&arguments),

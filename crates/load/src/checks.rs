@@ -68,7 +68,7 @@ fn saturation(evidence: &Evidence<'_>) -> Check {
 /// Requests that failed never count as throughput, but the server did other work than intended.
 fn failures(evidence: &Evidence<'_>) -> Check {
     let window = &evidence.recorder.window;
-    let classes = window.errors().iter().map(|(class, n)| format!("{class:?} {n}")).collect::<Vec<_>>();
+    let classes = window.errors().iter().map(|(class, n)| format!("{n} {class}")).collect::<Vec<_>>();
     let seen = match window.failed() {
         0 => format!("none of {} requests that ended in the window failed", window.ok),
         failed => format!("{failed} of {} requests failed: {}", window.ok + failed, classes.join(", ")),

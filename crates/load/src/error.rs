@@ -33,7 +33,9 @@ pub enum LoadError {
         source: serde_json::Error,
     },
     /// Not one connection could be made.
-    #[error("no connection to {target} could be made: {why}")]
+    #[error(
+        "no connection to {target} could be made: {why}; see that the server runs and listens at this address"
+    )]
     Unreachable {
         /// Where to.
         target: SocketAddr,

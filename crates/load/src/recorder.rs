@@ -5,6 +5,7 @@ use assay_model::units::Nanos;
 use assay_stats::Histogram;
 
 use crate::flow::{Edges, Flow};
+use crate::schedule::Due;
 use crate::slot::Flight;
 use crate::tally::Tally;
 
@@ -45,6 +46,8 @@ pub(crate) struct Times {
     pub(crate) ttfb: Histogram,
     pub(crate) connect: Histogram,
     pub(crate) failed: Histogram,
+    /// From the intended time on, of requests that were given up without an answer: a lower bound each.
+    pub(crate) censored: Histogram,
 }
 
 /// Histograms that need an intended time.
@@ -111,10 +114,19 @@ impl Recorder {
         self.failed_unsent(class, 1, now);
         if self.is_measured(flight, now) {
             self.times.failed.record((now - flight.sent).0);
+            if matches!(class, ErrorClass::HeadTimeout | ErrorClass::BodyTimeout) {
+                self.times.censored.record((now - flight.intended).0);
+            }
             if let Some(waits) = &mut self.waits {
                 waits.record(flight);
             }
         }
+    }
+
+    /// A request was still waiting to be submitted when the generator stopped.
+    pub(crate) fn unsent(&mut self, due: Due, class: ErrorClass, now: Nanos) {
+        self.failed_unsent(class, 1, now);
+        self.outlasted(due.intended, now);
     }
 
     /// So many requests failed without having been submitted.
@@ -129,6 +141,7 @@ impl Recorder {
     pub(crate) fn censored(&mut self, flight: &Flight, now: Nanos) {
         self.censored += 1;
         self.edges.note(&self.flow, flight.sent, now);
+        self.outlasted(flight.intended, now);
     }
 
     /// Keeps a wrong answer for people, if there is room; `detail` is asked for only then.
@@ -148,6 +161,7 @@ impl Recorder {
         self.times.ttfb.merge(&other.times.ttfb);
         self.times.connect.merge(&other.times.connect);
         self.times.failed.merge(&other.times.failed);
+        self.times.censored.merge(&other.times.censored);
         if let (Some(mine), Some(theirs)) = (&mut self.waits, &other.waits) {
             mine.response.merge(&theirs.response);
             mine.client_lag.merge(&theirs.client_lag);
@@ -173,6 +187,14 @@ impl Recorder {
         self.flow.leave(now);
         self.edges.note(&self.flow, flight.sent, now);
         self.last_end = self.last_end.max(now);
+    }
+
+    /// The end came before the answer. In a closed loop such a request began in the window or before it, but can never end
+    /// in it: that it lasted is all that is known.
+    fn outlasted(&mut self, intended: Nanos, now: Nanos) {
+        if self.waits.is_none() || self.flow.contains(intended) {
+            self.times.censored.record((now - intended).0);
+        }
     }
 
     /// Whether a request belongs in the histograms. An open model measures the requests *intended* in the window, whenever
@@ -243,6 +265,21 @@ mod tests {
         assert_eq!((recorder.window.ok, recorder.times.service.sum(), waits.response.sum()), (1, 100, 140));
         let sums = [waits.client_lag.sum(), waits.pool_wait.sum(), recorder.times.ttfb.sum()];
         assert_eq!(sums, [10, 30, 61]);
+    }
+
+    #[test]
+    fn what_was_given_up_lasted_at_least_so_long() {
+        let mut recorder = Recorder::new(true, Nanos(10));
+        recorder.begin(Nanos(100), Nanos(200));
+        for intended in [99, 150] {
+            recorder.failed(&flight(intended, 150, 160), ErrorClass::HeadTimeout, Nanos(190));
+            recorder.failed(&flight(intended, 150, 160), ErrorClass::Parse, Nanos(190));
+            recorder.censored(&flight(intended, 150, 160), Nanos(350));
+            let due = Due { intended: Nanos(intended), noticed: Nanos(150) };
+            recorder.unsent(due, ErrorClass::UnsentEnd, Nanos(250));
+        }
+        let censored = &recorder.times.censored;
+        assert_eq!((censored.count(), censored.sum()), (3, 40 + 200 + 100));
     }
 
     #[test]

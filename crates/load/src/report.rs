@@ -81,7 +81,9 @@ fn latency(recorder: &Recorder) -> Result<Latency, LoadError> {
     let wait = |of: fn(&crate::recorder::Waits) -> &assay_stats::Histogram| {
         waits.map(|waits| of(waits).to_hdr_base64()).transpose()
     };
-    let failed = &recorder.times.failed;
+    let unless_empty = |histogram: &assay_stats::Histogram| {
+        (!histogram.is_empty()).then(|| histogram.to_hdr_base64()).transpose()
+    };
     Ok(Latency {
         service_hdr: recorder.times.service.to_hdr_base64()?,
         ttfb_hdr: recorder.times.ttfb.to_hdr_base64()?,
@@ -89,7 +91,8 @@ fn latency(recorder: &Recorder) -> Result<Latency, LoadError> {
         response_hdr: wait(|waits| &waits.response)?,
         client_lag_hdr: wait(|waits| &waits.client_lag)?,
         pool_wait_hdr: wait(|waits| &waits.pool_wait)?,
-        failed_hdr: (!failed.is_empty()).then(|| failed.to_hdr_base64()).transpose()?,
+        censored_hdr: unless_empty(&recorder.times.censored)?,
+        failed_hdr: unless_empty(&recorder.times.failed)?,
     })
 }
 
@@ -109,7 +112,7 @@ fn usage(outcomes: &[Outcome], window: Nanos) -> Usage {
 
 fn busy_shares(outcomes: &[Outcome], window: Nanos) -> Vec<f64> {
     let share = |outcome: &Outcome| {
-        let cpu = outcome.usage[1].cpu_since(&outcome.usage[0]);
+        let cpu = outcome.usage[1].cpu_since(&outcome.usage[0]) - outcome.spun;
         // The readings are taken just after the window's edges, so a busy thread may seem to exceed it.
         if window == Nanos::ZERO { 0.0 } else { (cpu.0 as f64 / window.0 as f64).min(1.0) }
     };

@@ -293,8 +293,10 @@ impl<A: Arrivals> Session<A> {
         }
         let connected = self.slots.iter().any(|slot| matches!(slot.state, State::Open | State::Closing));
         let class = if connected { ErrorClass::UnsentEnd } else { ErrorClass::UnsentNoConnection };
-        while A::OPEN && self.schedule.take(now).is_some() {
-            self.recorder.failed_unsent(class, 1, now);
+        while A::OPEN
+            && let Some(due) = self.schedule.take(now)
+        {
+            self.recorder.unsent(due, class, now);
         }
         self.recorder.failed_unsent(ErrorClass::UnsentEnd, self.schedule.given_up(), now);
     }

@@ -29,6 +29,8 @@ pub(crate) struct Outcome {
     pub(crate) given_up: u64,
     /// At the window's start and end.
     pub(crate) usage: [ThreadUsage; 2],
+    /// Of the time between, how long it only waited, awake, for the next request to be due.
+    pub(crate) spun: Nanos,
     pub(crate) statistics: Statistics,
     /// When its window ended: at the end of the load or, when that was set by a count, with the last answer.
     pub(crate) window_end: Nanos,
@@ -69,12 +71,12 @@ impl<'a> Place<'a> {
         let hours = self.connect(&mut worker)?;
         worker.begin(hours, self.quota());
         drive(&mut worker, hours.window)?;
-        let before = ThreadUsage::read();
+        let (before, spun_before) = (ThreadUsage::read(), worker.spun);
         drive(&mut worker, Nanos::MAX)?;
-        let after = ThreadUsage::read();
+        let (after, spun) = (ThreadUsage::read(), worker.spun - spun_before);
         let end = self.signals.end();
         drain(&mut worker, end + self.plan.drain)?;
-        Ok(finish(worker, [before, after], end))
+        Ok(Outcome { usage: [before, after], spun, ..finish(worker, end) })
     }
 
     fn worker<E: Engine, A: Arrivals>(&self, engine: E, arrivals: A) -> Result<Worker<'a, E, A>, LoadError> {
@@ -137,18 +139,16 @@ fn drain<E: Engine, A: Arrivals>(worker: &mut Worker<'_, E, A>, until: Nanos) ->
     Ok(())
 }
 
-fn finish<E: Engine, A: Arrivals>(
-    mut worker: Worker<'_, E, A>,
-    usage: [ThreadUsage; 2],
-    end: Nanos,
-) -> Outcome {
+/// What is known when all is done.
+fn finish<E: Engine, A: Arrivals>(mut worker: Worker<'_, E, A>, end: Nanos) -> Outcome {
     worker.session.close_books(clock::now());
     worker.close_all();
     Outcome {
         issued: worker.session.schedule.issued(),
         intended_in_window: worker.session.schedule.intended_in_window(),
         given_up: worker.session.schedule.given_up(),
-        usage,
+        usage: Default::default(),
+        spun: Nanos::ZERO,
         statistics: *worker.engine().statistics(),
         window_end: if end == Nanos::MAX { worker.session.recorder.last_end } else { end },
         first_failure: worker.first_failure,

@@ -16,14 +16,18 @@ pub(crate) struct ThreadUsage {
     threads: u32,
 }
 
+/// CPU time of the calling thread.
+pub(crate) fn cpu_time() -> Nanos {
+    let cpu = clock_gettime(ClockId::ThreadCPUTime);
+    Nanos(cpu.tv_sec as u64 * 1_000_000_000 + cpu.tv_nsec as u64)
+}
+
 impl ThreadUsage {
     /// Of the calling thread. What the kernel does not tell is zero.
     pub(crate) fn read() -> Self {
-        let cpu = clock_gettime(ClockId::ThreadCPUTime);
         let text =
             |name: &str| std::fs::read_to_string(format!("/proc/thread-self/{name}")).unwrap_or_default();
-        let cpu = Nanos(cpu.tv_sec as u64 * 1_000_000_000 + cpu.tv_nsec as u64);
-        Self::parse(cpu, &text("stat"), &text("status"))
+        Self::parse(cpu_time(), &text("stat"), &text("status"))
     }
 
     fn parse(cpu: Nanos, stat: &str, status: &str) -> Self {

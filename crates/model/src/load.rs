@@ -43,7 +43,8 @@ pub struct LoadReport {
     pub series: Series,
     /// What the generator itself consumed during the window.
     pub generator: Usage,
-    /// CPU time of each generator thread during the window over the window's length, 0 to 1, in thread order.
+    /// CPU time of each generator thread during the window over the window's length, 0 to 1, in thread order. Under an
+    /// open model a thread spins shortly before a request is due; that is left out here, though not in `generator`.
     pub thread_busy_shares: Vec<f64>,
     /// The first wrong answers, for people.
     pub samples: Vec<ErrorSample>,
@@ -197,6 +198,10 @@ pub struct Latency {
     /// How long a due request waited for a free connection; open-loop models only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool_wait_hdr: Option<String>,
+    /// How long requests had lasted, from the intended time, when they were given up unanswered: timed out, unfinished
+    /// or never sent. Each would have taken longer, so a percentile that reaches the least of them is a lower bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub censored_hdr: Option<String>,
     /// Service time of requests that failed after they were sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed_hdr: Option<String>,

@@ -206,12 +206,12 @@ pub struct Measurement {
     pub machine: Machine,
 }
 
-/// Share of CPU time that a hypervisor may take from a window's CPUs before the window is void, 0 to 1. Above a fifth of
+/// Share of CPU time that a hypervisor may take from a window's CPUs before the window is void, 0 to 1. Above a tenth of
 /// this the whole run carries a warning; the kernel counts in ticks of 10 ms, too coarse to void a short window for less.
-pub const MAX_STEAL_SHARE: f64 = 0.05;
+pub const MAX_STEAL_SHARE: f64 = 0.1;
 
 /// Share of the server CPUs' time that other programs may use before a window is void, 0 to 1.
-pub const MAX_OTHER_SHARE: f64 = 0.05;
+pub const MAX_OTHER_SHARE: f64 = 0.1;
 
 impl Measurement {
     /// The rules that it broke so badly that it must not be used; empty for one that counts.

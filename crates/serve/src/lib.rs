@@ -9,6 +9,8 @@
 //! - A plain request costs no allocation and no dynamic call.
 //! - Everything is bounded, and each bound has a name in [`Limits`] or beside its use.
 //!
+//! [`stub`] is a second server on the same seam: the oracle that load generators are tested against.
+//!
 //! Must not know: who measures it, what a contender is, how results are printed.
 #![forbid(unsafe_code)]
 
@@ -23,6 +25,8 @@ mod sending;
 mod server;
 mod session;
 mod site;
+pub mod stub;
+mod threads;
 mod upload;
 mod validators;
 

@@ -19,12 +19,14 @@
 //! | question | module |
 //! |---|---|
 //! | how long did requests take? | [`histogram`] |
+//! | and if some were never answered? | [`censored`] |
 //! | how fast is one contender, and how sure is that? | [`interval`], [`order`], [`robust`] |
 //! | how much faster is one than another? | [`ratio`] |
 //! | and among many, compared at once? | [`pairwise`], [`tiers`], [`letters`], [`ranks`] |
 //! | had the server warmed up? | [`drift`] |
 #![forbid(unsafe_code)]
 
+pub mod censored;
 pub mod drift;
 mod error;
 mod hdr;

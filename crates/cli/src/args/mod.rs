@@ -2,6 +2,7 @@
 
 mod load;
 mod run;
+mod stub;
 pub(crate) mod value;
 
 use std::ffi::OsString;
@@ -14,6 +15,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use load::{ArrivalName, LoadArguments};
 pub(crate) use run::RunArguments;
+pub(crate) use stub::StubArguments;
 
 /// Exit codes are part of the interface; scripts rely on them.
 const EXIT_CODES: &str = "Exit codes:
@@ -43,6 +45,8 @@ pub(crate) enum Command {
     Load(LoadArguments),
     /// Serve with the reference server, which stands for what this machine can do
     Serve(ServeArguments),
+    /// Serve with programmed delays and faults and count exactly, to test a load generator against
+    Stub(StubArguments),
     /// Print a run again
     Show(ShowArguments),
     /// Write a run's report page

@@ -9,3 +9,4 @@ pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod shell;
 pub(crate) mod show;
+pub(crate) mod stub;

@@ -4,6 +4,7 @@ mod plan;
 mod summary;
 
 use std::io::IsTerminal;
+use std::sync::atomic::Ordering;
 
 use assay_lab::Exit;
 use assay_load::Progress;
@@ -27,6 +28,10 @@ pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
         output::result(&(text + "\n"));
     } else {
         output::result(&summary::text(&report, &output::style(arguments.ascii))?);
+    }
+    // Who reads the exit code must know that the measurement was cut short, whatever came back.
+    if stop.load(Ordering::Relaxed) {
+        return Ok(Exit::Interrupted);
     }
     Ok(outcome::exit_of_errors(report.books.errors.keys()))
 }

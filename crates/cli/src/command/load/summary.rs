@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use assay_model::check::Outcome;
-use assay_model::load::{Arrival, Books, LoadReport};
+use assay_model::load::{Arrival, Books, ErrorClass, LoadReport};
 use assay_report::format;
 use assay_report::terminal::Style;
 use assay_report::text::ascii;
-use assay_stats::Histogram;
+use assay_stats::{Histogram, censored};
 
 use crate::failure::Failure;
 
@@ -32,9 +32,9 @@ pub(super) fn text(report: &LoadReport, style: &Style) -> Result<String, Failure
             format::span(report.window_ns.0)
         ),
     );
-    let (kind, histogram) = headline(report)?;
-    line(&mut out, kind, quantiles(&histogram));
-    line(&mut out, "", spread(&histogram));
+    let (kind, times) = headline(report)?;
+    line(&mut out, kind, quantiles(&times));
+    line(&mut out, "", spread(&times));
     line(&mut out, "books", books(&report.books));
     if report.books.failed() > 0 {
         line(&mut out, "errors", errors(&report.books));
@@ -73,30 +73,42 @@ fn describe_load(report: &LoadReport) -> String {
     )
 }
 
+/// How long requests took, those included of which it is only known that they took longer.
+struct Times {
+    ended: Histogram,
+    censored: Histogram,
+}
+
 /// The time that the arrival model can speak of, with its name.
-fn headline(report: &LoadReport) -> Result<(&'static str, Histogram), Failure> {
+fn headline(report: &LoadReport) -> Result<(&'static str, Times), Failure> {
     let (name, text) = match &report.latency.response_hdr {
         Some(response) => ("response", response),
         None => ("service", &report.latency.service_hdr),
     };
-    let histogram = Histogram::from_hdr_base64(text).map_err(|e| Failure::Bug(e.to_string()))?;
-    Ok((name, histogram))
+    let read = |text: &String| Histogram::from_hdr_base64(text).map_err(|e| Failure::Bug(e.to_string()));
+    let censored = report.latency.censored_hdr.as_ref().map(read).transpose()?.unwrap_or_default();
+    Ok((name, Times { ended: read(text)?, censored }))
 }
 
-fn quantiles(histogram: &Histogram) -> String {
-    let enough = |q: f64| histogram.count() as f64 * (1.0 - q) >= SAMPLES_BEYOND;
+fn quantiles(times: &Times) -> String {
+    let count = (times.ended.count() + times.censored.count()) as f64;
+    let enough = |q: f64| count * (1.0 - q) >= SAMPLES_BEYOND;
     let shown = QUANTILES.iter().filter(|(q, _)| enough(*q)).filter_map(|(q, name)| {
-        let value = histogram.quantile(*q)?;
-        Some(format!("{name} {}", format::duration(value as f64)))
+        let quantile = censored::quantile(&times.ended, &times.censored, *q)?;
+        let sign = if quantile.is_lower_bound { "> " } else { "" };
+        Some(format!("{name} {sign}{}", format::duration(quantile.value as f64)))
     });
     let shown: Vec<String> = shown.collect();
     if shown.is_empty() { "too few answers for a percentile".to_owned() } else { shown.join("   ") }
 }
 
-fn spread(histogram: &Histogram) -> String {
-    match (histogram.mean(), histogram.max()) {
+fn spread(times: &Times) -> String {
+    let sign = if times.censored.is_empty() { "" } else { "> " };
+    let mut all = times.ended.clone();
+    all.merge(&times.censored);
+    match (all.mean(), all.max()) {
         (Some(mean), Some(max)) => {
-            format!("mean {}   max {}", format::duration(mean), format::duration(max as f64))
+            format!("mean {sign}{}   max {sign}{}", format::duration(mean), format::duration(max as f64))
         }
         _ => "no answers".to_owned(),
     }
@@ -113,10 +125,7 @@ fn books(books: &Books) -> String {
 }
 
 fn errors(books: &Books) -> String {
-    let one = |(class, n): (&assay_model::load::ErrorClass, &u64)| {
-        let name = serde_json::to_value(class).ok().and_then(|v| v.as_str().map(|s| s.replace('_', " ")));
-        format!("{} {}", format::count(*n), name.unwrap_or_default())
-    };
+    let one = |(class, n): (&ErrorClass, &u64)| format!("{} {class}", format::count(*n));
     books.errors.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 

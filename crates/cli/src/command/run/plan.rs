@@ -1,5 +1,6 @@
 //! From arguments to a plan: which experiment, which subjects, which CPUs.
 
+use std::net::ToSocketAddrs;
 use std::path::Path;
 
 use assay_host::cpuset::CpuSet;
@@ -175,7 +176,19 @@ fn subjects(
     let own = asks_for_its_own(arguments);
     subjects.retain(|s| !own || !s.is_limit() || s.workloads.iter().any(|w| w == OWN_WORKLOAD));
     check_names(&subjects, &cwd)?;
+    subjects.iter().try_for_each(check_host)?;
     Ok(subjects)
+}
+
+/// A name that nobody knows is a slip of the pen, and better told now than after every round.
+fn check_host(subject: &Subject) -> Result<(), Failure> {
+    match &subject.launch {
+        Launch::Running { authority, .. } => authority
+            .to_socket_addrs()
+            .map(drop)
+            .map_err(|e| Failure::usage(format_args!("cannot resolve `{authority}`: {e}"))),
+        Launch::Process(_) => Ok(()),
+    }
 }
 
 fn limits(catalogue: &Catalogue) -> Vec<Subject> {

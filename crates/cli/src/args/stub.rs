@@ -1,0 +1,65 @@
+//! The arguments of `assay stub`.
+
+use std::net::IpAddr;
+
+use assay_host::cpuset::CpuSet;
+use assay_serve::stub::{Discipline, Faults, Service, Stall};
+use clap::{Args, ValueEnum};
+
+use super::EngineName;
+
+#[derive(Args)]
+pub(crate) struct StubArguments {
+    /// Address to listen at
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub(crate) address: IpAddr,
+    /// Port to listen at; 0 lets the system choose
+    #[arg(short, long, value_name = "PORT", default_value_t = 8080)]
+    pub(crate) port: u16,
+    /// CPUs to serve on, one thread each [default: the last that is allowed]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) cpus: Option<CpuSet>,
+    /// Event engine
+    #[arg(long, value_enum, default_value = "epoll")]
+    pub(crate) engine: EngineName,
+
+    /// Whether requests wait for each other
+    #[arg(long, value_enum, default_value = "parallel", help_heading = "Programme")]
+    pub(crate) discipline: DisciplineName,
+    /// How long a request is served: 1ms, exp:1ms, list:1ms,2ms or mix:1ms*99,100ms*1; a path such as /10ms asks for a
+    /// time of its own
+    #[arg(long, value_name = "TIMES", default_value = "0s", help_heading = "Programme")]
+    pub(crate) service: Service,
+    /// Nothing leaves for so long in every period, such as 100ms/1s
+    #[arg(long, value_name = "LENGTH/PERIOD", help_heading = "Programme")]
+    pub(crate) stall: Option<Stall>,
+    /// Spoilt answers by rate: wrong-byte, status-500, reset-in-body, never; such as never=0.01,status-500=0.001
+    #[arg(
+        long,
+        value_name = "FAULT=RATE,…",
+        default_value = "never=0",
+        hide_default_value = true,
+        help_heading = "Programme"
+    )]
+    pub(crate) faults: Faults,
+    /// Seed of every random choice
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Programme")]
+    pub(crate) seed: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DisciplineName {
+    /// Each is served at once
+    Parallel,
+    /// One after the other
+    Fifo,
+}
+
+impl DisciplineName {
+    pub(crate) fn discipline(self) -> Discipline {
+        match self {
+            Self::Parallel => Discipline::Parallel,
+            Self::Fifo => Discipline::Fifo,
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! `assay stub`: the server with programmed behaviour, against which load generators are tested. Its counts are the result.
+
+use std::net::SocketAddr;
+
+use assay_host::cpuset::CpuSet;
+use assay_lab::Exit;
+use assay_serve::stub::{self, Program, Site};
+
+use crate::args::StubArguments;
+use crate::failure::Failure;
+use crate::{output, signals};
+
+pub(crate) fn run(arguments: &StubArguments) -> Result<Exit, Failure> {
+    let site = Site {
+        address: SocketAddr::new(arguments.address, arguments.port),
+        cpus: arguments.cpus.clone().unwrap_or_else(|| CpuSet::allowed().iter().last().into_iter().collect()),
+        engine: arguments.engine.kind(),
+    };
+    let program = Program {
+        discipline: arguments.discipline.discipline(),
+        service: arguments.service.clone(),
+        stall: arguments.stall,
+        faults: arguments.faults,
+        seed: arguments.seed,
+    };
+    let stop = signals::flag()?;
+    let counts = stub::run(&site, &program, &stop, |at| {
+        output::note(format_args!("a stub at http://{at} on CPUs {}", site.cpus))
+    })?;
+    let text = serde_json::to_string(&counts).map_err(|e| Failure::Bug(e.to_string()))?;
+    output::result(&(text + "\n"));
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,100 @@
+//! The oracle: a server whose behaviour is programmed and which keeps its own counts, so that what a load generator says
+//! can be held against the truth (METHODOLOGY, the oracle).
+//!
+//! It answers `GET` and `HEAD` with [`BODY`] after a programmed time. A path may ask for a time of its own (`/10ms`) or for
+//! a form of response that is hard to read (`shape.rs` has the list: `/trickle`, `/split`, `/chunked` …).
+//!
+//! Invariants
+//! - A response's due time is computed from its request's arrival alone; being late with one delays no other.
+//! - Every request ends in exactly one counter of [`Counts`].
+//! - Precision before CPU time: the thread spins shortly before a response is due.
+
+mod agenda;
+mod counts;
+mod faults;
+mod peer;
+mod server;
+mod service;
+mod shape;
+mod timing;
+
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+
+use assay_engine::{Engine, EngineKind, Epoll, Uring};
+use assay_host::cpuset::CpuSet;
+
+pub use counts::Counts;
+pub use faults::Faults;
+pub use service::Service;
+pub use timing::{Discipline, Stall};
+
+use crate::config::ServeError;
+use crate::threads::{Place, on_each_cpu};
+use server::Stub;
+
+/// The body of a right answer.
+pub const BODY: &str = "as programmed";
+
+/// Connections of a thread at most.
+const MAX_CONNECTIONS: usize = 16 * 1024;
+
+/// Where the stub listens.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Address to listen at; port 0 lets the system choose.
+    pub address: SocketAddr,
+    /// One thread is pinned to each of these. A single queue needs a single thread: each has its own.
+    pub cpus: CpuSet,
+    /// What makes the system calls.
+    pub engine: EngineKind,
+}
+
+/// What the stub does.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Whether requests wait for each other.
+    pub discipline: Discipline,
+    /// How long a request is served.
+    pub service: Service,
+    /// When nothing leaves.
+    pub stall: Option<Stall>,
+    /// Which answers are spoilt.
+    pub faults: Faults,
+    /// Seed of every random choice.
+    pub seed: u64,
+}
+
+impl Program {
+    /// Serves every request at once and alike.
+    pub fn new(service: Service) -> Self {
+        Self { discipline: Discipline::Parallel, service, stall: None, faults: Faults::default(), seed: 0 }
+    }
+}
+
+/// Serves until `stop` is set and returns what was counted. Calls `ready` with the address when it listens.
+///
+/// # Errors
+/// See [`ServeError`].
+pub fn run(
+    site: &Site,
+    program: &Program,
+    stop: &AtomicBool,
+    ready: impl FnOnce(SocketAddr),
+) -> Result<Counts, ServeError> {
+    let counts = on_each_cpu(&site.cpus, site.address, stop, ready, |place| {
+        let limits = assay_engine::Config { max_connections: MAX_CONNECTIONS };
+        match site.engine {
+            EngineKind::Epoll => serve(program, place, Epoll::new(limits)?),
+            EngineKind::IoUring => serve(program, place, Uring::new(limits)?),
+        }
+    })?;
+    Ok(counts.into_iter().sum())
+}
+
+fn serve<E: Engine>(program: &Program, place: &Place<'_>, mut engine: E) -> Result<Counts, ServeError> {
+    // Timers are otherwise rounded by 50 us (prctl(2), PR_SET_TIMERSLACK). Where that is forbidden, the spin is longer.
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+    place.listen(&mut engine)?;
+    Ok(Stub::new(engine, program, u64::from(place.cpu)).serve(|| place.stopped())?)
+}

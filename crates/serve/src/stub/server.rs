@@ -1,0 +1,269 @@
+//! One thread's stub: requests in, programmed responses out when they are due.
+
+use std::rc::Rc;
+
+use assay_engine::{Conn, Engine, EngineError, Event, clock};
+use assay_http::{Framing, Limits, Method, RequestHead, Scan, scan_request};
+use assay_model::units::Nanos;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::agenda::Agenda;
+use super::counts::Counts;
+use super::faults::Fault;
+use super::peer::{End, Peer, Reply};
+use super::shape::{Cut, Shape, Texts};
+use super::timing::Timing;
+use super::{BODY, Program};
+
+/// The thread spins for so long before a response is due: about what a sleeping virtual CPU takes to wake.
+const SPIN: Nanos = Nanos::from_micros(60);
+/// Between two segments of one response, so that the client can read one before the other comes.
+const SEGMENT_GAP: Nanos = Nanos::from_micros(20);
+/// Responses that leave before it is looked for new requests, whose arrival would otherwise be noticed late.
+const SENDS_AT_ONCE: usize = 16;
+/// How soon an idle thread sees that it is to stop.
+const STOP_CHECK: Nanos = Nanos::from_millis(20);
+
+/// A stub on one engine.
+pub(super) struct Stub<'p, E> {
+    engine: E,
+    program: &'p Program,
+    timing: Timing,
+    texts: Texts,
+    /// By [`Conn::slot`].
+    peers: Vec<Option<Peer>>,
+    agenda: Agenda,
+    counts: Counts,
+    /// Of service times; faults have their own, so that they change no time.
+    times: ChaCha8Rng,
+    faults: ChaCha8Rng,
+}
+
+/// What the stub needs to know of a request.
+struct Request {
+    head_only: bool,
+    closes: bool,
+    path: Box<[u8]>,
+}
+
+impl<'p, E: Engine> Stub<'p, E> {
+    /// A stub on an engine that listens already; `thread` tells its random streams from those of others.
+    pub(super) fn new(engine: E, program: &'p Program, thread: u64) -> Self {
+        let random = |stream| {
+            let mut rng = ChaCha8Rng::seed_from_u64(program.seed);
+            rng.set_stream(stream);
+            rng
+        };
+        Self {
+            engine,
+            program,
+            timing: Timing::new(program.discipline, program.stall),
+            texts: Texts::new(),
+            peers: Vec::new(),
+            agenda: Agenda::default(),
+            counts: Counts::default(),
+            times: random(thread * 2),
+            faults: random(thread * 2 + 1),
+        }
+    }
+
+    /// Serves until `stopped` says so.
+    ///
+    /// # Errors
+    /// The engine is broken.
+    pub(super) fn serve(mut self, stopped: impl Fn() -> bool) -> Result<Counts, EngineError> {
+        let mut events = Vec::new();
+        let mut now = clock::now();
+        while !stopped() {
+            now = self.engine.poll(self.wake_at(now), &mut events)?;
+            for &event in &events {
+                self.handle(event, now);
+            }
+            self.release(clock::now());
+        }
+        let waiting = self.peers.iter().flatten().map(|peer| peer.replies.len() as u64).sum::<u64>();
+        let statistics = self.engine.statistics();
+        Ok(Counts {
+            unfinished: self.counts.unfinished + waiting,
+            connections: statistics.accepted,
+            received_bytes: statistics.received_bytes,
+            sent_bytes: statistics.sent_bytes,
+            ..self.counts
+        })
+    }
+
+    fn wake_at(&self, now: Nanos) -> Nanos {
+        let asleep_until = (self.agenda.next() - SPIN).min(now + STOP_CHECK);
+        if asleep_until <= clock::now() { Nanos::ZERO } else { asleep_until }
+    }
+
+    fn handle(&mut self, event: Event, now: Nanos) {
+        match event {
+            Event::Readable(conn) => self.read(conn, now),
+            Event::Accepted(conn) => self.welcome(conn),
+            Event::Eof(conn) => {
+                self.engine.close(conn);
+                self.forget(conn);
+            }
+            Event::Closed(conn, _) => self.forget(conn),
+            // Room is asked for when the next segment is due; connections are never asked for.
+            Event::Writable(_) | Event::Connected(_) => {}
+        }
+    }
+
+    fn welcome(&mut self, conn: Conn) {
+        if conn.slot() >= self.peers.len() {
+            self.peers.resize_with(conn.slot() + 1, || None);
+        }
+        self.peers[conn.slot()] = Some(Peer { conn, replies: Default::default(), silent: false });
+    }
+
+    fn read(&mut self, conn: Conn, now: Nanos) {
+        loop {
+            let view = self.engine.receive(conn);
+            match scan_request(view, &Limits::DEFAULT) {
+                Scan::Complete(head) if matches!(head.framing(), Framing::None | Framing::Length(0)) => {
+                    let request = Request::of(&head, view);
+                    self.engine.consume(conn, head.len as usize);
+                    self.take(conn, &request, now);
+                }
+                Scan::Partial => return,
+                Scan::Complete(_) | Scan::Invalid(_) => {
+                    self.counts.refused += 1;
+                    self.engine.abort(conn);
+                    return self.forget(conn);
+                }
+            }
+        }
+    }
+
+    /// Enters the response to a request that arrived at `now`.
+    fn take(&mut self, conn: Conn, request: &Request, now: Nanos) {
+        let Some(peer) = peer_of(&mut self.peers, conn) else { return };
+        let number = self.counts.requests;
+        self.counts.requests += 1;
+        if peer.silent {
+            self.counts.unfinished += 1;
+            return;
+        }
+        let service = self.program.service.draw(number, &mut self.times);
+        let due = self.timing.due(now, request.asked_time().unwrap_or(service));
+        let fault = self.program.faults.draw(&mut self.faults);
+        if fault == Fault::Never {
+            self.counts.never_answered += 1;
+            peer.silent = true;
+            return;
+        }
+        let due = peer.replies.back().map_or(due, |reply| reply.due.max(due));
+        if peer.replies.is_empty() {
+            self.agenda.enter(due, conn);
+        }
+        peer.replies.push_back(Reply { arrived: now, due, ..reply(&mut self.texts, request, fault) });
+    }
+
+    /// Lets leave what is due at `now`.
+    fn release(&mut self, now: Nanos) {
+        for _ in 0..SENDS_AT_ONCE {
+            let Some(conn) = self.agenda.take(now) else { return };
+            self.go_on(conn, now);
+        }
+    }
+
+    /// Sends the next segment of a connection's first response.
+    fn go_on(&mut self, conn: Conn, now: Nanos) {
+        let Self { engine, peers, agenda, .. } = self;
+        let Some(reply) = peer_of(peers, conn).and_then(|peer| peer.replies.front_mut()) else { return };
+        if engine.queued(conn) > 0 {
+            return agenda.enter(now + SEGMENT_GAP, conn);
+        }
+        let was_sent = reply.is_sent();
+        if !was_sent {
+            reply.sent += engine.send(conn, &[reply.piece()]) as u64;
+        }
+        // A reset must not overtake what was sent before it.
+        if !reply.is_sent() || (reply.end == End::Reset && !was_sent) {
+            return agenda.enter(now + SEGMENT_GAP, conn);
+        }
+        self.conclude(conn);
+    }
+
+    /// A connection's first response has left.
+    fn conclude(&mut self, conn: Conn) {
+        let Some(peer) = peer_of(&mut self.peers, conn) else { return };
+        let Some(reply) = peer.replies.pop_front() else { return };
+        if reply.fault == Fault::None {
+            self.counts.programmed_ns += (reply.due - reply.arrived).0;
+        }
+        let counter = match reply.fault {
+            Fault::None => &mut self.counts.right,
+            Fault::WrongByte => &mut self.counts.wrong_byte,
+            Fault::Status500 => &mut self.counts.status_500,
+            Fault::ResetInBody => &mut self.counts.reset_in_body,
+            Fault::Never => &mut self.counts.never_answered,
+        };
+        *counter += 1;
+        match reply.end {
+            End::Keep => {
+                if let Some(next) = peer.replies.front() {
+                    self.agenda.enter(next.due, conn);
+                }
+                return;
+            }
+            End::Close => self.engine.close(conn),
+            End::Reset => self.engine.abort(conn),
+        }
+        self.forget(conn);
+    }
+
+    fn forget(&mut self, conn: Conn) {
+        if let Some(peer) = peer_of(&mut self.peers, conn) {
+            self.counts.unfinished += peer.replies.len() as u64;
+            self.peers[conn.slot()] = None;
+        }
+    }
+}
+
+impl Request {
+    fn of(head: &RequestHead, bytes: &[u8]) -> Self {
+        let path = head.target.of(bytes).into();
+        Self { head_only: head.method == Method::Head, closes: !head.keeps_alive(), path }
+    }
+
+    /// The service time that its path asks for.
+    fn asked_time(&self) -> Option<Nanos> {
+        let name = str::from_utf8(self.path.strip_prefix(b"/")?).ok()?;
+        // A plain number would be seconds; here it is a status.
+        name.parse().ok().filter(|_| name.ends_with('s'))
+    }
+}
+
+/// The response to a request; its times are not known here.
+fn reply(texts: &mut Texts, request: &Request, fault: Fault) -> Reply {
+    let spoilt = |text: &Rc<[u8]>, texts: &Texts| Shape {
+        bytes: texts.bytes(Rc::clone(text)),
+        cut: Cut::Nowhere,
+        closes: false,
+    };
+    let shape = match fault {
+        Fault::None | Fault::Never => texts.shape(&request.path, request.head_only),
+        Fault::WrongByte => spoilt(&texts.wrong_byte, texts),
+        Fault::Status500 => spoilt(&texts.status_500, texts),
+        Fault::ResetInBody => {
+            let whole = texts.shape(b"/", false);
+            let half = whole.bytes.len - BODY.len() as u64 / 2;
+            Shape { bytes: whole.bytes.truncated(half), ..whole }
+        }
+    };
+    let end = match fault {
+        Fault::ResetInBody => End::Reset,
+        _ if shape.closes || request.closes => End::Close,
+        _ => End::Keep,
+    };
+    let (arrived, due) = (Nanos::ZERO, Nanos::ZERO);
+    Reply { arrived, due, bytes: shape.bytes, cut: shape.cut, sent: 0, end, fault }
+}
+
+fn peer_of(peers: &mut [Option<Peer>], conn: Conn) -> Option<&mut Peer> {
+    peers.get_mut(conn.slot())?.as_mut().filter(|peer| peer.conn == conn)
+}
