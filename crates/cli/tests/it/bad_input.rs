@@ -1,0 +1,177 @@
+//! What a person can get wrong: the message says what, where and how to mend it, and nothing was begun.
+
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+
+use crate::support::{Lab, Stranger, listing, not_run};
+
+fn lab() -> Lab {
+    let lab = Lab::new();
+    lab.good("good");
+    lab
+}
+
+/// Arguments, exit code, and what the message says.
+type Case = (&'static [&'static str], i32, &'static [&'static str]);
+
+const CASES: &[Case] = &[
+    (&["run", "godo"], 2, &["no contender `godo`", "did you mean good?"]),
+    (&["run", "good", "-w", "helo"], 2, &["no workload `helo`", "did you mean hello?"]),
+    (&["run", "-e", "nightly"], 2, &["no experiment `nightly`"]),
+    (&["run", "lang:tset"], 2, &["no language `tset`", "did you mean test?"]),
+    (&["run", "good", "--conections", "3"], 2, &["--conections", "--connections", "--help"]),
+    (&["run", "good", "-c", "0"], 2, &["`0`", "for example 64"]),
+    (&["run", "good", "-d", "5 parsecs"], 2, &["parsecs", "500ms, 10s or 2m"]),
+    (&["run", "good", "--rounds", "0"], 2, &["0 rounds", "write 1 to"]),
+    (&["run", "good", "-o", "result.xyz"], 2, &["result.xyz", ".html, .json, .csv or .md"]),
+    (&["run", "good", "!good"], 3, &["nothing selected", "`assay list`"]),
+    (&["run", "https://localhost/"], 2, &["https://localhost/", "http://"]),
+    (&["run", "http://localhost:0/"], 2, &["http://localhost:0/", "http://host:port/path"]),
+    (&["run", "good", "--catalogue", "nowhere"], 2, &["no catalogue", "nowhere", "--catalogue"]),
+    (&["run", "./nowhere"], 2, &["./nowhere", "No such file"]),
+    (&["run", "--cmd", " "], 2, &["the command is empty", "--cmd 'node app.js'"]),
+    (&["run", "--port", "80"], 2, &["--cmd"]),
+    (&["show"], 2, &["no run `last`", "0 runs"]),
+    (&["report", "yesterday"], 2, &["no run `yesterday`"]),
+    (&["export", "--format", "xls"], 2, &["xls", "csv"]),
+    (&["list", "contestants"], 2, &["contestants", "contenders"]),
+    (&["mesure"], 2, &["mesure"]),
+    (&["load", "https://localhost/"], 2, &["https://localhost/", "use http://"]),
+    (&["run", "http://no-such-host.invalid/"], 2, &["cannot resolve `no-such-host.invalid:80`"]),
+    (&["load", "http://no-such-host.invalid/"], 2, &["cannot resolve `no-such-host.invalid`"]),
+    (&["load", "http://localhost:1/", "-r", "0"], 2, &["`0`", "for example 64, 10k or 1M"]),
+    (&["load", "http://localhost:1/", "--body-file", "absent.txt"], 2, &["cannot read absent.txt"]),
+    (&["load", "http://localhost:1/", "--workload", "absent.toml"], 2, &["cannot read absent.toml"]),
+    (&["load", "http://localhost:1/", "-H", "Accept"], 2, &["`Accept`", "`Name: value`"]),
+    (&["serve", "--port", "eighty"], 2, &["eighty"]),
+    (&["serve", "--root", "absent", "--port", "0"], 4, &["absent"]),
+];
+
+#[test]
+fn a_mistake_is_explained_before_anything_is_done() {
+    let lab = lab();
+    for (arguments, code, words) in CASES {
+        let assert = lab.assay(arguments).assert().code(*code).stdout("");
+        words.iter().fold(assert, |assert, word| assert.stderr(contains(*word)));
+        assert!(!lab.runs().exists(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn runs_that_cannot_be_written_are_told_before_anything_is_started() {
+    let lab = lab();
+    lab.write("file", "");
+    let runs = lab.path("file/runs");
+    let runs = runs.to_str().expect("path");
+    lab.run(&["good", "--runs", runs]).assert().code(4).stdout("").stderr(
+        contains("cannot write").and(contains(runs)).and(contains("--runs")).and(contains("saved").not()),
+    );
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_told_and_the_record_is_kept() {
+    let lab = lab();
+    lab.run(&["good", "-o", "absent/result.html"])
+        .assert()
+        .code(4)
+        .stderr(contains("cannot write absent/result.html"));
+    lab.record();
+}
+
+#[test]
+fn an_unknown_key_is_a_warning_with_its_place() {
+    let lab = lab();
+    let text = std::fs::read_to_string(lab.path("workloads/hello.toml")).expect("file");
+    lab.write("workloads/hello.toml", &format!("colour = \"red\"\n{text}"));
+    lab.run(&["good"])
+        .assert()
+        .code(0)
+        .stderr(contains("warning: ").and(contains("workloads/hello.toml:1:1: unknown key `colour`")));
+    lab.record();
+}
+
+#[test]
+fn a_wrong_file_is_an_error_with_its_place() {
+    let cases = [
+        ("workloads = \"hello\"\n[run]\ncommand = [\"x\"]", ":5:13", "expected a sequence"),
+        (
+            "workloads = [\"hello\"]\n[run]\ncommand = [\"x\"]\nready_timeout_s = \"soon\"",
+            ":8:19",
+            "invalid type",
+        ),
+        ("workloads = [\"hello\"]\n[run]\ncommand = [\"x\", \"${PROT}\"]", ":7:1", "did you mean PORT?"),
+        ("workloads = [\"hello\"]\n[run]\n", ":6:1", "missing field `command`"),
+        ("workloads = [\n", ":5:14", "toml.io"),
+    ];
+    for (rest, place, words) in cases {
+        let lab = lab();
+        let head = "name = \"bad\"\ntitle = \"Bad\"\nlanguage = \"test\"\nkind = \"server\"\n";
+        lab.write("contenders/test/bad/contender.toml", &format!("{head}{rest}"));
+        let place = format!("contenders/test/bad/contender.toml{place}");
+        lab.run(&["good"]).assert().code(2).stdout("").stderr(contains(place).and(contains(words)));
+        assert!(!lab.runs().exists());
+    }
+}
+
+#[test]
+fn a_file_that_is_no_record_is_told() {
+    let lab = Lab::new();
+    let cases = [
+        ("{\"schema\": \"assay-rec", "may have been cut or edited"),
+        ("{\"schema\": \"assay-record/1\"}", "missing field"),
+        ("{\"schema\": \"assay-record/99\"}", "assay-record/99"),
+        ("[]", "no record of a run"),
+    ];
+    for (text, words) in cases {
+        lab.write("record.json", text);
+        for command in ["show", "report", "export"] {
+            let assert = lab.assay(&[command, "record.json"]).assert().code(2).stdout("");
+            assert.stderr(contains("record.json").and(contains(words)));
+        }
+    }
+    assert!(!lab.path("report.html").exists());
+}
+
+#[test]
+fn a_port_in_use_is_never_measured() {
+    let lab = Lab::new();
+    let stranger = Stranger::new();
+    let port = stranger.port.to_string();
+    lab.run(&["--cmd", "\"$ASSAY\" serve --port $PORT", "--port", &port])
+        .assert()
+        .code(10)
+        .stdout(contains(format!("port {port} is in use by another program")))
+        .stdout(contains("choose another port"));
+    assert_eq!(stranger.answered(), 0);
+    assert!(lab.record().rounds.iter().flat_map(|round| &round.runs).all(|run| run.cells.is_empty()));
+}
+
+#[test]
+fn a_missing_need_is_told_with_its_remedy_and_is_no_failure() {
+    let lab = lab();
+    let need = "[[needs]]\nwhat = \"Gloop 9 or newer\"\nprobe = [\"gloop-that-nobody-has\", \"--version\"]\n\
+                minimum = \"9\"\ninstall = \"apt-get install gloop\"\n[run]\ncommand = [\"gloop\"]";
+    lab.contender("needy", "server", need);
+    lab.run(&["good", "needy"])
+        .assert()
+        .code(0)
+        .stdout(contains("needs Gloop 9 or newer").and(contains("apt-get install gloop")));
+    let record = lab.record();
+    assert!(record.rounds.iter().all(|round| round.runs.len() == 1 && round.runs[0].contender == "good"));
+    lab.run(&["needy"]).assert().code(10);
+    assert_eq!(listing(&lab.runs()).len(), 2);
+}
+
+#[test]
+fn a_failed_build_shows_its_log_and_the_others_go_on() {
+    let lab = lab();
+    let build = "[build]\ncommand = [\"sh\", \"-c\", \"echo cannot find libgloop; exit 2\"]\n\
+                 [run]\ncommand = [\"true\"]";
+    lab.contender("unbuilt", "server", build);
+    lab.run(&["good", "unbuilt"]).assert().code(10).stdout(
+        contains("exit status 2").and(contains("cannot find libgloop")).and(contains("unbuilt-build.log")),
+    );
+    let record = lab.record();
+    assert_eq!(not_run(&record, "unbuilt").log_tail, ["cannot find libgloop"]);
+    assert!(record.rounds.iter().all(|round| round.runs.len() == 1 && round.runs[0].contender == "good"));
+}

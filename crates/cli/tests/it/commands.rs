@@ -1,0 +1,100 @@
+//! The smaller commands.
+
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+
+use crate::support::{Lab, stdout};
+
+/// Every command that people use, and a word that its help must have.
+const COMMANDS: [(&str, &str); 9] = [
+    ("run", "--rounds"),
+    ("load", "--pipeline"),
+    ("serve", "--address"),
+    ("show", "last~1"),
+    ("report", "--output"),
+    ("export", "csv"),
+    ("list", "experiments"),
+    ("completions", "bash"),
+    ("man", "roff"),
+];
+
+#[test]
+fn every_command_has_help() {
+    let lab = Lab::new();
+    let all = stdout(&lab.assay(&["--help"]).assert().code(0));
+    for (command, word) in COMMANDS {
+        assert!(all.contains(&format!("\n  {command} ")), "{command}:\n{all}");
+        let help = stdout(&lab.assay(&[command, "--help"]).assert().code(0));
+        assert!(help.contains(word) && help.contains(&format!("Usage: assay {command}")), "{help}");
+    }
+    assert!(all.contains("Exit codes:") && !all.contains("\n  keep "), "{all}");
+    lab.assay::<&str>(&[]).assert().code(2).stderr(contains("Usage: assay"));
+}
+
+#[test]
+fn the_version_is_that_of_the_package() {
+    let lab = Lab::new();
+    lab.assay(&["--version"]).assert().code(0).stdout(format!("assay {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn completions_and_manual_know_the_commands() {
+    let lab = Lab::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = stdout(&lab.assay(&["completions", shell]).assert().code(0));
+        assert!(script.contains("completions") && script.contains("generator-cpus"), "{shell}:\n{script}");
+    }
+    let manual = stdout(&lab.assay(&["man"]).assert().code(0));
+    assert!(manual.contains(".TH assay"), "{manual}");
+    for (command, _) in COMMANDS {
+        assert!(manual.contains(&format!(".SH \"ASSAY {}\"", command.to_uppercase())), "{command}");
+    }
+    assert!(!manual.contains("ASSAY KEEP"));
+}
+
+#[test]
+fn the_catalogue_is_listed() {
+    let lab = Lab::new();
+    lab.good("nice");
+    lab.assay(&["list"]).assert().code(0).stdout(contains("nice").and(contains("hello")));
+    lab.assay(&["list", "workloads"]).assert().code(0).stdout("hello  Five bytes.\n");
+    lab.assay(&["list", "experiments"]).assert().code(0).stdout("");
+    lab.assay(&["list", "runs"]).assert().code(0).stdout("");
+}
+
+#[test]
+fn a_catalogue_is_found_from_within_it() {
+    let lab = Lab::new();
+    lab.good("nice");
+    let mut list = lab.assay(&["list"]);
+    list.current_dir(lab.path("contenders/test/nice")).env_remove("ASSAY_CATALOGUE");
+    list.assert().code(0).stdout(contains("nice"));
+}
+
+#[test]
+fn an_experiment_of_the_catalogue_is_run_by_name() {
+    let lab = Lab::new();
+    lab.good("nice");
+    lab.write(
+        "experiments/mine.toml",
+        "name = \"mine\"\nabout = \"Short.\"\ncontenders = [\"nice\"]\nrounds = 1\nwarmup_s = 0.0\n\
+         settle_s = 0.01\nwindow_s = 0.05\n[[measure]]\nworkload = \"hello\"\nconnections = [1, 3]\n",
+    );
+    lab.assay(&["list", "experiments"]).assert().code(0).stdout("mine  Short.\n");
+    lab.assay(&["run", "-e", "mine"]).assert().code(0);
+    let record = lab.record();
+    assert!(record.id.ends_with("-mine"), "{}", record.id);
+    let cells = &record.rounds[0].runs[0].cells;
+    let mut connections: Vec<u32> = cells.iter().map(|window| window.load.connections).collect();
+    connections.sort_unstable();
+    assert_eq!(connections, [1, 3]);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let lab = Lab::new();
+    let script = format!("'{}' man | head -n 1", env!("CARGO_BIN_EXE_assay"));
+    let mut pipe = assert_cmd::Command::new("bash");
+    pipe.args(["-o", "pipefail", "-c", &script]).env("TMPDIR", lab.path("tmp"));
+    pipe.assert().code(0).stderr("");
+}

@@ -1,0 +1,107 @@
+//! However a run is ended, what was measured is kept and nothing it started stays.
+
+use assay_model::record::{Record, State};
+use assert_cmd::assert::OutputAssertExt as _;
+use rustix::process::{Signal, kill_process_group};
+use std::os::unix::process::CommandExt;
+
+use crate::support::{Lab, Running, eventually, listing};
+
+fn start(lab: &Lab, arguments: &[&str]) -> Running {
+    let mut command = lab.command(&[&["run", "--warmup", "50ms", "-c", "2"], arguments].concat());
+    // A group of its own, as a shell gives to a job.
+    command.process_group(0);
+    Running::start(command)
+}
+
+fn whole_windows(record: &Record) -> usize {
+    let runs = || record.rounds.iter().flat_map(|round| &round.runs);
+    assert!(runs().all(|run| run.failure.is_none() && run.cells.len() == 1), "{:?}", record.rounds);
+    runs().flat_map(|run| &run.cells).filter(|window| window.load.books.balance()).count()
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_measured() {
+    let lab = Lab::new();
+    lab.good("one");
+    lab.good("two");
+    let mut run = start(&lab, &["one", "two", "-d", "200ms", "--rounds", "100"]);
+    run.wait_for("round 1 of 100 saved");
+    // As a terminal does it: everybody in the foreground gets the signal.
+    kill_process_group(run.pid(), Signal::INT).expect("signalled");
+    let (status, out) = run.end();
+    assert_eq!(status.code(), Some(130), "{}", run.said);
+    assert!(
+        run.said.contains("Ctrl-C again stops at once") && out.contains("Verdict"),
+        "{}\n{out}",
+        run.said
+    );
+    let record = lab.record();
+    assert_eq!(record.state, State::Interrupted);
+    assert_eq!(record.rounds[0].runs.len(), 2);
+    assert!(whole_windows(&record) >= 2);
+    lab.command(&["show"]).assert().code(0);
+}
+
+#[test]
+fn a_polite_end_is_an_interruption_too() {
+    let lab = Lab::new();
+    lab.good("one");
+    let mut run = start(&lab, &["one", "-d", "200ms", "--rounds", "100"]);
+    run.wait_for("round 1 of 100 saved");
+    run.signal(Signal::TERM);
+    assert_eq!(run.end().0.code(), Some(130), "{}", run.said);
+    assert_eq!(lab.record().state, State::Interrupted);
+}
+
+#[test]
+fn ctrl_c_twice_stops_in_the_middle_of_a_measurement() {
+    let lab = Lab::new();
+    lab.misbehaving("stubborn", "stubborn");
+    let mut run = start(&lab, &["stubborn", "-d", "10m", "--rounds", "2"]);
+    measuring(&lab);
+    run.signal(Signal::INT);
+    run.wait_for("Ctrl-C again stops at once");
+    assert!(run.is_alive());
+    run.signal(Signal::INT);
+    assert_eq!(run.end().0.code(), Some(130), "{}", run.said);
+    let record = lab.record();
+    assert_eq!((record.state, whole_windows(&record)), (State::Interrupted, 0));
+}
+
+#[test]
+fn ctrl_c_ends_a_build_at_once() {
+    let lab = Lab::new();
+    lab.contender("slow", "server", "[build]\ncommand = [\"sleep\", \"1000\"]\n[run]\ncommand = [\"true\"]");
+    let mut run = start(&lab, &["slow"]);
+    eventually("it builds", || lab.processes().iter().any(|line| line.contains(": sleep 1000")));
+    run.signal(Signal::INT);
+    assert_eq!(run.end().0.code(), Some(130), "{}", run.said);
+    assert_eq!(lab.record().state, State::Interrupted);
+}
+
+#[test]
+fn a_killed_assay_leaves_no_process_and_no_scratch() {
+    let lab = Lab::new();
+    lab.misbehaving("stubborn", "stubborn");
+    let mut run = start(&lab, &["stubborn", "-d", "10m"]);
+    measuring(&lab);
+    assert_eq!(listing(&lab.path("tmp")).len(), 1);
+    run.signal(Signal::KILL);
+    assert_eq!(run.end().0.code(), None);
+    eventually("the keepers end everything", || lab.processes().is_empty());
+    assert_eq!(listing(&lab.path("tmp")), Vec::<String>::new());
+    // The record says that the run did not come to an end, and can be read.
+    let text = std::fs::read_to_string(lab.run_folder().join("record.json")).expect("record");
+    let record: Record = serde_json::from_str(&text).expect("a record");
+    assert_eq!(record.state, State::Running);
+    lab.command(&["show"]).assert().code(0);
+}
+
+/// Waits until the generator of a ten-minute window runs.
+fn measuring(lab: &Lab) {
+    let is_window = |line: &String| line.contains(" load http://") && line.contains(" -d 600 ");
+    eventually("a window is measured", || {
+        lab.processes().iter().any(|line| is_window(line) && !line.contains(" keep "))
+    });
+}

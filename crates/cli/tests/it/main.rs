@@ -1,0 +1,10 @@
+//! The binary as a person uses it: real processes, real servers, good and bad; one program, one file per theme.
+#![allow(clippy::expect_used, clippy::panic, reason = "tests and their helpers")]
+
+mod bad_input;
+mod commands;
+mod ending;
+mod load;
+mod misbehaviour;
+mod run;
+mod support;

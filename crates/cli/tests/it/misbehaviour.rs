@@ -1,0 +1,131 @@
+//! Servers that misbehave: each is explained, none is counted, none survives, and the others are measured all the same.
+
+use assay_model::load::ErrorClass;
+use assay_model::record::Stage;
+use predicates::str::contains;
+
+use crate::support::{Lab, listing, not_run};
+
+/// Measures a good contender beside a bad one, which fails at `stage` with these words; returns the lab.
+fn beside_good(lab: &Lab, code: i32, stage: Stage, words: &str) {
+    lab.good("good");
+    let assert = lab.run(&["good", "bad"]).assert().code(code);
+    let record = lab.record();
+    let why = not_run(&record, "bad");
+    assert_eq!(why.stage, stage, "{why:?}");
+    assert!(why.reason.contains(words) && why.remedy.is_some(), "{why:?}");
+    assert.stdout(contains("bad")).stderr(contains(format!("bad is not run: {}", why.reason)));
+    let runs = record.rounds.iter().flat_map(|round| &round.runs);
+    let good = runs.filter(|run| run.contender == "good" && run.failure.is_none() && run.cells.len() == 1);
+    assert_eq!(good.count(), 2);
+}
+
+#[test]
+fn dies_at_once() {
+    let lab = Lab::new();
+    lab.script("bad", "echo bad flag >&2; exit 7");
+    beside_good(&lab, 10, Stage::Start, "exit status 7 before it was ready");
+    assert_eq!(not_run(&lab.record(), "bad").log_tail, ["bad flag"]);
+}
+
+#[test]
+fn is_no_program() {
+    let lab = Lab::new();
+    lab.contender("bad", "server", "[run]\ncommand = [\"./server-that-is-not-there\"]");
+    beside_good(&lab, 10, Stage::Start, "there is no program `./server-that-is-not-there`");
+}
+
+#[test]
+fn dies_under_load() {
+    let lab = Lab::new();
+    lab.misbehaving("bad", "mortal");
+    beside_good(&lab, 10, Stage::Load, "exit status 3 under load");
+    assert_eq!(not_run(&lab.record(), "bad").log_tail, ["fatal: out of answers"]);
+}
+
+#[test]
+fn answers_with_an_error() {
+    let lab = Lab::new();
+    lab.misbehaving("bad", "error");
+    beside_good(&lab, 11, Stage::Answer, "status 500 instead of 200");
+}
+
+#[test]
+fn answers_garbage() {
+    let lab = Lab::new();
+    lab.misbehaving("bad", "garbage");
+    beside_good(&lab, 11, Stage::Answer, "no valid HTTP/1.1");
+}
+
+#[test]
+fn answers_with_another_body() {
+    let lab = Lab::new();
+    lab.misbehaving("bad", "wrong");
+    beside_good(&lab, 11, Stage::Answer, "\"HELLO\" instead of \"hello\"");
+}
+
+#[test]
+fn turns_wrong_under_load() {
+    let lab = Lab::new();
+    lab.misbehaving("bad", "turncoat");
+    lab.run(&["bad"]).assert().code(11).stdout(contains("withheld"));
+    let record = lab.record();
+    for window in record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells) {
+        let (books, counted) = (&window.load.books, &window.load.window);
+        assert!(books.balance() && books.errors[&ErrorClass::WrongBody] > 0, "{books:?}");
+        assert!(counted.ok <= books.ok && books.ok <= 50, "{books:?} {counted:?}");
+    }
+}
+
+#[test]
+fn never_listens() {
+    let lab = Lab::new();
+    lab.script("bad", "exec sleep 1000");
+    beside_good(&lab, 10, Stage::Start, "not ready within 1.5 s: nobody listens");
+}
+
+#[test]
+fn listens_elsewhere() {
+    let lab = Lab::new();
+    lab.script("bad", "exec \"$ASSAY\" serve --port 0");
+    beside_good(&lab, 10, Stage::Start, "not ready within 1.5 s");
+    assert!(not_run(&lab.record(), "bad").remedy.as_ref().is_some_and(|r| r.contains("it listens on port")));
+}
+
+#[test]
+fn never_answers() {
+    let lab = Lab::new();
+    lab.misbehaving("bad", "silent");
+    beside_good(&lab, 10, Stage::Start, "no complete answer");
+}
+
+#[test]
+fn becomes_a_daemon() {
+    let lab = Lab::new();
+    // Forks twice and leaves its session; the parent is content.
+    lab.script("bad", "(setsid \"$ASSAY\" serve --port \"$PORT\" &) ; sleep 0.3; exit 0");
+    beside_good(&lab, 10, Stage::Start, "forks and detaches");
+}
+
+#[test]
+fn ignores_sigterm() {
+    let lab = Lab::new();
+    lab.misbehaving("stubborn", "stubborn");
+    lab.run(&["stubborn", "--rounds", "1"]).assert().code(0);
+    assert_eq!(lab.record().rounds[0].runs[0].failure, None);
+}
+
+#[test]
+fn floods_its_log() {
+    let lab = Lab::new();
+    // More than the limit before it serves, and without an end while it does.
+    lab.script("talker", "yes | head -c 2000000; yes & exec \"$ASSAY\" serve --port \"$PORT\"");
+    lab.run(&["talker", "--rounds", "1"]).assert().code(0);
+    let logs = lab.run_folder().join("logs");
+    for name in listing(&logs) {
+        let length = std::fs::metadata(logs.join(&name)).expect("log").len();
+        assert!(length < 1 << 20, "{name} has {length} bytes");
+    }
+    let log = std::fs::read_to_string(logs.join("talker-0.log")).expect("log");
+    assert!(log.contains("[assay: the log ends here"), "{} bytes", log.len());
+}

@@ -1,0 +1,175 @@
+//! A good run, from the command line to the files, and everything that can be made of its record later.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use assay_model::load::{Books, LOAD_SCHEMA};
+use assay_model::record::{Origin, RECORD_SCHEMA, Record, State};
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+use serde_json::Value;
+
+use crate::support::{Lab, Running, listing, stderr, stdout};
+
+fn lab() -> Lab {
+    let lab = Lab::new();
+    lab.good("first");
+    lab.good("second");
+    lab.limit("reference");
+    lab
+}
+
+/// Names of the contenders in the order in which they were measured, round by round.
+fn order(record: &Record) -> Vec<Vec<&str>> {
+    let rounds = record.rounds.iter();
+    rounds.map(|round| round.runs.iter().map(|run| run.contender.as_str()).collect()).collect()
+}
+
+/// Books of every window.
+fn books(record: &Record) -> Vec<&Books> {
+    let runs = record.rounds.iter().flat_map(|round| &round.runs);
+    runs.flat_map(|run| &run.cells).map(|window| &window.load.books).collect()
+}
+
+#[test]
+fn a_run_measures_everybody_and_leaves_its_evidence() {
+    let lab = lab();
+    let assert = lab.run(&["first", "second", "--seed", "7"]).assert().code(0);
+    let (out, err) = (stdout(&assert), stderr(&assert));
+    for words in ["first", "second", "reference", "hello, 2 connections", "of limit", "Trust", "Verdict"] {
+        assert!(out.contains(words), "{words}:\n{out}");
+    }
+    for words in ["2 rounds", "round 1 of 2 saved", "round 2 of 2 saved", "record.json", "report.html"] {
+        assert!(err.contains(words) && !out.contains(words), "{words}:\n{err}\n{out}");
+    }
+    assert!(!out.contains('\x1b') && !err.contains('\x1b'), "{err}\n{out}");
+
+    let record = lab.record();
+    assert_eq!((record.schema.as_str(), record.state, record.seed), (RECORD_SCHEMA, State::Complete, 7));
+    assert_eq!(record.command[..2], ["assay", "run"]);
+    assert_eq!(record.rounds.len(), 2);
+    for mut names in order(&record) {
+        names.sort_unstable();
+        assert_eq!(names, ["first", "reference", "second"]);
+    }
+    assert_eq!(books(&record).len(), 6);
+    for books in books(&record) {
+        assert!(books.balance() && books.ok > 0 && books.failed() == 0, "{books:?}");
+    }
+    let window = &record.rounds[0].runs[0].cells[0];
+    assert_eq!((window.load.schema.as_str(), window.load.connections), (LOAD_SCHEMA, 2));
+    assert!(window.server.as_ref().is_some_and(|usage| usage.cpu_ns().0 > 0));
+
+    let folder = lab.run_folder();
+    assert_eq!(listing(&folder.join("logs")).len(), 6);
+    let log = std::fs::read_to_string(folder.join("histograms.hlog")).expect("log");
+    assert_eq!(log.lines().filter(|line| line.starts_with("Tag=")).count(), 6);
+}
+
+#[test]
+fn everything_is_made_again_from_the_record_alone() {
+    let lab = lab();
+    let made =
+        lab.run(&["first", "-o", "a.html", "-o", "a.csv", "-o", "a.md", "-o", "a.json"]).assert().code(0);
+    let read = |path: &Path| std::fs::read_to_string(path).expect("file");
+    std::fs::create_dir(lab.path("elsewhere")).expect("folder");
+    let record = lab.path("elsewhere/record.json");
+    std::fs::rename(lab.run_folder().join("record.json"), &record).expect("moved");
+    std::fs::remove_dir_all(lab.runs()).expect("removed");
+    let record = record.to_str().expect("path");
+
+    let shown = lab.assay(&["show", record]).assert().code(0);
+    assert_eq!(stdout(&shown), stdout(&made));
+    assert_eq!(stdout(&lab.assay(&["show", record]).assert().code(0)), stdout(&shown));
+    lab.assay(&["report", record]).assert().code(0).stderr(contains("elsewhere/report.html"));
+    assert_eq!(read(&lab.path("elsewhere/report.html")), read(&lab.path("a.html")));
+    lab.assay(&["report", record, "-o", "b.html"]).assert().code(0);
+    assert_eq!(read(&lab.path("b.html")), read(&lab.path("a.html")));
+    for format in ["csv", "md", "json"] {
+        let exported = lab.assay(&["export", "--format", format, record]).assert().code(0);
+        assert_eq!(stdout(&exported), read(&lab.path(&format!("a.{format}"))), "{format}");
+    }
+    let page = read(&lab.path("a.html"));
+    assert!(page.trim_start().to_lowercase().starts_with("<!doctype html>"));
+    // A heading and one line for each window: two contenders, two rounds.
+    assert_eq!(read(&lab.path("a.csv")).lines().count(), 5);
+    assert!(read(&lab.path("a.md")).contains("### hello, 2 connections"));
+}
+
+#[test]
+fn json_is_all_of_standard_output() {
+    let lab = lab();
+    let assert = lab.run(&["first", "--json"]).assert().code(0);
+    let printed: Value = serde_json::from_str(&stdout(&assert)).expect("JSON");
+    let record: Record = serde_json::from_value(printed["record"].clone()).expect("record");
+    assert_eq!(record, lab.record());
+    assert!(printed["verdict"]["sentences"].as_array().is_some_and(|sentences| !sentences.is_empty()));
+    let shown = lab.assay(&["show", "--json"]).assert().code(0);
+    assert_eq!(stdout(&shown), stdout(&assert));
+    lab.assay(&["list", "runs"]).assert().code(0).stdout(contains(record.id.as_str()));
+    lab.assay(&["show", &record.id[..10]]).assert().code(0).stdout(contains("Verdict"));
+    lab.assay(&["show", "last~1"]).assert().code(2).stderr(contains("it holds 1 runs"));
+}
+
+#[test]
+fn colours_are_for_those_who_want_them() {
+    let lab = lab();
+    lab.run(&["first", "--rounds", "1"]).assert().code(0);
+    let show = |settings: &[(&str, &str)]| {
+        stdout(&lab.assay(&["show"]).envs(settings.iter().copied()).assert().code(0)).contains('\x1b')
+    };
+    assert!(!show(&[]));
+    assert!(show(&[("CLICOLOR_FORCE", "1")]));
+    assert!(!show(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+    let plain = stdout(&lab.assay(&["show", "--ascii"]).assert().code(0));
+    assert!(plain.is_ascii(), "{plain}");
+}
+
+#[test]
+fn a_seed_gives_the_same_order_again() {
+    let (one, other) = (lab(), lab());
+    let arguments = ["first", "second", "--seed", "20", "--rounds", "3", "-d", "30ms"];
+    for lab in [&one, &other] {
+        lab.run(&arguments).assert().code(0);
+    }
+    assert_eq!(order(&one.record()), order(&other.record()));
+    assert_eq!(one.record().rounds.len(), 3);
+}
+
+#[test]
+fn a_command_line_and_a_url_need_no_file() {
+    let lab = Lab::new();
+    let (mut server, url) = Running::serve(&lab);
+    let fixed =
+        std::net::TcpListener::bind("127.0.0.1:0").expect("port").local_addr().expect("address").port();
+    let insists = format!("\"$ASSAY\" serve --port {fixed}");
+    let port = fixed.to_string();
+    let arguments = ["--cmd", &insists, "--port", &port, "--cmd", "\"$ASSAY\" serve --port $PORT", &url];
+    lab.run(&arguments).assert().code(0);
+
+    let record = lab.record();
+    let origins: Vec<&Origin> = record.contenders.iter().map(|entry| &entry.origin).collect();
+    assert_eq!(origins, [&Origin::Url(url.clone()), &Origin::Command, &Origin::Command]);
+    assert_eq!(order(&record).concat().len(), 6);
+    assert!(books(&record).iter().all(|books| books.balance() && books.ok > 0 && books.failed() == 0));
+    let target = format!(":{fixed}");
+    let targets: BTreeMap<&str, &str> = (record.rounds[0].runs.iter())
+        .map(|run| (run.contender.as_str(), run.cells[0].load.target.as_str()))
+        .collect();
+    assert!(targets[record.contenders[1].name.as_str()].ends_with(&target), "{targets:?}");
+
+    assert!(server.is_alive(), "{}", server.said);
+    lab.assay(&["load", &url, "-n", "10", "--expect-body", "hello"]).assert().code(0);
+    server.signal(rustix::process::Signal::TERM);
+    assert_eq!(server.end().0.code(), Some(0));
+}
+
+#[test]
+fn a_dry_run_does_nothing_but_tell() {
+    let lab = lab();
+    lab.run(&["first", "--dry-run", "--seed", "5"])
+        .assert()
+        .code(0)
+        .stdout(contains("reference, first").and(contains("hello at 2")).and(contains("seed        5")));
+    assert!(!lab.runs().exists());
+}

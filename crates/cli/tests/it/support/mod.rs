@@ -1,0 +1,187 @@
+//! A place of its own for every test, which asserts when it goes that nothing was left behind.
+
+mod running;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use assay_model::record::{NotRun, Record};
+use assert_cmd::Command;
+use tempfile::TempDir;
+
+pub(crate) use running::{Running, Stranger};
+
+/// Longest wait for anything that must happen; generous, as the machine may be busy with other tests.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// What makes a run short, unless the test says otherwise.
+const QUICK: [[&str; 2]; 4] = [["-d", "100ms"], ["--warmup", "50ms"], ["--rounds", "2"], ["-c", "2"]];
+
+/// A folder with a catalogue, runs and temporary files. Every process that is started from here carries the folder's name
+/// in its environment, as TMPDIR, and so can be found.
+pub(crate) struct Lab {
+    folder: TempDir,
+}
+
+impl Lab {
+    /// A catalogue with the workload `hello` and no contenders.
+    pub(crate) fn new() -> Self {
+        let lab = Self { folder: tempfile::tempdir().expect("folder") };
+        std::fs::create_dir(lab.tmp()).expect("tmp");
+        std::fs::create_dir(lab.path("contenders")).expect("contenders");
+        let hello = "name = \"hello\"\nabout = \"Five bytes.\"\n[[request]]\npath = \"/\"\n\
+                     expect = { status = 200, body = \"hello\" }\n";
+        lab.write("workloads/hello.toml", hello);
+        lab
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn tmp(&self) -> PathBuf {
+        self.path("tmp")
+    }
+
+    pub(crate) fn runs(&self) -> PathBuf {
+        self.path("runs")
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+        std::fs::write(path, text).expect("file");
+    }
+
+    /// A contender whose file ends with `rest`, which must hold its `[run]`.
+    pub(crate) fn contender(&self, name: &str, kind: &str, rest: &str) {
+        let text = format!(
+            "name = \"{name}\"\ntitle = \"The {name}\"\nlanguage = \"test\"\nkind = \"{kind}\"\n\
+             workloads = [\"hello\"]\n{rest}\n"
+        );
+        self.write(&format!("contenders/test/{name}/contender.toml"), &text);
+    }
+
+    /// A contender that `sh` runs.
+    pub(crate) fn script(&self, name: &str, script: &str) {
+        let run = format!("[run]\ncommand = [\"sh\", \"-c\", '''{script}''']\nready_timeout_s = 1.5");
+        self.contender(name, "server", &run);
+    }
+
+    /// A contender that answers rightly: assay's own server.
+    pub(crate) fn good(&self, name: &str) {
+        self.contender(name, "server", SERVE);
+    }
+
+    /// A contender of which nothing else is known than that it is the reference.
+    pub(crate) fn limit(&self, name: &str) {
+        self.contender(name, "limit", SERVE);
+    }
+
+    /// A contender with a programmed misbehaviour (see `fixtures/server.py`).
+    pub(crate) fn misbehaving(&self, name: &str, mode: &str) {
+        let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/server.py");
+        // Ready within this even where Python starts slowly; `silent` waits for it.
+        let run = format!("[run]\ncommand = [\"python3\", \"{server}\", \"{mode}\"]\nready_timeout_s = 10");
+        self.contender(name, "server", &run);
+    }
+
+    /// `assay` with this lab's folders and no settings of the user's.
+    pub(crate) fn command<S: AsRef<str>>(&self, arguments: &[S]) -> std::process::Command {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_assay"));
+        command
+            .args(arguments.iter().map(AsRef::as_ref))
+            .current_dir(self.folder.path())
+            .env("TMPDIR", self.tmp())
+            .env("ASSAY_RUNS", self.runs())
+            .env("ASSAY_CATALOGUE", self.folder.path());
+        for setting in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LC_ALL", "LC_CTYPE"] {
+            command.env_remove(setting);
+        }
+        command.env("LANG", "C.UTF-8");
+        command
+    }
+
+    /// `assay ARGUMENTS`, to be run to its end.
+    pub(crate) fn assay<S: AsRef<str>>(&self, arguments: &[S]) -> Command {
+        let mut command = Command::from_std(self.command(arguments));
+        command.timeout(2 * PATIENCE);
+        command
+    }
+
+    /// `assay run ARGUMENTS`, short.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Command {
+        let quick = QUICK.into_iter().filter(|[name, _]| !arguments.contains(name)).flatten();
+        let all: Vec<&str> = std::iter::once("run").chain(quick).chain(arguments.iter().copied()).collect();
+        self.assay(&all)
+    }
+
+    /// The folder of the only run.
+    pub(crate) fn run_folder(&self) -> PathBuf {
+        let mut folders = listing(&self.runs());
+        assert_eq!(folders.len(), 1, "{folders:?}");
+        self.runs().join(folders.remove(0))
+    }
+
+    /// The record of the only run, in whose folder nothing lies but what belongs there.
+    pub(crate) fn record(&self) -> Record {
+        let folder = self.run_folder();
+        let mut files = listing(&folder);
+        files.retain(|name| name != "logs");
+        assert_eq!(files, ["histograms.hlog", "record.json", "report.html"]);
+        let text = std::fs::read_to_string(folder.join("record.json")).expect("record");
+        serde_json::from_str(&text).expect("a record")
+    }
+
+    /// Processes that were started from here and live.
+    pub(crate) fn processes(&self) -> Vec<String> {
+        running::processes_with(&format!("TMPDIR={}", self.tmp().display()))
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            assert_eq!(self.processes(), Vec::<String>::new(), "processes are left");
+            assert_eq!(listing(&self.tmp()), Vec::<String>::new(), "temporary files are left");
+        }
+    }
+}
+
+/// The run section of assay's own server.
+const SERVE: &str = "[run]\ncommand = [\"${ASSAY}\", \"serve\", \"--address\", \"${ADDRESS}\", \"--port\", \"${PORT}\", \
+                     \"--cpus\", \"${CPUS}\"]";
+
+/// Names in a folder, sorted; none when it does not exist.
+pub(crate) fn listing(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.map(|e| e.file_name().into_string().expect("name")).collect();
+    names.sort();
+    names
+}
+
+/// Why a contender was not run, or not to the end.
+pub(crate) fn not_run<'r>(record: &'r Record, name: &str) -> &'r NotRun {
+    let entry = record.contenders.iter().find(|entry| entry.name == name).expect(name);
+    let run = record.rounds.iter().flat_map(|round| &round.runs).filter(|run| run.contender == name);
+    let reason = entry.not_run.as_ref().or_else(|| run.filter_map(|run| run.failure.as_ref()).next());
+    reason.unwrap_or_else(|| panic!("nothing befell {name}"))
+}
+
+/// Waits until something holds.
+pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "never: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// What a finished command wrote to standard output.
+pub(crate) fn stdout(assert: &assert_cmd::assert::Assert) -> String {
+    String::from_utf8(assert.get_output().stdout.clone()).expect("UTF-8")
+}
+
+/// What a finished command wrote to standard error.
+pub(crate) fn stderr(assert: &assert_cmd::assert::Assert) -> String {
+    String::from_utf8(assert.get_output().stderr.clone()).expect("UTF-8")
+}

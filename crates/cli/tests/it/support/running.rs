@@ -1,0 +1,145 @@
+//! Programs that go on while the test does something else.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{PATIENCE, eventually};
+
+/// `assay`, going on. Killed when dropped.
+pub(crate) struct Running {
+    child: Child,
+    lines: Receiver<String>,
+    stdout: Option<JoinHandle<String>>,
+    /// Its standard error so far.
+    pub(crate) said: String,
+}
+
+impl Running {
+    pub(crate) fn start(mut command: Command) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("assay");
+        let (told, lines) = channel();
+        let errors = BufReader::new(child.stderr.take().expect("stderr"));
+        std::thread::spawn(move || errors.lines().map_while(Result::ok).try_for_each(|line| told.send(line)));
+        let mut output = child.stdout.take().expect("stdout");
+        let stdout = std::thread::spawn(move || {
+            let mut text = String::new();
+            output.read_to_string(&mut text).expect("UTF-8");
+            text
+        });
+        Self { child, lines, stdout: Some(stdout), said: String::new() }
+    }
+
+    /// `assay serve` at a free port, and its URL.
+    pub(crate) fn serve(lab: &super::Lab) -> (Self, String) {
+        let mut server = Self::start(lab.command(&["serve", "--port", "0", "--cpus", "0"]));
+        let line = server.wait_for("serving http://");
+        let url = line.split_whitespace().find(|word| word.starts_with("http://")).expect("URL");
+        (server, url.to_owned())
+    }
+
+    /// Waits for a line with these words on standard error.
+    pub(crate) fn wait_for(&mut self, words: &str) -> String {
+        loop {
+            match self.lines.recv_timeout(PATIENCE) {
+                Ok(line) => {
+                    self.said += &format!("{line}\n");
+                    if line.contains(words) {
+                        return line;
+                    }
+                }
+                Err(error) => panic!("`{words}` was never said ({error}), but:\n{}", self.said),
+            }
+        }
+    }
+
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).expect("signalled");
+    }
+
+    pub(crate) fn is_alive(&mut self) -> bool {
+        self.child.try_wait().expect("status").is_none()
+    }
+
+    /// Waits for its end; returns its status and standard output.
+    pub(crate) fn end(&mut self) -> (ExitStatus, String) {
+        eventually("it ends", || !self.is_alive());
+        self.said.extend(self.lines.iter().map(|line| line + "\n"));
+        let stdout = self.stdout.take().expect("only once").join().expect("read");
+        (self.child.wait().expect("status"), stdout)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.stdout.is_some() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Somebody else's server, within the test: it answers hello to everybody and counts.
+pub(crate) struct Stranger {
+    pub(crate) port: u16,
+    answered: Arc<AtomicUsize>,
+}
+
+impl Stranger {
+    pub(crate) fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("port");
+        let port = listener.local_addr().expect("address").port();
+        let answered = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&answered);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let count = Arc::clone(&count);
+                std::thread::spawn(move || answer_all(stream, &count));
+            }
+        });
+        Self { port, answered }
+    }
+
+    pub(crate) fn answered(&self) -> usize {
+        self.answered.load(Ordering::Relaxed)
+    }
+}
+
+fn answer_all(stream: TcpStream, count: &AtomicUsize) {
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+    let mut output = stream.try_clone().expect("clone");
+    for line in BufReader::new(stream).lines().map_while(Result::ok) {
+        if line.is_empty() {
+            count.fetch_add(1, Ordering::Relaxed);
+            if output.write_all(answer).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Command lines of the living processes that have `mark` in their environment.
+pub(crate) fn processes_with(mark: &str) -> Vec<String> {
+    let mark = mark.as_bytes();
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").expect("proc").flatten() {
+        let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+        if environment.split(|byte| *byte == 0).any(|variable| variable == mark) {
+            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line).replace('\0', " ");
+            found.push(format!("{}: {line}", entry.file_name().to_string_lossy()));
+        }
+    }
+    found
+}
