@@ -157,7 +157,7 @@ impl Drop for Live {
     }
 }
 
-/// Half-width of the widest ratio's interval. Two rounds can leave it beyond any use; then it is not a figure yet.
+/// Half-width of a typical ratio's interval. Two rounds can leave it beyond any use; then it is not a figure yet.
 fn precision_so_far(half_width: f64) -> String {
     if half_width > 1.0 {
         "precision not known yet".to_owned()

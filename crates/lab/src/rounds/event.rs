@@ -77,7 +77,7 @@ pub enum Event<'a> {
         index: u32,
         /// How many there will probably be.
         of: u32,
-        /// Half-width of the widest interval of a ratio so far, as a share; absent before the second round.
+        /// Half-width of a typical interval of a ratio so far, as a share; absent before the second round.
         precision: Option<f64>,
         /// Time until the last round ends, probably.
         left: Duration,

@@ -40,14 +40,15 @@ pub fn judge(record: &Record) -> Verdict {
     Verdict { sentences, trust, rounds: sample::counted_rounds(record), margin, cells }
 }
 
-/// Half-width of the widest interval of a ratio between two ranked contenders, as a share; `None` before there is one.
+/// Half-width of a typical interval of a ratio between two ranked contenders, as a share: the median over all pairs and
+/// cells. `None` before there is one.
 pub fn precision(record: &Record) -> Option<f64> {
     let margin = assay_stats::tiers::margin(None);
     let cells = record.experiment.cells();
     let verdicts = cells.iter().map(|cell| cell::judge_cell(record, cell, margin));
     let widths =
         verdicts.flat_map(|cell| cell.pairs).map(|pair| (pair.ratio.high / pair.ratio.low).sqrt() - 1.0);
-    widths.fold(None, |widest: Option<f64>, width| Some(widest.map_or(width, |widest| widest.max(width))))
+    median(&widths.collect::<Vec<f64>>())
 }
 
 /// The exit status of a run: what its worst contender did, and with `strict` also whether a number is void.
