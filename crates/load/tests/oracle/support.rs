@@ -21,8 +21,10 @@ const SLACK_MS: f64 = 15.0;
 const TOLERANCE_MS: f64 = 5.0 * 0.15;
 /// Half a bucket of both histograms, and the grid of the arrivals.
 const RESOLUTION: f64 = 0.015;
+/// How far a quantile of a short run may fall below that of an endless one, as a share.
+const LUCK: f64 = 0.05;
 /// Runs until times that fail are believed.
-const ATTEMPTS: u32 = 3;
+const ATTEMPTS: u32 = 5;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
@@ -181,10 +183,10 @@ pub(crate) fn quantiles(name: &str, histogram: &Histogram, expected: &[(f64, f64
     })
 }
 
-/// Whether a time in ms is as expected.
+/// Whether a time in ms is as expected. Downwards there is only the luck of a short run: how its stalls fall on its
+/// arrivals; that no request took less than it must is audited exactly.
 pub(crate) fn near(name: &str, measured: f64, expected: f64) -> Result<(), String> {
-    let low = expected * (1.0 - RESOLUTION);
-    between(name, measured, low, expected * (1.0 + RESOLUTION) + TOLERANCE_MS + SLACK_MS)
+    between(name, measured, expected * (1.0 - LUCK), expected * (1.0 + RESOLUTION) + TOLERANCE_MS + SLACK_MS)
 }
 
 /// Whether a number is within limits.
