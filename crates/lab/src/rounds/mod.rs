@@ -124,7 +124,7 @@ impl<'a> Runner<'a> {
             self.round_length = if first { length } else { self.round_length.max(length) };
             self.record.elapsed_ns = self.began.elapsed().into();
             self.folder.save(&self.record)?;
-            let of = self.rounds_expected();
+            let of = self.rounds_expected().max(index + 1);
             let left = self.round_length * of.saturating_sub(index + 1);
             let precision = verdict::precision(&self.record);
             self.observer.notice(&Event::RoundSaved { index, of, precision, left });
