@@ -29,4 +29,4 @@ pub mod verdict;
 pub use error::{Exit, LabError, Place};
 pub use plan::{Plan, Prediction};
 pub use stop::Stop;
-pub use subject::{Launch, Process, Subject};
+pub use subject::{Launch, Process, Subject, split_url};

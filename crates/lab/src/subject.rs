@@ -126,16 +126,7 @@ impl Subject {
     /// # Errors
     /// [`LabError::Argument`] when it is no such URL.
     pub fn from_url(url: &str) -> Result<Self, LabError> {
-        let argument =
-            |problem: &str| LabError::Argument { given: url.to_owned(), problem: problem.to_owned() };
-        let Some(rest) = url.strip_prefix("http://") else {
-            return Err(argument("only http:// URLs can be measured; TLS is not supported yet"));
-        };
-        let rest = rest.split('#').next().unwrap_or(rest);
-        let end = rest.find(['/', '?']).unwrap_or(rest.len());
-        let (authority, path) = rest.split_at(end);
-        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-        let authority = with_port(authority).ok_or_else(|| argument("write http://host:port/path"))?;
+        let (authority, path) = split_url(url)?;
         let launch = Launch::Running { authority, path };
         Ok(Self::unknown(url.trim_start_matches("http://"), Origin::Url(url.to_owned()), launch))
     }
@@ -184,6 +175,22 @@ impl Subject {
             not_run: None,
         }
     }
+}
+
+/// The authority of an `http://` URL, port included, and its path with its query.
+///
+/// # Errors
+/// [`LabError::Argument`] when it is no such URL.
+pub fn split_url(url: &str) -> Result<(String, String), LabError> {
+    let argument = |problem: &str| LabError::Argument { given: url.to_owned(), problem: problem.to_owned() };
+    let Some(rest) = url.strip_prefix("http://") else {
+        return Err(argument("TLS and other schemes are not supported yet; use http://host[:port][/path]"));
+    };
+    let rest = rest.split('#').next().unwrap_or(rest);
+    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+    let authority = with_port(authority).ok_or_else(|| argument("write http://host:port/path"))?;
+    Ok((authority, path))
 }
 
 /// `host:port` with the default port where none is written; `None` when it is no authority.

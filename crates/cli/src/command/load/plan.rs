@@ -4,6 +4,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
 use assay_host::cpuset::CpuSet;
+use assay_lab::split_url;
 use assay_load::{Plan, Reuse, Span};
 use assay_model::load::Arrival;
 use assay_model::workload::{Expect, RequestKind, Workload};
@@ -41,24 +42,9 @@ struct Url {
 
 impl Url {
     fn parse(text: &str) -> Result<Self, Failure> {
-        let wrong = |why: &str| Failure::usage(format_args!("`{text}`: {why}"));
-        if text.starts_with("https://") {
-            return Err(wrong("TLS is not supported yet; use http://"));
-        }
-        let rest = text.strip_prefix("http://").ok_or_else(|| wrong("write http://host[:port][/path]"))?;
-        let rest = rest.split('#').next().unwrap_or(rest);
-        let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-        let (host, port) = match authority.rsplit_once(':') {
-            Some((host, port)) if !port.ends_with(']') => (
-                host,
-                port.parse().ok().filter(|p| *p > 0).ok_or_else(|| wrong("the port must be 1 to 65535"))?,
-            ),
-            _ => (authority, 80),
-        };
-        if host.is_empty() || host.contains('@') {
-            return Err(wrong("write http://host[:port][/path]"));
-        }
+        let (authority, path) = split_url(text)?;
+        let parts = authority.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
+        let (host, port) = parts.ok_or_else(|| Failure::Bug(format!("`{authority}` has no port")))?;
         Ok(Self { host: host.to_owned(), port, path })
     }
 
