@@ -1,0 +1,194 @@
+//! Connections of the io_uring engine: how they come to be and how they end.
+
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use assay_model::units::Nanos;
+use io_uring::{opcode, types};
+use rustix::io::Errno;
+use rustix::net::{SocketAddrAny, SocketFlags};
+
+use super::connection::{Connection, Phase};
+use super::request::{Request, file, outcome, pack, send_entry, unpack};
+use super::ring::Completion;
+use super::{Uring, keep_spare};
+use crate::{Conn, EngineError, Event, Reason, sockets};
+
+/// Accepts that wait in the kernel at the same time.
+const ACCEPTS_AT_ONCE: usize = 16;
+/// Enters in which the requests of a listener may end: some take a dozen until they have heard of it.
+const CANCEL_ATTEMPTS: usize = 100;
+/// How long accepting rests after descriptors or memory ran out.
+const ACCEPT_PAUSE: Nanos = Nanos::from_millis(20);
+/// Closing with this setting resets the connection (socket(7), SO_LINGER).
+static NO_LINGER: libc::linger = libc::linger { l_onoff: 1, l_linger: 0 };
+
+pub(super) struct Listener {
+    socket: OwnedFd,
+    pub(super) paused_until: Nanos,
+}
+
+impl Uring {
+    /// Listens, and keeps accepts waiting.
+    pub(super) fn open_listener(&mut self, address: SocketAddr) -> Result<SocketAddr, EngineError> {
+        // Blocking sockets: a request on a non-blocking one fails instead of waiting in the kernel.
+        let (socket, bound) = sockets::listening(address, SocketFlags::empty())?;
+        self.listener = Some(Listener { socket, paused_until: Nanos::ZERO });
+        self.arm_accepts(Nanos::ZERO);
+        Ok(bound)
+    }
+
+    /// Lets go of the listener and its port.
+    pub(super) fn close_listener(&mut self) {
+        self.listener = None;
+        for conn in self.connections.names(|c| c.phase == Phase::Accepting) {
+            self.push(opcode::AsyncCancel::new(pack(Request::Accept, conn)).build(), Request::Silent, conn);
+        }
+        // The port is free only when no request holds on to the listener any more.
+        let ended = |completion: &Completion| unpack(completion.data).0 == Request::Accept;
+        for _ in 0..CANCEL_ATTEMPTS {
+            self.flush();
+            if self.completions.iter().filter(|c| ended(c)).count() >= self.accepting {
+                break;
+            }
+        }
+    }
+
+    /// Begins to connect.
+    pub(super) fn dial(&mut self, remote: SocketAddr, local: Option<IpAddr>) -> Result<Conn, EngineError> {
+        if !self.connections.has_room() {
+            return Err(EngineError::Full { limit: self.connections.len() });
+        }
+        let cannot = |error| sockets::cannot_connect(remote, error);
+        let socket = sockets::unconnected(remote, local, SocketFlags::empty()).map_err(cannot)?;
+        let conn = self.connections.insert(Connection::new(Phase::Connecting));
+        self.stats.other_calls += 4;
+        let registered =
+            self.ring.inner().submitter().register_files_update(conn.slot, &[socket.as_raw_fd()]);
+        if let Err(error) = registered {
+            self.connections.remove(conn);
+            return Err(cannot(error));
+        }
+        let peer = Box::new(SocketAddrAny::from(remote));
+        let entry = opcode::Connect::new(file(conn), peer.as_ptr().cast(), peer.addr_len());
+        self.peers.push(peer);
+        self.push(entry.build(), Request::Connect, conn);
+        Ok(conn)
+    }
+
+    /// Offers what is queued to the kernel once more and closes.
+    pub(super) fn part(&mut self, conn: Conn) {
+        let Some(c) = self.connections.get_mut(conn) else { return };
+        if c.queued() > 0 && c.phase == Phase::Open {
+            let entry = send_entry(conn, &c.queue[c.queue_sent..]);
+            // What the kernel does not take now is lost with the connection, as close(2) says.
+            self.push(entry, Request::Silent, conn);
+        }
+        self.release(conn);
+    }
+
+    /// Closes with a reset.
+    pub(super) fn reset(&mut self, conn: Conn) {
+        if self.connections.get(conn).is_none() {
+            return;
+        }
+        let (level, name) = (libc::SOL_SOCKET as u32, libc::SO_LINGER as u32);
+        let length = size_of::<libc::linger>() as u32;
+        let linger = opcode::SetSockOpt::new(file(conn), level, name, (&raw const NO_LINGER).cast(), length);
+        // Before Linux 6.7 this fails, and the connection closes in the ordinary way.
+        self.push(linger.build(), Request::Silent, conn);
+        self.release(conn);
+    }
+
+    /// Keeps accepts waiting in the kernel, each with a slot of its own, as long as there is room.
+    pub(super) fn arm_accepts(&mut self, now: Nanos) {
+        loop {
+            let room = self.connections.has_room();
+            let Some(listener) = self.listener.as_mut().filter(|l| room && l.paused_until <= now) else {
+                return;
+            };
+            if self.accepting >= ACCEPTS_AT_ONCE {
+                return;
+            }
+            self.accepting += 1;
+            let fd = types::Fd(listener.socket.as_raw_fd());
+            let conn = self.connections.insert(Connection::new(Phase::Accepting));
+            let slot = types::DestinationSlot::try_from_slot_target(conn.slot).ok();
+            let entry = opcode::Accept::new(fd, std::ptr::null_mut(), std::ptr::null_mut()).file_index(slot);
+            self.push(entry.build(), Request::Accept, conn);
+        }
+    }
+
+    pub(super) fn accepted(&mut self, conn: Conn, result: i32, now: Nanos, events: &mut Vec<Event>) {
+        self.accepting -= 1;
+        let Some(listener) = &mut self.listener else {
+            // The listener is gone; a connection that slipped through is let go.
+            return self.release(conn);
+        };
+        if let Err(error) = outcome(result) {
+            self.connections.remove(conn);
+            if error != Errno::CONNABORTED && error != Errno::INTR {
+                self.stats.accept_errors += 1;
+                listener.paused_until = now + ACCEPT_PAUSE;
+            }
+            return;
+        }
+        self.stats.accepted += 1;
+        self.opened(conn);
+        events.push(Event::Accepted(conn));
+    }
+
+    pub(super) fn connected(&mut self, conn: Conn, result: i32, events: &mut Vec<Event>) {
+        if self.connections.get(conn).is_none() {
+            return;
+        }
+        match outcome(result) {
+            Ok(_) => {
+                self.stats.connected += 1;
+                self.opened(conn);
+                events.push(Event::Connected(conn));
+            }
+            Err(error) => {
+                self.release(conn);
+                events.push(Event::Closed(conn, sockets::reason(error)));
+            }
+        }
+    }
+
+    pub(super) fn opened(&mut self, conn: Conn) {
+        let Some(c) = self.connections.get_mut(conn) else { return };
+        c.phase = Phase::Open;
+        let (queued, ends) = (c.queued() > 0, c.ends_when_drained);
+        if queued {
+            self.mark_dirty(conn);
+        } else if ends {
+            self.end_sending(conn);
+        }
+        self.arm_receive(conn);
+    }
+
+    pub(super) fn break_off(&mut self, conn: Conn, reason: Reason) {
+        if let Some(c) = self.connections.get_mut(conn)
+            && c.phase != Phase::Broken
+        {
+            c.phase = Phase::Broken;
+            self.pending.push(Event::Closed(conn, reason));
+        }
+    }
+
+    /// Forgets the connection, ends its requests and closes its descriptor.
+    pub(super) fn release(&mut self, conn: Conn) {
+        let Some(mut c) = self.connections.remove(conn) else { return };
+        self.buffers.move_into(&mut c.chain, &mut c.stash);
+        keep_spare(&mut self.spare, c.stash);
+        self.farewells.push(c.queue);
+        if c.receiving {
+            // A request holds on to the socket; it would outlive the descriptor.
+            self.push(opcode::AsyncCancel::new(pack(Request::Receive, conn)).build(), Request::Silent, conn);
+        }
+        if c.blocked {
+            self.push(opcode::AsyncCancel::new(pack(Request::Room, conn)).build(), Request::Silent, conn);
+        }
+        self.push(opcode::Close::new(file(conn)).build(), Request::Silent, conn);
+    }
+}
