@@ -219,8 +219,13 @@ impl Epoll {
         }
         if flags.contains(EventFlags::IN) {
             connection.readable = true;
-            events.push(Event::Readable(conn));
+            if connection.to_skip == 0 {
+                events.push(Event::Readable(conn));
+            } else {
+                events.extend(self.drop_arrived(conn));
+            }
         }
+        let Some(connection) = self.connections.get_mut(conn) else { return };
         if flags.contains(EventFlags::OUT) {
             match connection.drain(&mut self.stats) {
                 Drained::Yes => events.push(Event::Writable(conn)),
@@ -228,6 +233,21 @@ impl Epoll {
                 Drained::Broken(error) => self.break_off(conn, sockets::send_reason(error)),
             }
         }
+    }
+
+    /// Goes on skipping; returns what the user is to be told.
+    fn drop_arrived(&mut self, conn: Conn) -> Option<Event> {
+        let connection = self.connections.get_mut(conn).filter(|c| !c.broken)?;
+        if let Err(error) = connection.drop_arrived(&mut self.stats) {
+            self.break_off(conn, sockets::reason(error));
+            return None;
+        }
+        if connection.to_skip == 0 {
+            return Some(Event::Readable(conn));
+        }
+        let ended = connection.is_at_unannounced_end();
+        connection.eof_told |= ended;
+        ended.then_some(Event::Eof(conn))
     }
 
     /// The kernel reports an error. What arrived before it can still be received, so it is offered first and the
@@ -238,10 +258,11 @@ impl Epoll {
         let error = sockets::pending_error(&connection.socket).unwrap_or(Errno::CONNRESET);
         if flags.contains(EventFlags::IN) && !connection.connecting {
             connection.readable = true;
-            events.push(Event::Readable(conn));
-            self.pending.push(Event::Closed(conn, sockets::reason(error)));
             // The end is announced: neither receive nor send has to announce it again.
             connection.eof_told = true;
+            let skips = connection.to_skip > 0;
+            events.extend(if skips { self.drop_arrived(conn) } else { Some(Event::Readable(conn)) });
+            self.pending.push(Event::Closed(conn, sockets::reason(error)));
         } else if self.remove(conn).is_some() {
             events.push(Event::Closed(conn, sockets::reason(error)));
         }
@@ -319,7 +340,7 @@ impl Engine for Epoll {
         }
         let Some(connection) = self.connections.get_mut(conn) else { return &[] };
         let view = &mut self.view;
-        if connection.readable && !connection.broken {
+        if connection.readable && !connection.broken && connection.to_skip == 0 {
             view.compact();
             let space = &mut view.bytes[view.end..];
             connection.starved = space.is_empty();
@@ -349,6 +370,24 @@ impl Engine for Epoll {
         if n > 0 && self.connections.get_mut(conn).is_some_and(|c| std::mem::take(&mut c.starved)) {
             self.pending.push(Event::Readable(conn));
         }
+    }
+
+    fn skip(&mut self, conn: Conn, n: u64) {
+        if self.view.owner != Some(conn) {
+            self.occupy_view(conn);
+        }
+        let Some(connection) = self.connections.get_mut(conn) else { return };
+        let held = (self.view.end - self.view.start) as u64;
+        self.view.start += held.min(n) as usize;
+        connection.to_skip = connection.to_skip.saturating_add(n - held.min(n));
+        // What is told when all is dropped makes up for it.
+        connection.starved = false;
+        let told = self.drop_arrived(conn);
+        self.pending.extend(told);
+    }
+
+    fn skipping(&self, conn: Conn) -> u64 {
+        self.connections.get(conn).map_or(0, |c| c.to_skip)
     }
 
     fn send(&mut self, conn: Conn, parts: &[&[u8]]) -> usize {

@@ -69,6 +69,19 @@ pub trait Engine {
     /// Drops the first `n` bytes of the view; the rest is kept for the next [`receive`](Self::receive).
     fn consume(&mut self, conn: Conn, n: usize);
 
+    /// Drops the next `n` bytes of the stream: first those of the view, then the rest as they arrive, unseen and,
+    /// where the stack can do so, without copying them (`MSG_TRUNC`, tcp(7)). [`Event::Readable`] follows when the last
+    /// of them has been dropped, with the next [`poll`](Self::poll) at the earliest, and [`Event::Eof`] or
+    /// [`Event::Closed`] when the stream ends before, unless the user was told of the end already.
+    ///
+    /// Meanwhile the view is empty. An [`Event::Readable`] that was on the way before the call may still come, so a user
+    /// asks [`skipping`](Self::skipping) what it means. What a second call drops comes behind what the first one does.
+    /// [`Statistics::received_bytes`] counts these bytes like any others.
+    fn skip(&mut self, conn: Conn, n: u64);
+
+    /// Bytes that [`skip`](Self::skip) has still to drop; 0 when it is done, and for a closed connection.
+    fn skipping(&self, conn: Conn) -> u64;
+
     /// Sends the parts in order and returns how many bytes were accepted: the whole of them while nothing is
     /// queued and they are no more than [`SEND_QUEUE_BYTES`] together, possibly fewer otherwise. What was
     /// accepted leaves with the next [`poll`](Self::poll) at the latest; when some had to be queued or refused,
@@ -119,7 +132,7 @@ pub enum Event {
     Accepted(Conn),
     /// Our [`Engine::connect`] succeeded.
     Connected(Conn),
-    /// Bytes can be received.
+    /// Bytes can be received, or all bytes to be skipped have been.
     Readable(Conn),
     /// The queue has drained after it held bytes, or after bytes were refused.
     Writable(Conn),

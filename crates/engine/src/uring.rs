@@ -49,6 +49,10 @@ pub struct Uring {
     farewells: Vec<Vec<u8>>,
     /// Connections that hold kernel buffers.
     held: Vec<Conn>,
+    /// Connections whose receive has ended and is asked for again with the next poll.
+    unasked: Vec<Conn>,
+    /// The kernel does not skip: what it would have dropped is received and then dropped.
+    cannot_skip: bool,
     /// Events found outside a wait, delivered by the next poll.
     pending: Vec<Event>,
     spare: Vec<Vec<u8>>,
@@ -86,6 +90,8 @@ impl Uring {
             settle_at_once: false,
             farewells: Vec::new(),
             held: Vec::new(),
+            unasked: Vec::new(),
+            cannot_skip: false,
             pending: Vec::new(),
             spare: Vec::new(),
             completions: Vec::new(),
@@ -111,6 +117,7 @@ impl Uring {
             Request::Accept => self.accepted(conn, completion.result, now, events),
             Request::Connect => self.connected(conn, completion.result, events),
             Request::Receive => self.received(conn, completion, events),
+            Request::Skip => self.skipped(conn, completion.result, events),
             Request::Send => self.sent_in_part(conn, completion.result),
             Request::Room => {
                 if let Some(c) = self.connections.get_mut(conn) {
@@ -139,6 +146,7 @@ impl Engine for Uring {
     fn poll(&mut self, until: Nanos, events: &mut Vec<Event>) -> Result<Nanos, EngineError> {
         events.clear();
         self.release_buffers();
+        self.ask_again();
         self.connections.recycle();
         self.arm_accepts(clock::now());
         let submitted = self.submit_sends();
@@ -167,6 +175,14 @@ impl Engine for Uring {
 
     fn consume(&mut self, conn: Conn, n: usize) {
         self.consume_view(conn, n);
+    }
+
+    fn skip(&mut self, conn: Conn, n: u64) {
+        self.drop_next(conn, n);
+    }
+
+    fn skipping(&self, conn: Conn) -> u64 {
+        self.connections.get(conn).map_or(0, |c| c.to_skip)
     }
 
     fn send(&mut self, conn: Conn, parts: &[&[u8]]) -> usize {

@@ -1,7 +1,7 @@
 //! One connection of the epoll engine: its socket, what waits to be sent, what was received but not consumed.
 
-use std::io::IoSlice;
-use std::os::fd::OwnedFd;
+use std::io::{Error, IoSlice};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
@@ -10,6 +10,8 @@ use crate::{SEND_QUEUE_BYTES, Statistics};
 
 /// Parts of one send that go into one system call.
 const PARTS_AT_ONCE: usize = 16;
+/// Bytes that one system call skips at most.
+const SKIP_AT_ONCE: u64 = 1 << 30;
 
 pub(super) struct Connection {
     pub(super) socket: OwnedFd,
@@ -19,6 +21,8 @@ pub(super) struct Connection {
     queue_sent: usize,
     /// Bytes received, not consumed, and moved out of the engine's buffer to make room for another connection.
     pub(super) stash: Vec<u8>,
+    /// Bytes of the stream to drop, beyond those in the view or the stash.
+    pub(super) to_skip: u64,
     /// `connect` has not finished.
     pub(super) connecting: bool,
     /// The view was full, so that nothing could be received: to be tried again when some was consumed.
@@ -54,6 +58,7 @@ impl Connection {
             queue: Vec::new(),
             queue_sent: 0,
             stash: Vec::new(),
+            to_skip: 0,
             connecting,
             starved: false,
             readable: false,
@@ -138,6 +143,26 @@ impl Connection {
         }
     }
 
+    /// Lets the kernel drop what it holds of the bytes to skip. Keeps the books like [`receive`](Self::receive).
+    pub(super) fn drop_arrived(&mut self, stats: &mut Statistics) -> Result<(), Errno> {
+        while self.to_skip > 0 && self.readable {
+            let wanted = self.to_skip.min(SKIP_AT_ONCE);
+            stats.receives += 1;
+            match drop_received(&self.socket, wanted as usize) {
+                Ok(n) => {
+                    self.to_skip -= n as u64;
+                    self.readable = n as u64 == wanted;
+                    self.peer_ended |= n == 0;
+                    stats.received_bytes += n as u64;
+                }
+                Err(Errno::AGAIN) => self.readable = false,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
     /// Whether the user has now seen everything the peer will ever send, and was not told.
     pub(super) fn is_at_unannounced_end(&self) -> bool {
         self.peer_ended && !self.readable && !self.eof_told
@@ -187,4 +212,11 @@ impl Connection {
         // A connection that is gone has no direction left to end.
         let _ = rustix::net::shutdown(&self.socket, Shutdown::Write);
     }
+}
+
+/// Drops up to `n` bytes that have arrived, without touching memory (tcp(7), MSG_TRUNC); returns how many.
+fn drop_received(socket: &OwnedFd, n: usize) -> Result<usize, Errno> {
+    // SAFETY: with MSG_TRUNC a TCP socket writes nothing to the buffer, so it may be null.
+    let dropped = unsafe { libc::recv(socket.as_raw_fd(), std::ptr::null_mut(), n, libc::MSG_TRUNC) };
+    usize::try_from(dropped).map_err(|_| Errno::from_io_error(&Error::last_os_error()).unwrap_or(Errno::IO))
 }

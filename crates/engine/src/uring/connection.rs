@@ -1,6 +1,7 @@
 //! One connection of the io_uring engine.
 
-use super::buffers::Chain;
+use super::buffers::{Buffers, Chain};
+use super::request::Request;
 use crate::{RECEIVE_VIEW_BYTES, SEND_QUEUE_BYTES};
 
 /// Bytes that one send takes from its user at most.
@@ -44,8 +45,12 @@ pub(super) struct Connection {
     /// Received bytes that were moved aside, from `stash_start` on.
     pub(super) stash: Vec<u8>,
     pub(super) stash_start: usize,
-    /// A receive request is with the kernel.
-    pub(super) receiving: bool,
+    /// The request that is with the kernel for what arrives: a receive or a skip.
+    pub(super) receiving: Option<Request>,
+    /// Receives that are to end with the first bytes that arrive, before one goes on until it is told otherwise.
+    pub(super) single_receives: u8,
+    /// Bytes of the stream to drop, beyond those that are held.
+    pub(super) to_skip: u64,
     /// The peer has ended its direction.
     pub(super) peer_ended: bool,
 }
@@ -66,7 +71,9 @@ impl Connection {
             held: false,
             stash: Vec::new(),
             stash_start: 0,
-            receiving: false,
+            receiving: None,
+            single_receives: 0,
+            to_skip: 0,
             peer_ended: false,
         }
     }
@@ -78,6 +85,21 @@ impl Connection {
     pub(super) fn stashed(&self) -> usize {
         self.stash.len() - self.stash_start
     }
+
+    /// Drops what is held of the bytes to skip.
+    pub(super) fn drop_held(&mut self, buffers: &mut Buffers) {
+        let dropped = self.to_skip.min(self.stashed() as u64);
+        self.stash_start += dropped as usize;
+        self.to_skip -= dropped;
+        while self.to_skip > 0 && !self.chain.is_empty() {
+            let front = buffers.front(self.chain).len();
+            let dropped = self.to_skip.min(front as u64);
+            buffers.consume(&mut self.chain, dropped as usize);
+            self.to_skip -= dropped;
+            self.shown = false;
+        }
+    }
+
     /// Whether the next send may find no room. Until then what is queued only waits for the next poll, and is no
     /// concern of the user's.
     pub(super) fn is_full(&self) -> bool {

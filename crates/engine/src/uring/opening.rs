@@ -164,7 +164,7 @@ impl Uring {
         } else if ends {
             self.end_sending(conn);
         }
-        self.arm_receive(conn);
+        self.ask(conn);
     }
 
     pub(super) fn break_off(&mut self, conn: Conn, reason: Reason) {
@@ -182,9 +182,9 @@ impl Uring {
         self.buffers.move_into(&mut c.chain, &mut c.stash);
         keep_spare(&mut self.spare, c.stash);
         self.farewells.push(c.queue);
-        if c.receiving {
+        if let Some(request) = c.receiving {
             // A request holds on to the socket; it would outlive the descriptor.
-            self.push(opcode::AsyncCancel::new(pack(Request::Receive, conn)).build(), Request::Silent, conn);
+            self.push(opcode::AsyncCancel::new(pack(request, conn)).build(), Request::Silent, conn);
         }
         if c.blocked {
             self.push(opcode::AsyncCancel::new(pack(Request::Room, conn)).build(), Request::Silent, conn);

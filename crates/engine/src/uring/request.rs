@@ -22,6 +22,8 @@ pub(super) enum Request {
     Send = 4,
     /// There is room to send again.
     Room = 5,
+    /// Bytes arrived and were dropped.
+    Skip = 6,
 }
 
 /// Request in the top four bits, then the generation, then the slot.
@@ -36,6 +38,7 @@ pub(super) fn unpack(data: u64) -> (Request, Conn) {
         3 => Request::Receive,
         4 => Request::Send,
         5 => Request::Room,
+        6 => Request::Skip,
         _ => Request::Silent,
     };
     (request, Conn { slot: data as u32, generation: (data >> 32) as u32 & GENERATIONS })
@@ -70,6 +73,7 @@ mod tests {
             Request::Receive,
             Request::Send,
             Request::Room,
+            Request::Skip,
         ] {
             let conn = Conn { slot: u32::MAX - 1, generation: GENERATIONS };
             let (back, name) = unpack(pack(request, conn));

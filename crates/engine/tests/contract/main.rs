@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod skip;
+
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -9,6 +11,7 @@ use std::thread::JoinHandle;
 
 use assay_engine::{Config, Conn, Engine, Epoll, Event, Reason, Uring, clock};
 use assay_model::units::Nanos;
+use skip::*;
 
 macro_rules! every_engine {
     ($($test:ident),* $(,)?) => {
@@ -37,6 +40,13 @@ every_engine!(
     refuses_more_connections_than_configured,
     leaves_connections_in_the_backlog_until_there_is_room,
     returns_when_the_time_has_come,
+    skips_beyond_the_view_to_the_byte,
+    skips_within_the_view,
+    skips_and_receives_by_turns,
+    adds_skips_up,
+    tells_what_a_skip_misses_at_the_end,
+    ends_a_skip_with_a_reset,
+    skips_nothing_of_a_closed_connection,
 );
 
 const CONFIG: Config = Config { max_connections: 64 };

@@ -1,0 +1,139 @@
+//! Skipping: bytes that are dropped unseen, to the byte.
+
+use std::io::Write;
+use std::net::TcpStream;
+
+use assay_engine::{Conn, Engine, Event, Reason};
+
+use super::{pair, pattern, poll_until, reset};
+
+/// Polls until the skip is done, and fails when the stream ends before.
+fn skipped<E: Engine>(engine: &mut E, conn: Conn) {
+    poll_until(engine, |engine, event| match event {
+        Event::Readable(c) if c == conn => (engine.skipping(conn) == 0).then_some(()),
+        Event::Eof(_) | Event::Closed(..) => panic!("{event:?} with {} left", engine.skipping(conn)),
+        _ => None,
+    });
+}
+
+/// Takes `n` bytes of the stream, or what is left of it.
+fn take<E: Engine>(engine: &mut E, conn: Conn, n: usize) -> Vec<u8> {
+    let mut got = Vec::new();
+    loop {
+        let view = engine.receive(conn);
+        let taken = view.len().min(n - got.len());
+        got.extend_from_slice(&view[..taken]);
+        engine.consume(conn, taken);
+        if got.len() == n {
+            return got;
+        }
+        // One event may have been that of several, of which the poll below would lose the others.
+        if taken > 0 {
+            continue;
+        }
+        let more = |_: &mut E, event| matches!(event, Event::Readable(_) | Event::Eof(_)).then_some(event);
+        if let Event::Eof(_) = poll_until(engine, more) {
+            return got;
+        }
+    }
+}
+
+/// Writes in the background, since nobody reads until the engine is polled.
+fn write_behind(mut peer: TcpStream, bytes: Vec<u8>) -> std::thread::JoinHandle<TcpStream> {
+    std::thread::spawn(move || {
+        peer.write_all(&bytes).unwrap();
+        peer
+    })
+}
+
+pub(super) fn skips_beyond_the_view_to_the_byte<E: Engine>(make: impl Fn() -> E) {
+    let (mut engine, conn, peer) = pair(make);
+    let data = pattern(3 << 20);
+    let writer = write_behind(peer, data.clone());
+    assert_eq!(take(&mut engine, conn, 100), data[..100]);
+    engine.skip(conn, (2 << 20) + 7);
+    assert!(engine.receive(conn).is_empty() || engine.skipping(conn) == 0, "nothing is seen while it skips");
+    skipped(&mut engine, conn);
+    let from = 100 + (2 << 20) + 7;
+    assert!(take(&mut engine, conn, data.len() - from) == data[from..], "not where it should go on");
+    assert_eq!(engine.statistics().received_bytes, data.len() as u64);
+    writer.join().unwrap();
+}
+
+pub(super) fn skips_within_the_view<E: Engine>(make: impl Fn() -> E) {
+    let (mut engine, conn, mut peer) = pair(make);
+    peer.write_all(b"seen, skipped, seen again").unwrap();
+    assert_eq!(take(&mut engine, conn, 4), b"seen");
+    engine.skip(conn, 11);
+    assert_eq!(engine.skipping(conn), 0);
+    skipped(&mut engine, conn);
+    assert_eq!(engine.receive(conn), b"seen again");
+}
+
+pub(super) fn skips_and_receives_by_turns<E: Engine>(make: impl Fn() -> E) {
+    let (mut engine, conn, peer) = pair(make);
+    let body_lens = [1, 70_000, 0, 200_000, 16_384, 3, 1_000_000];
+    let head = |i: usize| format!("head {i:06}, {:08} follow\n", body_lens[i % body_lens.len()]).into_bytes();
+    let stream = (0..42).flat_map(|i| [head(i), vec![b'-'; body_lens[i % body_lens.len()]]].concat());
+    let writer = write_behind(peer, stream.collect());
+    for i in 0..42 {
+        assert_eq!(take(&mut engine, conn, head(i).len()), head(i));
+        engine.skip(conn, body_lens[i % body_lens.len()] as u64);
+        skipped(&mut engine, conn);
+    }
+    writer.join().unwrap();
+    assert!(engine.receive(conn).is_empty());
+}
+
+pub(super) fn adds_skips_up<E: Engine>(make: impl Fn() -> E) {
+    let (mut engine, conn, mut peer) = pair(make);
+    engine.skip(conn, 3);
+    engine.skip(conn, 2);
+    assert_eq!(engine.skipping(conn), 5);
+    peer.write_all(b"12345six").unwrap();
+    skipped(&mut engine, conn);
+    assert_eq!(take(&mut engine, conn, 3), b"six");
+}
+
+pub(super) fn tells_what_a_skip_misses_at_the_end<E: Engine>(make: impl Fn() -> E) {
+    let (mut engine, conn, mut peer) = pair(make);
+    engine.skip(conn, 1_000_000);
+    peer.write_all(&pattern(300_000)).unwrap();
+    peer.shutdown(std::net::Shutdown::Write).unwrap();
+    poll_until(&mut engine, |engine, event| match event {
+        Event::Readable(_) => panic!("told that it is done, with {} left", engine.skipping(conn)),
+        Event::Eof(_) => Some(()),
+        _ => None,
+    });
+    assert_eq!(engine.skipping(conn), 700_000);
+    assert_eq!(engine.statistics().received_bytes, 300_000);
+}
+
+pub(super) fn ends_a_skip_with_a_reset<E: Engine>(make: impl Fn() -> E) {
+    let (mut engine, conn, mut peer) = pair(make);
+    engine.skip(conn, 1_000);
+    peer.write_all(b"not enough").unwrap();
+    reset(peer);
+    let reason = poll_until(&mut engine, |_, event| match event {
+        Event::Readable(_) => panic!("told that it is done"),
+        Event::Closed(_, reason) => Some(reason),
+        _ => None,
+    });
+    assert_eq!(reason, Reason::Reset);
+    assert_eq!(engine.skipping(conn), 0);
+}
+
+pub(super) fn skips_nothing_of_a_closed_connection<E: Engine>(make: impl Fn() -> E) {
+    let (mut engine, conn, mut peer) = pair(make);
+    engine.skip(conn, 1_000);
+    engine.close(conn);
+    engine.skip(conn, 1_000);
+    assert_eq!(engine.skipping(conn), 0);
+    // The peer may find the connection closed already.
+    let _ = peer.write_all(b"nobody");
+    let mut events = Vec::new();
+    engine
+        .poll(assay_engine::clock::now() + assay_model::units::Nanos::from_millis(20), &mut events)
+        .unwrap();
+    assert_eq!(events, []);
+}
