@@ -22,6 +22,11 @@ impl Interval {
         self.low <= value && value <= self.high
     }
 
+    /// An interval of a logarithm, on the original scale.
+    pub(crate) fn exp(self) -> Self {
+        Self { estimate: self.estimate.exp(), low: self.low.exp(), high: self.high.exp(), ..self }
+    }
+
     /// For an interval of a positive quantity: by what fraction the ends differ from the middle on the
     /// logarithmic scale, √(high / low) − 1. This is the ± of "78.0 k ± 1.2 %".
     pub fn relative_half_width(&self) -> f64 {
@@ -50,14 +55,19 @@ impl Sample {
 
     /// mean ± t* · standard error.
     pub(crate) fn interval(&self, confidence: f64) -> Result<Interval, StatsError> {
-        let reach = student::critical_value(confidence, self.degrees_of_freedom)? * self.standard_error;
-        Ok(Interval { estimate: self.mean, low: self.mean - reach, high: self.mean + reach, confidence })
+        let critical = student::critical_value(confidence, self.degrees_of_freedom)?;
+        Ok(self.interval_of(critical, confidence))
+    }
+
+    /// mean ± `critical` · standard error.
+    pub(crate) fn interval_of(&self, critical: f64, confidence: f64) -> Interval {
+        let reach = critical * self.standard_error;
+        Interval { estimate: self.mean, low: self.mean - reach, high: self.mean + reach, confidence }
     }
 
     /// The interval of a sample of logarithms, on the original scale.
     pub(crate) fn exponential_interval(&self, confidence: f64) -> Result<Interval, StatsError> {
-        let log = self.interval(confidence)?;
-        Ok(Interval { estimate: log.estimate.exp(), low: log.low.exp(), high: log.high.exp(), confidence })
+        Ok(self.interval(confidence)?.exp())
     }
 }
 

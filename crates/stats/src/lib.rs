@@ -22,7 +22,8 @@
 //! | and if some were never answered? | [`censored`] |
 //! | how fast is one contender, and how sure is that? | [`interval`], [`order`], [`robust`] |
 //! | how much faster is one than another? | [`ratio`] |
-//! | and among many, compared at once? | [`pairwise`], [`tiers`], [`letters`], [`ranks`] |
+//! | and among many, compared at once? | [`pairwise`], [`simultaneous`], [`tiers`], [`letters`], [`ranks`] |
+//! | may the experiment stop here? | [`sequential`] |
 //! | had the server warmed up? | [`drift`] |
 #![forbid(unsafe_code)]
 
@@ -38,6 +39,8 @@ pub mod pairwise;
 pub mod ranks;
 pub mod ratio;
 pub mod robust;
+pub mod sequential;
+pub mod simultaneous;
 pub mod student;
 pub mod tiers;
 

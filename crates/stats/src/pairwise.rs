@@ -1,19 +1,16 @@
 //! Comparing every contender with every other at once: Holm's p-values and simultaneous intervals.
 //!
-//! **Why Bonferroni intervals.** With m pairs, each interval is a t interval at confidence 1 − α/m, so all of
-//! them together cover with probability at least 1 − α whatever the dependence between pairs. The
-//! alternatives lose something that matters here: Tukey's method pools one variance over contenders that
-//! visibly differ in it, a simulated max-t is only as good as its covariance estimated from five or ten
-//! rounds and makes the verdict depend on a seed, and the intervals that match Holm's test exactly
-//! (Strassburger & Bretz, Stat. Med. 27, 2008) touch the null value for every rejected pair and so say
-//! nothing about the size of a difference.
+//! **Intervals** are t intervals of each pair with a critical value that makes all of them cover together
+//! ([`crate::simultaneous`]). The alternatives lose something that matters here: Tukey's method pools one variance over
+//! contenders that visibly differ in it, and the intervals that match Holm's test exactly (Strassburger & Bretz, Stat. Med.
+//! 27, 2008) touch the null value for every rejected pair and so say nothing about the size of a difference.
 //!
-//! **How the two agree.** An interval that excludes 1 implies a Holm-adjusted p-value below α; the reverse
-//! need not hold, for Holm's procedure is the more powerful test. Verdicts are taken from the intervals
-//! ([`crate::tiers`]); a pair that only Holm separates is a hint that more rounds would settle it.
+//! **Holm's p-values** are the more powerful test of "exactly as fast": a pair that only Holm separates is a hint that more
+//! rounds would settle it. Verdicts are taken from the intervals ([`crate::tiers`]).
 
-use crate::error::{at_least, open_unit};
+use crate::error::at_least;
 use crate::ratio::paired_log_ratio;
+use crate::simultaneous::Boundary;
 use crate::{Interval, Ratio, StatsError};
 
 /// Two contenders compared, among several.
@@ -36,19 +33,36 @@ pub struct Pair {
 /// rounds.
 ///
 /// The pairs come ordered (0,1), (0,2), …, (1,2), …; a single contender has none. All `simultaneous`
-/// intervals together cover with probability `confidence`, and so does each pair's `ratio` on its own.
+/// intervals together cover with probability `confidence`, and so does each pair's `ratio` on its own. The number of rounds
+/// must have been decided without a look at the results; otherwise use [`compare_all_within`].
 ///
 /// # Errors
-/// When there are no contenders, and as [`paired_log_ratio`].
+/// When there are no contenders or more than a thousand rounds, and as [`paired_log_ratio`].
 pub fn compare_all(series: &[Vec<f64>], confidence: f64) -> Result<Vec<Pair>, StatsError> {
     at_least("a comparison", 1, series.len())?;
-    let count = series.len();
-    let each = bonferroni_confidence(confidence, count * (count - 1) / 2)?;
+    if series.len() == 1 {
+        return Ok(Vec::new());
+    }
+    compare_all_within(series, &Boundary::once(series.len(), series[0].len(), confidence)?)
+}
+
+/// As [`compare_all`], for an experiment that may have been stopped at any look of `boundary`.
+///
+/// # Errors
+/// When there are no contenders or the boundary allows no conclusion after so many rounds, and as [`paired_log_ratio`].
+pub fn compare_all_within(series: &[Vec<f64>], boundary: &Boundary) -> Result<Vec<Pair>, StatsError> {
+    at_least("a comparison", 1, series.len())?;
+    let (confidence, rounds) = (boundary.confidence(), series[0].len());
+    let critical = boundary.critical_value(rounds).ok_or(StatsError::OutOfRange {
+        name: "the number of rounds",
+        range: "one at which the experiment's plan has a look",
+        value: rounds as f64,
+    })?;
     let mut pairs = Vec::new();
     for (first, a) in series.iter().enumerate() {
         for (second, b) in series.iter().enumerate().skip(first + 1) {
             let ratio = paired_log_ratio(a, b, confidence)?;
-            let simultaneous = Interval { confidence, ..ratio.at_confidence(each)? };
+            let simultaneous = ratio.with_critical_value(critical, confidence);
             pairs.push(Pair { first, second, ratio, simultaneous, adjusted_p: ratio.difference_p()? });
         }
     }
@@ -57,16 +71,6 @@ pub fn compare_all(series: &[Vec<f64>], confidence: f64) -> Result<Vec<Pair>, St
         pair.adjusted_p = p;
     }
     Ok(pairs)
-}
-
-/// The confidence 1 − α/m of each of `comparisons` intervals that makes all of them cover together with at
-/// least `confidence` = 1 − α.
-///
-/// # Errors
-/// When `confidence` is not strictly between 0 and 1.
-pub fn bonferroni_confidence(confidence: f64, comparisons: usize) -> Result<f64, StatsError> {
-    open_unit("confidence", confidence)?;
-    Ok(1.0 - (1.0 - confidence) / comparisons.max(1) as f64)
 }
 
 /// Step-down adjusted p-values in the order given (Holm, Scand. J. Statist. 6, 1979): the k-th smallest of m,

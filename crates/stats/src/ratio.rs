@@ -40,6 +40,12 @@ impl Ratio {
         self.sample.exponential_interval(confidence)
     }
 
+    /// The interval that reaches `critical` standard errors to both sides, which the caller knows to cover with
+    /// probability `confidence` (see [`crate::simultaneous`]).
+    pub fn with_critical_value(&self, critical: f64, confidence: f64) -> Interval {
+        self.sample.interval_of(critical, confidence).exp()
+    }
+
     /// The two-sided p-value of "the true ratio is 1".
     ///
     /// # Errors

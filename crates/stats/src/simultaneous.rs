@@ -1,0 +1,252 @@
+//! Critical values that hold for all pairs of contenders, and for all looks at the data, at once.
+//!
+//! The distribution of the largest |t| over all pairs and looks has no closed form when every pair has its own standard
+//! error, so it is simulated, from one fixed stream of random numbers: the same question always has the same answer.
+//!
+//! **Which world is simulated.** Contenders without difference, whose rounds vary normally and all to the same extent. No
+//! covariance is estimated from the few rounds at hand. For all pairwise comparisons equal variances are the least
+//! favourable case: with unequal ones the pairs depend on each other more, and the true error is smaller (Hayter, Ann.
+//! Statist. 12, 1984, proves it for a common variance estimate; `tests/sequential.rs` shows it for this one). What a round
+//! does to all contenders alike cancels in the pairs and needs no place in the simulation.
+//!
+//! **Looks.** Deciding after each round whether to go on would multiply the chances to be wrong. So the critical value is
+//! higher at every look than it would be at a single one, and falls as rounds come in: on the scale of a normal deviate it
+//! is C · (R / r)^(1/2 − Δ) after round r of R (Wang & Tsiatis, Biometrics 43, 1987; Δ = 0 is O'Brien & Fleming's rule, which
+//! hardly ever stops early, Δ = 1/2 Pocock's, which pays for it at the end). C is such that all looks and pairs together are
+//! wrong with probability α. Intervals with these critical values hold at every look, hence at whichever one stops (repeated
+//! confidence intervals; Jennison & Turnbull, JRSS B 51, 1989).
+
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use rand::{Rng, RngExt as _};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng as _;
+
+use crate::error::{at_least, open_unit};
+use crate::{StatsError, student};
+
+/// The first round after which there is a look; the early critical values are so high that it costs later looks nothing.
+pub const FIRST_LOOK: usize = 2;
+/// Most rounds for which looks can be planned.
+pub const MOST_ROUNDS: usize = 1_000;
+/// 1/2 − Δ of Wang and Tsiatis.
+const FALL: f64 = 0.25;
+/// An interval of more standard errors than this would be no statement about anything.
+const MOST_STANDARD_ERRORS: f64 = 1_000.0;
+/// Simulated differences of one pair in one round, from which the number of simulated experiments follows.
+const WORK: usize = 20_000_000;
+/// With so many experiments an α of 5 % is met to ± 0.3 % (one standard error) …
+const FEWEST_EXPERIMENTS: usize = 5_000;
+/// … and with these to ± 0.1 %.
+const MOST_EXPERIMENTS: usize = 50_000;
+/// Beginning of the stream of random numbers; any constant would do.
+const SEED: u64 = 1984;
+
+/// The critical values of |t| for one comparison of several contenders, by the number of rounds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Boundary {
+    confidence: f64,
+    first_look: usize,
+    most_rounds: usize,
+    /// The critical value at the last look, as a normal deviate.
+    last_deviate: f64,
+}
+
+impl Boundary {
+    /// For a single look, after `rounds` rounds, at all pairs of so many contenders.
+    ///
+    /// # Errors
+    /// When there are fewer than two rounds or more than [`MOST_ROUNDS`], or `confidence` is not strictly between 0 and 1.
+    pub fn once(contenders: usize, rounds: usize, confidence: f64) -> Result<Self, StatsError> {
+        Self::planned(contenders, rounds, rounds, confidence)
+    }
+
+    /// For a look after each round from [`FIRST_LOOK`] to `most_rounds`, which must be fixed before the first look.
+    ///
+    /// # Errors
+    /// As [`Self::once`].
+    pub fn every_round(contenders: usize, most_rounds: usize, confidence: f64) -> Result<Self, StatsError> {
+        Self::planned(contenders, FIRST_LOOK.min(most_rounds), most_rounds, confidence)
+    }
+
+    fn planned(contenders: usize, first: usize, last: usize, confidence: f64) -> Result<Self, StatsError> {
+        open_unit("confidence", confidence)?;
+        at_least("a comparison", 2, first)?;
+        if last > MOST_ROUNDS {
+            let (name, range) = ("rounds", "at most a thousand");
+            return Err(StatsError::OutOfRange { name, range, value: last as f64 });
+        }
+        let last_deviate = if contenders > 2 || first < last {
+            remembered((contenders.max(2), first, last, confidence.to_bits()))
+        } else {
+            deviate_of_t(student::critical_value(confidence, last - 1)?, last - 1)
+        };
+        Ok(Self { confidence, first_look: first, most_rounds: last, last_deviate })
+    }
+
+    /// How many standard errors from 0 a pair's mean over `rounds` rounds must lie to count; `None` when nothing may be
+    /// concluded: where no look is planned, and so early that it would take more than a thousand.
+    pub fn critical_value(&self, rounds: usize) -> Option<f64> {
+        let planned = (self.first_look..=self.most_rounds).contains(&rounds);
+        let value = || t_of_deviate(self.last_deviate / weight(rounds, self.most_rounds), rounds - 1);
+        planned.then(value).filter(|value| *value <= MOST_STANDARD_ERRORS)
+    }
+
+    /// The probability with which all intervals at all looks cover together.
+    pub fn confidence(&self) -> f64 {
+        self.confidence
+    }
+
+    /// The last round after which a look is planned.
+    pub fn most_rounds(&self) -> usize {
+        self.most_rounds
+    }
+}
+
+/// Contenders, first look, last look, bits of the confidence.
+type Question = (usize, usize, usize, u64);
+
+/// The simulation's answer, computed once in the life of the process: a report asks for the same one in every cell.
+fn remembered(question: Question) -> f64 {
+    static ANSWERS: LazyLock<Mutex<HashMap<Question, f64>>> = LazyLock::new(Mutex::default);
+    let mut answers = ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
+    *answers.entry(question).or_insert_with(|| simulated(question))
+}
+
+/// The value that the largest weighted deviate over all pairs and looks exceeds in a share α of simulated experiments.
+fn simulated((contenders, first, last, confidence): Question) -> f64 {
+    let pairs = contenders * (contenders - 1) / 2;
+    let experiments = (WORK / (pairs * last)).clamp(FEWEST_EXPERIMENTS, MOST_EXPERIMENTS);
+    let mut rng = ChaCha8Rng::seed_from_u64(SEED);
+    let mut largest: Vec<f64> =
+        (0..experiments).map(|_| largest_deviate(contenders, first, last, &mut rng)).collect();
+    largest.sort_unstable_by(f64::total_cmp);
+    let exceeding = ((1.0 - f64::from_bits(confidence)) * experiments as f64) as usize;
+    largest[experiments - 1 - exceeding.min(experiments - 1)]
+}
+
+/// The largest weighted deviate over all pairs and looks of one simulated experiment.
+fn largest_deviate(contenders: usize, first: usize, last: usize, rng: &mut impl Rng) -> f64 {
+    let mut sums = vec![0.0; contenders * (contenders - 1) / 2];
+    let mut squares = sums.clone();
+    let mut results = vec![0.0; contenders];
+    let mut largest = 0.0_f64;
+    for round in 1..=last {
+        fill_normal(&mut results, rng);
+        let pairs = results.iter().enumerate().flat_map(|(i, a)| results[i + 1..].iter().map(move |b| a - b));
+        for ((difference, sum), square) in pairs.zip(&mut sums).zip(&mut squares) {
+            *sum += difference;
+            *square += difference * difference;
+        }
+        if round >= first {
+            let deviate = deviate_of_t(largest_t(&sums, &squares, round as f64), round - 1);
+            largest = largest.max(deviate * weight(round, last));
+        }
+    }
+    largest
+}
+
+/// The largest |t| of several samples of n values, given their sums and sums of squares.
+fn largest_t(sums: &[f64], squares: &[f64], n: f64) -> f64 {
+    let squared_t = |(sum, square): (&f64, &f64)| sum * sum * (n - 1.0) / (n * square - sum * sum);
+    sums.iter().zip(squares).map(squared_t).fold(0.0, f64::max).sqrt()
+}
+
+fn weight(round: usize, last: usize) -> f64 {
+    (round as f64 / last as f64).powf(FALL)
+}
+
+/// About the normal deviate that is as rare as `t` (Wallace, Ann. Math. Statist. 30, 1959). It only gives the boundary its
+/// shape: what is lost in the approximation, the simulation puts right.
+fn deviate_of_t(t: f64, degrees_of_freedom: usize) -> f64 {
+    let df = degrees_of_freedom as f64;
+    (8.0 * df + 1.0) / (8.0 * df + 3.0) * (df * (t * t / df).ln_1p()).sqrt()
+}
+
+/// The inverse of [`deviate_of_t`].
+fn t_of_deviate(deviate: f64, degrees_of_freedom: usize) -> f64 {
+    let df = degrees_of_freedom as f64;
+    let unscaled = deviate * (8.0 * df + 3.0) / (8.0 * df + 1.0);
+    (df * (unscaled * unscaled / df).exp_m1()).sqrt()
+}
+
+/// Standard normal numbers, two at a time (Box & Muller, Ann. Math. Statist. 29, 1958).
+fn fill_normal(values: &mut [f64], rng: &mut impl Rng) {
+    for pair in values.chunks_mut(2) {
+        let (u, v): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
+        let radius = (-2.0 * u.ln()).sqrt();
+        let (sin, cos) = (std::f64::consts::TAU * v).sin_cos();
+        pair[0] = radius * cos;
+        if let Some(second) = pair.get_mut(1) {
+            *second = radius * sin;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn once(contenders: usize, rounds: usize) -> f64 {
+        Boundary::once(contenders, rounds, 0.95).unwrap().critical_value(rounds).unwrap()
+    }
+
+    fn every(contenders: usize, most_rounds: usize) -> Vec<f64> {
+        let boundary = Boundary::every_round(contenders, most_rounds, 0.95).unwrap();
+        (1..=most_rounds).filter_map(|rounds| boundary.critical_value(rounds)).collect()
+    }
+
+    #[test]
+    fn one_pair_at_one_look_is_students_t() {
+        for rounds in [2, 5, 6, 20] {
+            let t = student::critical_value(0.95, rounds - 1).unwrap();
+            assert!((once(2, rounds) / t - 1.0).abs() < 1e-12);
+        }
+    }
+
+    /// With very many rounds the largest |t| over all pairs is the studentised range over √2: Tukey's q for infinite
+    /// degrees of freedom, 3.314 for three, 3.858 for five and 4.474 for ten (Harter, Ann. Math. Statist. 31, 1960). With 200
+    /// rounds t itself is still 1.5 % wider so far out.
+    #[test]
+    fn many_rounds_approach_tukeys_range() {
+        for (contenders, q) in [(3, 3.314), (5, 3.858), (10, 4.474)] {
+            let expected = q / std::f64::consts::SQRT_2;
+            let got = once(contenders, 200);
+            assert!((0.99..1.03).contains(&(got / expected)), "{contenders}: {got} instead of {expected}");
+        }
+    }
+
+    #[test]
+    fn critical_values_fall_as_rounds_come_in_and_never_reach_that_of_a_single_look() {
+        for (contenders, rounds) in [(2, 6), (2, 40), (10, 20)] {
+            let values = every(contenders, rounds);
+            assert!(values.is_sorted_by(|early, late| early > late), "{values:?}");
+            assert!(values[values.len() - 1] > once(contenders, rounds));
+        }
+    }
+
+    #[test]
+    fn simultaneous_values_lie_between_those_of_one_pair_and_of_bonferroni() {
+        for (contenders, rounds) in [(3, 6), (5, 6), (10, 6), (10, 20), (40, 6)] {
+            let pairs = (contenders * (contenders - 1) / 2) as f64;
+            let bonferroni = student::critical_value(1.0 - 0.05 / pairs, rounds - 1).unwrap();
+            let got = once(contenders, rounds);
+            assert!(
+                once(2, rounds) < got && got < bonferroni,
+                "{contenders} at {rounds}: {got} {bonferroni}"
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_may_be_concluded_where_no_look_is_planned() {
+        let boundary = Boundary::every_round(2, 6, 0.95).unwrap();
+        assert_eq!((boundary.critical_value(1), boundary.critical_value(7)), (None, None));
+        assert_eq!(boundary.critical_value(6).map(f64::is_finite), Some(true));
+        assert_eq!(Boundary::every_round(10, 40, 0.95).unwrap().critical_value(3), None, "far too early");
+        assert_eq!(Boundary::once(2, 6, 0.95).unwrap().critical_value(5), None);
+        assert!(Boundary::once(2, 1, 0.95).is_err() && Boundary::once(2, 6, 1.0).is_err());
+        assert!(Boundary::every_round(2, MOST_ROUNDS + 1, 0.95).is_err());
+    }
+}
