@@ -5,7 +5,7 @@
 //! Fearnhead & Eckley, J. Am. Stat. Assoc. 107, 2012). How segments become a verdict follows Barrett,
 //! Bolz-Tereick, Killick, Mount & Tratt, "Virtual Machine Warmup Blows Hot and Cold", OOPSLA 2017: earlier
 //! segments whose mean equals the last one's belong to the steady state, and when too little of the run is
-//! left, there is none.
+//! left, there is none. Their four kinds of run are [`Course`].
 
 use crate::error::{at_least, finite, not_negative};
 use crate::{StatsError, robust};
@@ -37,23 +37,68 @@ pub enum Steadiness {
     Never,
 }
 
+/// How a run went, in the classes of Barrett et al. (their figure 2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Course {
+    /// The same level from the first window on.
+    Flat,
+    /// Steady from the window with this index on, at the fastest level of the run.
+    Warmup(usize),
+    /// Steady from the window with this index on, but an earlier level was faster.
+    Slowdown(usize),
+    /// No steady state: a legal answer, after which no number of the run stands for the server.
+    NoSteadyState,
+}
+
+/// Says how a run went, from its throughput by equal windows of time.
+///
+/// # Errors
+/// As [`steady_from`].
+pub fn course(series: &[f64], rule: &SteadyRule) -> Result<Course, StatsError> {
+    let segments = segments(series, rule)?;
+    Ok(match steady_start(&segments, series.len(), rule) {
+        None => Course::NoSteadyState,
+        Some(0) => Course::Flat,
+        Some(start) if was_faster_before(&segments, start, rule) => Course::Slowdown(start),
+        Some(start) => Course::Warmup(start),
+    })
+}
+
 /// Decides from which window on `series`, throughput by equal windows of time, is steady.
 ///
 /// # Errors
 /// When there are fewer than 8 windows, one is not finite, or a number of the rule is negative or not finite.
 pub fn steady_from(series: &[f64], rule: &SteadyRule) -> Result<Steadiness, StatsError> {
+    let segments = segments(series, rule)?;
+    let steady = steady_start(&segments, series.len(), rule);
+    Ok(steady.map_or(Steadiness::Never, Steadiness::From))
+}
+
+/// Cuts a series at its change points.
+fn segments(series: &[f64], rule: &SteadyRule) -> Result<Vec<Segment>, StatsError> {
     at_least("warm-up detection", 8, series.len())?;
     finite(series)?;
     not_negative("tolerance", rule.tolerance)?;
     not_negative("least share", rule.least_share)?;
     let starts = change_points(series, penalty(series)?);
     let ends = starts.iter().skip(1).copied().chain([series.len()]);
-    let segments: Vec<Segment> =
-        starts.iter().zip(ends).map(|(&start, end)| Segment::of(series, start, end)).collect();
+    Ok(starts.iter().zip(ends).map(|(&start, end)| Segment::of(series, start, end)).collect())
+}
 
-    let least = (rule.least_share * series.len() as f64).ceil() as usize;
-    let steady = start_of_last_level(&segments, rule).filter(|start| series.len() - start >= least);
-    Ok(steady.map_or(Steadiness::Never, Steadiness::From))
+/// Where the last level begins, if it lasts long enough.
+fn steady_start(segments: &[Segment], windows: usize, rule: &SteadyRule) -> Option<usize> {
+    let least = (rule.least_share * windows as f64).ceil() as usize;
+    start_of_last_level(segments, rule).filter(|start| windows - start >= least)
+}
+
+/// Whether a level before the window `start`, hiccups apart, was above all of those from it on.
+fn was_faster_before(segments: &[Segment], start: usize, rule: &SteadyRule) -> bool {
+    let levels = || segments.iter().filter(|segment| segment.windows >= rule.hiccup_windows);
+    let highest = |from: bool| {
+        let on_this_side = levels().filter(|segment| (segment.start >= start) == from);
+        on_this_side.map(|segment| segment.mean).fold(f64::NEG_INFINITY, f64::max)
+    };
+    highest(false) > highest(true)
 }
 
 /// A stretch between two change points.
@@ -194,6 +239,16 @@ mod tests {
         assert_eq!(steady(&[(32, 50_000.0), (8, 40_000.0)]), Steadiness::Never);
         let climb: Vec<(usize, f64)> = (0..40).map(|i| (1, 30_000.0 * 1.02_f64.powi(i))).collect();
         assert_eq!(steady(&climb), Steadiness::Never);
+    }
+
+    #[test]
+    fn runs_fall_into_the_classes_of_barrett_et_al() {
+        let course = |levels: &[(usize, f64)]| course(&noisy(levels), &SteadyRule::default()).unwrap();
+        assert_eq!(course(&[(40, 50_000.0)]), Course::Flat);
+        assert_eq!(course(&[(5, 20_000.0), (7, 40_000.0), (28, 50_000.0)]), Course::Warmup(12));
+        assert_eq!(course(&[(6, 20_000.0), (8, 60_000.0), (26, 50_000.0)]), Course::Slowdown(14));
+        assert_eq!(course(&[(32, 50_000.0), (8, 40_000.0)]), Course::NoSteadyState);
+        assert_eq!(course(&[(10, 20_000.0), (2, 70_000.0), (28, 50_000.0)]), Course::Warmup(12), "a hiccup");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Confidence intervals for one series: of its mean, and of its geometric mean.
 
-use crate::error::{at_least, finite, logarithms, not_negative};
+use crate::error::{at_least, finite, logarithms};
 use crate::{StatsError, student};
 
 /// An estimate with the range that covers the true value with a stated probability.
@@ -92,19 +92,6 @@ pub fn geometric_mean_interval(values: &[f64], confidence: f64) -> Result<Interv
     Sample::of("an interval of a geometric mean", &logarithms(values)?)?.exponential_interval(confidence)
 }
 
-/// What a budget buys: the expected relative half-width of a ratio's interval after so many rounds, when the
-/// differences between two contenders within a round vary with coefficient of variation `difference_cv` (0.02
-/// for 2 %).
-///
-/// # Errors
-/// When `rounds` is below 2, `difference_cv` is negative, or `confidence` is not strictly between 0 and 1.
-pub fn planned_half_width(difference_cv: f64, rounds: usize, confidence: f64) -> Result<f64, StatsError> {
-    not_negative("coefficient of variation", difference_cv)?;
-    at_least("a plan", 2, rounds)?;
-    let t = student::critical_value(confidence, rounds - 1)?;
-    Ok((t * difference_cv / (rounds as f64).sqrt()).exp_m1())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,14 +122,6 @@ mod tests {
         close(i.relative_half_width().ln_1p(), (2.4598858 - 0.7001142) / 2.0, 5e-8);
     }
 
-    /// METHODOLOGY, "Ratio of throughputs": ±2.5 % at R=5, ±1.4 % at R=10, ±0.94 % at R=20.
-    #[test]
-    fn plan_matches_the_methodology() {
-        for (rounds, percent, rounding) in [(5, 2.5, 0.05), (10, 1.4, 0.05), (20, 0.94, 0.005)] {
-            close(100.0 * planned_half_width(0.02, rounds, 0.95).unwrap(), percent, rounding);
-        }
-    }
-
     #[test]
     fn unusable_series_are_refused() {
         assert_eq!(
@@ -155,6 +134,5 @@ mod tests {
         ));
         let zero = geometric_mean_interval(&[1.0, 2.0, 0.0], 0.95);
         assert_eq!(zero, Err(StatsError::NotPositive { index: 2, value: 0.0 }));
-        assert!(planned_half_width(0.02, 1, 0.95).is_err() && planned_half_width(-1.0, 5, 0.95).is_err());
     }
 }

@@ -23,6 +23,7 @@
 //! | how fast is one contender, and how sure is that? | [`interval`], [`order`], [`robust`] |
 //! | how much faster is one than another? | [`ratio`] |
 //! | and among many, compared at once? | [`pairwise`], [`simultaneous`], [`tiers`], [`letters`], [`ranks`] |
+//! | what precision will so many rounds give? | [`planning`] |
 //! | may the experiment stop here? | [`sequential`] |
 //! | had the server warmed up? | [`drift`] |
 #![forbid(unsafe_code)]
@@ -36,6 +37,7 @@ pub mod interval;
 pub mod letters;
 pub mod order;
 pub mod pairwise;
+pub mod planning;
 pub mod ranks;
 pub mod ratio;
 pub mod robust;

@@ -46,6 +46,17 @@ impl Ratio {
         self.sample.interval_of(critical, confidence).exp()
     }
 
+    /// How much the ratio varies from round to round: the standard deviation of its logarithm, which is about its
+    /// coefficient of variation. [`crate::planning`] asks for it.
+    pub fn round_cv(&self) -> f64 {
+        self.sample.standard_error * (self.rounds() as f64).sqrt()
+    }
+
+    /// Rounds that were compared.
+    pub fn rounds(&self) -> usize {
+        self.sample.degrees_of_freedom + 1
+    }
+
     /// The two-sided p-value of "the true ratio is 1".
     ///
     /// # Errors
@@ -103,6 +114,9 @@ mod tests {
         close(ratio.interval.high.ln(), 2.4598858, 5e-8);
         close(ratio.statistic(ratio.sample.mean), 4.0621, 5e-5);
         close(ratio.difference_p().unwrap(), 0.002833, 5e-7);
+        // R's `sd(extra[group == 2] - extra[group == 1])`.
+        close(ratio.round_cv(), 1.229995, 5e-7);
+        assert_eq!(ratio.rounds(), 10);
     }
 
     /// Schuirmann's definition: significant at α exactly when the 1 − 2α interval fits into the margin.
