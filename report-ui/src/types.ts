@@ -1,6 +1,11 @@
 // Generated from page.schema.json by `npm run types`; do not edit.
 
 /**
+ * The load offered in a cell, as people write it.
+ */
+export type Offered = string;
+
+/**
  * Everything the page shows.
  */
 export interface Page {
@@ -22,7 +27,7 @@ export interface Page {
   quantiles: number[];
   run: RunFacts;
   /**
-   * Every measurement, in the order in which they were made.
+   * Every measurement at capacity, in the order in which they were made.
    */
   samples: Sample[];
   /**
@@ -85,6 +90,10 @@ export interface Entry {
    */
   tuning: string[];
   /**
+   * Name of the contender that this is, taking part a second time for the noise floor; absent for a contender proper.
+   */
+  twin_of?: string | null;
+  /**
    * Versions found, by what they are versions of.
    */
   versions: {
@@ -121,7 +130,7 @@ export interface NotRun {
  */
 export interface Curve {
   /**
-   * Connections held open, each with one request in flight.
+   * Connections held open.
    */
   connections: number;
   /**
@@ -140,6 +149,14 @@ export interface Curve {
    * Median over the rounds at each of [`Page::quantiles`], in nanoseconds; it ends where too few values lie above.
    */
   median_ns: number[];
+  /**
+   * The load that is offered.
+   */
+  offered?: string;
+  /**
+   * Requests in flight on one connection at most.
+   */
+  pipeline?: number;
   /**
    * Name of the workload.
    */
@@ -168,13 +185,21 @@ export interface Failure {
   why: NotRun1;
 }
 /**
- * One cell of an experiment: a workload at a number of connections.
+ * One cell of an experiment: a workload over a number of connections at a load.
  */
 export interface Cell {
   /**
-   * Connections held open, each with one request in flight.
+   * Connections held open.
    */
   connections: number;
+  /**
+   * The load that is offered.
+   */
+  offered?: string;
+  /**
+   * Requests in flight on one connection at most.
+   */
+  pipeline?: number;
   /**
    * Name of the workload.
    */
@@ -264,9 +289,18 @@ export interface Program {
  */
 export interface Experiment {
   /**
+   * Whether one contender takes part a second time under another name, an A/A pair: how far the two seem to differ is how
+   * far equals seem to differ on this machine.
+   */
+  aa: boolean;
+  /**
    * One sentence for people.
    */
   about: string;
+  /**
+   * How requests arrive when a rate is offered.
+   */
+  arrival: "poisson" | "constant";
   /**
    * Longest time for all rounds, in seconds; no round is begun that would exceed it. Absent: no bound.
    */
@@ -276,6 +310,11 @@ export interface Experiment {
    */
   contenders: string[];
   /**
+   * Length of a window at a given rate, in seconds; as long as the others when absent. A percentile p needs 100 / (1 − p)
+   * answers.
+   */
+  latency_window_s?: number | null;
+  /**
    * The loads, each measured in every round.
    */
   measure: Measure[];
@@ -283,6 +322,10 @@ export interface Experiment {
    * Unique name, `[a-z0-9-]+`.
    */
   name: string;
+  /**
+   * Half-width of a ratio's interval that is precise enough, as a share (0.02 is 2 %); a pair that has it is settled too.
+   */
+  precision?: number | null;
   /**
    * Most rounds; each starts every contender afresh, in random order.
    */
@@ -296,6 +339,11 @@ export interface Experiment {
    */
   timeout_s: number;
   /**
+   * Whether to stop before that as soon as every pair is settled, and to spend the rounds on the pairs that are not. The
+   * intervals are then those of a sequential rule: wider, because they allow for looking after each round.
+   */
+  until_settled: boolean;
+  /**
    * Longest time for which load is given to a fresh server before its first measurement, in seconds; it ends as soon
    * as the server no longer gets faster.
    */
@@ -306,13 +354,22 @@ export interface Experiment {
   window_s: number;
 }
 /**
- * One workload at one or more numbers of connections, closed loop.
+ * One workload at one or more numbers of connections and at one or more loads.
  */
 export interface Measure {
   /**
    * Numbers of connections, each a cell of its own.
    */
   connections: number[];
+  /**
+   * Requests in flight on one connection.
+   */
+  pipeline?: number;
+  /**
+   * Loads, each a cell of its own: `max`, `50%`, `common`, `5000/s`, `redline:p99<10ms`. One that depends on the capacity
+   * brings `max` with it.
+   */
+  rates?: Offered[];
   /**
    * Name of the workload.
    */
@@ -499,7 +556,7 @@ export interface Expect {
  */
 export interface Sample {
   /**
-   * Connections held open, each with one request in flight.
+   * Connections held open.
    */
   connections: number;
   /**
@@ -511,6 +568,10 @@ export interface Sample {
    */
   counts: boolean;
   /**
+   * The load offered in a cell, as people write it.
+   */
+  offered?: string;
+  /**
    * When it began, after the start of the whole run.
    */
   offset_ns: number;
@@ -518,6 +579,10 @@ export interface Sample {
    * Right answers per second.
    */
   per_second: number;
+  /**
+   * Requests in flight on one connection at most.
+   */
+  pipeline?: number;
   /**
    * Index of the round.
    */
@@ -536,13 +601,21 @@ export interface Sample {
  */
 export interface Verdict {
   /**
-   * One judgement per cell, in the experiment's order.
+   * One judgement per cell measured at capacity, in the experiment's order.
    */
   cells: CellVerdict[];
+  /**
+   * One judgement per cell measured at a given rate, in the experiment's order.
+   */
+  latency?: LatencyVerdict[];
   /**
    * Smallest difference that is called one, as a share (0.01 is 1 %).
    */
   margin: number;
+  /**
+   * How far a contender seemed to differ from itself; absent when none took part twice.
+   */
+  noise_floor?: NoiseFloor | null;
   /**
    * Rounds that count.
    */
@@ -561,13 +634,21 @@ export interface Verdict {
  */
 export interface CellVerdict {
   /**
-   * Connections held open, each with one request in flight.
+   * Connections held open.
    */
   connections: number;
+  /**
+   * The load offered in a cell, as people write it.
+   */
+  offered?: string;
   /**
    * Every pair of ranked contenders, the faster one first.
    */
   pairs: Pair[];
+  /**
+   * Requests in flight on one connection at most.
+   */
+  pipeline?: number;
   /**
    * Contenders, fastest first; the limit stands among them.
    */
@@ -715,6 +796,209 @@ export interface Check {
  * An estimate with its interval.
  */
 export interface Interval1 {
+  /**
+   * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
+   * then also both ends.
+   */
+  confidence: number;
+  /**
+   * Best guess.
+   */
+  estimate: number;
+  /**
+   * Upper end.
+   */
+  high: number;
+  /**
+   * Lower end.
+   */
+  low: number;
+}
+/**
+ * The response times of one cell at a given rate.
+ */
+export interface LatencyVerdict {
+  /**
+   * Connections held open.
+   */
+  connections: number;
+  /**
+   * The load offered in a cell, as people write it.
+   */
+  offered?: string;
+  /**
+   * Every pair of contenders whose tails can be compared; only where all were offered the same rate.
+   */
+  pairs: LatencyPair[];
+  /**
+   * Requests in flight on one connection at most.
+   */
+  pipeline?: number;
+  /**
+   * Contenders, the shortest 99th percentile first.
+   */
+  standings: LatencyStanding[];
+  /**
+   * Name of the workload.
+   */
+  workload: string;
+}
+/**
+ * The tails of two contenders at the same rate.
+ */
+export interface LatencyPair {
+  /**
+   * What may be said.
+   */
+  call: "distinct" | "tie" | "equivalent";
+  /**
+   * Name of the one with the longer 99th percentile.
+   */
+  longer: string;
+  ratio: Interval2;
+  /**
+   * Name of the other.
+   */
+  shorter: string;
+}
+/**
+ * An estimate with its interval.
+ */
+export interface Interval2 {
+  /**
+   * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
+   * then also both ends.
+   */
+  confidence: number;
+  /**
+   * Best guess.
+   */
+  estimate: number;
+  /**
+   * Upper end.
+   */
+  high: number;
+  /**
+   * Lower end.
+   */
+  low: number;
+}
+/**
+ * One contender's response times at a given rate.
+ */
+export interface LatencyStanding {
+  /**
+   * Checks that did not pass.
+   */
+  checks: Check[];
+  /**
+   * Name of the contender.
+   */
+  contender: string;
+  /**
+   * Failed requests over all rounds.
+   */
+  failed: number;
+  /**
+   * Offered load in requests per second.
+   */
+  offered_per_second: number;
+  /**
+   * The percentiles that may be told, rising.
+   */
+  quantiles: ResponseQuantile[];
+  /**
+   * Rounds whose window counts.
+   */
+  rounds: number;
+  /**
+   * The same as a share of the contender's capacity in the same cell over all rounds; absent when that is not known.
+   */
+  share_of_capacity: number | null;
+  /**
+   * Why nothing is told, if so.
+   */
+  withheld: string | null;
+}
+/**
+ * A percentile of the response time.
+ */
+export interface ResponseQuantile {
+  /**
+   * Whether it reaches requests of which it is only known that they took longer, so that the truth may be greater.
+   */
+  is_lower_bound: boolean;
+  /**
+   * Which, 0 to 1.
+   */
+  quantile: number;
+  response_ns: Interval3;
+}
+/**
+ * An estimate with its interval.
+ */
+export interface Interval3 {
+  /**
+   * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
+   * then also both ends.
+   */
+  confidence: number;
+  /**
+   * Best guess.
+   */
+  estimate: number;
+  /**
+   * Upper end.
+   */
+  high: number;
+  /**
+   * Lower end.
+   */
+  low: number;
+}
+/**
+ * One contender against itself, restarted independently: what equals seem to differ by on this machine.
+ */
+export interface NoiseFloor {
+  /**
+   * Name of the contender that took part twice.
+   */
+  contender: string;
+  /**
+   * Half-width of the ratio's interval as a share (0.01 is 1 %): the median over the cells.
+   */
+  half_width: number;
+  /**
+   * Throughput of the one over that of the other in each cell, the intervals simultaneous over all cells.
+   */
+  ratios: SelfRatio[];
+}
+/**
+ * A contender's throughput over its own, paired by round.
+ */
+export interface SelfRatio {
+  /**
+   * Connections held open.
+   */
+  connections: number;
+  /**
+   * The load offered in a cell, as people write it.
+   */
+  offered?: string;
+  /**
+   * Requests in flight on one connection at most.
+   */
+  pipeline?: number;
+  ratio: Interval4;
+  /**
+   * Name of the workload.
+   */
+  workload: string;
+}
+/**
+ * An estimate with its interval.
+ */
+export interface Interval4 {
   /**
    * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
    * then also both ends.

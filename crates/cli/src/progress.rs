@@ -167,7 +167,8 @@ fn precision_so_far(half_width: f64) -> String {
 }
 
 fn cell_name(cell: &Cell) -> String {
-    format!("{} at {} connections", cell.workload, cell.connections)
+    let load = if cell.offered.is_capacity() { String::new() } else { format!(", load {}", cell.offered) };
+    format!("{} at {} connections{load}", cell.workload, cell.width())
 }
 
 /// A span as people say it: `45 s`, `3:05 min`.

@@ -102,18 +102,28 @@ fn load(arguments: &[String]) {
     }
     books.errors.retain(|_, n| *n > 0);
     books.issued = books.ok + books.failed();
+    let rate = arguments.iter().position(|word| word == "-r");
+    let arrival = rate.map_or(Arrival::Closed, |at| {
+        assert_eq!(value("--arrival"), "poisson");
+        Arrival::Poisson { per_second: arguments[at + 1].parse().expect("-r") }
+    });
+    let open = rate.map(|_| histogram.to_hdr_base64().expect("histogram"));
     let report = LoadReport {
         schema: LOAD_SCHEMA.to_owned(),
         target: arguments[0].clone(),
         engine: "threads".to_owned(),
-        arrival: Arrival::Closed,
+        arrival,
         cpus: value("--cpus").to_owned(),
         connections,
         pipeline: 1,
         window_ns: seconds("-d").into(),
         warmup_ns: seconds("--warmup").into(),
         window: WindowCounts { ok: histogram.count(), ..WindowCounts::default() },
-        latency: Latency { service_hdr: histogram.to_hdr_base64().expect("histogram"), ..Latency::default() },
+        latency: Latency {
+            service_hdr: histogram.to_hdr_base64().expect("histogram"),
+            response_hdr: open,
+            ..Latency::default()
+        },
         books,
         series: Series { interval_ns: Nanos::from_millis(100), ok: Vec::new() },
         generator: Usage::default(),

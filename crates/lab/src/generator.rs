@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_model::load::{LOAD_SCHEMA, LoadReport};
+use assay_model::load::{Arrival, LOAD_SCHEMA, LoadReport};
 use thiserror::Error;
 
 use crate::contender::Tools;
@@ -22,8 +22,12 @@ pub struct LoadOrder<'a> {
     pub url: &'a str,
     /// A file with the workload as JSON.
     pub workload: &'a Path,
-    /// Connections, each with one request in flight.
+    /// Connections.
     pub connections: u32,
+    /// Requests in flight on one connection at most.
+    pub pipeline: u32,
+    /// When requests are issued.
+    pub arrival: Arrival,
     /// Load before the window, in seconds.
     pub warmup_s: f64,
     /// Length of the window, in seconds.
@@ -60,13 +64,23 @@ impl LoadOrder<'_> {
         arguments.push(self.workload.into());
         let rest = [
             ("-c", self.connections.to_string()),
+            ("--pipeline", self.pipeline.to_string()),
             ("--warmup", self.warmup_s.to_string()),
             ("-d", self.window_s.to_string()),
             ("--timeout", self.timeout_s.to_string()),
             ("--cpus", self.cpus.to_owned()),
             ("--seed", self.seed.to_string()),
         ];
-        arguments.extend(rest.into_iter().flat_map(|(name, value)| [name.into(), value.into()]));
+        let open = match self.arrival {
+            Arrival::Closed => None,
+            Arrival::Constant { per_second } => Some(("constant", per_second)),
+            Arrival::Poisson { per_second } => Some(("poisson", per_second)),
+        };
+        let open = open
+            .into_iter()
+            .flat_map(|(model, rate)| [("-r", rate.to_string()), ("--arrival", model.to_owned())]);
+        let all = rest.into_iter().chain(open);
+        arguments.extend(all.flat_map(|(name, value)| [name.into(), value.into()]));
         arguments
     }
 
@@ -117,23 +131,27 @@ mod tests {
 
     #[test]
     fn the_arguments_are_the_contract() {
-        let order = LoadOrder {
+        let mut order = LoadOrder {
             url: "http://127.0.0.1:8080",
             workload: Path::new("/tmp/hello.json"),
             connections: 64,
+            pipeline: 1,
+            arrival: Arrival::Closed,
             warmup_s: 0.1,
             window_s: 1.0,
             timeout_s: 5.0,
             cpus: "0-1",
             seed: 7,
         };
-        let words: Vec<String> =
-            order.to_arguments().into_iter().map(|w| w.into_string().expect("text")).collect();
-        assert_eq!(
-            words.join(" "),
-            "load http://127.0.0.1:8080 --json --workload /tmp/hello.json -c 64 --warmup 0.1 -d 1 --timeout 5 \
-             --cpus 0-1 --seed 7"
-        );
+        let words = |order: &LoadOrder<'_>| {
+            let words = order.to_arguments().into_iter().map(|word| word.into_string().expect("text"));
+            words.collect::<Vec<_>>().join(" ")
+        };
+        let closed = "load http://127.0.0.1:8080 --json --workload /tmp/hello.json -c 64 --pipeline 1 --warmup 0.1 -d 1 \
+                      --timeout 5 --cpus 0-1 --seed 7";
+        assert_eq!(words(&order), closed);
+        order.arrival = Arrival::Poisson { per_second: 5000.0 };
+        assert_eq!(words(&order), format!("{closed} -r 5000 --arrival poisson"));
     }
 
     #[test]

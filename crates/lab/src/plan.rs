@@ -94,9 +94,9 @@ impl Plan {
 
     /// How long the rounds will take when all contenders take part.
     pub fn prediction(&self) -> Prediction {
-        let cells: Vec<usize> =
-            (0..self.subjects.len()).map(|subject| self.cells_of(subject).len()).collect();
-        let takes_part: Vec<usize> = cells.into_iter().filter(|&n| n > 0).collect();
+        let cells = |subject| self.cells_of(subject).into_iter().map(|(_, cell)| cell).collect::<Vec<_>>();
+        let takes_part: Vec<Vec<Cell>> =
+            (0..self.subjects.len()).map(cells).filter(|cells| !cells.is_empty()).collect();
         let round = predicted_round(&self.experiment, &takes_part);
         Prediction { rounds: affordable_rounds(&self.experiment, round), round }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assay_model::experiment::Experiment;
+use assay_model::experiment::{Cell, Experiment};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -40,11 +40,14 @@ fn permutation(rng: &mut ChaCha8Rng, n: usize) -> Vec<usize> {
     keyed.into_iter().map(|(_, index)| index).collect()
 }
 
-/// How long one round will take when contender `i` is measured in `cells[i]` cells.
-pub fn predicted_round(experiment: &Experiment, cells: &[usize]) -> Duration {
-    let cell = Duration::from_secs_f64(experiment.settle_s + experiment.window_s) + TYPICAL_OVERHEAD;
+/// How long one round will take when each contender is measured in `cells`.
+pub fn predicted_round(experiment: &Experiment, contenders: &[Vec<Cell>]) -> Duration {
     let start = Duration::from_secs_f64(experiment.warmup_s.min(TYPICAL_WARMUP_S)) + TYPICAL_START;
-    cells.iter().map(|&n| start + cell * u32::try_from(n).unwrap_or(u32::MAX)).sum()
+    let window = |cell: &Cell| {
+        let seconds = experiment.settle_s + experiment.window_at(cell.offered);
+        Duration::from_secs_f64(seconds) + TYPICAL_OVERHEAD
+    };
+    contenders.iter().map(|cells| start + cells.iter().map(window).sum::<Duration>()).sum()
 }
 
 /// Rounds that the budget allows when each takes `round`, never fewer than [`MIN_ROUNDS`] nor more than planned.
@@ -122,9 +125,10 @@ mod tests {
     #[test]
     fn a_prediction_counts_every_cell() {
         let plan = experiment("warmup_s = 2.0\nsettle_s = 0.5\nwindow_s = 1.5");
-        let one = predicted_round(&plan, &[1]);
+        let cells = vec![Cell::closed("w", 1)];
+        let one = predicted_round(&plan, std::slice::from_ref(&cells));
         assert!(one >= Duration::from_secs(4) && one < Duration::from_secs(6));
-        assert_eq!(predicted_round(&plan, &[1, 1]), one * 2);
+        assert_eq!(predicted_round(&plan, &[cells.clone(), cells]), one * 2);
         assert_eq!(predicted_round(&plan, &[]), Duration::ZERO);
     }
 }

@@ -193,7 +193,8 @@ impl RunFolder {
     }
 }
 
-/// Every window's service times in the HdrHistogram log format, version 1.3, tagged `CONTENDER/WORKLOAD/CONNECTIONS/ROUND`;
+/// Every window's service times in the HdrHistogram log format, version 1.3, tagged `CONTENDER/WORKLOAD/CONNECTIONS/ROUND`
+/// (the load before the round where it is not the capacity);
 /// times in seconds after the run's start, the greatest value in milliseconds, as that format's readers expect.
 pub fn histogram_log(record: &Record) -> String {
     let start =
@@ -208,12 +209,14 @@ pub fn histogram_log(record: &Record) -> String {
             for window in &run.cells {
                 let text = &window.load.latency.service_hdr;
                 let Ok(histogram) = Histogram::from_hdr_base64(text) else { continue };
+                let offered = window.cell.offered;
+                let load = if offered.is_capacity() { String::new() } else { format!("{offered}/") };
                 let _ = writeln!(
                     log,
-                    "Tag={}/{}/{}/{},{:.3},{:.3},{:.3},{text}",
+                    "Tag={}/{}/{}/{load}{},{:.3},{:.3},{:.3},{text}",
                     run.contender,
                     window.cell.workload,
-                    window.cell.connections,
+                    window.cell.width(),
                     round.index,
                     window.offset_ns.as_secs_f64(),
                     window.load.window_ns.as_secs_f64(),

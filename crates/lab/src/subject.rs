@@ -172,6 +172,7 @@ impl Subject {
             versions: BTreeMap::new(),
             command,
             workloads: self.workloads.clone(),
+            twin_of: None,
             not_run: None,
         }
     }

@@ -57,7 +57,7 @@ fn window(per_second: f64) -> Measurement {
         ..Usage::default()
     };
     Measurement {
-        cell: Cell { workload: "hello".to_owned(), connections: 64 },
+        cell: Cell::closed("hello", 64),
         offset_ns: Nanos::ZERO,
         load: load_report(64, per_second),
         server: Some(busy),
@@ -120,6 +120,7 @@ fn entry(name: &str) -> Entry {
         versions: BTreeMap::new(),
         command: Vec::new(),
         workloads: vec!["hello".to_owned()],
+        twin_of: None,
         not_run: None,
     }
 }

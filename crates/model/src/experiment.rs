@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::load::Arrival;
+use crate::offered::Offered;
+
 /// A plan: which contenders, under which loads, how often and for how long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Experiment {
@@ -19,6 +22,17 @@ pub struct Experiment {
     /// Most rounds; each starts every contender afresh, in random order.
     #[serde(default = "default_rounds")]
     pub rounds: u32,
+    /// Whether to stop before that as soon as every pair is settled, and to spend the rounds on the pairs that are not. The
+    /// intervals are then those of a sequential rule: wider, because they allow for looking after each round.
+    #[serde(default)]
+    pub until_settled: bool,
+    /// Half-width of a ratio's interval that is precise enough, as a share (0.02 is 2 %); a pair that has it is settled too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<f64>,
+    /// Whether one contender takes part a second time under another name, an A/A pair: how far the two seem to differ is how
+    /// far equals seem to differ on this machine.
+    #[serde(default = "yes")]
+    pub aa: bool,
     /// Longest time for all rounds, in seconds; no round is begun that would exceed it. Absent: no bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_s: Option<f64>,
@@ -32,41 +46,179 @@ pub struct Experiment {
     /// Length of one measured window, in seconds.
     #[serde(default = "default_window_s")]
     pub window_s: f64,
+    /// Length of a window at a given rate, in seconds; as long as the others when absent. A percentile p needs 100 / (1 − p)
+    /// answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_window_s: Option<f64>,
+    /// How requests arrive when a rate is offered.
+    #[serde(default)]
+    pub arrival: ArrivalModel,
     /// Longest wait for one response, in seconds.
     #[serde(default = "default_timeout_s")]
     pub timeout_s: f64,
 }
 
-/// One workload at one or more numbers of connections, closed loop.
+/// One workload at one or more numbers of connections and at one or more loads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measure {
     /// Name of the workload.
     pub workload: String,
     /// Numbers of connections, each a cell of its own.
     pub connections: Vec<u32>,
+    /// Requests in flight on one connection.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub pipeline: u32,
+    /// Loads, each a cell of its own: `max`, `50%`, `common`, `5000/s`, `redline:p99<10ms`. One that depends on the capacity
+    /// brings `max` with it.
+    #[serde(default = "capacity_alone", skip_serializing_if = "is_capacity_alone")]
+    pub rates: Vec<Offered>,
 }
 
-/// One cell of an experiment: a workload at a number of connections.
+/// One cell of an experiment: a workload over a number of connections at a load.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
     /// Name of the workload.
     pub workload: String,
-    /// Connections held open, each with one request in flight.
+    /// Connections held open.
     pub connections: u32,
+    /// Requests in flight on one connection at most.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub pipeline: u32,
+    /// The load that is offered.
+    #[serde(default, skip_serializing_if = "Offered::is_capacity")]
+    pub offered: Offered,
+}
+
+/// How requests arrive when a rate is offered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ArrivalModel {
+    /// With exponentially distributed gaps, as many independent users make them.
+    #[default]
+    Poisson,
+    /// With even gaps.
+    Constant,
+}
+
+impl ArrivalModel {
+    /// The schedule of this model at a rate.
+    pub fn at(self, per_second: f64) -> Arrival {
+        match self {
+            Self::Poisson => Arrival::Poisson { per_second },
+            Self::Constant => Arrival::Constant { per_second },
+        }
+    }
+}
+
+impl Measure {
+    /// `workload` in a closed loop without pipelining.
+    pub fn capacity(workload: impl Into<String>, connections: Vec<u32>) -> Self {
+        Self { workload: workload.into(), connections, pipeline: one(), rates: capacity_alone() }
+    }
+
+    /// The cells, at each number of connections the capacity first.
+    pub fn cells(&self) -> impl Iterator<Item = Cell> {
+        let implied =
+            self.rates.iter().any(Offered::needs_capacity) && !self.rates.contains(&Offered::Capacity);
+        let capacity = implied.then_some(Offered::Capacity);
+        let at = move |connections: u32| {
+            let of = move |offered: Offered| Cell {
+                workload: self.workload.clone(),
+                connections,
+                pipeline: self.pipeline,
+                offered,
+            };
+            capacity.into_iter().chain(self.rates.iter().copied()).map(of)
+        };
+        self.connections.iter().copied().flat_map(at)
+    }
+}
+
+impl Cell {
+    /// A closed loop without pipelining.
+    pub fn closed(workload: impl Into<String>, connections: u32) -> Self {
+        Self { workload: workload.into(), connections, pipeline: one(), offered: Offered::Capacity }
+    }
+
+    /// The cell that differs from this one only in that its load is the capacity.
+    pub fn capacity(&self) -> Self {
+        Self { offered: Offered::Capacity, ..self.clone() }
+    }
+
+    /// Most requests in flight at a time.
+    pub fn in_flight(&self) -> u32 {
+        self.connections.saturating_mul(self.pipeline)
+    }
+
+    /// Number of connections, with the depth of their pipelines if they have any: `64`, `64×8`.
+    pub fn width(&self) -> String {
+        if self.pipeline > 1 {
+            format!("{}×{}", self.connections, self.pipeline)
+        } else {
+            self.connections.to_string()
+        }
+    }
+}
+
+/// A short name: `hello at 64`, `hello at 64×8, 50%`.
+impl std::fmt::Display for Cell {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{} at {}", self.workload, self.width())?;
+        if self.offered.is_capacity() { Ok(()) } else { write!(out, ", {}", self.offered) }
+    }
 }
 
 impl Experiment {
+    /// An experiment with the defaults of a file.
+    pub fn new(name: impl Into<String>, measures: Vec<Measure>) -> Self {
+        Self {
+            name: name.into(),
+            about: String::new(),
+            contenders: Vec::new(),
+            measures,
+            rounds: default_rounds(),
+            until_settled: false,
+            precision: None,
+            aa: yes(),
+            budget_s: None,
+            warmup_s: default_warmup_s(),
+            settle_s: default_settle_s(),
+            window_s: default_window_s(),
+            latency_window_s: None,
+            arrival: ArrivalModel::default(),
+            timeout_s: default_timeout_s(),
+        }
+    }
+
     /// Every cell in the order in which the file names them.
     pub fn cells(&self) -> Vec<Cell> {
-        let of = |m: &Measure| {
-            let workload = m.workload.clone();
-            m.connections
-                .iter()
-                .map(move |&connections| Cell { workload: workload.clone(), connections })
-                .collect::<Vec<_>>()
-        };
-        self.measures.iter().flat_map(of).collect()
+        self.measures.iter().flat_map(Measure::cells).collect()
     }
+
+    /// Length of one measured window at a load, in seconds.
+    pub fn window_at(&self, offered: Offered) -> f64 {
+        if offered.is_capacity() { self.window_s } else { self.latency_window_s.unwrap_or(self.window_s) }
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(n: &u32) -> bool {
+    *n == 1
+}
+
+fn capacity_alone() -> Vec<Offered> {
+    vec![Offered::Capacity]
+}
+
+fn is_capacity_alone(rates: &Vec<Offered>) -> bool {
+    rates.as_slice() == [Offered::Capacity]
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn default_rounds() -> u32 {
@@ -87,4 +239,32 @@ fn default_window_s() -> f64 {
 
 fn default_timeout_s() -> f64 {
     5.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_that_depends_on_the_capacity_brings_it_along_and_comes_after_it() {
+        let rates = ["50%", "common"].map(|rate| rate.parse().unwrap()).to_vec();
+        let measure = Measure { rates, ..Measure::capacity("hello", vec![16, 64]) };
+        let names: Vec<String> = measure.cells().map(|cell| cell.to_string()).collect();
+        let of =
+            |n: u32| [format!("hello at {n}"), format!("hello at {n}, 50%"), format!("hello at {n}, common")];
+        assert_eq!(names, [of(16), of(64)].concat());
+        let fixed = Measure { rates: vec![Offered::Rate(5000)], ..Measure::capacity("hello", vec![16]) };
+        assert_eq!(fixed.cells().count(), 1);
+    }
+
+    #[test]
+    fn a_cell_of_an_older_record_is_a_closed_loop() {
+        let old: Cell = serde_json::from_str(r#"{"workload":"hello","connections":64}"#).unwrap();
+        assert_eq!(old, Cell::closed("hello", 64));
+        assert_eq!(serde_json::to_string(&old).unwrap(), r#"{"workload":"hello","connections":64}"#);
+        let deep = Cell { pipeline: 8, offered: Offered::Share(500), ..old };
+        let text = serde_json::to_string(&deep).unwrap();
+        assert_eq!(text, r#"{"workload":"hello","connections":64,"pipeline":8,"offered":"50%"}"#);
+        assert_eq!(serde_json::from_str::<Cell>(&text).unwrap(), deep);
+    }
 }

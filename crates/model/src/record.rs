@@ -98,6 +98,9 @@ pub struct Entry {
     pub command: Vec<String>,
     /// Names of the workloads it answers.
     pub workloads: Vec<String>,
+    /// Name of the contender that this is, taking part a second time for the noise floor; absent for a contender proper.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub twin_of: Option<String>,
     /// Why it was not run, or given up after it had been measured, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_run: Option<NotRun>,

@@ -31,8 +31,92 @@ pub struct Verdict {
     pub rounds: u32,
     /// Smallest difference that is called one, as a share (0.01 is 1 %).
     pub margin: f64,
-    /// One judgement per cell, in the experiment's order.
+    /// How far a contender seemed to differ from itself; absent when none took part twice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise_floor: Option<NoiseFloor>,
+    /// One judgement per cell measured at capacity, in the experiment's order.
     pub cells: Vec<CellVerdict>,
+    /// One judgement per cell measured at a given rate, in the experiment's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latency: Vec<LatencyVerdict>,
+}
+
+/// One contender against itself, restarted independently: what equals seem to differ by on this machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NoiseFloor {
+    /// Name of the contender that took part twice.
+    pub contender: String,
+    /// Half-width of the ratio's interval as a share (0.01 is 1 %): the median over the cells.
+    pub half_width: f64,
+    /// Throughput of the one over that of the other in each cell, the intervals simultaneous over all cells.
+    pub ratios: Vec<SelfRatio>,
+}
+
+/// A contender's throughput over its own, paired by round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SelfRatio {
+    /// Which cell.
+    #[serde(flatten)]
+    pub cell: Cell,
+    /// The ratio.
+    pub ratio: Interval,
+}
+
+/// The response times of one cell at a given rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencyVerdict {
+    /// Which cell.
+    #[serde(flatten)]
+    pub cell: Cell,
+    /// Contenders, the shortest 99th percentile first.
+    pub standings: Vec<LatencyStanding>,
+    /// Every pair of contenders whose tails can be compared; only where all were offered the same rate.
+    pub pairs: Vec<LatencyPair>,
+}
+
+/// One contender's response times at a given rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencyStanding {
+    /// Name of the contender.
+    pub contender: String,
+    /// Offered load in requests per second.
+    pub offered_per_second: f64,
+    /// The same as a share of the contender's capacity in the same cell over all rounds; absent when that is not known.
+    pub share_of_capacity: Option<f64>,
+    /// Rounds whose window counts.
+    pub rounds: u32,
+    /// The percentiles that may be told, rising.
+    pub quantiles: Vec<ResponseQuantile>,
+    /// Failed requests over all rounds.
+    pub failed: u64,
+    /// Checks that did not pass.
+    pub checks: Vec<Check>,
+    /// Why nothing is told, if so.
+    pub withheld: Option<String>,
+}
+
+/// A percentile of the response time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ResponseQuantile {
+    /// Which, 0 to 1.
+    pub quantile: f64,
+    /// Median over the rounds with its order-statistic interval, in nanoseconds.
+    pub response_ns: Interval,
+    /// Whether it reaches requests of which it is only known that they took longer, so that the truth may be greater.
+    pub is_lower_bound: bool,
+}
+
+/// The tails of two contenders at the same rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencyPair {
+    /// Name of the one with the longer 99th percentile.
+    pub longer: String,
+    /// Name of the other.
+    pub shorter: String,
+    /// 99th percentile of the first over that of the second: median over the rounds' ratios, simultaneous over all pairs.
+    pub ratio: Interval,
+    /// What may be said.
+    pub call: Call,
 }
 
 /// The judgement of one workload at one number of connections.

@@ -2,6 +2,7 @@
 
 use assay_model::check::Outcome;
 use assay_model::experiment::Cell;
+use assay_model::load::Arrival;
 use assay_model::record::{Measurement, Record, Run};
 use assay_model::verdict::{CellVerdict, Interval, Standing, Verdict};
 use serde::Serialize;
@@ -50,10 +51,10 @@ pub fn markdown(record: &Record, verdict: &Verdict) -> String {
 }
 
 fn markdown_standings(record: &Record, cell: &CellVerdict) -> String {
-    let Cell { workload, connections } = &cell.cell;
-    let mut out = format!("\n### {workload}, {connections} connections\n\n");
+    let (workload, in_flight) = (&cell.cell.workload, cell.cell.in_flight());
+    let mut out = format!("\n### {workload}, {} connections\n\n", cell.cell.width());
     out += &format!(
-        "| tier | contender | req/s | 95 % interval | of limit | p50 at {connections} in flight | p99 | cpu/req | rss |\n"
+        "| tier | contender | req/s | 95 % interval | of limit | p50 at {in_flight} in flight | p99 | cpu/req | rss |\n"
     );
     out += "|--:|:--|--:|:-:|--:|--:|--:|--:|--:|\n";
     for standing in &cell.standings {
@@ -123,11 +124,11 @@ fn dashes() -> [String; 2] {
     [or_dash(None), or_dash(None)]
 }
 
-const CSV_HEAD: &str = "run,round,place,contender,workload,connections,offset_ns,window_ns,ok,failed,per_second,\
-    service_p50_ns,service_p99_ns,server_cpu_ns,server_rss_peak_bytes,startup_ns,server_idle_share,\
+const CSV_HEAD: &str = "run,round,place,contender,workload,connections,pipeline,load,offset_ns,window_ns,ok,failed,\
+    per_second,offered_per_second,service_p50_ns,service_p99_ns,response_p50_ns,response_p99_ns,server_cpu_ns,server_rss_peak_bytes,startup_ns,server_idle_share,\
     generator_busy_share,void,failure\r\n";
 
-/// One row per contender, cell and round, raw (RFC 4180). A planned window that was not measured has a row too, with the
+/// One row per contender (a twin counts as one), cell and round, raw (RFC 4180). A planned window that was not measured has a row too, with the
 /// reason in `failure`; `void` holds the rules that a window broke.
 ///
 /// # Errors
@@ -141,7 +142,7 @@ pub fn csv(record: &Record) -> Result<String, ReportError> {
                 [&record.id, &round.index.to_string(), &place, &run.contender, &cell.workload]
                     .map(|text| field(text))
                     .join(",")
-                    + &format!(",{}", cell.connections)
+                    + &format!(",{},{},{}", cell.connections, cell.pipeline, field(&cell.offered.to_string()))
             };
             for measurement in &run.cells {
                 out += &format!(
@@ -153,7 +154,7 @@ pub fn csv(record: &Record) -> Result<String, ReportError> {
             if let Some(failure) = &run.failure {
                 let why = field(&format!("{}: {}", notes::stage_in_words(failure.stage), failure.reason));
                 for cell in page::missing_cells(record, run) {
-                    out += &format!("{},{}{why}\r\n", key(&cell), ",".repeat(13));
+                    out += &format!("{},{}{why}\r\n", key(&cell), ",".repeat(16));
                 }
             }
         }
@@ -164,6 +165,11 @@ pub fn csv(record: &Record) -> Result<String, ReportError> {
 fn csv_numbers(run: &Run, round: u32, measurement: &Measurement) -> Result<String, ReportError> {
     let load = &measurement.load;
     let service = page::service(run, round, measurement)?;
+    let response = page::response(run, round, measurement)?;
+    let offered = match load.arrival {
+        Arrival::Closed => String::new(),
+        Arrival::Constant { per_second } | Arrival::Poisson { per_second } => per_second.to_string(),
+    };
     let number = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
     let busiest = load.thread_busy_shares.iter().copied().fold(0.0, f64::max);
     let fields = [
@@ -172,8 +178,11 @@ fn csv_numbers(run: &Run, round: u32, measurement: &Measurement) -> Result<Strin
         load.window.ok.to_string(),
         load.window.errors.values().sum::<u64>().to_string(),
         page::per_second(measurement).to_string(),
+        offered,
         number(service.quantile(0.5)),
         number(service.quantile(0.99)),
+        number(response.quantile(0.5)),
+        number(response.quantile(0.99)),
         number(measurement.server.as_ref().map(|usage| usage.cpu_ns().0)),
         number(measurement.server.as_ref().map(|usage| usage.rss_peak_bytes)),
         run.startup_ns.0.to_string(),

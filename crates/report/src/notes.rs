@@ -95,7 +95,8 @@ fn gather(warnings: &mut Vec<Warning>, check: &Check, place: Option<(&String, &S
 /// Contenders that never ran, then those with runs that ended early: each once, with its first failure.
 pub(crate) fn absent(record: &Record) -> Vec<Absent<'_>> {
     let first_failure = |name: &str| failed_runs(record).find(|(_, run, _)| run.contender == name);
-    let never = record.contenders.iter().filter(|entry| first_failure(&entry.name).is_none());
+    let proper = record.contenders.iter().filter(|entry| entry.twin_of.is_none());
+    let never = proper.filter(|entry| first_failure(&entry.name).is_none());
     let never = never.filter_map(|entry| {
         entry.not_run.as_ref().map(|why| Absent { entry: Some(entry), name: &entry.name, round: None, why })
     });

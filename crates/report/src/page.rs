@@ -42,7 +42,7 @@ pub struct Page {
     pub contenders: Vec<Entry>,
     /// The judgement.
     pub verdict: Verdict,
-    /// Every measurement, in the order in which they were made.
+    /// Every measurement at capacity, in the order in which they were made.
     pub samples: Vec<Sample>,
     /// Every run that ended early, in order.
     pub failures: Vec<Failure>,
@@ -155,7 +155,7 @@ pub fn build(record: &Record, verdict: &Verdict) -> Result<Page, ReportError> {
         schema: PAGE_SCHEMA,
         title: title(record, verdict),
         run: run_facts(record),
-        contenders: record.contenders.clone(),
+        contenders: record.contenders.iter().filter(|entry| entry.twin_of.is_none()).cloned().collect(),
         verdict: verdict.clone(),
         samples: windows.iter().map(sample).collect(),
         failures: failures(record),
@@ -182,13 +182,26 @@ pub fn per_second(measurement: &Measurement) -> f64 {
 /// [`ReportError::Histogram`] when it cannot be read. A window without one yields an empty histogram.
 pub fn service(run: &Run, round: u32, measurement: &Measurement) -> Result<Histogram, ReportError> {
     let text = &measurement.load.latency.service_hdr;
+    decoded(text, run, round, measurement)
+}
+
+/// The histogram of response times of a window, from the intended times; empty for a closed loop.
+///
+/// # Errors
+/// [`ReportError::Histogram`] when it cannot be read.
+pub fn response(run: &Run, round: u32, measurement: &Measurement) -> Result<Histogram, ReportError> {
+    let text = measurement.load.latency.response_hdr.as_deref().unwrap_or_default();
+    decoded(text, run, round, measurement)
+}
+
+fn decoded(text: &str, run: &Run, round: u32, measurement: &Measurement) -> Result<Histogram, ReportError> {
     if text.is_empty() {
         return Ok(Histogram::new());
     }
     Histogram::from_hdr_base64(text).map_err(|source| ReportError::Histogram {
         contender: run.contender.clone(),
         round,
-        cell: format!("{} at {} connections", measurement.cell.workload, measurement.cell.connections),
+        cell: format!("{} at {} connections", measurement.cell.workload, measurement.cell.width()),
         source,
     })
 }
@@ -230,8 +243,8 @@ fn run_facts(record: &Record) -> RunFacts {
 fn decode<'a>(record: &'a Record, verdict: &Verdict) -> Result<Vec<Decoded<'a>>, ReportError> {
     let mut windows = Vec::new();
     for (position, round) in record.rounds.iter().enumerate() {
-        for run in &round.runs {
-            for measurement in &run.cells {
+        for run in round.runs.iter().filter(|run| is_proper(record, &run.contender)) {
+            for measurement in run.cells.iter().filter(|window| window.cell.offered.is_capacity()) {
                 let service = service(run, round.index, measurement)?;
                 let counts = counts(verdict, &measurement.cell, &run.contender, position);
                 windows.push(Decoded { round, run, measurement, service, counts });
@@ -239,6 +252,11 @@ fn decode<'a>(record: &'a Record, verdict: &Verdict) -> Result<Vec<Decoded<'a>>,
         }
     }
     Ok(windows)
+}
+
+/// Whether a contender takes part for its own sake, and not as another one's twin.
+fn is_proper(record: &Record, contender: &str) -> bool {
+    record.contenders.iter().all(|entry| entry.name != contender || entry.twin_of.is_none())
 }
 
 /// Whether the verdict has a throughput for this contender in the round at this position of the record.
@@ -264,13 +282,16 @@ fn sample(window: &Decoded<'_>) -> Sample {
 fn failures(record: &Record) -> Vec<Failure> {
     let mut failures = Vec::new();
     for round in &record.rounds {
-        for run in &round.runs {
+        for run in round.runs.iter().filter(|run| is_proper(record, &run.contender)) {
             if let Some(why) = &run.failure {
                 failures.push(Failure {
                     round: round.index,
                     contender: run.contender.clone(),
                     offset_ns: run.offset_ns,
-                    missing: missing_cells(record, run),
+                    missing: missing_cells(record, run)
+                        .into_iter()
+                        .filter(|cell| cell.offered.is_capacity())
+                        .collect(),
                     why: why.clone(),
                 });
             }

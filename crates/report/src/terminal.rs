@@ -108,9 +108,8 @@ impl Page {
     }
 
     fn cell_heading(&mut self, cell: &CellVerdict, columns: &[Column], name_width: usize) {
-        let connections = cell.cell.connections;
-        let title = format!(" {}, {connections} connections", cell.cell.workload);
-        let note = format!("service time at {connections} in flight");
+        let title = format!(" {}, {} connections", cell.cell.workload, cell.cell.width());
+        let note = format!("service time at {} in flight", cell.cell.in_flight());
         let table_width =
             1 + name_width + columns.iter().map(|column| GAP.len() + column.width).sum::<usize>();
         let shows_times = columns.iter().any(|column| column.is_service_time);

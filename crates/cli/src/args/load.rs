@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use assay_host::cpuset::CpuSet;
+use assay_model::experiment::ArrivalModel;
 use assay_model::units::Nanos;
 use clap::{Args, ValueEnum};
 
@@ -98,4 +99,14 @@ pub(crate) enum ArrivalName {
     Poisson,
     /// Even gaps
     Constant,
+}
+
+impl ArrivalName {
+    /// The model that is meant.
+    pub(crate) fn model(self) -> ArrivalModel {
+        match self {
+            Self::Poisson => ArrivalModel::Poisson,
+            Self::Constant => ArrivalModel::Constant,
+        }
+    }
 }

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use assay_host::cpuset::CpuSet;
+use assay_model::offered::Offered;
 use assay_model::units::Nanos;
 use clap::Args;
 
-use super::{Places, value};
+use super::{ArrivalName, Places, value};
 
 /// Measure servers against each other and against what this machine can do.
 ///
@@ -35,6 +36,20 @@ pub(crate) struct RunArguments {
     /// Numbers of connections [default: 64]
     #[arg(short, long, value_name = "N,…", value_delimiter = ',', value_parser = value::connections, help_heading = "Load")]
     pub(crate) connections: Vec<u32>,
+
+    /// Requests in flight on one connection
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    pub(crate) pipeline: Option<u32>,
+    /// Loads: max (a closed loop), 5k/s, 50% of each one's own maximum, common (a rate that all can serve),
+    /// redline:p99<10ms (the highest rate that keeps this) [default: max]
+    #[arg(short, long, value_name = "LOAD,…", value_delimiter = ',', help_heading = "Load")]
+    pub(crate) rate: Vec<Offered>,
+    /// Response times at 10, 50, 80 and 95 % of each one's own maximum and at a common rate
+    #[arg(long, help_heading = "Load")]
+    pub(crate) latency: bool,
+    /// How requests arrive at a given rate [default: poisson]
+    #[arg(long, value_enum, help_heading = "Load")]
+    pub(crate) arrival: Option<ArrivalName>,
 
     /// Length of one measured window [default: 1s]
     #[arg(short, long, value_name = "TIME", value_parser = value::span, help_heading = "Length")]

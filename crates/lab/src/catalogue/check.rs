@@ -9,6 +9,8 @@ use crate::contender::environment;
 
 /// Most connections of one cell: more than a client address has ports for one destination.
 const MAX_CONNECTIONS: u32 = 60_000;
+/// Most requests in flight on one connection.
+const MAX_PIPELINE: u32 = 1_024;
 /// Most rounds; enough for half-widths far below what a machine holds still for.
 const MAX_ROUNDS: u32 = 1_000;
 /// Longest time that a file may name, in seconds: a day.
@@ -174,13 +176,15 @@ pub(crate) fn fault_of_experiment(experiment: &Experiment) -> Option<Fault> {
             let mend = format!("write 1 to {MAX_CONNECTIONS}");
             return fault(format!("measure.{index}.connections"), format!("{n} connections"), mend);
         }
+        if !(1..=MAX_PIPELINE).contains(&measure.pipeline) {
+            let problem = format!("{} requests in flight on a connection", measure.pipeline);
+            return fault(format!("measure.{index}.pipeline"), problem, format!("write 1 to {MAX_PIPELINE}"));
+        }
     }
     let mut cells = experiment.cells();
     cells.sort();
     if let Some(twice) = cells.windows(2).find(|pair| pair[0] == pair[1]) {
-        let cell = &twice[0];
-        let problem = format!("{} at {} connections is measured twice", cell.workload, cell.connections);
-        return fault("measure", problem, "keep one of them");
+        return fault("measure", format!("{} is measured twice", twice[0]), "keep one of them");
     }
     if !(1..=MAX_ROUNDS).contains(&experiment.rounds) {
         return fault("rounds", format!("{} rounds", experiment.rounds), format!("write 1 to {MAX_ROUNDS}"));
@@ -188,8 +192,17 @@ pub(crate) fn fault_of_experiment(experiment: &Experiment) -> Option<Fault> {
     bad_seconds("warmup_s", experiment.warmup_s, true)
         .or_else(|| bad_seconds("settle_s", experiment.settle_s, true))
         .or_else(|| bad_seconds("window_s", experiment.window_s, false))
+        .or_else(|| experiment.latency_window_s.and_then(|span| bad_seconds("latency_window_s", span, false)))
         .or_else(|| bad_seconds("timeout_s", experiment.timeout_s, false))
+        .or_else(|| bad_precision(experiment.precision?))
         .or_else(|| experiment.budget_s.and_then(|budget| bad_seconds("budget_s", budget, false)))
+}
+
+fn bad_precision(precision: f64) -> Option<Fault> {
+    if precision > 0.0 && precision < 1.0 {
+        return None;
+    }
+    fault("precision", format!("a precision of {precision}"), "write a share, such as 0.02 for 2 %")
 }
 
 #[cfg(test)]
@@ -229,5 +242,8 @@ mod tests {
         assert!(of(&format!("rounds = 0\n{measure}")).is_some_and(|p| p.starts_with("rounds")));
         assert!(of(&format!("{measure}{measure}")).is_some_and(|p| p.contains("twice")));
         assert!(of(&measure.replace("64", "0")).is_some_and(|p| p.contains("connections")));
+        assert!(of(&format!("{measure}pipeline = 0\n")).is_some_and(|p| p.starts_with("measure.0.pipeline")));
+        assert!(of(&format!("precision = 2.0\n{measure}")).is_some_and(|p| p.starts_with("precision")));
+        assert_eq!(of(&format!("{measure}rates = [\"max\", \"50%\", \"common\", \"5k/s\"]\n")), None);
     }
 }

@@ -7,12 +7,13 @@ use std::time::Instant;
 use assay_host::snapshot::{Sampler, tree_usage};
 use assay_host::system::SystemSample;
 use assay_model::experiment::Cell;
-use assay_model::load::LoadReport;
-use assay_model::record::{Machine, Measurement, NotRun, Run, Stage, Warmup};
+use assay_model::load::{Arrival, LoadReport};
+use assay_model::record::{Machine, Measurement, NotRun, Record, Run, Stage, Warmup};
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 
 use super::event::{Event, Observer};
+use super::rates::rate_for;
 use crate::contender::{Server, StartOrder};
 use crate::generator::{LoadError, LoadOrder};
 use crate::plan::Plan;
@@ -30,9 +31,11 @@ const SETTLED_SLICES: u32 = 2;
 pub(crate) struct Life<'a> {
     /// What is decided.
     pub plan: &'a Plan,
+    /// What was measured so far, from which rates follow.
+    pub record: &'a Record,
     /// Who lives.
     pub subject: &'a Subject,
-    /// The cells to measure, in their order in this round.
+    /// The cells to measure, in their order in this round; closed loops first, because rates follow from them.
     pub cells: Vec<Cell>,
     /// Where its output goes.
     pub log: PathBuf,
@@ -97,15 +100,16 @@ impl Life<'_> {
     /// Load before the first measurement, on every workload, so that none is measured cold because of where the round's
     /// order put it.
     fn warm_up(&self, server: &mut Server, run: &mut Run) -> Result<(), Option<NotRun>> {
-        let mut widest: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut widest: BTreeMap<&str, &Cell> = BTreeMap::new();
         for cell in &self.cells {
-            let connections = widest.entry(&cell.workload).or_default();
-            *connections = cell.connections.max(*connections);
+            let known = widest.entry(&cell.workload).or_insert(cell);
+            if cell.in_flight() > known.in_flight() {
+                *known = cell;
+            }
         }
         let most_s = self.plan.experiment.warmup_s / widest.len().max(1) as f64;
-        for (workload, connections) in widest {
-            let cell = Cell { workload: workload.to_owned(), connections };
-            run.warmups.push(self.warm_up_on(server, &cell, most_s)?);
+        for cell in widest.into_values() {
+            run.warmups.push(self.warm_up_on(server, &cell.capacity(), most_s)?);
         }
         Ok(())
     }
@@ -116,7 +120,7 @@ impl Life<'_> {
         let mut warmup = Warmup { workload: cell.workload.clone(), per_second: Vec::new(), settled: false };
         let (mut fastest, mut without_gain, mut left_s) = (0.0, 0, most_s);
         while left_s > 0.0 && !warmup.settled {
-            let report = self.load(server, cell, 0.0, left_s.min(WARMUP_SLICE_S))?;
+            let report = self.load(server, cell, Arrival::Closed, 0.0, left_s.min(WARMUP_SLICE_S))?;
             let per_second = report.window.ok as f64 / report.window_ns.as_secs_f64().max(f64::MIN_POSITIVE);
             without_gain = if per_second > fastest * WARMUP_GAIN { 0 } else { without_gain + 1 };
             warmup.settled = without_gain >= SETTLED_SLICES;
@@ -138,8 +142,15 @@ impl Life<'_> {
             if self.stop.soon() {
                 return Err(None);
             }
+            let arrival = if cell.offered.is_capacity() {
+                Arrival::Closed
+            } else {
+                // Not known yet: the capacity that it follows from was not measured.
+                let Some(rate) = rate_for(self.record, run, cell) else { continue };
+                self.plan.experiment.arrival.at(rate)
+            };
             observer.notice(&Event::Measuring { contender, cell });
-            let window = self.window(server, cell)?;
+            let window = self.window(server, cell, arrival)?;
             let (ok, failed) = (window.load.window.ok, window.load.books.failed());
             let per_second = ok as f64 / window.load.window_ns.as_secs_f64().max(f64::MIN_POSITIVE);
             run.cells.push(window);
@@ -149,12 +160,18 @@ impl Life<'_> {
     }
 
     /// One window, with what server and machine did from just before the generator started to just after it ended.
-    fn window(&self, server: &mut Server, cell: &Cell) -> Result<Measurement, Option<NotRun>> {
+    fn window(
+        &self,
+        server: &mut Server,
+        cell: &Cell,
+        arrival: Arrival,
+    ) -> Result<Measurement, Option<NotRun>> {
         let experiment = &self.plan.experiment;
         let offset_ns = self.began.elapsed().into();
         let sampler = server.pid().and_then(|pid| Sampler::start(pid).ok());
         let before = SystemSample::take();
-        let load = self.load(server, cell, experiment.settle_s, experiment.window_s)?;
+        let window_s = experiment.window_at(cell.offered);
+        let load = self.load(server, cell, arrival, experiment.settle_s, window_s)?;
         let after = SystemSample::take();
         let used = sampler.and_then(|sampler| sampler.finish().ok()).map(|window| window.usage);
         // A server that died at the very end was not measured: its last answers may be its last words.
@@ -189,6 +206,7 @@ impl Life<'_> {
         &self,
         server: &mut Server,
         cell: &Cell,
+        arrival: Arrival,
         warmup_s: f64,
         window_s: f64,
     ) -> Result<LoadReport, Option<NotRun>> {
@@ -198,6 +216,8 @@ impl Life<'_> {
             url: &url,
             workload: &workload,
             connections: cell.connections,
+            pipeline: cell.pipeline,
+            arrival,
             warmup_s,
             window_s,
             timeout_s: self.plan.experiment.timeout_s,

@@ -2,10 +2,12 @@
 
 mod event;
 mod life;
+pub(crate) mod rates;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use assay_model::experiment::Cell;
 use assay_model::record::{NotRun, RECORD_SCHEMA, Record, Round, Run, Stage, State};
 use assay_model::units::Nanos;
 use jiff::Timestamp;
@@ -155,10 +157,13 @@ impl<'a> Runner<'a> {
             }
             let own = self.plan.cells_of(subject);
             let cells = order.cells.iter().filter_map(|cell| own.iter().find(|(index, _)| index == cell));
+            let mut cells: Vec<Cell> = cells.map(|(_, cell)| cell.clone()).collect();
+            cells.sort_by_key(|cell| !cell.offered.is_capacity());
             let life = Life {
                 plan: self.plan,
+                record: &self.record,
                 subject: &self.plan.subjects[subject],
-                cells: cells.map(|(_, cell)| cell.clone()).collect(),
+                cells,
                 log: self.folder.log(&self.plan.subjects[subject].name, index),
                 work: &self.work,
                 began: self.began,

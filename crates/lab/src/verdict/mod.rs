@@ -11,10 +11,13 @@ mod trust;
 mod words;
 
 use assay_model::check::{Check, Outcome};
+use assay_model::experiment::Cell;
 use assay_model::record::Record;
 use assay_model::verdict::{CellVerdict, Interval, Verdict};
 
 use crate::error::Exit;
+
+pub(crate) use sample::throughput;
 
 /// Probability with which intervals cover; for pairs it holds for all pairs of a cell at once.
 pub const CONFIDENCE: f64 = 0.95;
@@ -34,17 +37,23 @@ pub fn judge(record: &Record) -> Verdict {
     // No A/A pair is part of a run yet, so the margin is the least one; a check says so.
     let margin = assay_stats::tiers::margin(None);
     let cells: Vec<CellVerdict> =
-        record.experiment.cells().iter().map(|cell| cell::judge_cell(record, cell, margin)).collect();
+        closed(record).iter().map(|cell| cell::judge_cell(record, cell, margin)).collect();
     let trust = trust::checks(record, &cells);
     let sentences = words::sentences(record, &cells, &trust);
-    Verdict { sentences, trust, rounds: sample::counted_rounds(record), margin, cells }
+    let rounds = sample::counted_rounds(record);
+    Verdict { sentences, trust, rounds, margin, noise_floor: None, cells, latency: Vec::new() }
+}
+
+/// The cells that were measured at capacity.
+fn closed(record: &Record) -> Vec<Cell> {
+    record.experiment.cells().into_iter().filter(|cell| cell.offered.is_capacity()).collect()
 }
 
 /// Half-width of a typical interval of a ratio between two ranked contenders, as a share: the median over all pairs and
 /// cells. `None` before there is one.
 pub fn precision(record: &Record) -> Option<f64> {
     let margin = assay_stats::tiers::margin(None);
-    let cells = record.experiment.cells();
+    let cells = closed(record);
     let verdicts = cells.iter().map(|cell| cell::judge_cell(record, cell, margin));
     let widths =
         verdicts.flat_map(|cell| cell.pairs).map(|pair| (pair.ratio.high / pair.ratio.low).sqrt() - 1.0);

@@ -21,7 +21,7 @@ pub(crate) struct Sample<'r> {
     pub server_cpus: usize,
 }
 
-/// The contenders that were measured in `cell` at least once.
+/// The contenders proper that were measured in `cell` at least once.
 pub(crate) fn samples<'r>(record: &'r Record, cell: &Cell) -> Vec<Sample<'r>> {
     let server_cpus = record.isolation.server_cpus.parse::<CpuSet>().map_or(0, |cpus| cpus.len());
     let of = |entry: &'r Entry| {
@@ -34,7 +34,8 @@ pub(crate) fn samples<'r>(record: &'r Record, cell: &Cell) -> Vec<Sample<'r>> {
         let windows = runs.iter().map(window).collect();
         Sample { entry, runs, windows, server_cpus }
     };
-    record.contenders.iter().map(of).filter(|sample| sample.measured().next().is_some()).collect()
+    let proper = record.contenders.iter().filter(|entry| entry.twin_of.is_none());
+    proper.map(of).filter(|sample| sample.measured().next().is_some()).collect()
 }
 
 /// Rounds in which every contender that still takes part was measured.

@@ -123,12 +123,8 @@ fn missing(record: &Record, cells: &[CellVerdict]) -> Vec<String> {
     let mut sentences = Vec::new();
     for entry in &record.contenders {
         let own = |cell: &'_ CellVerdict| cell.standings.iter().find(|s| s.contender == entry.name).cloned();
-        let standings: Vec<(String, Standing)> = cells
-            .iter()
-            .filter_map(|cell| {
-                Some((format!("{} at {}", cell.cell.workload, cell.cell.connections), own(cell)?))
-            })
-            .collect();
+        let standings: Vec<(String, Standing)> =
+            cells.iter().filter_map(|cell| Some((cell.cell.to_string(), own(cell)?))).collect();
         let withheld: Vec<_> =
             standings.iter().filter_map(|(at, s)| Some((at, s.withheld.as_ref()?))).collect();
         if let Some((at, reason)) = withheld.first() {

@@ -44,6 +44,8 @@ pub(super) fn verdict(record: &Record) -> Verdict {
         ],
         rounds: ROUNDS,
         margin: MARGIN,
+        noise_floor: None,
+        latency: Vec::new(),
         cells: record.experiment.cells().into_iter().map(|cell| judge(record, cell)).collect(),
     }
 }

@@ -81,18 +81,17 @@ fn record() -> Record {
 }
 
 fn experiment() -> Experiment {
-    let measure = |workload: &str| Measure { workload: workload.to_owned(), connections: LEVELS.to_vec() };
+    let measure = |workload: &str| Measure::capacity(workload, LEVELS.to_vec());
     Experiment {
-        name: "showdown".to_owned(),
         about: "Real servers answer a few bytes, kept alive, at rising numbers of connections.".to_owned(),
         contenders: vec!["*".to_owned()],
-        measures: vec![measure("hello"), measure("json")],
         rounds: ROUNDS,
         budget_s: Some(200.0),
         warmup_s: 1.5,
         settle_s: 0.1,
         window_s: 1.0,
         timeout_s: 5.0,
+        ..Experiment::new("showdown", vec![measure("hello"), measure("json")])
     }
 }
 
@@ -158,6 +157,7 @@ fn entry(&(name, title, language, kind, ..): &Maker) -> Entry {
         versions: BTreeMap::from([(title.to_owned(), "1.22.1".to_owned())]),
         command: vec![format!("./{name}"), "--port".to_owned(), "${PORT}".to_owned()],
         workloads: vec!["hello".to_owned(), "json".to_owned()],
+        twin_of: None,
         not_run: (name == NOT_INSTALLED).then_some(missing),
     }
 }

@@ -9,7 +9,7 @@ use assay_load::{Plan, Reuse, Span};
 use assay_model::load::Arrival;
 use assay_model::workload::{Expect, RequestKind, Workload};
 
-use crate::args::{ArrivalName, LoadArguments, value};
+use crate::args::{LoadArguments, value};
 use crate::failure::Failure;
 
 pub(super) fn build(arguments: &LoadArguments) -> Result<Plan, Failure> {
@@ -100,10 +100,7 @@ fn arrival(arguments: &LoadArguments) -> Result<Arrival, Failure> {
         return Ok(Arrival::Closed);
     }
     let per_second = value::rate(&arguments.rate).map_err(Failure::usage)?;
-    Ok(match arguments.arrival {
-        ArrivalName::Poisson => Arrival::Poisson { per_second },
-        ArrivalName::Constant => Arrival::Constant { per_second },
-    })
+    Ok(arguments.arrival.model().at(per_second))
 }
 
 fn cpus(arguments: &LoadArguments) -> Result<Vec<u32>, Failure> {

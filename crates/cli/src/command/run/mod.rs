@@ -101,12 +101,12 @@ fn describe(plan: &Plan) -> String {
     let prediction = plan.prediction();
     let names: Vec<&str> = plan.subjects.iter().map(|s| s.name.as_str()).collect();
     let cells = plan.experiment.cells();
-    let cells: Vec<String> = cells.iter().map(|c| format!("{} at {}", c.workload, c.connections)).collect();
+    let cells: Vec<String> = cells.iter().map(ToString::to_string).collect();
     format!(
-        "experiment  {}\ncontenders  {}\ncells       {} connections\nrounds      {} of about {}\ntime        about {}\ncpus        {}\nseed        {}\n",
+        "experiment  {}\ncontenders  {}\ncells       {}\nrounds      {} of about {}\ntime        about {}\ncpus        {}\nseed        {}\n",
         plan.experiment.name,
         names.join(", "),
-        cells.join(", "),
+        cells.join("; "),
         prediction.rounds,
         clock(prediction.round),
         clock(prediction.total()),

@@ -11,6 +11,7 @@ use assay_lab::contender::Tools;
 use assay_lab::{LabError, Launch, Plan, Subject};
 use assay_model::contender::Kind;
 use assay_model::experiment::{Experiment, Measure};
+use assay_model::offered::Offered;
 use assay_model::record::{Origin, Program};
 use assay_model::workload::{Expect, RequestKind, Workload};
 
@@ -23,7 +24,9 @@ use crate::output;
 const DEFAULT_EXPERIMENT: &str = "showdown";
 const DEFAULT_WORKLOAD: &str = "hello";
 const DEFAULT_CONNECTIONS: u32 = 64;
-const DEFAULT_ROUNDS: u32 = 6;
+/// What `--latency` asks for: low, middle and high load for each contender, and the same for all.
+const LATENCY: [Offered; 5] =
+    [Offered::Share(100), Offered::Share(500), Offered::Share(800), Offered::Share(950), Offered::Common];
 /// The workload of a URL or command of the user's own: whatever is there, as long as it is a 2xx.
 const OWN_WORKLOAD: &str = "get";
 
@@ -83,28 +86,27 @@ fn experiment(catalogue: &Catalogue, arguments: &RunArguments) -> Result<Experim
 
 /// An experiment of one cell, for arguments to change.
 fn ad_hoc(workload: &str) -> Experiment {
-    Experiment {
-        name: "run".to_owned(),
-        about: String::new(),
-        contenders: Vec::new(),
-        measures: vec![Measure { workload: workload.to_owned(), connections: vec![DEFAULT_CONNECTIONS] }],
-        rounds: DEFAULT_ROUNDS,
-        budget_s: None,
-        warmup_s: 5.0,
-        settle_s: 0.1,
-        window_s: 1.0,
-        timeout_s: 5.0,
-    }
+    Experiment::new("run", vec![Measure::capacity(workload, vec![DEFAULT_CONNECTIONS])])
 }
 
 fn override_with(experiment: &mut Experiment, arguments: &RunArguments) {
     if !arguments.workload.is_empty() {
-        let levels: Vec<u32> = experiment.measures.first().map_or(Vec::new(), |m| m.connections.clone());
-        let measure = |w: &String| Measure { workload: w.clone(), connections: levels.clone() };
-        experiment.measures = arguments.workload.iter().map(measure).collect();
+        let like = experiment.measures.first().cloned();
+        let measure = |w: &String| Some(Measure { workload: w.clone(), ..like.clone()? });
+        experiment.measures = arguments.workload.iter().filter_map(measure).collect();
     }
     if !arguments.connections.is_empty() {
         experiment.measures.iter_mut().for_each(|m| m.connections.clone_from(&arguments.connections));
+    }
+    if let Some(pipeline) = arguments.pipeline {
+        experiment.measures.iter_mut().for_each(|m| m.pipeline = pipeline);
+    }
+    let rates = [arguments.rate.as_slice(), if arguments.latency { &LATENCY } else { &[] }].concat();
+    if !rates.is_empty() {
+        experiment.measures.iter_mut().for_each(|m| m.rates.clone_from(&rates));
+    }
+    if let Some(arrival) = arguments.arrival {
+        experiment.arrival = arrival.model();
     }
     let seconds =
         |span: Option<assay_model::units::Nanos>, current: f64| span.map_or(current, |s| s.as_secs_f64());

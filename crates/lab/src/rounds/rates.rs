@@ -1,0 +1,121 @@
+//! At which rate a cell is measured. A rate once offered stays the same in all later rounds, so that rounds are comparable;
+//! before that it follows from the first capacity that was measured. Pure: it is all in the record.
+
+use assay_model::contender::Kind;
+use assay_model::experiment::Cell;
+use assay_model::load::Arrival;
+use assay_model::offered::Offered;
+use assay_model::record::{Entry, Measurement, Record, Run};
+
+use crate::verdict::throughput;
+
+/// Share of the slowest contender's capacity that all are offered at a common rate.
+const COMMON_SHARE: f64 = 0.5;
+
+/// Requests per second to offer to the contender of `own`, the run that is going on, in `cell`: `None` while it cannot be
+/// told, and for a closed loop.
+pub(crate) fn rate_for(record: &Record, own: &Run, cell: &Cell) -> Option<f64> {
+    let rate = match cell.offered {
+        Offered::Capacity | Offered::Redline(_) => return None,
+        Offered::Rate(per_second) => f64::from(per_second),
+        Offered::Share(thousandths) => {
+            offered_before(runs_of(record, &own.contender), cell).or_else(|| {
+                let capacity = first_capacity(runs_of(record, &own.contender).chain([own]), cell)?;
+                Some(capacity * f64::from(thousandths) / 1000.0)
+            })?
+        }
+        Offered::Common => offered_before(all_runs(record), cell).or_else(|| common_rate(record, cell))?,
+    };
+    // The generator takes whole numbers.
+    Some(rate.round().max(1.0))
+}
+
+/// What the slowest of those who still take part can serve, of a whole round at least.
+fn common_rate(record: &Record, cell: &Cell) -> Option<f64> {
+    let ranked =
+        |entry: &&Entry| entry.kind != Kind::Limit && entry.not_run.is_none() && entry.twin_of.is_none();
+    // The last round is the one that is going on: whoever comes late in it must not be missing.
+    let (_, finished) = record.rounds.split_last()?;
+    let capacity = |entry: &Entry| {
+        let runs = finished.iter().flat_map(|round| &round.runs);
+        first_capacity(runs.filter(|run| run.contender == entry.name), cell)
+    };
+    let slowest = record.contenders.iter().filter(ranked).filter_map(capacity).min_by(f64::total_cmp)?;
+    Some(slowest * COMMON_SHARE)
+}
+
+/// The rate at which the cell was measured in one of `runs`.
+fn offered_before<'r>(runs: impl Iterator<Item = &'r Run>, cell: &Cell) -> Option<f64> {
+    let windows = runs.flat_map(|run| &run.cells).filter(|window| window.cell == *cell);
+    windows.filter_map(offered_rate).next()
+}
+
+/// The throughput of the first closed loop in the same cell that counts.
+pub(crate) fn first_capacity<'r>(runs: impl Iterator<Item = &'r Run>, cell: &Cell) -> Option<f64> {
+    let closed = cell.capacity();
+    let counts = |window: &&Measurement| window.cell == closed && window.void_rules().is_empty();
+    runs.flat_map(|run| &run.cells).filter(counts).find_map(throughput)
+}
+
+/// Requests per second that were offered in a window; `None` for a closed loop.
+pub(crate) fn offered_rate(window: &Measurement) -> Option<f64> {
+    match window.load.arrival {
+        Arrival::Closed => None,
+        Arrival::Constant { per_second } | Arrival::Poisson { per_second } => Some(per_second),
+    }
+}
+
+fn all_runs(record: &Record) -> impl Iterator<Item = &Run> {
+    record.rounds.iter().flat_map(|round| &round.runs)
+}
+
+fn runs_of<'r>(record: &'r Record, contender: &'r str) -> impl Iterator<Item = &'r Run> {
+    all_runs(record).filter(move |run| run.contender == contender)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    fn cell(offered: &str) -> Cell {
+        Cell { offered: offered.parse().expect("load"), ..Cell::closed("hello", 64) }
+    }
+
+    /// Two rounds of `a` and `b` with `limit`, the second going on with nobody measured in it yet but `own`.
+    fn record() -> (Record, Run) {
+        let record =
+            testing::record(&[("limit", &[100.0, 1.0]), ("a", &[900.0, 1100.0]), ("b", &[400.0, 500.0])]);
+        let own = record.rounds[1].runs[1].clone();
+        (record, own)
+    }
+
+    #[test]
+    fn a_share_is_that_of_the_first_capacity_and_stays() {
+        let (mut record, mut own) = record();
+        assert_eq!(rate_for(&record, &own, &cell("50%")), Some(450.0));
+        record.rounds.clear();
+        // In the first round the run's own closed loop, just measured, is all there is.
+        assert_eq!(rate_for(&record, &own, &cell("50%")), Some(550.0));
+        own.cells[0].machine.steal_share = 1.0;
+        assert_eq!(rate_for(&record, &own, &cell("50%")), None);
+        assert_eq!(rate_for(&record, &own, &cell("5k/s")), Some(5000.0));
+        assert_eq!(rate_for(&record, &own, &cell("max")), None);
+    }
+
+    #[test]
+    fn the_common_rate_is_half_of_the_slowest_ranked_contenders() {
+        let (mut record, own) = record();
+        assert_eq!(rate_for(&record, &own, &cell("common")), Some(200.0));
+        // Once offered it does not change, whatever becomes of the slowest.
+        let window = &mut record.rounds[0].runs[1].cells;
+        let mut at_rate = window[0].clone();
+        at_rate.cell = cell("common");
+        at_rate.load.arrival = Arrival::Poisson { per_second: 123.0 };
+        window.push(at_rate);
+        assert_eq!(rate_for(&record, &own, &cell("common")), Some(123.0));
+        record.rounds.truncate(1);
+        record.rounds[0].runs[1].cells.truncate(1);
+        assert_eq!(rate_for(&record, &own, &cell("common")), None, "before the first round is whole");
+    }
+}

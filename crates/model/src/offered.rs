@@ -1,0 +1,131 @@
+//! How much load is offered: as much as is answered, a rate, or a rate to be searched for.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::slo::Slo;
+
+/// The load offered in a cell, as people write it.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub enum Offered {
+    /// `max`: a closed loop, in which the next request follows the last response. What it yields is the capacity.
+    #[default]
+    Capacity,
+    /// `50%`: so many thousandths of the contender's own capacity in the same cell.
+    Share(u16),
+    /// `common`: one rate for all, which the slowest can serve.
+    Common,
+    /// `5000/s`: requests per second.
+    Rate(u32),
+    /// `redline:p99<10ms`: the highest rate that keeps an objective, searched for.
+    Redline(Slo),
+}
+
+impl Offered {
+    /// Whether this is the closed loop.
+    pub fn is_capacity(&self) -> bool {
+        *self == Self::Capacity
+    }
+
+    /// Whether the rate follows from what a closed loop in the same cell yields.
+    pub fn needs_capacity(&self) -> bool {
+        matches!(self, Self::Share(_) | Self::Common | Self::Redline(_))
+    }
+}
+
+impl fmt::Display for Offered {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Capacity => out.write_str("max"),
+            Self::Share(thousandths) => write!(out, "{}%", f64::from(*thousandths) / 10.0),
+            Self::Common => out.write_str("common"),
+            Self::Rate(per_second) => write!(out, "{per_second}/s"),
+            Self::Redline(slo) => write!(out, "redline:{slo}"),
+        }
+    }
+}
+
+impl FromStr for Offered {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(slo) = text.strip_prefix("redline:") {
+            return slo.parse().map(Self::Redline);
+        }
+        if let Some(percent) = text.strip_suffix('%') {
+            return share(percent).ok_or_else(|| {
+                format!("`{text}` is no share of a capacity; write 0.1% to 100%, in steps of 0.1%")
+            });
+        }
+        match text {
+            "max" => Ok(Self::Capacity),
+            "common" => Ok(Self::Common),
+            _ => rate(text.strip_suffix("/s").unwrap_or(text)).ok_or_else(|| {
+                format!("`{text}` is no load; write max, 5000, 5k/s, 50%, common or redline:p99<10ms")
+            }),
+        }
+    }
+}
+
+fn share(percent: &str) -> Option<Offered> {
+    let thousandths = percent.trim().parse::<f64>().ok()? * 10.0;
+    let whole = (thousandths - thousandths.round()).abs() < 1e-6;
+    (whole && (1.0..=1000.0).contains(&thousandths)).then(|| Offered::Share(thousandths.round() as u16))
+}
+
+fn rate(text: &str) -> Option<Offered> {
+    let (number, factor) = match text.strip_suffix(['k', 'K']) {
+        Some(number) => (number, 1e3),
+        None => text.strip_suffix('M').map_or((text, 1.0), |number| (number, 1e6)),
+    };
+    let per_second = number.parse::<f64>().ok()? * factor;
+    let usable = per_second.fract() == 0.0 && (1.0..=f64::from(u32::MAX)).contains(&per_second);
+    usable.then_some(Offered::Rate(per_second as u32))
+}
+
+impl TryFrom<String> for Offered {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Offered> for String {
+    fn from(offered: Offered) -> Self {
+        offered.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_are_read_as_people_write_them_and_written_so_again() {
+        for (text, offered, written) in [
+            ("max", Offered::Capacity, "max"),
+            ("50%", Offered::Share(500), "50%"),
+            ("12.5%", Offered::Share(125), "12.5%"),
+            ("common", Offered::Common, "common"),
+            ("5k/s", Offered::Rate(5000), "5000/s"),
+            ("1.5M", Offered::Rate(1_500_000), "1500000/s"),
+        ] {
+            assert_eq!(text.parse(), Ok(offered));
+            assert_eq!(offered.to_string(), written);
+            assert_eq!(written.parse(), Ok(offered));
+        }
+        let redline: Offered = "redline:p99<10ms".parse().unwrap();
+        assert_eq!(redline.to_string().parse(), Ok(redline));
+        for bad in ["", "0", "-5", "1.5", "0%", "101%", "0.05%", "fast", "5G", "redline:", "redline:p98<1s"] {
+            assert!(bad.parse::<Offered>().is_err(), "{bad}");
+        }
+    }
+}
