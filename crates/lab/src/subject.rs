@@ -173,6 +173,7 @@ impl Subject {
             command,
             workloads: self.workloads.clone(),
             twin_of: None,
+            conformance: None,
             not_run: None,
         }
     }

@@ -121,6 +121,7 @@ fn entry(name: &str) -> Entry {
         command: Vec::new(),
         workloads: vec!["hello".to_owned()],
         twin_of: None,
+        conformance: None,
         not_run: None,
     }
 }

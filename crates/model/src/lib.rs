@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
+pub mod conformance;
 pub mod contender;
 pub mod experiment;
 pub mod host;

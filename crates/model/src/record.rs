@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::check::Outcome;
+use crate::conformance::Conformance;
 use crate::contender::Kind;
 use crate::experiment::{Cell, Experiment};
 use crate::host::{HostFacts, Isolation};
@@ -101,6 +102,9 @@ pub struct Entry {
     /// Name of the contender that this is, taking part a second time for the noise floor; absent for a contender proper.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub twin_of: Option<String>,
+    /// What it keeps of the rules of HTTP/1.1 and of its test types; absent when it was not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conformance: Option<Conformance>,
     /// Why it was not run, or given up after it had been measured, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_run: Option<NotRun>,

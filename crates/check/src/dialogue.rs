@@ -1,0 +1,170 @@
+//! One connection: bytes out and in, with a limit on every wait, and a transcript for the evidence.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::{Duration, Instant};
+
+use crate::answer::{Answer, Reading};
+use crate::objection::{Keeping, Objection, shown};
+use crate::target::{Patience, Target};
+
+/// Most bytes that are received on one connection.
+const RECEIVED_MAX_BYTES: usize = 16 << 20;
+/// Most of it that is received in one call.
+const READ_BYTES: usize = 64 << 10;
+
+/// One connection.
+pub(crate) struct Dialogue {
+    stream: TcpStream,
+    patience: Patience,
+    sent: Vec<u8>,
+    received: Vec<u8>,
+    /// How much of what was received has been read as answers.
+    understood: usize,
+    /// Whether the other side has ended its direction or the connection.
+    ended: bool,
+}
+
+impl Dialogue {
+    pub(crate) fn open(target: &Target) -> Result<Self, Objection> {
+        let patience = target.patience;
+        let mut problem = String::new();
+        for address in &target.addresses {
+            match TcpStream::connect_timeout(address, patience.answer) {
+                Ok(stream) => return Self::over(stream, patience),
+                Err(error) => problem = error.to_string(),
+            }
+        }
+        Err(Objection::Broken(format!("no connection: {problem}")))
+    }
+
+    fn over(stream: TcpStream, patience: Patience) -> Result<Self, Objection> {
+        let set = stream.set_nodelay(true).and_then(|()| stream.set_write_timeout(Some(patience.answer)));
+        set.map_err(|error| Objection::not_applicable(format!("a socket could not be set up: {error}")))?;
+        Ok(Self { stream, patience, sent: Vec::new(), received: Vec::new(), understood: 0, ended: false })
+    }
+
+    /// Sends bytes. A peer that no longer listens is no fault here: what it has answered tells why.
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> Keeping {
+        self.sent.extend_from_slice(bytes);
+        match self.stream.write_all(bytes) {
+            Err(error) if is_timeout(&error) => Err(self.fault("it stopped reading")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Says that nothing more will be sent.
+    pub(crate) fn finish_sending(&mut self) {
+        // Fails only where the connection is gone, which reading will show.
+        let _ = self.stream.shutdown(Shutdown::Write);
+    }
+
+    /// The next final answer.
+    pub(crate) fn answer(&mut self) -> Result<Answer, Objection> {
+        loop {
+            let answer = self.next(false)?;
+            if !answer.head.is_interim() {
+                return Ok(answer);
+            }
+        }
+    }
+
+    /// The next answer, final or interim.
+    pub(crate) fn answer_or_interim(&mut self) -> Result<Answer, Objection> {
+        self.next(false)
+    }
+
+    /// The next answer, which is to HEAD.
+    pub(crate) fn answer_to_head(&mut self) -> Result<Answer, Objection> {
+        self.next(true)
+    }
+
+    fn next(&mut self, to_head: bool) -> Result<Answer, Objection> {
+        self.answer_within(to_head, self.patience.answer)?
+            .ok_or_else(|| self.fault("it ended the connection without an answer"))
+    }
+
+    /// The next final answer; `None` when the connection ends, or was reset, without one.
+    pub(crate) fn answer_or_end(&mut self) -> Result<Option<Answer>, Objection> {
+        self.answer_within(false, self.patience.answer)
+    }
+
+    fn answer_within(&mut self, to_head: bool, wait: Duration) -> Result<Option<Answer>, Objection> {
+        let deadline = Instant::now() + wait;
+        loop {
+            let rest = &self.received[self.understood..];
+            if rest.is_empty() && self.ended {
+                return Ok(None);
+            }
+            match Answer::read(rest, to_head, self.ended) {
+                Reading::Whole(answer, len) => {
+                    self.understood += len;
+                    return Ok(Some(*answer));
+                }
+                Reading::Invalid(why) => {
+                    return Err(self.fault(&format!("the answer is no valid HTTP/1.1 ({why})")));
+                }
+                Reading::Partial if !self.receive_until(deadline)? => {
+                    return Err(self.fault(&format!("no whole answer within {:.1} s", wait.as_secs_f64())));
+                }
+                Reading::Partial => {}
+            }
+        }
+    }
+
+    /// Demands that the connection ends and nothing more comes.
+    pub(crate) fn end(&mut self) -> Keeping {
+        let deadline = Instant::now() + self.patience.end;
+        while !self.ended && self.received.len() == self.understood {
+            if !self.receive_until(deadline)? {
+                return Err(self.fault("it left the connection open"));
+            }
+        }
+        if self.received.len() > self.understood {
+            return Err(self.fault("more came behind the last answer"));
+        }
+        Ok(())
+    }
+
+    /// Receives once; false when nothing came in time.
+    fn receive_until(&mut self, deadline: Instant) -> Result<bool, Objection> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(false);
+        }
+        let mut buffer = [0; READ_BYTES];
+        let read = self.stream.set_read_timeout(Some(left)).and_then(|()| self.stream.read(&mut buffer));
+        match read {
+            Ok(0) => self.ended = true,
+            Ok(read) => self.received.extend_from_slice(&buffer[..read]),
+            Err(error) if is_timeout(&error) => return Ok(false),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            // A reset is an end, only a ruder one (RFC 9112 §9.6).
+            Err(_) => self.ended = true,
+        }
+        if self.received.len() > RECEIVED_MAX_BYTES {
+            return Err(self.fault("it sends without end"));
+        }
+        Ok(true)
+    }
+
+    /// An objection with what was sent and received.
+    pub(crate) fn fault(&self, what: &str) -> Objection {
+        let received = match (self.received.is_empty(), self.ended) {
+            (true, true) => "nothing, and the connection ended".to_owned(),
+            (true, false) => "nothing".to_owned(),
+            (false, true) => format!("{} and the end of the connection", shown(&self.received)),
+            (false, false) => shown(&self.received),
+        };
+        Objection::Broken(format!("{what}; sent {}, received {received}", shown(&self.sent)))
+    }
+
+    /// An objection unless something holds.
+    pub(crate) fn demand(&self, holds: bool, otherwise: &str) -> Keeping {
+        if holds { Ok(()) } else { Err(self.fault(otherwise)) }
+    }
+}
+
+fn is_timeout(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}

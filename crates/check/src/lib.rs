@@ -1,0 +1,34 @@
+//! Asks a server for every rule of HTTP/1.1 and of a test type, and says which it keeps.
+//!
+//! Invariants
+//! - A rule is an id, a sentence, where it is written, how much it weighs, and one function over a plain dialogue with
+//!   the server; [`rules`] is the list of them all.
+//! - What the standard permits is never held against a server: where an RFC leaves a choice, every choice passes.
+//! - Answers are read by the strict parser of `assay-http`; what it refuses is no answer.
+//! - A rule is broken only if the server breaks it when it is asked for that rule alone.
+//! - Every wait has a limit ([`Patience`]); nothing is read from or written to disk.
+//!
+//! Must not know: who started the server, what is measured, how findings are shown.
+//!
+//! | where | what |
+//! |---|---|
+//! | `rules/` | HTTP/1.1, one file per theme |
+//! | `types/` | the test types of the TechEmpower framework benchmarks, one file each |
+//! | `dialogue`, `answer` | bytes out and in, and what they mean |
+//! | `suite` | asks for many rules at once and again for those that were broken |
+#![forbid(unsafe_code)]
+
+mod answer;
+mod dialogue;
+mod objection;
+mod rule;
+mod rules;
+mod site;
+mod suite;
+mod target;
+mod types;
+
+pub use rule::{Rule, Tempo, of_http};
+pub use suite::{Pace, ask};
+pub use target::{Patience, Planted, Target, TargetError};
+pub use types::{Route, TestType};

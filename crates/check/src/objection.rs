@@ -1,0 +1,60 @@
+//! What can be said against a server.
+
+/// What a rule found: nothing to object, or an objection.
+pub(crate) type Keeping = Result<(), Objection>;
+
+/// Why a rule is not kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Objection {
+    /// It is broken; what was sent and received.
+    Broken(String),
+    /// It does not apply; why.
+    NotApplicable(String),
+}
+
+impl Objection {
+    pub(crate) fn not_applicable(why: impl Into<String>) -> Self {
+        Self::NotApplicable(why.into())
+    }
+
+    /// The same objection, told where it arose.
+    pub(crate) fn on(self, what: impl std::fmt::Display) -> Self {
+        match self {
+            Self::Broken(evidence) => Self::Broken(format!("{what}: {evidence}")),
+            other => other,
+        }
+    }
+}
+
+impl std::fmt::Display for Objection {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Broken(text) | Self::NotApplicable(text) => out.write_str(text),
+        }
+    }
+}
+
+/// Longest beginning and end of bytes that are shown.
+const SHOWN_START_BYTES: usize = 200;
+const SHOWN_END_BYTES: usize = 60;
+
+/// Bytes in quotation marks, escaped and, where they are many, without their middle.
+pub(crate) fn shown(bytes: &[u8]) -> String {
+    if bytes.len() <= SHOWN_START_BYTES + SHOWN_END_BYTES {
+        return format!("\"{}\"", bytes.escape_ascii());
+    }
+    let (start, end) = (&bytes[..SHOWN_START_BYTES], &bytes[bytes.len() - SHOWN_END_BYTES..]);
+    format!("\"{}\" … \"{}\" ({} bytes)", start.escape_ascii(), end.escape_ascii(), bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_escaped_and_many_of_them_shortened() {
+        assert_eq!(shown(b"a\r\n\0\x1b"), r#""a\r\n\x00\x1b""#);
+        let long = shown(&[b'x'; 5000]);
+        assert!(long.len() < 300 && long.ends_with("(5000 bytes)"), "{long}");
+    }
+}

@@ -1,0 +1,76 @@
+//! What a rule is, and the list of them all.
+
+use assay_model::conformance::Severity;
+
+use crate::objection::Keeping;
+use crate::rules;
+use crate::site::Site;
+
+/// Something that a server has to keep.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Stable name, `[a-z0-9-]+`.
+    pub id: &'static str,
+    /// The rule in a sentence.
+    pub sentence: &'static str,
+    /// Where it is written.
+    pub source: &'static str,
+    /// How much it weighs.
+    pub severity: Severity,
+    /// What company and time it needs.
+    pub tempo: Tempo,
+    /// Asks the server.
+    pub(crate) ask: fn(&Site) -> Keeping,
+}
+
+/// What company and time a rule needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tempo {
+    /// May be asked while others are.
+    Together,
+    /// Occupies the server so much that others would suffer.
+    Alone,
+    /// Takes seconds even where it is kept.
+    Slow,
+}
+
+impl Rule {
+    /// A rule that may be asked while others are.
+    pub(crate) const fn new(
+        id: &'static str,
+        severity: Severity,
+        source: &'static str,
+        sentence: &'static str,
+        ask: fn(&Site) -> Keeping,
+    ) -> Self {
+        Self { id, sentence, source, severity, tempo: Tempo::Together, ask }
+    }
+
+    /// The same rule at another tempo.
+    pub(crate) const fn at(self, tempo: Tempo) -> Self {
+        Self { tempo, ..self }
+    }
+}
+
+/// Every rule of HTTP/1.1, in the order in which findings are told.
+pub fn of_http() -> impl Iterator<Item = &'static Rule> {
+    rules::ALL.iter().flat_map(|theme| theme.iter())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TestType;
+
+    #[test]
+    fn every_rule_has_a_name_of_its_own_a_sentence_and_a_source() {
+        let types = [TestType::Json, TestType::Plaintext];
+        let all: Vec<&Rule> = of_http().chain(types.iter().flat_map(|kind| kind.rules())).collect();
+        for (i, rule) in all.iter().enumerate() {
+            assert!(all[..i].iter().all(|other| other.id != rule.id), "{} twice", rule.id);
+            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+            assert!(rule.id.chars().all(plain), "{}", rule.id);
+            assert!(rule.sentence.ends_with('.') && !rule.source.is_empty(), "{}", rule.id);
+        }
+    }
+}

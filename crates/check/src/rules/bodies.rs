@@ -1,0 +1,131 @@
+//! Bodies of requests are read, and never taken for the next request.
+
+use assay_model::conformance::Severity::Must;
+
+use crate::answer::Answer;
+use crate::dialogue::Dialogue;
+use crate::objection::{Keeping, Objection};
+use crate::rule::Rule;
+use crate::site::Site;
+
+/// Statuses that say "I cannot make sense of this" where there is sense.
+const NOT_UNDERSTOOD: [u16; 2] = [400, 501];
+const CHUNKED: &str = "Transfer-Encoding: chunked\r\n";
+
+pub(super) const RULES: &[Rule] = &[
+    Rule::new(
+        "body-length",
+        Must,
+        "RFC 9112 §6.3",
+        "A body with a Content-Length is read, and not taken for the next request.",
+        body_length,
+    ),
+    Rule::new(
+        "body-chunked",
+        Must,
+        "RFC 9112 §7.1",
+        "A chunked body is read, and not taken for the next request.",
+        body_chunked,
+    ),
+    Rule::new(
+        "body-chunk-parts",
+        Must,
+        "RFC 9112 §7.1.1",
+        "Unknown chunk extensions are ignored and trailers are read.",
+        body_chunk_parts,
+    ),
+    Rule::new(
+        "body-bytes-apart",
+        Must,
+        "RFC 9112 §2.2",
+        "Bodies of which every byte arrives alone are read like whole ones.",
+        body_bytes_apart,
+    ),
+    Rule::new(
+        "expect-continue",
+        Must,
+        "RFC 9110 §10.1.1",
+        "Expect: 100-continue is answered with 100 or a final status before the body comes.",
+        expect_continue,
+    ),
+];
+
+fn body_length(site: &Site) -> Keeping {
+    let hidden = hidden(site);
+    let fields = format!("Content-Length: {}\r\n", hidden.len());
+    let mut talk = site.open()?;
+    talk.send(&site.request("POST", &fields, &hidden))?;
+    let answer = talk.answer()?;
+    talk.demand(answer.status() != 400, "a body with a length was not understood")?;
+    one_more(site, talk, &answer)
+}
+
+fn body_chunked(site: &Site) -> Keeping {
+    let hidden = hidden(site);
+    let (start, end) = hidden.split_at(hidden.len() / 2);
+    let body = format!("{:x}\r\n{start}\r\n{:X}\r\n{end}\r\n0\r\n\r\n", start.len(), end.len());
+    understood_chunks(site, &[site.request("POST", CHUNKED, &body).as_slice()])
+}
+
+fn body_chunk_parts(site: &Site) -> Keeping {
+    let body = "5;a=b;c=\"d;e\"\r\nhello\r\n0;last\r\nX-Trailer: yes\r\n\r\n";
+    understood_chunks(site, &[site.request("POST", CHUNKED, body).as_slice()])
+}
+
+fn body_bytes_apart(site: &Site) -> Keeping {
+    let request = site.request("POST", CHUNKED, "5\r\nhello\r\n6;x\r\n world\r\n0\r\n\r\n");
+    let chunks: Vec<&[u8]> = request.chunks(1).collect();
+    understood_chunks(site, &chunks)
+}
+
+fn expect_continue(site: &Site) -> Keeping {
+    let mut talk = site.open()?;
+    talk.send(&site.request("POST", "Expect: 100-continue\r\nContent-Length: 5\r\n", ""))?;
+    let first = talk.answer_or_interim()?;
+    if first.status() != 100 {
+        return talk.demand(!first.head.is_interim(), "neither 100 nor a final answer came");
+    }
+    talk.send(b"hello")?;
+    let answer = talk.answer()?;
+    one_more(site, talk, &answer)
+}
+
+/// Sends a chunked request in pieces, and demands the answer that the same request with a length gets, and none more.
+fn understood_chunks(site: &Site, pieces: &[&[u8]]) -> Keeping {
+    let with_length = site.ask(&site.request("POST", "Content-Length: 5\r\n", "hello"))?;
+    let mut talk = site.open()?;
+    for piece in pieces {
+        talk.send(piece)?;
+        if pieces.len() > 1 {
+            site.pause();
+        }
+    }
+    let answer = talk.answer()?;
+    // A server may insist on a length (411, RFC 9112 §6.3), and then it says so.
+    let misunderstood = NOT_UNDERSTOOD.contains(&answer.status()) && answer.status() != with_length.status();
+    talk.demand(!misunderstood, "a chunked body was not understood")?;
+    one_more(site, talk, &answer)
+}
+
+/// Demands that behind `answer` the connection either ends or gives exactly one more answer to one more request.
+fn one_more(site: &Site, mut talk: Dialogue, answer: &Answer) -> Keeping {
+    talk.send(&site.request("GET", "Connection: close\r\n", ""))?;
+    if answer.is_last() {
+        return talk.end();
+    }
+    match talk.answer_or_end()? {
+        // It had said nothing of it, but may close where it does not want to read a body.
+        None => Ok(()),
+        Some(answer) => match site.difference(&answer) {
+            Some(difference) => Err(talk.fault(&difference)),
+            None => talk.end(),
+        },
+    }
+    .map_err(|objection: Objection| objection.on("after the body"))
+}
+
+/// A whole request, to be sent as a body. Were it answered, its answer would stand where that of the next belongs.
+fn hidden(site: &Site) -> String {
+    String::from_utf8_lossy(&site.request_for("GET", super::targets::NOWHERE, "X-Hidden: yes\r\n", ""))
+        .into_owned()
+}

@@ -1,0 +1,169 @@
+//! Connections that stay open, and those that end.
+
+use assay_model::conformance::Severity::{Must, Should};
+
+use super::delivery::plain_answer;
+use crate::objection::{Keeping, Objection};
+use crate::rule::Rule;
+use crate::site::Site;
+
+/// Requests on one connection, one after the other.
+const MANY: usize = 100;
+/// Connections at once.
+const CONCURRENT: usize = 64;
+
+const CLOSE: &str = "Connection: close\r\n";
+const KEEP_ALIVE: &str = "Connection: keep-alive\r\n";
+
+pub(super) const RULES: &[Rule] = &[
+    Rule::new(
+        "keep-alive",
+        Should,
+        "RFC 9112 §9.3",
+        "A connection stays open behind an answer, and a second request is answered on it.",
+        keep_alive,
+    ),
+    Rule::new(
+        "hundred-requests",
+        Should,
+        "RFC 9112 §9.3",
+        "A hundred requests are answered one after the other on one connection.",
+        hundred_requests,
+    ),
+    Rule::new(
+        "concurrent",
+        Must,
+        "RFC 9112 §9.4",
+        "Requests on 64 connections at once are all answered.",
+        concurrent,
+    ),
+    Rule::new(
+        "close",
+        Must,
+        "RFC 9112 §9.6",
+        "After a request with Connection: close comes one answer and the end of the connection.",
+        close,
+    ),
+    Rule::new(
+        "close-said",
+        Should,
+        "RFC 9112 §9.6",
+        "The answer to a request with Connection: close says close as well.",
+        close_said,
+    ),
+    Rule::new(
+        "nothing-after-close",
+        Must,
+        "RFC 9112 §9.6",
+        "A request sent behind one with Connection: close is not answered.",
+        nothing_after_close,
+    ),
+    Rule::new(
+        "close-http10",
+        Must,
+        "RFC 9112 §9.3",
+        "After a request of HTTP/1.0 without keep-alive the connection ends.",
+        close_10,
+    ),
+    Rule::new(
+        "keep-alive-http10",
+        Must,
+        "RFC 9112 §9.3",
+        "After a request of HTTP/1.0 with keep-alive the connection ends, unless the answer says keep-alive.",
+        keep_alive_10,
+    ),
+    Rule::new(
+        "no-chunks-http10",
+        Must,
+        "RFC 9112 §6.1",
+        "An answer to a request of HTTP/1.0 has no Transfer-Encoding.",
+        no_chunks_10,
+    ),
+    Rule::new(
+        "half-close",
+        Should,
+        "RFC 9293 §3.6",
+        "A client that ends its direction behind a request still gets the answer.",
+        half_close,
+    ),
+];
+
+fn keep_alive(site: &Site) -> Keeping {
+    let mut talk = site.open()?;
+    for _ in 0..2 {
+        talk.send(&site.get())?;
+        plain_answer(site, &mut talk)?;
+    }
+    Ok(())
+}
+
+fn hundred_requests(site: &Site) -> Keeping {
+    site.needs_keep_alive()?;
+    let mut talk = site.open()?;
+    (1..=MANY).try_for_each(|i| {
+        talk.send(&site.get())?;
+        plain_answer(site, &mut talk).map_err(|objection| objection.on(format!("request {i}")))
+    })
+}
+
+fn concurrent(site: &Site) -> Keeping {
+    let mut talks = (0..CONCURRENT).map(|_| site.open()).collect::<Result<Vec<_>, Objection>>()?;
+    talks.iter_mut().try_for_each(|talk| talk.send(&site.get()))?;
+    talks.iter_mut().try_for_each(|talk| plain_answer(site, talk))
+}
+
+fn close(site: &Site) -> Keeping {
+    let mut talk = site.open()?;
+    talk.send(&site.request("GET", CLOSE, ""))?;
+    plain_answer(site, &mut talk)?;
+    talk.end()
+}
+
+fn close_said(site: &Site) -> Keeping {
+    let mut talk = site.open()?;
+    talk.send(&site.request("GET", CLOSE, ""))?;
+    let answer = talk.answer()?;
+    talk.demand(answer.head.message.close, "the answer does not say close")
+}
+
+fn nothing_after_close(site: &Site) -> Keeping {
+    let mut talk = site.open()?;
+    talk.send(&[site.request("GET", CLOSE, ""), site.get()].concat())?;
+    plain_answer(site, &mut talk)?;
+    talk.end()
+}
+
+fn close_10(site: &Site) -> Keeping {
+    let mut talk = site.open()?;
+    talk.send(&site.request_10("", ""))?;
+    plain_answer(site, &mut talk)?;
+    talk.end()
+}
+
+fn keep_alive_10(site: &Site) -> Keeping {
+    let mut talk = site.open()?;
+    talk.send(&site.request_10(KEEP_ALIVE, ""))?;
+    let answer = talk.answer()?;
+    if let Some(difference) = site.difference(&answer) {
+        return Err(talk.fault(&difference));
+    }
+    if answer.head.message.keep_alive && !answer.ends_with_connection() {
+        talk.send(&site.request_10("", ""))?;
+        plain_answer(site, &mut talk)?;
+    }
+    talk.end()
+}
+
+fn no_chunks_10(site: &Site) -> Keeping {
+    let mut talk = site.open()?;
+    talk.send(&site.request_10("", ""))?;
+    let answer = talk.answer()?;
+    talk.demand(answer.field("Transfer-Encoding").is_none(), "the answer has a Transfer-Encoding")
+}
+
+fn half_close(site: &Site) -> Keeping {
+    let mut talk = site.open()?;
+    talk.send(&site.get())?;
+    talk.finish_sending();
+    plain_answer(site, &mut talk)
+}

@@ -1,0 +1,118 @@
+//! Asks for many rules: together where they do not disturb each other, and again, alone, where one was broken.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use assay_model::conformance::{Conformance, Finding, Ruling};
+
+use crate::objection::{Keeping, Objection};
+use crate::rule::{Rule, Tempo};
+use crate::site::Site;
+use crate::target::Target;
+
+/// Rules that are asked for at once: enough to hide the waiting, too few to be a load.
+const THREADS: usize = 8;
+
+/// How much time there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Every rule, however long it takes.
+    Full,
+    /// No slow rules; those that were not begun in this time are not asked for.
+    Within(Duration),
+}
+
+/// Asks the server for `rules`, as long as that is `wanted`. Findings stand in the rules' order.
+///
+/// # Errors
+/// In words, when it gives no valid answer to the plain request, so that there is nothing to vary.
+pub fn ask(
+    target: &Target,
+    rules: &[&'static Rule],
+    pace: Pace,
+    wanted: &(dyn Fn() -> bool + Sync),
+) -> Result<Conformance, String> {
+    let began = Instant::now();
+    let rules: Vec<&'static Rule> =
+        rules.iter().copied().filter(|rule| pace == Pace::Full || rule.tempo != Tempo::Slow).collect();
+    let in_time = || match pace {
+        Pace::Full => true,
+        Pace::Within(span) => began.elapsed() < span,
+    };
+    let site = Site::visit(target).map_err(|objection| objection.to_string())?;
+    let keepings = Suite { site: &site, rules: &rules, goes_on: &|| wanted() && in_time() }.ask();
+    let findings = rules.iter().zip(keepings).map(|(rule, keeping)| finding(rule, keeping)).collect();
+    Ok(Conformance { elapsed_ns: began.elapsed().into(), findings })
+}
+
+struct Suite<'a> {
+    site: &'a Site,
+    rules: &'a [&'static Rule],
+    goes_on: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Suite<'_> {
+    fn ask(&self) -> Vec<Keeping> {
+        let mut keepings = self.together();
+        for (rule, keeping) in self.rules.iter().zip(&mut keepings) {
+            // What others did at the same time, or the machine, may have been the cause: alone it counts.
+            let again = matches!(keeping, Some(Err(Objection::Broken(_)))) && (self.goes_on)();
+            if again || keeping.is_none() {
+                *keeping = Some(self.one(rule));
+            }
+        }
+        keepings.into_iter().flatten().collect()
+    }
+
+    /// What the rules find that may be asked for together; nothing for the others.
+    fn together(&self) -> Vec<Option<Keeping>> {
+        let found: Vec<Mutex<Option<Keeping>>> = self.rules.iter().map(|_| Mutex::new(None)).collect();
+        let next = AtomicUsize::new(0);
+        let work = || {
+            while let Some((rule, place)) = take(&next, self.rules, &found) {
+                if rule.tempo != Tempo::Alone {
+                    let keeping = self.one(rule);
+                    *place.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(keeping);
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(work);
+            }
+        });
+        let finding = |place: Mutex<Option<Keeping>>| {
+            place.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+        };
+        found.into_iter().map(finding).collect()
+    }
+
+    fn one(&self, rule: &Rule) -> Keeping {
+        if !(self.goes_on)() {
+            return Err(Objection::not_applicable("not asked: there was no time left"));
+        }
+        (rule.ask)(self.site).and_then(|()| self.site.is_alive())
+    }
+}
+
+fn take<'a, R, P>(next: &AtomicUsize, rules: &'a [R], places: &'a [P]) -> Option<(&'a R, &'a P)> {
+    let index = next.fetch_add(1, Ordering::Relaxed);
+    Some((rules.get(index)?, places.get(index)?))
+}
+
+fn finding(rule: &Rule, keeping: Keeping) -> Finding {
+    let (ruling, evidence) = match keeping {
+        Ok(()) => (Ruling::Kept, None),
+        Err(Objection::Broken(evidence)) => (Ruling::Broken, Some(evidence)),
+        Err(Objection::NotApplicable(why)) => (Ruling::NotApplicable, Some(why)),
+    };
+    Finding {
+        rule: rule.id.to_owned(),
+        sentence: rule.sentence.to_owned(),
+        source: rule.source.to_owned(),
+        severity: rule.severity,
+        ruling,
+        evidence,
+    }
+}

@@ -1,0 +1,121 @@
+//! Whom to ask, and how long to wait for what.
+
+use std::fmt;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+use crate::types::Route;
+
+/// How long to wait for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// For a connection, an answer, or room to send; longer than any server on an idle machine needs.
+    pub answer: Duration,
+    /// For the end of a connection that has to end.
+    pub end: Duration,
+    /// Between two pieces of a request that shall arrive apart.
+    pub piece: Duration,
+}
+
+impl Patience {
+    /// For a suite on its own.
+    pub const LONG: Self =
+        Self { answer: Duration::from_secs(5), end: Duration::from_secs(2), piece: Duration::from_millis(2) };
+    /// For a suite between measurements.
+    pub const SHORT: Self = Self {
+        answer: Duration::from_millis(1000),
+        end: Duration::from_millis(500),
+        piece: Duration::from_micros(500),
+    };
+}
+
+/// A file that a server must not give away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Planted {
+    /// Its name; it lies beside the folder that is served.
+    pub name: String,
+    /// Text that it holds and no right answer does.
+    pub secret: String,
+}
+
+/// A server and the plain request that the rules vary.
+#[derive(Clone, Debug)]
+pub struct Target {
+    pub(crate) addresses: Vec<SocketAddr>,
+    pub(crate) host: String,
+    pub(crate) path: String,
+    pub(crate) patience: Patience,
+    pub(crate) planted: Option<Planted>,
+    pub(crate) routes: Vec<Route>,
+}
+
+/// Why there is nobody to ask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetError(String);
+
+impl fmt::Display for TargetError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for TargetError {}
+
+impl Target {
+    /// The server at `authority` (`host:port`), asked with a GET of `path`.
+    ///
+    /// # Errors
+    /// When the authority names no address, or the path is no request target.
+    pub fn new(authority: &str, path: &str) -> Result<Self, TargetError> {
+        let cannot = |why: &dyn fmt::Display| TargetError(format!("`{authority}`: {why}; write host:port"));
+        let addresses: Vec<SocketAddr> =
+            authority.to_socket_addrs().map_err(|error| cannot(&error))?.collect();
+        if addresses.is_empty() {
+            return Err(cannot(&"it has no address"));
+        }
+        if !path.starts_with('/') || !path.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(TargetError(format!("`{path}` is no path; begin it with / and escape the rest")));
+        }
+        Ok(Self {
+            addresses,
+            host: authority.to_owned(),
+            path: path.to_owned(),
+            patience: Patience::LONG,
+            planted: None,
+            routes: Vec::new(),
+        })
+    }
+
+    /// With these limits on every wait.
+    #[must_use]
+    pub fn patience(self, patience: Patience) -> Self {
+        Self { patience, ..self }
+    }
+
+    /// With a file beside the folder it serves, which no path may reach.
+    #[must_use]
+    pub fn planted(self, planted: Planted) -> Self {
+        Self { planted: Some(planted), ..self }
+    }
+
+    /// With the paths of the test types that it answers.
+    #[must_use]
+    pub fn routes(self, routes: Vec<Route>) -> Self {
+        Self { routes, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets() {
+        assert!(Target::new("127.0.0.1:80", "/a?b=c").is_ok());
+        for (authority, path) in
+            [("127.0.0.1", "/"), ("127.0.0.1:x", "/"), ("127.0.0.1:80", "a"), ("127.0.0.1:80", "/a b")]
+        {
+            assert!(Target::new(authority, path).is_err(), "{authority} {path}");
+        }
+    }
+}

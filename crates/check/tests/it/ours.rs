@@ -1,0 +1,103 @@
+//! The reference server keeps every rule, on either engine, with and without a folder of files.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use assay_check::{Pace, Planted, Route, Rule, Target, TestType, ask, of_http};
+use assay_engine::EngineKind;
+use assay_host::cpuset::CpuSet;
+use assay_model::conformance::Ruling;
+use assay_serve::{Config, Limits, run};
+
+/// Longest wait for the server to be there.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Serving {
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Serving {
+    fn start(engine: EngineKind, root: Option<PathBuf>) -> Self {
+        let config = Config {
+            address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            port: 0,
+            cpus: CpuSet::from_iter(CpuSet::allowed().first()),
+            engine,
+            root,
+            limits: Limits::default(),
+        };
+        let stop = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&stop);
+        let (told, ready) = channel();
+        let thread = std::thread::spawn(move || {
+            run(&config, &flag, |address| told.send(address).expect("somebody waits")).expect("served");
+        });
+        let address = ready.recv_timeout(PATIENCE).expect("ready");
+        Self { address, stop, thread: Some(thread) }
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let ended = thread.join();
+            assert!(ended.is_ok() || std::thread::panicking());
+        }
+    }
+}
+
+fn engines() -> Vec<EngineKind> {
+    let mut engines = vec![EngineKind::Epoll, EngineKind::best()];
+    engines.dedup();
+    engines
+}
+
+fn assert_keeps(target: &Target, rules: &[&'static Rule], not_applicable: &[&str]) {
+    let conformance = ask(target, rules, Pace::Full, &|| true).expect("an answer");
+    for finding in &conformance.findings {
+        let wanted = match not_applicable.contains(&finding.rule.as_str()) {
+            true => Ruling::NotApplicable,
+            false => Ruling::Kept,
+        };
+        assert_eq!(finding.ruling, wanted, "{finding:#?}");
+    }
+}
+
+#[test]
+fn the_reference_server_keeps_every_rule() {
+    let types = [TestType::Json, TestType::Plaintext];
+    let routes = vec![
+        Route { kind: TestType::Json, path: "/json".to_owned() },
+        Route { kind: TestType::Plaintext, path: "/plaintext".to_owned() },
+    ];
+    let rules: Vec<&Rule> = of_http().chain(types.into_iter().flat_map(TestType::rules)).collect();
+    for engine in engines() {
+        let serving = Serving::start(engine, None);
+        let target = Target::new(&serving.address.to_string(), "/hello").expect("target");
+        assert_keeps(&target.routes(routes.clone()), &rules, &[]);
+    }
+}
+
+#[test]
+fn the_reference_server_keeps_every_rule_with_files_and_gives_no_other_away() {
+    let folder = tempfile::tempdir().expect("folder");
+    let root = folder.path().join("root");
+    std::fs::create_dir(&root).expect("root");
+    std::fs::write(root.join("index.html"), "<p>hello</p>").expect("index");
+    let planted = Planted { name: "planted.txt".to_owned(), secret: "nobody may read this".to_owned() };
+    std::fs::write(folder.path().join(&planted.name), &planted.secret).expect("planted");
+    for engine in engines() {
+        let serving = Serving::start(engine, Some(root.clone()));
+        let target = Target::new(&serving.address.to_string(), "/index.html").expect("target");
+        let rules: Vec<&Rule> = of_http().collect();
+        assert_keeps(&target.planted(planted.clone()), &rules, &[]);
+    }
+}
