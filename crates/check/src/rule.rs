@@ -64,8 +64,7 @@ mod tests {
 
     #[test]
     fn every_rule_has_a_name_of_its_own_a_sentence_and_a_source() {
-        let types = [TestType::Json, TestType::Plaintext];
-        let all: Vec<&Rule> = of_http().chain(types.iter().flat_map(|kind| kind.rules())).collect();
+        let all: Vec<&Rule> = of_http().chain(TestType::ALL.into_iter().flat_map(TestType::rules)).collect();
         for (i, rule) in all.iter().enumerate() {
             assert!(all[..i].iter().all(|other| other.id != rule.id), "{} twice", rule.id);
             let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';

@@ -125,6 +125,10 @@ impl Observer for Live {
                 (*contender).clone_into(&mut self.contender);
                 self.redraw("building");
             }
+            Event::Checking { contender } => {
+                (*contender).clone_into(&mut self.contender);
+                self.redraw("what it keeps of HTTP/1.1");
+            }
             Event::Dropped { contender, reason } => self.warn(contender, "is not run", reason),
             Event::RoundBegun { index, of } => self.begin_round(*index, *of),
             Event::Starting { contender } => {

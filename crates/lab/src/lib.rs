@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod catalogue;
+pub mod conformance;
 pub mod contender;
 mod error;
 pub mod generator;

@@ -12,6 +12,8 @@ pub const MIN_ROUNDS: u32 = 2;
 const TYPICAL_START: Duration = Duration::from_millis(1000);
 /// What warming a contender up takes, before any was timed; most are warm sooner than an experiment allows.
 const TYPICAL_WARMUP_S: f64 = 2.0;
+/// What asking a contender for the rules takes, before any was timed.
+const TYPICAL_CHECK: Duration = Duration::from_millis(1000);
 /// What starting the generator, connecting and saving takes for one cell, before any was timed.
 const TYPICAL_OVERHEAD: Duration = Duration::from_millis(120);
 
@@ -50,10 +52,17 @@ pub fn predicted_round(experiment: &Experiment, contenders: &[Vec<Cell>]) -> Dur
     contenders.iter().map(|cells| start + cells.iter().map(window).sum::<Duration>()).sum()
 }
 
-/// Rounds that the budget allows when each takes `round`, never fewer than [`MIN_ROUNDS`] nor more than planned.
-pub fn affordable_rounds(experiment: &Experiment, round: Duration) -> u32 {
+/// How long asking so many contenders for the rules will take.
+pub fn predicted_check(contenders: usize) -> Duration {
+    (TYPICAL_START + TYPICAL_CHECK) * u32::try_from(contenders).unwrap_or(u32::MAX)
+}
+
+/// Rounds that the budget allows when each takes `round` and `before` is gone when the first begins, never fewer than
+/// [`MIN_ROUNDS`] nor more than planned.
+pub fn affordable_rounds(experiment: &Experiment, before: Duration, round: Duration) -> u32 {
     let Some(budget_s) = experiment.budget_s else { return experiment.rounds };
-    let fitting = (budget_s / round.as_secs_f64().max(1e-9)).floor().min(f64::from(u32::MAX));
+    let left_s = (budget_s - before.as_secs_f64()).max(0.0);
+    let fitting = (left_s / round.as_secs_f64().max(1e-9)).floor().min(f64::from(u32::MAX));
     // `as` saturates, and the value is a whole number in range.
     (fitting as u32).max(MIN_ROUNDS).min(experiment.rounds)
 }
@@ -112,13 +121,15 @@ mod tests {
     fn the_budget_bounds_the_rounds_but_two_are_always_measured() {
         let bounded = experiment("rounds = 10\nbudget_s = 60.0");
         let round = Duration::from_secs(13);
-        assert_eq!(affordable_rounds(&bounded, round), 4);
+        assert_eq!(affordable_rounds(&bounded, Duration::ZERO, round), 4);
+        assert_eq!(affordable_rounds(&bounded, round, round), 3);
+        assert_eq!(affordable_rounds(&bounded, round * 9, round), MIN_ROUNDS);
         assert!(allows_another(&bounded, 3, Duration::from_secs(39), round));
         assert!(!allows_another(&bounded, 4, Duration::from_secs(52), round));
         assert!(allows_another(&bounded, 1, Duration::from_secs(500), round));
         assert!(!allows_another(&bounded, 2, Duration::from_secs(500), round));
         let free = experiment("rounds = 1");
-        assert_eq!(affordable_rounds(&free, round), 1);
+        assert_eq!(affordable_rounds(&free, round, round), 1);
         assert!(!allows_another(&free, 1, Duration::ZERO, round));
     }
 

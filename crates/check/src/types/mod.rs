@@ -28,6 +28,9 @@ pub struct Route {
 }
 
 impl TestType {
+    /// Every type.
+    pub const ALL: [Self; 2] = [Self::Json, Self::Plaintext];
+
     /// The type that a workload of this name asks for.
     pub fn of_workload(name: &str) -> Option<Self> {
         match name {

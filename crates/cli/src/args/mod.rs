@@ -1,5 +1,6 @@
 //! What a person can type.
 
+mod check;
 mod load;
 mod run;
 mod stub;
@@ -13,6 +14,7 @@ use assay_engine::EngineKind;
 use assay_host::cpuset::CpuSet;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use check::CheckArguments;
 pub(crate) use load::{ArrivalName, LoadArguments};
 pub(crate) use run::RunArguments;
 pub(crate) use stub::StubArguments;
@@ -25,7 +27,7 @@ const EXIT_CODES: &str = "Exit codes:
     3  nothing selected
     4  the machine does not allow what was asked
    10  a contender could not be built, did not start, or died
-   11  a contender answered wrongly
+   11  a contender answered wrongly, or (check) broke a rule that must be kept
    12  a number had to be withheld (with --strict)
   130  interrupted; what was measured is kept";
 
@@ -41,6 +43,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Measure servers against each other and against what this machine can do
     Run(RunArguments),
+    /// Ask servers for every rule of HTTP/1.1, and say which they keep
+    Check(CheckArguments),
     /// Drive one URL with the load generator
     Load(LoadArguments),
     /// Serve with the reference server, which stands for what this machine can do
@@ -53,7 +57,7 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Write a run as CSV, JSON or Markdown
     Export(ExportArguments),
-    /// List the catalogue: contenders, workloads, experiments; or the runs
+    /// List the catalogue: contenders, workloads, experiments; or the runs, or the rules of HTTP/1.1
     List(ListArguments),
     /// Print completions for a shell
     Completions {
@@ -183,5 +187,7 @@ pub(crate) enum Listing {
     Contenders,
     Workloads,
     Experiments,
+    /// The rules that `assay check` asks for
+    Rules,
     Runs,
 }

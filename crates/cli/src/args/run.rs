@@ -67,6 +67,10 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "TIME", value_parser = value::span, help_heading = "Length")]
     pub(crate) timeout: Option<Nanos>,
 
+    /// Do not ask the contenders first what they keep of the rules of HTTP/1.1
+    #[arg(long, help_heading = "Load")]
+    pub(crate) no_check: bool,
+
     /// CPUs of the servers, such as 0-3 [default: half of the cores]
     #[arg(long, value_name = "LIST", requires = "generator_cpus", help_heading = "Machine")]
     pub(crate) server_cpus: Option<CpuSet>,

@@ -2,6 +2,7 @@
 
 use assay_lab::Exit;
 use assay_lab::catalogue::{self, Catalogue};
+use assay_lab::conformance;
 use assay_lab::store::Store;
 
 use crate::args::{ListArguments, Listing, Places};
@@ -11,6 +12,7 @@ use crate::output;
 pub(crate) fn run(arguments: &ListArguments) -> Result<Exit, Failure> {
     let rows = match arguments.what {
         Listing::Runs => Store::new(&arguments.places.runs).ids().into_iter().map(|id| vec![id]).collect(),
+        Listing::Rules => conformance::rule_names().map(|name| vec![name.to_owned()]).collect(),
         what => of_catalogue(&open(&arguments.places)?, what),
     };
     output::result(&table(&rows));
@@ -42,12 +44,12 @@ fn of_catalogue(catalogue: &Catalogue, what: Listing) -> Vec<Vec<String>> {
         Listing::Experiments => {
             catalogue.experiments.iter().map(|e| vec![e.name.clone(), e.about.clone()]).collect()
         }
-        Listing::Runs => Vec::new(),
+        Listing::Rules | Listing::Runs => Vec::new(),
     }
 }
 
 /// Columns as wide as their widest entry; the last one as it is.
-fn table(rows: &[Vec<String>]) -> String {
+pub(crate) fn table(rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         rows.iter().filter_map(|r| r.get(column)).map(|c| c.chars().count()).max().unwrap_or(0)
     };

@@ -1,5 +1,6 @@
 //! One file per subcommand.
 
+pub(crate) mod check;
 pub(crate) mod export;
 pub(crate) mod keep;
 pub(crate) mod list;

@@ -15,6 +15,22 @@ impl Catalogue {
     /// # Errors
     /// A selector that matches nothing in the catalogue, or nothing being left.
     pub fn select(&self, selectors: &[String]) -> Result<(Vec<Subject>, Vec<Warning>), LabError> {
+        self.select_after(self.subjects_where(|contender| contender.kind == Kind::Limit), selectors)
+    }
+
+    /// The same without the limits, unless they are asked for.
+    ///
+    /// # Errors
+    /// As [`Self::select`].
+    pub fn select_only(&self, selectors: &[String]) -> Result<(Vec<Subject>, Vec<Warning>), LabError> {
+        self.select_after(Vec::new(), selectors)
+    }
+
+    fn select_after(
+        &self,
+        first: Vec<Subject>,
+        selectors: &[String],
+    ) -> Result<(Vec<Subject>, Vec<Warning>), LabError> {
         let mut warnings = Vec::new();
         let mut chosen: Vec<Subject> = Vec::new();
         for selector in selectors.iter().filter(|selector| !selector.starts_with('!')) {
@@ -25,8 +41,7 @@ impl Catalogue {
         if all_exclude(selectors) {
             chosen = self.subjects_where(|_| true);
         }
-        let limits = self.subjects_where(|contender| contender.kind == Kind::Limit);
-        let mut selected = limits;
+        let mut selected = first;
         for subject in chosen {
             push_once(&mut selected, subject)?;
         }
@@ -34,7 +49,10 @@ impl Catalogue {
             let excluded = self.resolve(exclusion, &mut warnings)?;
             selected.retain(|subject| excluded.iter().all(|out| out.name != subject.name));
         }
-        let asked_for_limit = selectors.iter().any(|s| selected.iter().any(|subject| subject.name == *s));
+        let asked_for = |subject: &Subject| {
+            selectors.contains(&subject.name) || selectors.iter().any(|s| s == "kind:limit")
+        };
+        let asked_for_limit = selected.iter().any(asked_for);
         if selected.iter().any(|subject| !subject.is_limit()) || asked_for_limit {
             return Ok((selected, warnings));
         }

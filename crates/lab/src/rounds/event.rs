@@ -27,6 +27,11 @@ pub enum Event<'a> {
         /// Its name.
         contender: &'a str,
     },
+    /// A contender is being asked what it keeps of the rules of HTTP/1.1.
+    Checking {
+        /// Its name.
+        contender: &'a str,
+    },
     /// A contender will not take part, or no longer.
     Dropped {
         /// Its name.

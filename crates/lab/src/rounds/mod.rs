@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use assay_model::experiment::Cell;
+use assay_check::Pace;
 use assay_model::record::{NotRun, RECORD_SCHEMA, Record, Round, Run, Stage, State};
 use assay_model::units::Nanos;
 use jiff::Timestamp;
@@ -15,6 +16,7 @@ use jiff::Timestamp;
 pub use event::{Event, Observer};
 use life::Life;
 
+use crate::conformance::{Inspection, TIME_IN_A_RUN};
 use crate::contender::Preparation;
 use crate::error::LabError;
 use crate::plan::Plan;
@@ -37,6 +39,7 @@ pub fn run(plan: &Plan, store: &Store, observer: &mut dyn Observer, stop: &Stop)
     plan.check()?;
     let mut runner = Runner::begin(plan, store, observer, stop)?;
     runner.prepare()?;
+    runner.check()?;
     runner.measure()?;
     runner.finish()
 }
@@ -50,6 +53,8 @@ struct Runner<'a> {
     record: Record,
     /// When the first round began.
     began: Instant,
+    /// How long asking for the rules took before that; it counts as part of the budget.
+    checked: Duration,
     /// Failures in a row, by subject.
     failures: Vec<u32>,
     /// Length of the longest round so far, or the predicted one.
@@ -78,7 +83,18 @@ impl<'a> Runner<'a> {
         observer.notice(&Event::Begun { id: &folder.id, prediction });
         let failures = vec![0; plan.subjects.len()];
         let round_length = prediction.round;
-        Ok(Self { plan, observer, stop, folder, work, record, began: Instant::now(), failures, round_length })
+        Ok(Self {
+            plan,
+            observer,
+            stop,
+            folder,
+            work,
+            record,
+            began: Instant::now(),
+            checked: Duration::ZERO,
+            failures,
+            round_length,
+        })
     }
 
     fn prepare(&mut self) -> Result<(), LabError> {
@@ -113,6 +129,36 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
+    fn check(&mut self) -> Result<(), LabError> {
+        let began = Instant::now();
+        for index in (0..self.plan.subjects.len()).filter(|&index| self.plan.is_checked(index)) {
+            if !self.stop.soon() && self.record.contenders[index].not_run.is_none() {
+                self.check_one(index);
+            }
+        }
+        self.checked = began.elapsed();
+        self.folder.save(&self.record)
+    }
+
+    /// Asks one contender. One that does not start is not told off here: it has its rounds to do so again, one less.
+    fn check_one(&mut self, index: usize) {
+        let subject = &self.plan.subjects[index];
+        let answers = self.plan.workloads.iter().filter(|workload| subject.answers(&workload.name));
+        let inspection = Inspection {
+            tools: &self.plan.tools,
+            cpus: &self.plan.isolation.server,
+            log: self.folder.log(&subject.name, "check"),
+            workloads: answers.collect(),
+            only: &[],
+            pace: Pace::Within(TIME_IN_A_RUN),
+            stop: self.stop,
+        };
+        match inspection.inspect(subject, self.observer) {
+            Ok(conformance) => self.record.contenders[index].conformance = Some(conformance),
+            Err(_) => self.failures[index] += 1,
+        }
+    }
+
     fn measure(&mut self) -> Result<(), LabError> {
         self.began = Instant::now();
         while self.another_round() {
@@ -136,12 +182,17 @@ impl<'a> Runner<'a> {
 
     fn another_round(&self) -> bool {
         let done = u32::try_from(self.record.rounds.len()).unwrap_or(u32::MAX);
-        let time = allows_another(&self.plan.experiment, done, self.began.elapsed(), self.round_length);
+        let time = allows_another(
+            &self.plan.experiment,
+            done,
+            self.checked + self.began.elapsed(),
+            self.round_length,
+        );
         time && !self.stop.soon() && self.record.contenders.iter().any(|entry| entry.not_run.is_none())
     }
 
     fn rounds_expected(&self) -> u32 {
-        affordable_rounds(&self.plan.experiment, self.round_length)
+        affordable_rounds(&self.plan.experiment, self.checked, self.round_length)
     }
 
     fn round(&mut self, index: u32) {

@@ -158,6 +158,7 @@ fn entry(&(name, title, language, kind, ..): &Maker) -> Entry {
         command: vec![format!("./{name}"), "--port".to_owned(), "${PORT}".to_owned()],
         workloads: vec!["hello".to_owned(), "json".to_owned()],
         twin_of: None,
+        conformance: None,
         not_run: (name == NOT_INSTALLED).then_some(missing),
     }
 }

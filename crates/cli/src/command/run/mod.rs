@@ -4,6 +4,8 @@ mod plan;
 
 use std::path::Path;
 
+pub(crate) use plan::{own_workload, program};
+
 use assay_lab::rounds;
 use assay_lab::store::Store;
 use assay_lab::{Exit, Plan, verdict};

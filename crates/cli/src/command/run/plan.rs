@@ -52,6 +52,7 @@ pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
         command,
         program: program(),
         tools: Tools { assay },
+        check: !arguments.no_check,
     };
     plan.check()?;
     Ok(plan)
@@ -142,7 +143,7 @@ fn own_path(arguments: &RunArguments, subjects: &[Subject]) -> Result<String, Fa
     }
 }
 
-fn own_workload(path: &str) -> Workload {
+pub(crate) fn own_workload(path: &str) -> Workload {
     let expect = Expect { status: None, body: None, json: None, content_type: None };
     let request = RequestKind {
         weight: 1,
@@ -223,7 +224,7 @@ fn isolation(arguments: &RunArguments) -> Result<Isolation, Failure> {
     }
 }
 
-fn program() -> Program {
+pub(crate) fn program() -> Program {
     let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
     Program { version: env!("CARGO_PKG_VERSION").to_owned(), profile: profile.to_owned() }
 }

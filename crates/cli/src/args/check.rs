@@ -1,0 +1,49 @@
+//! The arguments of `assay check`.
+
+use std::path::PathBuf;
+
+use assay_host::cpuset::CpuSet;
+use clap::Args;
+
+use super::Places;
+
+/// Ask servers for every rule of HTTP/1.1 and of the test types they answer, and say which they keep.
+///
+/// Servers of the catalogue and commands are started, asked and stopped, one after the other; a URL is asked as it is. The
+/// suite sends broken and hostile requests: ask only servers that you may ask so.
+#[derive(Args)]
+pub(crate) struct CheckArguments {
+    /// Servers: a name, lang:go, kind:server, a folder, http://…; `!` before one excludes [default: the whole catalogue]
+    #[arg(value_name = "SEL")]
+    pub(crate) selectors: Vec<String>,
+    /// Start this command and ask it; it finds its port in $PORT, unless --port says which it uses
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) cmd: Vec<String>,
+    /// The port that the command listens on; one for each --cmd, in order
+    #[arg(long, value_name = "PORT", requires = "cmd")]
+    pub(crate) port: Vec<u16>,
+    /// Workloads that it answers; `json` and `plaintext` bring the rules of their test types [default: those its file names; for a URL or a command: GET of its path]
+    #[arg(short, long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) workload: Vec<String>,
+    /// Path to ask a command or URL for
+    #[arg(long, value_name = "PATH", conflicts_with = "workload")]
+    pub(crate) path: Option<String>,
+    /// Ask only for these rules (`assay list rules` names them all)
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+    /// CPUs of the servers, such as 0-3 [default: half of the cores]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) server_cpus: Option<CpuSet>,
+
+    /// Print only what is broken
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
+    /// Print the findings as JSON
+    #[arg(long, help_heading = "Output", conflicts_with = "quiet")]
+    pub(crate) json: bool,
+    /// Write the findings also as JUnit XML: a broken `must` is a failure, a broken `should` is skipped
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) junit: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) places: Places,
+}

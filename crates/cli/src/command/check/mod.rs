@@ -1,0 +1,67 @@
+//! `assay check`: which rules do servers keep?
+
+mod junit;
+mod plan;
+mod summary;
+
+use assay_lab::conformance;
+use assay_lab::rounds::Event;
+use assay_lab::store::Store;
+use assay_lab::{Exit, Stop};
+use assay_model::conformance::{CHECK_SCHEMA, CheckReport, CheckedServer};
+use assay_model::record::Stage;
+
+use crate::args::CheckArguments;
+use crate::failure::Failure;
+use crate::{command, output, signals};
+
+pub(crate) fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
+    let inquiry = plan::build(arguments)?;
+    let stop = signals::stop(|_| output::note("stopping"))?;
+    let mut told = |server: &CheckedServer| {
+        if !arguments.json {
+            output::result(&summary::server(server, arguments.quiet));
+        }
+    };
+    let store = Store::new(&arguments.places.runs);
+    let servers = conformance::check(&inquiry, &store, &mut notice, &stop, &mut told)?;
+    let exit = exit(&servers, &stop);
+    show(servers, arguments)?;
+    Ok(exit)
+}
+
+fn notice(event: &Event<'_>) {
+    if let Event::Building { contender } = event {
+        output::note(format_args!("building {contender}"));
+    }
+}
+
+fn show(servers: Vec<CheckedServer>, arguments: &CheckArguments) -> Result<(), Failure> {
+    if let Some(path) = &arguments.junit {
+        command::report::write(path, &junit::text(&servers)?)?;
+    }
+    if arguments.json {
+        let report = CheckReport { schema: CHECK_SCHEMA.to_owned(), assay: command::run::program(), servers };
+        let text = serde_json::to_string_pretty(&report).map_err(|error| Failure::Bug(error.to_string()))?;
+        output::result(&(text + "\n"));
+    } else if servers.len() > 1 {
+        output::result(&summary::table(&servers));
+    }
+    Ok(())
+}
+
+/// A server that is not installed is no failure, unless it is the only one.
+fn exit(servers: &[CheckedServer], stop: &Stop) -> Exit {
+    let stages: Vec<Stage> =
+        servers.iter().filter_map(|server| server.not_run.as_ref()).map(|reason| reason.stage).collect();
+    let broken = servers.iter().filter_map(|server| server.conformance.as_ref()).any(|c| c.breaks_a_must());
+    if stop.soon() {
+        Exit::Interrupted
+    } else if broken || stages.contains(&Stage::Answer) {
+        Exit::WrongAnswer
+    } else if stages.len() == servers.len() || stages.iter().any(|stage| *stage != Stage::Needs) {
+        Exit::ContenderFailed
+    } else {
+        Exit::Ok
+    }
+}

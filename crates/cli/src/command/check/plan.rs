@@ -1,0 +1,89 @@
+//! From arguments to an inquiry: which servers, which workloads, which CPUs.
+
+use assay_host::cpuset::CpuSet;
+use assay_host::isolation;
+use assay_host::topology::Topology;
+use assay_lab::catalogue::Catalogue;
+use assay_lab::conformance::Inquiry;
+use assay_lab::contender::Tools;
+use assay_lab::{LabError, Launch, Subject};
+use assay_model::record::Origin;
+use assay_model::workload::Workload;
+
+use crate::args::CheckArguments;
+use crate::command::{list, run};
+use crate::failure::Failure;
+use crate::output;
+
+pub(super) fn build(arguments: &CheckArguments) -> Result<Inquiry, Failure> {
+    let catalogue = catalogue(arguments)?;
+    let subjects = subjects(&catalogue, arguments)?;
+    let with_workloads = |subject: Subject| {
+        let workloads = workloads(&catalogue, &subject, arguments)?;
+        Ok((subject, workloads))
+    };
+    let servers = subjects.into_iter().map(with_workloads).collect::<Result<_, Failure>>()?;
+    let assay = std::env::current_exe().map_err(|e| Failure::Bug(format!("where am I? {e}")))?;
+    Ok(Inquiry { servers, only: arguments.only.clone(), cpus: cpus(arguments), tools: Tools { assay } })
+}
+
+/// The catalogue; an empty one where none is found and none is needed.
+fn catalogue(arguments: &CheckArguments) -> Result<Catalogue, Failure> {
+    let needed = !arguments.workload.is_empty()
+        || arguments.selectors.iter().any(|selector| !selector.contains('/'))
+        || (arguments.selectors.is_empty() && arguments.cmd.is_empty());
+    match list::open(&arguments.places) {
+        Err(Failure::Lab(LabError::NoCatalogue { .. })) if !needed => Ok(Catalogue {
+            root: std::path::PathBuf::new(),
+            contenders: Vec::new(),
+            workloads: Vec::new(),
+            experiments: Vec::new(),
+            warnings: Vec::new(),
+        }),
+        found => found,
+    }
+}
+
+fn subjects(catalogue: &Catalogue, arguments: &CheckArguments) -> Result<Vec<Subject>, Failure> {
+    let cwd =
+        std::env::current_dir().map_err(|e| Failure::Machine(format!("there is no working folder: {e}")))?;
+    let mut subjects = Vec::new();
+    if !arguments.selectors.is_empty() || arguments.cmd.is_empty() {
+        let (selected, warnings) = catalogue.select_only(&arguments.selectors)?;
+        warnings.iter().for_each(output::warning);
+        subjects = selected;
+    }
+    for (i, command) in arguments.cmd.iter().enumerate() {
+        subjects.push(Subject::from_command(command, &cwd, arguments.port.get(i).copied())?);
+    }
+    Ok(subjects)
+}
+
+/// What a server is asked for: what the person names, else what its file names, else GET of its path.
+fn workloads(
+    catalogue: &Catalogue,
+    subject: &Subject,
+    arguments: &CheckArguments,
+) -> Result<Vec<Workload>, Failure> {
+    if !arguments.workload.is_empty() {
+        let named = arguments.workload.iter().map(|name| catalogue.workload(name).cloned());
+        return Ok(named.collect::<Result<_, _>>()?);
+    }
+    if subject.origin == Origin::Folder && arguments.path.is_none() {
+        let known = subject.workloads.iter().filter_map(|name| catalogue.workload(name).ok().cloned());
+        let known: Vec<Workload> = known.collect();
+        if !known.is_empty() {
+            return Ok(known);
+        }
+    }
+    let path = match (&arguments.path, &subject.launch) {
+        (Some(path), _) | (None, Launch::Running { path, .. }) => path.as_str(),
+        (None, Launch::Process(_)) => "/",
+    };
+    Ok(vec![run::own_workload(path)])
+}
+
+fn cpus(arguments: &CheckArguments) -> CpuSet {
+    let default = || isolation::split(&CpuSet::allowed(), &Topology::read()).server;
+    arguments.server_cpus.clone().unwrap_or_else(default)
+}

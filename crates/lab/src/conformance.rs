@@ -1,0 +1,204 @@
+//! Contenders asked for the rules of HTTP/1.1 and of the test types they answer, each in a process of its own life that is
+//! never measured.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use assay_check::{Pace, Patience, Route, Rule, Target, TestType, ask, of_http};
+use assay_host::cpuset::CpuSet;
+use assay_model::conformance::{CheckedServer, Conformance};
+use assay_model::record::{NotRun, Stage};
+use assay_model::workload::Workload;
+use jiff::Timestamp;
+
+use crate::contender::{Preparation, Server, StartOrder, Tools};
+use crate::error::LabError;
+use crate::rounds::{Event, Observer};
+use crate::stop::Stop;
+use crate::store::{RunFolder, Store};
+use crate::subject::{Launch, Subject};
+
+/// Longest time for one contender's rules before a run; a rule that was begun is finished.
+pub(crate) const TIME_IN_A_RUN: Duration = Duration::from_secs(2);
+
+/// Whom to ask for what.
+#[derive(Clone, Debug)]
+pub struct Inquiry {
+    /// Who is asked, each with the workloads that it answers; the first of them is the plain request that rules vary.
+    pub servers: Vec<(Subject, Vec<Workload>)>,
+    /// Names of the only rules to ask for; empty for all.
+    pub only: Vec<String>,
+    /// CPUs of the servers.
+    pub cpus: CpuSet,
+    /// The programs to start.
+    pub tools: Tools,
+}
+
+/// Names of every rule that there is, in the suite's order.
+pub fn rule_names() -> impl Iterator<Item = &'static str> {
+    let types = TestType::ALL.into_iter().flat_map(TestType::rules);
+    of_http().chain(types).map(|rule| rule.id)
+}
+
+/// Asks one server after the other; `told` hears what came of each as soon as it is known. Logs stay in `store` only where
+/// something went wrong.
+///
+/// # Errors
+/// [`LabError::UnknownName`] for a rule that there is not, [`LabError::StoreNotWritable`]. What befalls a server is in its
+/// entry.
+pub fn check(
+    inquiry: &Inquiry,
+    store: &Store,
+    observer: &mut dyn Observer,
+    stop: &Stop,
+    told: &mut dyn FnMut(&CheckedServer),
+) -> Result<Vec<CheckedServer>, LabError> {
+    for name in &inquiry.only {
+        if rule_names().all(|known| known != name) {
+            return Err(crate::catalogue::unknown("rule", name, rule_names()));
+        }
+    }
+    let folder = store.create("check", Timestamp::now())?;
+    let mut checked = Vec::new();
+    for (subject, workloads) in &inquiry.servers {
+        if stop.soon() {
+            break;
+        }
+        let server = inquiry.server(subject, workloads, &folder, observer, stop)?;
+        told(&server);
+        checked.push(server);
+    }
+    folder.clear_work();
+    if checked.iter().all(|server| server.not_run.is_none()) {
+        let _ = std::fs::remove_dir_all(&folder.path);
+    }
+    Ok(checked)
+}
+
+impl Inquiry {
+    fn server(
+        &self,
+        subject: &Subject,
+        workloads: &[Workload],
+        folder: &RunFolder,
+        observer: &mut dyn Observer,
+        stop: &Stop,
+    ) -> Result<CheckedServer, LabError> {
+        let work = folder.work()?;
+        let inspection = Inspection {
+            tools: &self.tools,
+            cpus: &self.cpus,
+            log: folder.log(&subject.name, "check"),
+            workloads: workloads.iter().collect(),
+            only: &self.only,
+            pace: Pace::Full,
+            stop,
+        };
+        let prepared = prepare(subject, &self.tools, folder, &work, observer, stop);
+        let found = prepared.and_then(|()| inspection.inspect(subject, observer));
+        let (conformance, not_run) = match found {
+            Ok(conformance) => (Some(conformance), None),
+            Err(reason) => (None, Some(reason)),
+        };
+        let path = inspection.path().to_owned();
+        Ok(CheckedServer {
+            name: subject.name.clone(),
+            title: subject.title.clone(),
+            path,
+            not_run,
+            conformance,
+        })
+    }
+}
+
+fn prepare(
+    subject: &Subject,
+    tools: &Tools,
+    folder: &RunFolder,
+    work: &std::path::Path,
+    observer: &mut dyn Observer,
+    stop: &Stop,
+) -> Result<(), NotRun> {
+    let Launch::Process(process) = &subject.launch else { return Ok(()) };
+    let preparation = Preparation { tools, process, work, stop };
+    observer.notice(&Event::Probing { contender: &subject.name });
+    preparation.needs()?;
+    let Some(build) = &process.build else { return Ok(()) };
+    observer.notice(&Event::Building { contender: &subject.name });
+    preparation.build(build, &folder.log(&subject.name, "build"))
+}
+
+/// One life of a server, in which it is asked and nothing is measured.
+pub(crate) struct Inspection<'a> {
+    /// The programs to start.
+    pub tools: &'a Tools,
+    /// CPUs of the server.
+    pub cpus: &'a CpuSet,
+    /// Where its output goes.
+    pub log: PathBuf,
+    /// The workloads that it answers, the first of which gives the plain request.
+    pub workloads: Vec<&'a Workload>,
+    /// Names of the only rules to ask for; empty for all.
+    pub only: &'a [String],
+    /// How much time there is.
+    pub pace: Pace,
+    /// A person's wish.
+    pub stop: &'a Stop,
+}
+
+impl Inspection<'_> {
+    /// Starts the server, asks it, and stops it.
+    pub(crate) fn inspect(
+        &self,
+        subject: &Subject,
+        observer: &mut dyn Observer,
+    ) -> Result<Conformance, NotRun> {
+        observer.notice(&Event::Checking { contender: &subject.name });
+        let server = Server::start(subject, &self.start_order())?;
+        let asked = self.ask(&server.authority);
+        server.stop()?;
+        asked
+    }
+
+    fn ask(&self, authority: &str) -> Result<Conformance, NotRun> {
+        let wrong = |reason: String| NotRun {
+            stage: Stage::Answer,
+            reason,
+            remedy: Some("mend the server, or ask for another path".to_owned()),
+            log_tail: Vec::new(),
+        };
+        let patience = if self.pace == Pace::Full { Patience::LONG } else { Patience::SHORT };
+        let target = Target::new(authority, self.path()).map_err(|error| wrong(error.to_string()))?;
+        let target = target.patience(patience).routes(self.routes());
+        ask(&target, &self.rules(), self.pace, &|| !self.stop.soon()).map_err(wrong)
+    }
+
+    fn path(&self) -> &str {
+        let requests = self.workloads.iter().flat_map(|workload| &workload.requests);
+        requests.map(|request| request.path.as_str()).next().unwrap_or("/")
+    }
+
+    fn routes(&self) -> Vec<Route> {
+        let route = |workload: &&Workload| {
+            let kind = TestType::of_workload(&workload.name)?;
+            Some(Route { kind, path: workload.requests.first()?.path.clone() })
+        };
+        self.workloads.iter().filter_map(route).collect()
+    }
+
+    fn rules(&self) -> Vec<&'static Rule> {
+        let types = self.routes().into_iter().flat_map(|route| route.kind.rules());
+        let wanted = |rule: &&Rule| self.only.is_empty() || self.only.iter().any(|name| name == rule.id);
+        of_http().chain(types).filter(wanted).collect()
+    }
+
+    fn start_order(&self) -> StartOrder<'_> {
+        StartOrder {
+            tools: self.tools,
+            cpus: self.cpus,
+            log: self.log.clone(),
+            requests: self.workloads.iter().flat_map(|workload| &workload.requests).collect(),
+            stop: self.stop,
+        }
+    }
+}
