@@ -114,16 +114,21 @@ impl Dialogue {
 
     /// Demands that the connection ends and nothing more comes.
     pub(crate) fn end(&mut self) -> Keeping {
+        if self.ends_or_more()? {
+            return Err(self.fault("more came behind the last answer"));
+        }
+        Ok(())
+    }
+
+    /// Whether more came, instead of the end of the connection; one of both is demanded.
+    pub(crate) fn ends_or_more(&mut self) -> Result<bool, Objection> {
         let deadline = Instant::now() + self.patience.end;
         while !self.ended && self.received.len() == self.understood {
             if !self.receive_until(deadline)? {
                 return Err(self.fault("it left the connection open"));
             }
         }
-        if self.received.len() > self.understood {
-            return Err(self.fault("more came behind the last answer"));
-        }
-        Ok(())
+        Ok(self.received.len() > self.understood)
     }
 
     /// Receives once; false when nothing came in time.

@@ -8,6 +8,8 @@ pub(crate) type Keeping = Result<(), Objection>;
 pub(crate) enum Objection {
     /// It is broken; what was sent and received.
     Broken(String),
+    /// The server was gone behind it; how that showed.
+    Felled(String),
     /// It does not apply; why.
     NotApplicable(String),
 }
@@ -21,7 +23,8 @@ impl Objection {
     pub(crate) fn on(self, what: impl std::fmt::Display) -> Self {
         match self {
             Self::Broken(evidence) => Self::Broken(format!("{what}: {evidence}")),
-            other => other,
+            Self::Felled(evidence) => Self::Felled(format!("{what}: {evidence}")),
+            Self::NotApplicable(why) => Self::NotApplicable(why),
         }
     }
 }
@@ -29,7 +32,7 @@ impl Objection {
 impl std::fmt::Display for Objection {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Broken(text) | Self::NotApplicable(text) => out.write_str(text),
+            Self::Broken(text) | Self::Felled(text) | Self::NotApplicable(text) => out.write_str(text),
         }
     }
 }

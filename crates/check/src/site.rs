@@ -7,6 +7,9 @@ use crate::dialogue::Dialogue;
 use crate::objection::{Keeping, Objection, shown};
 use crate::target::{Patience, Target};
 
+/// Before each look whether it is still there.
+const ALIVE_WAITS: [Duration; 3] = [Duration::ZERO, Duration::from_millis(50), Duration::from_millis(250)];
+
 /// A server, and what it answers when it is asked plainly.
 pub(crate) struct Site {
     pub(crate) target: Target,
@@ -97,20 +100,19 @@ impl Site {
         Err(Objection::not_applicable("it closes the connection after every answer"))
     }
 
-    /// A server that fell over is noticed at the rule that felled it.
+    /// Whether the plain request is still answered. A server that replaces a worker may need a moment.
     pub(crate) fn is_alive(&self) -> Keeping {
-        let mut problem = Ok(());
-        // A server whose worker is being replaced may need a moment.
-        for wait in [0, 50, 250] {
-            std::thread::sleep(Duration::from_millis(wait));
-            problem = self.ask(&self.get()).and_then(|answer| match self.difference(&answer) {
-                Some(difference) => Err(Objection::Broken(difference)),
-                None => Ok(()),
-            });
-            if problem.is_ok() {
-                return problem;
-            }
+        let mut problem = String::new();
+        for wait in ALIVE_WAITS {
+            std::thread::sleep(wait);
+            problem = match self.ask(&self.get()) {
+                Err(objection) => objection.to_string(),
+                Ok(answer) => match self.difference(&answer) {
+                    Some(difference) => difference,
+                    None => return Ok(()),
+                },
+            };
         }
-        problem.map_err(|objection| objection.on("afterwards the plain request was no longer answered"))
+        Err(Objection::Felled(format!("afterwards the plain request was no longer answered: {problem}")))
     }
 }

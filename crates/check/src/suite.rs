@@ -54,15 +54,24 @@ struct Suite<'a> {
 
 impl Suite<'_> {
     fn ask(&self) -> Vec<Keeping> {
-        let mut keepings = self.together();
-        for (rule, keeping) in self.rules.iter().zip(&mut keepings) {
-            // What others did at the same time, or the machine, may have been the cause: alone it counts.
-            let again = matches!(keeping, Some(Err(Objection::Broken(_)))) && (self.goes_on)();
-            if again || keeping.is_none() {
-                *keeping = Some(self.one(rule));
+        let first = self.together();
+        self.rules.iter().zip(first).map(|(rule, keeping)| self.settled(rule, keeping)).collect()
+    }
+
+    /// What counts: what others did at the same time, or the machine, may have been the cause that a rule was broken, so it
+    /// is asked for again, alone.
+    fn settled(&self, rule: &Rule, first: Option<Keeping>) -> Keeping {
+        match first {
+            Some(Err(objection @ (Objection::Broken(_) | Objection::Felled(_)))) if (self.goes_on)() => {
+                match (self.site.is_alive(), objection) {
+                    (Ok(()), _) => self.one(rule),
+                    (Err(_), Objection::Broken(_)) => Err(gone()),
+                    (Err(_), felled) => Err(felled),
+                }
             }
+            Some(keeping) => keeping,
+            None => self.site.is_alive().map_err(|_| gone()).and_then(|()| self.one(rule)),
         }
-        keepings.into_iter().flatten().collect()
     }
 
     /// What the rules find that may be asked for together; nothing for the others.
@@ -96,6 +105,10 @@ impl Suite<'_> {
     }
 }
 
+fn gone() -> Objection {
+    Objection::not_applicable("the server was gone")
+}
+
 fn take<'a, R, P>(next: &AtomicUsize, rules: &'a [R], places: &'a [P]) -> Option<(&'a R, &'a P)> {
     let index = next.fetch_add(1, Ordering::Relaxed);
     Some((rules.get(index)?, places.get(index)?))
@@ -104,7 +117,7 @@ fn take<'a, R, P>(next: &AtomicUsize, rules: &'a [R], places: &'a [P]) -> Option
 fn finding(rule: &Rule, keeping: Keeping) -> Finding {
     let (ruling, evidence) = match keeping {
         Ok(()) => (Ruling::Kept, None),
-        Err(Objection::Broken(evidence)) => (Ruling::Broken, Some(evidence)),
+        Err(Objection::Broken(evidence) | Objection::Felled(evidence)) => (Ruling::Broken, Some(evidence)),
         Err(Objection::NotApplicable(why)) => (Ruling::NotApplicable, Some(why)),
     };
     Finding {

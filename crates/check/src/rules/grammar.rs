@@ -63,7 +63,7 @@ pub(super) const RULES: &[Rule] = &[
         "bad-version",
         Should,
         "RFC 9112 §2.3",
-        "A protocol version that is none, or unknown, is refused.",
+        "A protocol version that is none is refused.",
         bad_version,
     ),
     Rule::new("huge-head", Must, "RFC 9112 §5", "A head of 64 KiB is refused or served.", huge_head),
@@ -139,7 +139,7 @@ fn bad_request_line(site: &Site) -> Keeping {
 }
 
 fn bad_version(site: &Site) -> Keeping {
-    each(["HTTP/1", "HTTP/1.x", "HTTP/1.10", "HTTP/11.1", "HTTP/3.7", "http/1.1", "HTTX/1.1"], |version| {
+    each(["HTTP/1", "HTTP/1.x", "HTTP/1.10", "HTTP/11.1", "http/1.1", "HTTX/1.1"], |version| {
         with_request_line(site, &format!("GET {} {version}", site.target.path))
     })
 }

@@ -20,14 +20,19 @@ pub(super) fn refused_and_ended(site: &Site, request: &[u8]) -> Keeping {
     talk.end()
 }
 
-/// Demands at most one answer, of whatever kind, and the end of the connection.
-pub(super) fn answered_at_most_once(site: &Site, request: &[u8]) -> Keeping {
+/// Demands that nothing behind the first request is served and that the connection ends. The first may be answered, and
+/// the rest refused: a server that answers before it has read the body finds out late that it is broken.
+pub(super) fn served_at_most_once(site: &Site, request: &[u8]) -> Keeping {
     let mut talk = site.open()?;
     talk.send(request)?;
-    match talk.answer_or_end()? {
-        None => Ok(()),
-        Some(_) => talk.end(),
+    if talk.answer_or_end()?.is_none() {
+        return Ok(());
     }
+    if talk.ends_or_more()? {
+        let second = talk.answer()?;
+        talk.demand(second.is_refusal(), "what lies behind was served")?;
+    }
+    talk.end()
 }
 
 /// Demands that a request is refused or served, but not that the server waits for more of it.

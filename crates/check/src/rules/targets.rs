@@ -12,6 +12,7 @@ pub(crate) const NOWHERE: &str = "/assay-check/there-is-nothing-here";
 const UNKNOWN_METHOD: &str = "ASSAYCHECK";
 /// RFC 9112 §3 recommends that request lines of 8000 octets are supported.
 const LONG_TARGET_BYTES: usize = 7900;
+const SHORT_QUERY_BYTES: usize = 10;
 /// Longer than anybody needs.
 const HUGE_TARGET_BYTES: usize = 128 << 10;
 /// How deep a server's folder is at most.
@@ -100,24 +101,26 @@ fn allow(site: &Site) -> Keeping {
 
 fn absolute_target(site: &Site) -> Keeping {
     let target = format!("http://{}{}", site.target.host, site.target.path);
-    accepted(site, &target)
+    let mut talk = site.open()?;
+    talk.send(&site.request_for("GET", &target, "", ""))?;
+    super::delivery::plain_answer(site, &mut talk)
 }
 
 fn long_target(site: &Site) -> Keeping {
-    accepted(site, &padded(&site.target.path, LONG_TARGET_BYTES))
+    let path = &site.target.path;
+    // With a query it may be another resource, or none.
+    let short = site.ask(&site.request_for("GET", &padded(path, path.len() + SHORT_QUERY_BYTES), "", ""))?;
+    let mut talk = site.open()?;
+    talk.send(&site.request_for("GET", &padded(path, LONG_TARGET_BYTES), "", ""))?;
+    let status = talk.answer()?.status();
+    let wrong = format!("status {status} instead of {} for a short one", short.status());
+    talk.demand(status == short.status(), &wrong)
 }
 
 fn huge_target(site: &Site) -> Keeping {
     let mut talk = site.open()?;
     talk.send(&site.request_for("GET", &padded(&site.target.path, HUGE_TARGET_BYTES), "", ""))?;
     talk.answer_or_end().map(drop)
-}
-
-/// Demands the plain answer to a request for `target`.
-fn accepted(site: &Site, target: &str) -> Keeping {
-    let mut talk = site.open()?;
-    talk.send(&site.request_for("GET", target, "", ""))?;
-    super::delivery::plain_answer(site, &mut talk)
 }
 
 /// The path with a query that makes it so long.

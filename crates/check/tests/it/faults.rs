@@ -1,0 +1,177 @@
+//! Every rule can be broken: for each there is a server that breaks it and is right in all else.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use assay_check::{Pace, Patience, Planted, Route, Rule, Target, TestType, ask, of_http};
+use assay_model::conformance::{Finding, Ruling};
+
+use crate::faulty::Fault::{self, *};
+use crate::faulty::Faulty;
+
+/// Short, because servers that never answer are among them. That a right server is slow is no danger: none is asked.
+const PATIENCE: Patience = Patience {
+    answer: Duration::from_millis(400),
+    end: Duration::from_millis(400),
+    piece: Duration::from_micros(300),
+};
+/// Servers at once; most of the time they are waited for.
+const THREADS: usize = 12;
+
+/// Which fault breaks which rule.
+const BROKEN_BY: &[(&str, &[Fault])] = &[
+    ("split-anywhere", &[OneRead]),
+    ("lines-apart", &[OneRead]),
+    ("bytes-apart", &[OneRead]),
+    ("pipeline-order", &[ForgetsPipelined]),
+    ("pipeline-pieces", &[OneRead]),
+    ("empty-line-first", &[RefusesEmptyLine]),
+    ("keep-alive", &[AlwaysCloses]),
+    ("hundred-requests", &[TiresSoon]),
+    ("concurrent", &[OneConnection]),
+    ("close", &[IgnoresClose]),
+    ("close-said", &[ClosesWordlessly]),
+    ("nothing-after-close", &[AnswersAfterClose, IgnoresClose]),
+    ("close-http10", &[KeepsHttp10]),
+    ("keep-alive-http10", &[KeepsHttp10]),
+    ("no-chunks-http10", &[ChunksAlways]),
+    ("half-close", &[DropsOnHalfClose]),
+    ("head-method", &[NoHead]),
+    ("head-no-content", &[HeadWithContent]),
+    ("head-length", &[HeadTellsZero]),
+    ("date", &[NoDate, BadDate]),
+    ("date-moves", &[FrozenDate]),
+    ("body-length", &[NoBodies]),
+    ("body-chunked", &[NoChunks, NoBodies]),
+    ("body-chunk-parts", &[NoExtensions]),
+    ("body-bytes-apart", &[OneRead, NoBodies]),
+    ("expect-continue", &[IgnoresExpect]),
+    ("unknown-path", &[EverythingExists]),
+    ("unknown-method", &[AnyMethod]),
+    ("method-case", &[AnyCase]),
+    ("allow", &[NoAllow]),
+    ("absolute-target", &[NoAbsoluteTarget]),
+    ("long-target", &[ShortTargets]),
+    ("huge-target", &[HangsOnHuge]),
+    ("no-escape", &[AnyFile]),
+    ("length-and-chunked", &[Rough]),
+    ("chunked-and-length", &[PrefersLength]),
+    ("chunked-http10", &[Rough, IgnoresCodings]),
+    ("two-lengths", &[Rough]),
+    ("length-no-number", &[Rough]),
+    ("length-overflow", &[Rough]),
+    ("coding-not-chunked", &[Rough, IgnoresCodings]),
+    ("coding-spelling", &[Rough, IgnoresCodings]),
+    ("chunk-size", &[Rough]),
+    ("chunk-size-tail", &[Rough]),
+    ("chunk-overflow", &[Rough]),
+    ("chunk-end", &[SkipsToChunkEnd]),
+    ("chunk-line-end", &[LfEndsChunkLine]),
+    ("no-host", &[Rough]),
+    ("two-hosts", &[Rough]),
+    ("bad-host", &[Rough]),
+    ("space-before-colon", &[Rough]),
+    ("folded-line", &[Rough]),
+    ("space-first", &[Rough]),
+    ("bare-cr", &[CrEndsLine]),
+    ("bare-lf", &[WaitsAtLf]),
+    ("nul", &[NulEndsLine, DiesOfNul]),
+    ("bad-field", &[Rough]),
+    ("bad-request-line", &[Rough]),
+    ("bad-version", &[Rough]),
+    ("huge-head", &[HangsOnHuge]),
+    ("slow-clients", &[OneConnection]),
+    ("json-status", &[WrongStatus]),
+    ("json-value", &[WrongBody]),
+    ("json-type", &[WrongType]),
+    ("json-length", &[NoLength]),
+    ("json-server", &[NoServer]),
+    ("json-date", &[NoDate, BadDate]),
+    ("json-date-moves", &[FrozenDate]),
+    ("plaintext-status", &[WrongStatus]),
+    ("plaintext-body", &[WrongBody, ForgetsPipelined]),
+    ("plaintext-type", &[WrongType]),
+    ("plaintext-length", &[NoLength]),
+    ("plaintext-server", &[NoServer]),
+    ("plaintext-date", &[NoDate, BadDate]),
+    ("plaintext-date-moves", &[FrozenDate]),
+];
+/// Rules about the target, which no server can break.
+const OF_THE_PATH: [&str; 2] = ["json-route", "plaintext-route"];
+
+fn rule(id: &str) -> &'static Rule {
+    let types = TestType::ALL.into_iter().flat_map(TestType::rules);
+    of_http().chain(types).find(|rule| rule.id == id).unwrap_or_else(|| panic!("no rule {id}"))
+}
+
+fn finding(fault: Fault, rule: &'static Rule, routes: [&str; 2]) -> Finding {
+    let folder = tempfile::tempdir().expect("folder");
+    let root = folder.path().join("root");
+    std::fs::create_dir(&root).expect("root");
+    let planted = Planted { name: "planted.txt".to_owned(), secret: "nobody may read this".to_owned() };
+    std::fs::write(folder.path().join(&planted.name), &planted.secret).expect("planted");
+    let server = Faulty::start(fault, root);
+    let [json, plaintext] = routes.map(str::to_owned);
+    let routes = vec![
+        Route { kind: TestType::Json, path: json },
+        Route { kind: TestType::Plaintext, path: plaintext },
+    ];
+    let target = Target::new(&server.address.to_string(), "/").expect("target");
+    let target = target.patience(PATIENCE).planted(planted).routes(routes);
+    let conformance = ask(&target, &[rule], Pace::Full, &|| true).expect("an answer");
+    conformance.findings.into_iter().next().expect("a finding")
+}
+
+#[test]
+fn every_rule_is_broken_by_a_server_that_breaks_it() {
+    let cases: Vec<(&str, Fault)> =
+        BROKEN_BY.iter().flat_map(|(id, faults)| faults.iter().map(move |fault| (*id, *fault))).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some((id, fault)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let found = finding(*fault, rule(id), ["/json", "/plaintext"]);
+            assert_eq!(found.ruling, Ruling::Broken, "{fault:?}: {found:#?}");
+            assert!(found.evidence.is_some_and(|evidence| evidence.len() < 2000), "{id}");
+        }
+    };
+    std::thread::scope(|scope| (0..THREADS).for_each(|_| drop(scope.spawn(work))));
+}
+
+#[test]
+fn no_rule_is_without_a_server_that_breaks_it() {
+    let types = TestType::ALL.into_iter().flat_map(TestType::rules);
+    let all: BTreeSet<&str> = of_http().chain(types).map(|rule| rule.id).collect();
+    let broken: BTreeSet<&str> = BROKEN_BY.iter().map(|(id, _)| *id).chain(OF_THE_PATH).collect();
+    assert_eq!(all, broken);
+}
+
+#[test]
+fn a_path_that_saves_bytes_is_found() {
+    for id in OF_THE_PATH {
+        assert_eq!(finding(None, rule(id), ["/j", "/p"]).ruling, Ruling::Broken, "{id}");
+        assert_eq!(finding(None, rule(id), ["/json", "/plaintext"]).ruling, Ruling::Kept, "{id}");
+    }
+}
+
+#[test]
+fn the_same_server_without_a_fault_keeps_every_rule() {
+    let types = TestType::ALL.into_iter().flat_map(TestType::rules);
+    let rules: Vec<&'static Rule> = of_http().chain(types).collect();
+    let server = Faulty::start(None, std::env::temp_dir());
+    let routes = vec![
+        Route { kind: TestType::Json, path: "/json".to_owned() },
+        Route { kind: TestType::Plaintext, path: "/plaintext".to_owned() },
+    ];
+    let target = Target::new(&server.address.to_string(), "/").expect("target").routes(routes);
+    let conformance = ask(&target, &rules, Pace::Full, &|| true).expect("an answer");
+    let broken: Vec<&Finding> = conformance.broken().collect();
+    assert!(broken.is_empty(), "{broken:#?}");
+    assert_eq!(conformance.kept(), rules.len());
+}
+
+#[test]
+fn a_server_that_falls_over_is_told_where() {
+    let found = finding(DiesOfNul, rule("nul"), ["/json", "/plaintext"]);
+    assert!(found.evidence.is_some_and(|evidence| evidence.contains("afterwards")));
+}

@@ -1,0 +1,237 @@
+//! A small server with one fault: right in everything else, and so the fault is what a rule finds.
+
+mod answer;
+mod reading;
+mod rough;
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use reading::{Asked, Reading};
+
+/// How often a waiting thread looks whether the server shall end.
+const TICK: Duration = Duration::from_millis(5);
+/// After so many requests a connection ends with [`Fault::TiresSoon`].
+const TIRED_AFTER: usize = 10;
+/// A target or head beyond this is too much for [`Fault::HangsOnHuge`].
+const HUGE_BYTES: usize = 32 << 10;
+
+/// What a server can do wrong. Those from [`Fault::Rough`] on read heads and bodies roughly instead of strictly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Fault {
+    None,
+    /// Thinks that a request comes in one piece.
+    OneRead,
+    /// Throws away what came behind a request.
+    ForgetsPipelined,
+    RefusesEmptyLine,
+    /// Ends connections that it said it would keep.
+    AlwaysCloses,
+    TiresSoon,
+    /// Serves one connection until it ends, then the next.
+    OneConnection,
+    IgnoresClose,
+    ClosesWordlessly,
+    AnswersAfterClose,
+    KeepsHttp10,
+    ChunksAlways,
+    DropsOnHalfClose,
+    NoHead,
+    HeadWithContent,
+    HeadTellsZero,
+    NoDate,
+    BadDate,
+    FrozenDate,
+    IgnoresExpect,
+    EverythingExists,
+    AnyMethod,
+    AnyCase,
+    NoAllow,
+    NoAbsoluteTarget,
+    ShortTargets,
+    HangsOnHuge,
+    /// Serves files under a folder, wherever a path leads.
+    AnyFile,
+    /// Takes LF for nothing, and waits for an end that does not come.
+    WaitsAtLf,
+    NoServer,
+    NoLength,
+    WrongStatus,
+    WrongBody,
+    WrongType,
+    /// Ends altogether when it sees a NUL.
+    DiesOfNul,
+    /// Takes whatever looks a little like HTTP.
+    Rough,
+    CrEndsLine,
+    NulEndsLine,
+    NoBodies,
+    NoChunks,
+    NoExtensions,
+    PrefersLength,
+    IgnoresCodings,
+    LfEndsChunkLine,
+    SkipsToChunkEnd,
+}
+
+/// A running server; ends when dropped.
+pub(crate) struct Faulty {
+    pub(crate) address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    fault: Fault,
+    root: PathBuf,
+    began: SystemTime,
+    over: AtomicBool,
+    connections: AtomicUsize,
+}
+
+impl Faulty {
+    /// A server with a fault, and a folder for those that serve files.
+    pub(crate) fn start(fault: Fault, root: PathBuf) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("port");
+        let address = listener.local_addr().expect("address");
+        let (over, connections) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let shared = Arc::new(Shared { fault, root, began: SystemTime::now(), over, connections });
+        let serving = Arc::clone(&shared);
+        std::thread::spawn(move || accept(&listener, &serving));
+        Self { address, shared }
+    }
+}
+
+impl Drop for Faulty {
+    fn drop(&mut self) {
+        self.shared.over.store(true, Ordering::Relaxed);
+        let _ = TcpStream::connect(self.address);
+        while self.shared.connections.load(Ordering::Relaxed) > 0 {
+            std::thread::sleep(TICK);
+        }
+    }
+}
+
+fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    for stream in listener.incoming().flatten() {
+        if shared.over.load(Ordering::Relaxed) {
+            return;
+        }
+        shared.connections.fetch_add(1, Ordering::Relaxed);
+        let serving = Arc::clone(shared);
+        let serve = move || {
+            Connection { stream, input: Vec::new(), served: 0, shared: Arc::clone(&serving) }.serve();
+            serving.connections.fetch_sub(1, Ordering::Relaxed);
+        };
+        if shared.fault == Fault::OneConnection { serve() } else { drop(std::thread::spawn(serve)) }
+    }
+}
+
+struct Connection {
+    stream: TcpStream,
+    input: Vec<u8>,
+    served: usize,
+    shared: Arc<Shared>,
+}
+
+impl Connection {
+    fn serve(&mut self) {
+        let _ = self.stream.set_nodelay(true);
+        let _ = self.stream.set_read_timeout(Some(TICK));
+        while self.another().is_some() {}
+        // Unread bytes would reset the connection before the answer was read (RFC 9112 §9.6).
+        let _ = self.stream.shutdown(std::net::Shutdown::Write);
+        let _ = self.stream.set_read_timeout(Some(TICK));
+        let mut rest = [0; 64 << 10];
+        while matches!(self.stream.read(&mut rest), Ok(read) if read > 0) {}
+    }
+
+    /// Serves one request; nothing at the end of the connection.
+    fn another(&mut self) -> Option<()> {
+        let fault = self.shared.fault;
+        let asked = self.request()?;
+        if fault == Fault::DiesOfNul && self.input[..asked.len].contains(&0) {
+            self.shared.over.store(true, Ordering::Relaxed);
+            return None;
+        }
+        self.input.drain(..asked.len);
+        if fault == Fault::DropsOnHalfClose {
+            std::thread::sleep(TICK);
+            if matches!(self.stream.peek(&mut [0]), Ok(0)) {
+                return None;
+            }
+        }
+        if fault == Fault::ForgetsPipelined {
+            self.input.clear();
+        }
+        self.stream.write_all(&answer::bytes(&asked, &self.shared)).ok()?;
+        self.served += 1;
+        let tired = fault == Fault::TiresSoon && self.served == TIRED_AFTER;
+        if fault == Fault::AlwaysCloses || fault == Fault::NoLength || tired {
+            return None;
+        }
+        let behind = fault == Fault::AnswersAfterClose && !self.input.is_empty();
+        (keeps(fault, &asked) || behind).then_some(())
+    }
+
+    /// Reads until a request is whole; says 100 where one is expected.
+    fn request(&mut self) -> Option<Asked> {
+        let fault = self.shared.fault;
+        let mut told = false;
+        loop {
+            match reading::read(&self.input, fault) {
+                Reading::Whole(asked) => return Some(asked),
+                Reading::Bad(status) => {
+                    let _ = self.stream.write_all(&answer::refusal(status, &self.shared));
+                    return None;
+                }
+                Reading::Partial if fault == Fault::OneRead && !self.input.is_empty() => {
+                    let _ = self.stream.write_all(&answer::refusal(400, &self.shared));
+                    return None;
+                }
+                Reading::Partial => {}
+                Reading::Expecting => {
+                    if !told && fault != Fault::IgnoresExpect {
+                        self.stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").ok()?;
+                        told = true;
+                    }
+                }
+            }
+            self.receive()?;
+        }
+    }
+
+    fn receive(&mut self) -> Option<()> {
+        let mut buffer = [0; 64 << 10];
+        loop {
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return None,
+                Ok(read) => {
+                    self.input.extend_from_slice(&buffer[..read]);
+                    return Some(());
+                }
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                    if self.shared.over.load(Ordering::Relaxed) {
+                        return None;
+                    }
+                }
+                Err(_) => return None,
+            }
+        }
+    }
+}
+
+/// Whether the connection stays open behind the answer.
+fn keeps(fault: Fault, asked: &Asked) -> bool {
+    match (asked.is_10, asked.close) {
+        (true, _) => fault == Fault::KeepsHttp10 || fault >= Fault::Rough && asked.keep_alive,
+        (false, close) => !close || fault == Fault::IgnoresClose,
+    }
+}
+
+fn unix_now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
