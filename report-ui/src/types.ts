@@ -57,6 +57,10 @@ export interface Entry {
    */
   command: string[];
   /**
+   * What it keeps of the rules of HTTP/1.1 and of its test types; absent when it was not asked.
+   */
+  conformance?: Conformance | null;
+  /**
    * What it is.
    */
   kind: "server" | "framework" | "proxy" | "limit";
@@ -103,6 +107,48 @@ export interface Entry {
    * Names of the workloads it answers.
    */
   workloads: string[];
+}
+/**
+ * What one server keeps of a set of rules.
+ */
+export interface Conformance {
+  /**
+   * How long the asking took.
+   */
+  elapsed_ns: number;
+  /**
+   * One finding per rule, in the order of the suite.
+   */
+  findings: Finding[];
+}
+/**
+ * What one rule found.
+ */
+export interface Finding {
+  /**
+   * What was sent and received when it is broken, or why it does not apply; absent when it is kept.
+   */
+  evidence?: string | null;
+  /**
+   * Stable name of the rule, such as `two-hosts`.
+   */
+  rule: string;
+  /**
+   * Whether it is kept.
+   */
+  ruling: "kept" | "broken" | "not_applicable";
+  /**
+   * The rule in a sentence.
+   */
+  sentence: string;
+  /**
+   * How much it weighs.
+   */
+  severity: "should" | "must";
+  /**
+   * Where it is written: a section of an RFC, or the rules of a test type.
+   */
+  source: string;
 }
 /**
  * Why a contender, or one run of it, yielded nothing.
@@ -707,6 +753,10 @@ export interface Standing {
    */
   checks: Check[];
   /**
+   * How many of the rules of HTTP/1.1 and of its test types it keeps; absent when it was not asked.
+   */
+  conformance?: Score | null;
+  /**
    * Name of the contender.
    */
   contender: string;
@@ -791,6 +841,19 @@ export interface Check {
    * Stable name of the rule, such as `generator-saturated`.
    */
   rule: string;
+}
+/**
+ * How many of the rules that apply are kept.
+ */
+export interface Score {
+  /**
+   * Rules that are kept or broken.
+   */
+  applicable: number;
+  /**
+   * Rules that are kept.
+   */
+  kept: number;
 }
 /**
  * An estimate with its interval.

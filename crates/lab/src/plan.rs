@@ -10,7 +10,7 @@ use assay_model::workload::Workload;
 use crate::catalogue::{self, Catalogue};
 use crate::contender::Tools;
 use crate::error::LabError;
-use crate::schedule::{affordable_rounds, predicted_check, predicted_round};
+use crate::schedule::{affordable_rounds, predicted_conformance, predicted_round};
 use crate::subject::{Launch, Subject};
 
 /// A run that can begin.
@@ -33,14 +33,14 @@ pub struct Plan {
     /// The programs to start.
     pub tools: Tools,
     /// Whether contenders that assay starts are asked, before the first round, what they keep of the rules of HTTP/1.1.
-    pub check: bool,
+    pub conformance: bool,
 }
 
 /// How long a run will take, before anything was timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prediction {
     /// Asking every contender for the rules, before the first round.
-    pub check: Duration,
+    pub conformance: Duration,
     /// Rounds that the budget allows.
     pub rounds: u32,
     /// Length of one.
@@ -50,7 +50,7 @@ pub struct Prediction {
 impl Prediction {
     /// Length of the whole run behind the preparation.
     pub fn total(&self) -> Duration {
-        self.check + self.round * self.rounds
+        self.conformance + self.round * self.rounds
     }
 }
 
@@ -102,16 +102,16 @@ impl Plan {
         let takes_part: Vec<Vec<Cell>> =
             (0..self.subjects.len()).map(cells).filter(|cells| !cells.is_empty()).collect();
         let round = predicted_round(&self.experiment, &takes_part);
-        let asked = (0..self.subjects.len()).filter(|&subject| self.is_checked(subject)).count();
-        let check = predicted_check(asked);
-        Prediction { check, rounds: affordable_rounds(&self.experiment, check, round), round }
+        let asked = (0..self.subjects.len()).filter(|&subject| self.is_asked(subject)).count();
+        let conformance = predicted_conformance(asked);
+        Prediction { conformance, rounds: affordable_rounds(&self.experiment, conformance, round), round }
     }
 
     /// Whether a subject is asked for the rules. One that somebody else runs is not: they asked for a measurement, and a
     /// suite that sends broken requests is more than that.
-    pub(crate) fn is_checked(&self, subject: usize) -> bool {
+    pub(crate) fn is_asked(&self, subject: usize) -> bool {
         let started = matches!(self.subjects[subject].launch, Launch::Process(_));
-        self.check && started && !self.cells_of(subject).is_empty()
+        self.conformance && started && !self.cells_of(subject).is_empty()
     }
 
     pub(crate) fn workload(&self, name: &str) -> Option<&Workload> {

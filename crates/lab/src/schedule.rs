@@ -13,7 +13,7 @@ const TYPICAL_START: Duration = Duration::from_millis(1000);
 /// What warming a contender up takes, before any was timed; most are warm sooner than an experiment allows.
 const TYPICAL_WARMUP_S: f64 = 2.0;
 /// What asking a contender for the rules takes, before any was timed.
-const TYPICAL_CHECK: Duration = Duration::from_millis(1000);
+const TYPICAL_CONFORMANCE: Duration = Duration::from_millis(1000);
 /// What starting the generator, connecting and saving takes for one cell, before any was timed.
 const TYPICAL_OVERHEAD: Duration = Duration::from_millis(120);
 
@@ -53,8 +53,8 @@ pub fn predicted_round(experiment: &Experiment, contenders: &[Vec<Cell>]) -> Dur
 }
 
 /// How long asking so many contenders for the rules will take.
-pub fn predicted_check(contenders: usize) -> Duration {
-    (TYPICAL_START + TYPICAL_CHECK) * u32::try_from(contenders).unwrap_or(u32::MAX)
+pub fn predicted_conformance(contenders: usize) -> Duration {
+    (TYPICAL_START + TYPICAL_CONFORMANCE) * u32::try_from(contenders).unwrap_or(u32::MAX)
 }
 
 /// Rounds that the budget allows when each takes `round` and `before` is gone when the first begins, never fewer than

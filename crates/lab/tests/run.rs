@@ -71,7 +71,7 @@ impl Place {
             command: vec!["assay".to_owned(), "run".to_owned()],
             program: Program { version: "0".to_owned(), profile: "debug".to_owned() },
             tools: Tools { assay: testkit() },
-            check: false,
+            conformance: false,
         }
     }
 

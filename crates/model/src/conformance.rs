@@ -86,15 +86,24 @@ pub enum Ruling {
     NotApplicable,
 }
 
-impl Conformance {
+/// How many of the rules that apply are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Score {
     /// Rules that are kept.
-    pub fn kept(&self) -> usize {
-        self.findings.iter().filter(|finding| finding.ruling == Ruling::Kept).count()
-    }
-
+    pub kept: u32,
     /// Rules that are kept or broken.
-    pub fn applicable(&self) -> usize {
-        self.findings.iter().filter(|finding| finding.ruling != Ruling::NotApplicable).count()
+    pub applicable: u32,
+}
+
+impl Conformance {
+    /// How many of the rules that apply are kept.
+    pub fn score(&self) -> Score {
+        let mut score = Score { kept: 0, applicable: 0 };
+        for finding in &self.findings {
+            score.kept += u32::from(finding.ruling == Ruling::Kept);
+            score.applicable += u32::from(finding.ruling != Ruling::NotApplicable);
+        }
+        score
     }
 
     /// Rules that are broken, in the order of the suite.

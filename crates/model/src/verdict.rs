@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::check::Check;
+use crate::conformance::Score;
 use crate::experiment::Cell;
 
 /// An estimate with its interval.
@@ -160,6 +161,9 @@ pub struct Standing {
     pub rss_peak_bytes: Option<u64>,
     /// From start to first right answer: median over rounds, in nanoseconds.
     pub startup_ns: Option<f64>,
+    /// How many of the rules of HTTP/1.1 and of its test types it keeps; absent when it was not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conformance: Option<Score>,
     /// Failed requests over all rounds.
     pub failed: u64,
     /// What held the throughput where it is.

@@ -54,9 +54,9 @@ fn markdown_standings(record: &Record, cell: &CellVerdict) -> String {
     let (workload, in_flight) = (&cell.cell.workload, cell.cell.in_flight());
     let mut out = format!("\n### {workload}, {} connections\n\n", cell.cell.width());
     out += &format!(
-        "| tier | contender | req/s | 95 % interval | of limit | p50 at {in_flight} in flight | p99 | cpu/req | rss |\n"
+        "| tier | contender | req/s | 95 % interval | of limit | p50 at {in_flight} in flight | p99 | cpu/req | rss | conform |\n"
     );
-    out += "|--:|:--|--:|:-:|--:|--:|--:|--:|--:|\n";
+    out += "|--:|:--|--:|:-:|--:|--:|--:|--:|--:|--:|\n";
     for standing in &cell.standings {
         out += &markdown_row(record, standing);
     }
@@ -66,20 +66,21 @@ fn markdown_standings(record: &Record, cell: &CellVerdict) -> String {
 fn markdown_row(record: &Record, standing: &Standing) -> String {
     let name = cell_text(&standing.contender);
     if let Some(reason) = &standing.withheld {
-        return format!("| – | {name} | withheld: {} | | | | | | |\n", cell_text(reason));
+        return format!("| – | {name} | withheld: {} | | | | | | | |\n", cell_text(reason));
     }
     let limit = if notes::is_limit(record, &standing.contender) { " (limit)" } else { "" };
     let throughput = standing.throughput_per_second.map(|of| format::rate_interval(&of));
     let [rate, interval] = throughput.map_or_else(dashes, |of| [of.estimate, of.interval]);
     let duration = |of: Option<Interval>| or_dash(of.map(|of| format::duration(of.estimate)));
     format!(
-        "| {} | {name}{limit} | {rate} | {interval} | {} | {} | {} | {} | {} |\n",
+        "| {} | {name}{limit} | {rate} | {interval} | {} | {} | {} | {} | {} | {} |\n",
         or_dash(standing.tier.map(|tier| tier.to_string())),
         or_dash(standing.share_of_limit.map(|of| format::percent(of.estimate))),
         duration(standing.p50_ns),
         duration(standing.p99_ns),
         or_dash(standing.cpu_per_request_ns.map(format::duration)),
         or_dash(standing.rss_peak_bytes.map(format::bytes)),
+        or_dash(standing.conformance.map(|score| format::score(&score))),
     )
 }
 
@@ -91,6 +92,9 @@ fn markdown_notes(record: &Record, verdict: &Verdict) -> String {
         let places = if places.is_empty() { places } else { format!(" [{places}]") };
         let remedy = warning.remedy.map(|remedy| format!(" → {remedy}")).unwrap_or_default();
         lines.push(format!("- **{label}**: {}", cell_text(&format!("{}{places}{remedy}", warning.evidence))));
+    }
+    for (name, rules) in notes::broken_rules(record) {
+        lines.push(format!("- **{}**: {}", cell_text(name), cell_text(&rules)));
     }
     for absent in notes::absent(record) {
         let round = absent.round.map(|round| format!(" in round {}", round + 1)).unwrap_or_default();
@@ -126,10 +130,10 @@ fn dashes() -> [String; 2] {
 
 const CSV_HEAD: &str = "run,round,place,contender,workload,connections,pipeline,load,offset_ns,window_ns,ok,failed,\
     per_second,offered_per_second,service_p50_ns,service_p99_ns,response_p50_ns,response_p99_ns,server_cpu_ns,server_rss_peak_bytes,startup_ns,server_idle_share,\
-    generator_busy_share,void,failure\r\n";
+    generator_busy_share,void,failure,rules_kept,rules_applicable,rules_broken\r\n";
 
 /// One row per contender (a twin counts as one), cell and round, raw (RFC 4180). A planned window that was not measured has a row too, with the
-/// reason in `failure`; `void` holds the rules that a window broke.
+/// reason in `failure`; `void` holds the rules that a window broke, `rules_broken` those of HTTP/1.1 that the contender does.
 ///
 /// # Errors
 /// [`ReportError::Histogram`] when a histogram of the record cannot be read.
@@ -144,9 +148,10 @@ pub fn csv(record: &Record) -> Result<String, ReportError> {
                     .join(",")
                     + &format!(",{},{},{}", cell.connections, cell.pipeline, field(&cell.offered.to_string()))
             };
+            let rules = csv_rules(record, &run.contender);
             for measurement in &run.cells {
                 out += &format!(
-                    "{},{}\r\n",
+                    "{},{},{rules}\r\n",
                     key(&measurement.cell),
                     csv_numbers(run, round.index, measurement)?
                 );
@@ -154,12 +159,22 @@ pub fn csv(record: &Record) -> Result<String, ReportError> {
             if let Some(failure) = &run.failure {
                 let why = field(&format!("{}: {}", notes::stage_in_words(failure.stage), failure.reason));
                 for cell in page::missing_cells(record, run) {
-                    out += &format!("{},{}{why}\r\n", key(&cell), ",".repeat(16));
+                    out += &format!("{},{}{why},{rules}\r\n", key(&cell), ",".repeat(16));
                 }
             }
         }
     }
     Ok(out)
+}
+
+fn csv_rules(record: &Record, contender: &str) -> String {
+    let entry = record.contenders.iter().find(|entry| entry.name == contender);
+    let Some(conformance) = entry.and_then(|entry| entry.conformance.as_ref()) else {
+        return ",,".to_owned();
+    };
+    let broken: Vec<&str> = conformance.broken().map(|finding| finding.rule.as_str()).collect();
+    let score = conformance.score();
+    format!("{},{},{}", score.kept, score.applicable, field(&broken.join(" ")))
 }
 
 fn csv_numbers(run: &Run, round: u32, measurement: &Measurement) -> Result<String, ReportError> {

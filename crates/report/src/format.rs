@@ -6,6 +6,7 @@
 //! be visible: `100.3k [100.1k … 100.5k]`, never `100k [100k … 100k]`. Signs beyond ASCII (µ, …, ×) are kept; see
 //! [`crate::text::ascii`] for terminals that lack them.
 
+use assay_model::conformance::Score;
 use assay_model::verdict::Interval;
 
 /// A scale: factors and the symbols behind the number, smallest first, with what decides between them.
@@ -53,6 +54,11 @@ pub fn percent(share: f64) -> String {
 /// A quotient: `1.27×`.
 pub fn ratio(quotient: f64) -> String {
     format!("{quotient:.*}×", three_digits(quotient))
+}
+
+/// Rules kept of those that apply: `62/67`.
+pub fn score(score: &Score) -> String {
+    format!("{}/{}", score.kept, score.applicable)
 }
 
 /// A whole number with separators between thousands: `1,234,567`.

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use assay_model::check::{Check, Outcome};
+use assay_model::conformance::{Conformance, Severity};
 use assay_model::contender::Kind;
 use assay_model::record::{Entry, NotRun, Record, Run, Stage, State};
 use assay_model::verdict::{LimitedBy, Verdict};
@@ -111,6 +112,23 @@ pub(crate) fn absent(record: &Record) -> Vec<Absent<'_>> {
 fn failed_runs(record: &Record) -> impl Iterator<Item = (u32, &Run, &NotRun)> {
     let runs = record.rounds.iter().flat_map(|round| round.runs.iter().map(move |run| (round.index, run)));
     runs.filter_map(|(round, run)| Some((round, run, run.failure.as_ref()?)))
+}
+
+/// Contenders that break rules of HTTP/1.1 or of their test types, each with the names of those rules in words.
+pub(crate) fn broken_rules(record: &Record) -> Vec<(&str, String)> {
+    let in_words = |conformance: &Conformance| {
+        let of = |severity, word: &str| {
+            let broken = conformance.broken().filter(|finding| finding.severity == severity);
+            let names: Vec<&str> = broken.map(|finding| finding.rule.as_str()).collect();
+            (!names.is_empty()).then(|| format!("{word} {}", names.join(", ")))
+        };
+        let parts =
+            [of(Severity::Must, "must keep but breaks"), of(Severity::Should, "should keep but breaks")];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    };
+    let asked = record.contenders.iter().filter_map(|entry| Some((entry, entry.conformance.as_ref()?)));
+    let broken = asked.filter(|(_, conformance)| conformance.broken().next().is_some());
+    broken.map(|(entry, conformance)| (entry.name.as_str(), in_words(conformance))).collect()
 }
 
 /// Whether a contender stands for what this machine can do.

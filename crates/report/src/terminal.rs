@@ -47,6 +47,7 @@ pub fn render(record: &Record, verdict: &Verdict, style: &Style) -> String {
     }
     prose::state(&mut page, record);
     prose::not_run(&mut page, record);
+    prose::conformance(&mut page, record);
     prose::trust(&mut page, verdict);
     prose::sentences(&mut page, verdict);
     page.out

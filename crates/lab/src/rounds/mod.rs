@@ -7,8 +7,8 @@ pub(crate) mod rates;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use assay_model::experiment::Cell;
 use assay_check::Pace;
+use assay_model::experiment::Cell;
 use assay_model::record::{NotRun, RECORD_SCHEMA, Record, Round, Run, Stage, State};
 use assay_model::units::Nanos;
 use jiff::Timestamp;
@@ -39,7 +39,7 @@ pub fn run(plan: &Plan, store: &Store, observer: &mut dyn Observer, stop: &Stop)
     plan.check()?;
     let mut runner = Runner::begin(plan, store, observer, stop)?;
     runner.prepare()?;
-    runner.check()?;
+    runner.ask_for_rules()?;
     runner.measure()?;
     runner.finish()
 }
@@ -54,7 +54,7 @@ struct Runner<'a> {
     /// When the first round began.
     began: Instant,
     /// How long asking for the rules took before that; it counts as part of the budget.
-    checked: Duration,
+    asking: Duration,
     /// Failures in a row, by subject.
     failures: Vec<u32>,
     /// Length of the longest round so far, or the predicted one.
@@ -91,7 +91,7 @@ impl<'a> Runner<'a> {
             work,
             record,
             began: Instant::now(),
-            checked: Duration::ZERO,
+            asking: Duration::ZERO,
             failures,
             round_length,
         })
@@ -129,19 +129,19 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn check(&mut self) -> Result<(), LabError> {
+    fn ask_for_rules(&mut self) -> Result<(), LabError> {
         let began = Instant::now();
-        for index in (0..self.plan.subjects.len()).filter(|&index| self.plan.is_checked(index)) {
+        for index in (0..self.plan.subjects.len()).filter(|&index| self.plan.is_asked(index)) {
             if !self.stop.soon() && self.record.contenders[index].not_run.is_none() {
-                self.check_one(index);
+                self.ask_one(index);
             }
         }
-        self.checked = began.elapsed();
+        self.asking = began.elapsed();
         self.folder.save(&self.record)
     }
 
     /// Asks one contender. One that does not start is not told off here: it has its rounds to do so again, one less.
-    fn check_one(&mut self, index: usize) {
+    fn ask_one(&mut self, index: usize) {
         let subject = &self.plan.subjects[index];
         let answers = self.plan.workloads.iter().filter(|workload| subject.answers(&workload.name));
         let inspection = Inspection {
@@ -185,14 +185,14 @@ impl<'a> Runner<'a> {
         let time = allows_another(
             &self.plan.experiment,
             done,
-            self.checked + self.began.elapsed(),
+            self.asking + self.began.elapsed(),
             self.round_length,
         );
         time && !self.stop.soon() && self.record.contenders.iter().any(|entry| entry.not_run.is_none())
     }
 
     fn rounds_expected(&self) -> u32 {
-        affordable_rounds(&self.plan.experiment, self.checked, self.round_length)
+        affordable_rounds(&self.plan.experiment, self.asking, self.round_length)
     }
 
     fn round(&mut self, index: u32) {

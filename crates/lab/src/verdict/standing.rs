@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use assay_model::check::{Check, Outcome};
+use assay_model::conformance::Conformance;
 use assay_model::record::{Measurement, Record};
 use assay_model::verdict::{Interval, LimitedBy, Standing};
 use assay_stats::interval::geometric_mean_interval;
@@ -52,6 +53,7 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, limit: Option<&Samp
             .filter_map(|window| Some(window.server.as_ref()?.rss_peak_bytes))
             .max(),
         startup_ns: startup(sample),
+        conformance: sample.entry.conformance.as_ref().map(Conformance::score),
         failed: sample.failed_of().0,
         limited_by,
         checks,

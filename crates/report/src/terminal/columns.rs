@@ -22,7 +22,7 @@ struct Plan {
 }
 
 /// In the order in which they stand. A closed loop's p50 goes early: by Little's law it repeats the throughput.
-const PLANS: [Plan; 14] = [
+const PLANS: [Plan; 15] = [
     Plan {
         head: "req/s",
         drop: 0,
@@ -49,6 +49,7 @@ const PLANS: [Plan; 14] = [
     Plan { head: "cpu/req", drop: 6, cell: |s| or_dash(s.cpu_per_request_ns, format::duration) },
     Plan { head: "rss", drop: 7, cell: |s| or_dash(s.rss_peak_bytes, format::bytes) },
     Plan { head: "start-up", drop: 9, cell: |s| or_dash(s.startup_ns, format::duration) },
+    Plan { head: CONFORM, drop: 7, cell: |s| or_dash(s.conformance, |score| format::score(&score)) },
     Plan { head: FAILED, drop: 4, cell: |s| format::count(s.failed) },
     Plan { head: "limited by", drop: 10, cell: |s| notes::limit_in_words(s.limited_by).to_owned() },
     Plan { head: "tier", drop: 1, cell: |s| or_dash(s.tier, |tier| tier.to_string()) },
@@ -59,11 +60,19 @@ const PLANS: [Plan; 14] = [
 pub(super) const LETTERS: &str = "letters";
 /// Shown only where something failed.
 const FAILED: &str = "failed";
+/// Shown only where somebody was asked.
+const CONFORM: &str = "conform";
 
 /// The columns that fit into `room`, each with its gap before it; `spell` gives a text its final form.
 pub(super) fn fitting(cell: &CellVerdict, room: usize, spell: impl Fn(&str) -> String) -> Vec<Column> {
     let anything_failed = cell.standings.iter().any(|standing| standing.failed > 0);
-    let plans = PLANS.iter().filter(|plan| plan.head != FAILED || anything_failed);
+    let anybody_asked = cell.standings.iter().any(|standing| standing.conformance.is_some());
+    let tells = |plan: &&Plan| match plan.head {
+        FAILED => anything_failed,
+        CONFORM => anybody_asked,
+        _ => true,
+    };
+    let plans = PLANS.iter().filter(tells);
     let mut chosen: Vec<(u8, Column)> =
         plans.map(|plan| (plan.drop, measured(plan, &cell.standings, &spell))).collect();
     let total = |chosen: &[(u8, Column)]| -> usize { chosen.iter().map(|(_, c)| GAP.len() + c.width).sum() };

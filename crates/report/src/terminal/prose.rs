@@ -30,6 +30,17 @@ pub(super) fn not_run(page: &mut Page, record: &Record) {
     }
 }
 
+/// The rules of HTTP/1.1 that are broken, under the column that counts them.
+pub(super) fn conformance(page: &mut Page, record: &Record) {
+    let broken = notes::broken_rules(record);
+    for (i, (name, rules)) in broken.iter().enumerate() {
+        paragraph(page, if i == 0 { "Conform" } else { "" }, HEADING, PLAIN, &format!("{name}: {rules}"));
+    }
+    if !broken.is_empty() {
+        page.line(&[]);
+    }
+}
+
 pub(super) fn trust(page: &mut Page, verdict: &Verdict) {
     let passed = verdict.trust.iter().filter(|check| check.outcome == Outcome::Pass);
     let passed: Vec<&str> = passed.map(|check| check.evidence.trim_end_matches('.')).collect();

@@ -1,6 +1,7 @@
 //! A verdict for the made-up record: the plain textbook version of what the lab does with care.
 
 use assay_model::check::{Check, Outcome};
+use assay_model::conformance::{Conformance, Score};
 use assay_model::experiment::Cell;
 use assay_model::record::{Measurement, Record, Run};
 use assay_model::verdict::{Call, CellVerdict, Interval, LimitedBy, Pair, Standing, Verdict};
@@ -103,11 +104,17 @@ fn standing(record: &Record, cell: &Cell, name: &str) -> Standing {
             .filter_map(|w| w.1.server.as_ref().map(|usage| usage.rss_peak_bytes))
             .max(),
         startup_ns: middle(sound.iter().map(|w| w.0.startup_ns.0 as f64).collect()),
+        conformance: conformance(record, name),
         failed: sound.iter().map(|w| w.1.load.window.errors.values().sum::<u64>()).sum(),
         limited_by: if name == WITHHELD { LimitedBy::Generator } else { LimitedBy::Server },
         checks: checks(name),
         withheld,
     }
+}
+
+fn conformance(record: &Record, name: &str) -> Option<Score> {
+    let entry = record.contenders.iter().find(|entry| entry.name == name)?;
+    entry.conformance.as_ref().map(Conformance::score)
 }
 
 fn checks(name: &str) -> Vec<Check> {

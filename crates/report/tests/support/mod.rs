@@ -7,6 +7,7 @@ mod judge;
 
 use std::collections::BTreeMap;
 
+use assay_model::conformance::{Conformance, Finding, Ruling, Severity};
 use assay_model::contender::Kind;
 use assay_model::experiment::{Cell, Experiment, Measure};
 use assay_model::host::{HostFacts, Isolation};
@@ -158,9 +159,28 @@ fn entry(&(name, title, language, kind, ..): &Maker) -> Entry {
         command: vec![format!("./{name}"), "--port".to_owned(), "${PORT}".to_owned()],
         workloads: vec!["hello".to_owned(), "json".to_owned()],
         twin_of: None,
-        conformance: None,
+        conformance: (kind == Kind::Server).then(|| conformance(name)),
         not_run: (name == NOT_INSTALLED).then_some(missing),
     }
+}
+
+/// Three rules, of which nginx breaks one that must be kept and one that should be.
+fn conformance(name: &str) -> Conformance {
+    let rules = [
+        ("close", "RFC 9112 §9.6", Severity::Must, Ruling::Kept),
+        ("bad-host", "RFC 9112 §3.2", Severity::Must, Ruling::Broken),
+        ("bad-field", "RFC 9112 §2.2", Severity::Should, Ruling::Broken),
+        ("allow", "RFC 9110 §15.5.6", Severity::Must, Ruling::NotApplicable),
+    ];
+    let findings = rules.map(|(rule, source, severity, ruling)| Finding {
+        rule: rule.to_owned(),
+        sentence: "A rule.".to_owned(),
+        source: source.to_owned(),
+        severity,
+        ruling: if ruling == Ruling::Broken && name != "nginx" { Ruling::Kept } else { ruling },
+        evidence: None,
+    });
+    Conformance { elapsed_ns: Nanos::from_millis(900), findings: findings.into() }
 }
 
 fn round(index: u32, noise: &mut Noise, clock: &mut u64) -> Round {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use assay_model::conformance::{CheckedServer, Conformance, Finding, Ruling, Severity};
 use assay_model::record::NotRun;
+use assay_report::format::score;
 use assay_report::text::harmless;
 
 use crate::command::list::table as columns;
@@ -47,9 +48,8 @@ fn finding(finding: &Finding) -> String {
 fn sum(conformance: &Conformance) -> String {
     let broken = |severity| conformance.broken().filter(|finding| finding.severity == severity).count();
     format!(
-        "{}/{} rules kept; broken: {} must, {} should",
-        conformance.kept(),
-        conformance.applicable(),
+        "{} rules kept; broken: {} must, {} should",
+        score(&conformance.score()),
         broken(Severity::Must),
         broken(Severity::Should)
     )
@@ -73,7 +73,7 @@ pub(super) fn table(servers: &[CheckedServer]) -> String {
         let mut row = vec![harmless(&server.name)];
         match &server.conformance {
             Some(conformance) => {
-                row.push(format!("{}/{}", conformance.kept(), conformance.applicable()));
+                row.push(score(&conformance.score()));
                 row.extend([Severity::Must, Severity::Should].map(|of| names(conformance, of)));
             }
             None => row.extend(["–", "not asked", ""].map(str::to_owned)),

@@ -52,7 +52,7 @@ pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
         command,
         program: program(),
         tools: Tools { assay },
-        check: !arguments.no_check,
+        conformance: !arguments.no_check,
     };
     plan.check()?;
     Ok(plan)

@@ -111,7 +111,8 @@ impl Lab {
     /// `assay run ARGUMENTS`, short.
     pub(crate) fn run(&self, arguments: &[&str]) -> Command {
         let quick = QUICK.into_iter().filter(|[name, _]| !arguments.contains(name)).flatten();
-        let all: Vec<&str> = std::iter::once("run").chain(quick).chain(arguments.iter().copied()).collect();
+        let all: Vec<&str> =
+            ["run", "--no-check"].into_iter().chain(quick).chain(arguments.iter().copied()).collect();
         self.assay(&all)
     }
 
