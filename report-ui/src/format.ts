@@ -38,6 +38,9 @@ export const ratio = (quotient: number): string => `${quotient.toFixed(threeDigi
 /** A whole number with separators between thousands. */
 export const count = (number: number): string => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 
+/** Rules kept of those that apply: `62/67`. */
+export const score = (of: { kept: number; applicable: number }): string => `${of.kept}/${of.applicable}`;
+
 /** A long span, given in nanoseconds: `3 min 14 s`. */
 export function span(ns: number): string {
   const seconds = Math.floor(ns / 1e9);

@@ -16,6 +16,10 @@ describe("numbers read as the cases shared with the crate say", () => {
   });
 });
 
+test("scores", () => {
+  for (const [[kept, applicable], text] of cases.score as [[number, number], string][]) expect(format.score({ kept, applicable })).toBe(text);
+});
+
 test("an estimate of a single round has no interval", () => {
   expect(format.rateInterval({ estimate: 78_000, low: 78_000, high: 78_000, confidence: 0 })).toEqual({ estimate: "78.0k", interval: "–" });
 });

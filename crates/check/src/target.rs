@@ -21,10 +21,10 @@ impl Patience {
     /// For a suite on its own.
     pub const LONG: Self =
         Self { answer: Duration::from_secs(5), end: Duration::from_secs(2), piece: Duration::from_millis(2) };
-    /// For a suite between measurements.
+    /// For a suite before a measurement.
     pub const SHORT: Self = Self {
-        answer: Duration::from_millis(1000),
-        end: Duration::from_millis(500),
+        answer: Duration::from_secs(3),
+        end: Duration::from_millis(750),
         piece: Duration::from_micros(500),
     };
 }

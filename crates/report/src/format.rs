@@ -220,6 +220,14 @@ mod tests {
     }
 
     #[test]
+    fn scores_read_as_the_shared_cases_say() {
+        for case in cases("score") {
+            let [kept, applicable] = serde_json::from_value(case[0].clone()).unwrap();
+            assert_eq!(score(&Score { kept, applicable }), case[1].as_str().unwrap());
+        }
+    }
+
+    #[test]
     fn an_estimate_of_a_single_round_has_no_interval() {
         let alone = Interval { estimate: 78_000.0, low: 78_000.0, high: 78_000.0, confidence: 0.0 };
         assert_eq!(rate_interval(&alone), Estimate { estimate: "78.0k".into(), interval: "–".into() });

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { standingsChart, type StandingRow } from "../charts/standings";
-import { bytes, count, duration, percent, rateInterval } from "../format";
+import { bytes, count, duration, percent, rateInterval, score } from "../format";
 import { Chart } from "../parts/Chart";
 import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
@@ -58,12 +58,14 @@ function chartRow(report: Report, standing: Standing): StandingRow {
 
 function columns(report: Report, cell: CellVerdict): Column<Standing>[] {
   const anyFailed = cell.standings.some((standing) => standing.failed > 0);
+  const anyAsked = cell.standings.some((standing) => standing.conformance);
   const all: (Column<Standing> & { only?: boolean })[] = [
     { head: "contender", text: true, cell: (s) => <Name report={report} name={s.contender} />, sort: (s) => titleOf(report, s.contender) },
     { head: "tier", text: true, cell: (s) => <>{s.tier ?? "–"} <small>{s.letters}</small></>, sort: (s) => s.tier },
     { head: "req/s", cell: (s) => <b>{s.throughput_per_second ? rateInterval(s.throughput_per_second).estimate : "–"}</b>, sort: (s) => s.throughput_per_second?.estimate ?? null },
     { head: "95 % interval", cell: (s) => (s.throughput_per_second ? rateInterval(s.throughput_per_second).interval : "–") },
     ...figures(),
+    { head: "conform", cell: (s) => (s.conformance ? score(s.conformance) : "–"), sort: (s) => (s.conformance ? s.conformance.kept / s.conformance.applicable : null), only: anyAsked },
     { head: "failed", cell: (s) => count(s.failed), sort: (s) => s.failed, only: anyFailed },
     { head: "limited by", text: true, cell: (s) => LIMITED_BY[s.limited_by], sort: (s) => s.limited_by },
   ];

@@ -67,7 +67,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "keep-alive-http10",
-        Must,
+        Should,
         "RFC 9112 §9.3",
         "After a request of HTTP/1.0 with keep-alive the connection ends, unless the answer says keep-alive.",
         keep_alive_10,

@@ -16,6 +16,8 @@ const PATIENCE: Patience = Patience {
     end: Duration::from_millis(400),
     piece: Duration::from_micros(300),
 };
+/// Between pieces that a server must not find together, although the machine is busy.
+const LONG_PIECE: Duration = Duration::from_millis(20);
 /// Servers at once; most of the time they are waited for.
 const THREADS: usize = 12;
 
@@ -118,7 +120,8 @@ fn finding(fault: Fault, rule: &'static Rule, routes: [&str; 2]) -> Finding {
         Route { kind: TestType::Plaintext, path: plaintext },
     ];
     let target = Target::new(&server.address.to_string(), "/").expect("target");
-    let target = target.patience(PATIENCE).planted(planted).routes(routes);
+    let piece = if fault == OneRead { LONG_PIECE } else { PATIENCE.piece };
+    let target = target.patience(Patience { piece, ..PATIENCE }).planted(planted).routes(routes);
     let conformance = ask(&target, &[rule], Pace::Full, &|| true).expect("an answer");
     conformance.findings.into_iter().next().expect("a finding")
 }

@@ -6,7 +6,8 @@ use predicates::str::contains;
 use crate::support::{Lab, stdout};
 
 /// Every command that people use, and a word that its help must have.
-const COMMANDS: [(&str, &str); 9] = [
+const COMMANDS: [(&str, &str); 10] = [
+    ("check", "--junit"),
     ("run", "--rounds"),
     ("load", "--pipeline"),
     ("serve", "--address"),

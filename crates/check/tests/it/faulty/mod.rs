@@ -159,7 +159,7 @@ impl Connection {
         }
         self.input.drain(..asked.len);
         if fault == Fault::DropsOnHalfClose {
-            std::thread::sleep(TICK);
+            std::thread::sleep(10 * TICK);
             if matches!(self.stream.peek(&mut [0]), Ok(0)) {
                 return None;
             }

@@ -17,7 +17,11 @@ use crate::{command, output, signals};
 
 pub(crate) fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     let inquiry = plan::build(arguments)?;
-    let stop = signals::stop(|_| output::note("stopping"))?;
+    let stop = signals::stop(|stop| {
+        // There is nothing to finish: once is twice.
+        stop.request();
+        output::note("stopping");
+    })?;
     let mut told = |server: &CheckedServer| {
         if !arguments.json {
             output::result(&summary::server(server, arguments.quiet));
