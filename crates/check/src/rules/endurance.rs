@@ -18,7 +18,7 @@ const FEWEST_SLOW_CLIENTS: usize = 100;
 pub(super) const RULES: &[Rule] = &[Rule::new(
     "slow-clients",
     Should,
-    "good manners",
+    "house rule",
     "A thousand clients that have sent half a request (fewer where descriptors are short) do not keep another from its answer.",
     slow_clients,
 )

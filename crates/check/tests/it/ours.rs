@@ -25,6 +25,7 @@ struct Serving {
 
 impl Serving {
     fn start(engine: EngineKind, root: Option<PathBuf>) -> Self {
+        crate::room_for_slow_clients();
         let config = Config {
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             port: 0,

@@ -95,6 +95,7 @@ struct Shared {
 impl Faulty {
     /// A server with a fault, and a folder for those that serve files.
     pub(crate) fn start(fault: Fault, root: PathBuf) -> Self {
+        crate::room_for_slow_clients();
         let listener = TcpListener::bind("127.0.0.1:0").expect("port");
         let address = listener.local_addr().expect("address");
         let (over, connections) = (AtomicBool::new(false), AtomicUsize::new(0));
