@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use rustix::net::SocketFlags;
 use rustix::time::Timespec;
 
+use crate::file::FileRange;
 use crate::slots::Slots;
 use crate::{
     Config, Conn, Engine, EngineError, Event, RECEIVE_VIEW_BYTES, Reason, Statistics, clock, sockets,
@@ -404,7 +405,15 @@ impl Engine for Epoll {
         }
     }
 
-    fn queued(&self, conn: Conn) -> usize {
+    fn send_file(&mut self, conn: Conn, parts: &[&[u8]], range: FileRange) -> bool {
+        let Some(connection) = self.connections.get_mut(conn).filter(|c| !c.broken) else { return true };
+        connection.send_file(parts, range, &mut self.stats).unwrap_or_else(|error| {
+            self.break_off(conn, sockets::send_reason(error));
+            true
+        })
+    }
+
+    fn queued(&self, conn: Conn) -> u64 {
         self.connections.get(conn).map_or(0, Connection::queued)
     }
 

@@ -10,6 +10,7 @@
 
 pub mod clock;
 mod epoll;
+mod file;
 mod kind;
 mod slots;
 mod sockets;
@@ -21,6 +22,7 @@ use std::net::{IpAddr, SocketAddr};
 use assay_model::units::Nanos;
 
 pub use epoll::Epoll;
+pub use file::FileRange;
 pub use kind::EngineKind;
 pub use uring::Uring;
 
@@ -90,8 +92,17 @@ pub trait Engine {
     /// Bytes for a connection that is broken are accepted and dropped; its [`Event::Closed`] follows.
     fn send(&mut self, conn: Conn, parts: &[&[u8]]) -> usize;
 
+    /// Sends the parts and behind them a range of a file, without copying it where the stack can do so (sendfile(2)).
+    /// Returns whether that was accepted: always when nothing is queued and the parts are no more than
+    /// [`SEND_QUEUE_BYTES`] together, never in part. While any of the range is queued nothing else is accepted, and
+    /// [`Event::Writable`] tells that it has left. Bytes that are not in the page cache are waited for.
+    ///
+    /// When the file turns out to be shorter than the range, or cannot be read, the connection is reset, so that its peer
+    /// cannot take what came for the whole: [`Event::Closed`] follows, with [`Reason::Other`].
+    fn send_file(&mut self, conn: Conn, parts: &[&[u8]], range: FileRange) -> bool;
+
     /// Bytes accepted that the stack had no room for; [`Event::Writable`] tells when there are none any more.
-    fn queued(&self, conn: Conn) -> usize;
+    fn queued(&self, conn: Conn) -> u64;
 
     /// Ends our direction once the queue has left; the peer may go on sending.
     fn shutdown(&mut self, conn: Conn);

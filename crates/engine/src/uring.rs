@@ -6,6 +6,7 @@
 
 mod buffers;
 mod connection;
+mod files;
 mod opening;
 mod receiving;
 mod request;
@@ -19,10 +20,12 @@ use io_uring::squeue;
 use rustix::net::SocketAddrAny;
 use rustix::process::{Resource, getrlimit};
 
+use crate::file::FileRange;
 use crate::slots::Slots;
 use crate::{Config, Conn, Engine, EngineError, Event, Statistics, clock};
 use buffers::{Buffers, GROUP};
 use connection::{Connection, SEND_AT_ONCE};
+use files::installed_descriptor;
 use opening::Listener;
 use request::{Request, pack, unpack};
 use ring::{Completion, Ring};
@@ -31,6 +34,9 @@ use ring::{Completion, Ring};
 const SPARE_VECTORS: usize = 256;
 /// A vector that grew beyond this is not kept.
 const SPARE_CAPACITY: usize = SEND_AT_ONCE;
+
+/// The share of the files that the process may open which connections that send files may use: one in so many.
+const DESCRIPTOR_SHARE: usize = 4;
 
 /// An [`Engine`] on Linux's io_uring(7).
 pub struct Uring {
@@ -56,6 +62,9 @@ pub struct Uring {
     /// Events found outside a wait, delivered by the next poll.
     pending: Vec<Event>,
     spare: Vec<Vec<u8>>,
+    /// Connections that have a descriptor beside the direct one, and how many may.
+    descriptors: usize,
+    descriptors_at_most: usize,
     completions: Vec<Completion>,
     /// Addresses of connects that the kernel has not taken yet.
     #[allow(clippy::vec_box, reason = "the kernel holds pointers to the addresses while the list grows")]
@@ -94,6 +103,8 @@ impl Uring {
             cannot_skip: false,
             pending: Vec::new(),
             spare: Vec::new(),
+            descriptors: 0,
+            descriptors_at_most: files as usize / DESCRIPTOR_SHARE,
             completions: Vec::new(),
             peers: Vec::new(),
             broken: None,
@@ -125,6 +136,8 @@ impl Uring {
                     self.mark_dirty(conn);
                 }
             }
+            // Asked for and forgotten: its descriptor is closed.
+            Request::Install => drop(installed_descriptor(completion.result)),
             Request::Silent => {}
         }
     }
@@ -189,8 +202,12 @@ impl Engine for Uring {
         self.enqueue(conn, parts)
     }
 
-    fn queued(&self, conn: Conn) -> usize {
-        self.connections.get(conn).filter(|c| c.is_full()).map_or(0, Connection::queued)
+    fn send_file(&mut self, conn: Conn, parts: &[&[u8]], range: FileRange) -> bool {
+        self.enqueue_file(conn, parts, range)
+    }
+
+    fn queued(&self, conn: Conn) -> u64 {
+        self.connections.get(conn).filter(|c| c.is_full()).map_or(0, Connection::unsent)
     }
 
     fn shutdown(&mut self, conn: Conn) {

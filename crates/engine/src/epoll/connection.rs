@@ -6,7 +6,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
 
-use crate::{SEND_QUEUE_BYTES, Statistics};
+use crate::file::FileRange;
+use crate::{SEND_QUEUE_BYTES, Statistics, sockets};
 
 /// Parts of one send that go into one system call.
 const PARTS_AT_ONCE: usize = 16;
@@ -19,6 +20,8 @@ pub(super) struct Connection {
     queue: Vec<u8>,
     /// How much of `queue` has left.
     queue_sent: usize,
+    /// What leaves behind the queue.
+    file: Option<FileRange>,
     /// Bytes received, not consumed, and moved out of the engine's buffer to make room for another connection.
     pub(super) stash: Vec<u8>,
     /// Bytes of the stream to drop, beyond those in the view or the stash.
@@ -57,6 +60,7 @@ impl Connection {
             socket,
             queue: Vec::new(),
             queue_sent: 0,
+            file: None,
             stash: Vec::new(),
             to_skip: 0,
             connecting,
@@ -70,47 +74,95 @@ impl Connection {
         }
     }
 
-    pub(super) fn queued(&self) -> usize {
-        self.queue.len() - self.queue_sent
+    /// Bytes that have still to leave, those of the file included.
+    pub(super) fn queued(&self) -> u64 {
+        let queue = self.queue.len() - self.queue_sent;
+        queue as u64 + self.file.as_ref().map_or(0, |range| range.len)
     }
 
     /// Sends or queues the parts; returns the bytes accepted.
     pub(super) fn send(&mut self, parts: &[&[u8]], stats: &mut Statistics) -> Result<usize, Errno> {
         let total: usize = parts.iter().map(|p| p.len()).sum();
-        let sent = if self.connecting || self.queued() > 0 { 0 } else { self.send_now(parts, stats)? };
+        let more = SendFlags::empty();
+        let sent = if self.connecting || self.queued() > 0 { 0 } else { self.send_now(parts, more, stats)? };
         if sent == total {
             return Ok(total);
         }
         self.owes_writable = true;
         // Large parts are not copied: the user keeps them and offers the rest again.
-        let room = SEND_QUEUE_BYTES.saturating_sub(self.queued());
-        if total - sent > room {
+        let room = SEND_QUEUE_BYTES.saturating_sub(self.queue.len() - self.queue_sent);
+        if total - sent > room || self.file.is_some() {
             return Ok(sent);
         }
         self.enqueue(parts, sent);
         Ok(total)
     }
 
+    /// Sends the parts and the range behind them, and queues what has no room; refused while something is queued.
+    pub(super) fn send_file(
+        &mut self,
+        parts: &[&[u8]],
+        range: FileRange,
+        stats: &mut Statistics,
+    ) -> Result<bool, Errno> {
+        if self.connecting || self.queued() > 0 {
+            self.owes_writable = true;
+            return Ok(false);
+        }
+        // The head leaves in one segment with the file's first bytes.
+        let sent = self.send_now(parts, SendFlags::MORE, stats)?;
+        self.enqueue(parts, sent);
+        self.file = Some(range).filter(|range| range.len > 0);
+        if self.queue.is_empty() {
+            self.move_file(stats)?;
+        }
+        self.owes_writable = self.queued() > 0;
+        Ok(true)
+    }
+
     /// Lets the queue leave as far as the kernel has room.
     pub(super) fn drain(&mut self, stats: &mut Statistics) -> Drained {
-        while self.queued() > 0 {
-            stats.sends += 1;
-            match rustix::net::send(&self.socket, &self.queue[self.queue_sent..], SendFlags::NOSIGNAL) {
-                Ok(n) => {
-                    self.queue_sent += n;
-                    stats.sent_bytes += n as u64;
-                }
-                Err(Errno::AGAIN) => return Drained::Quiet,
-                Err(Errno::INTR) => {}
-                Err(error) => return Drained::Broken(error),
-            }
+        match self.send_queue(stats).and_then(|()| self.move_file(stats)) {
+            Ok(()) if self.queued() > 0 => return Drained::Quiet,
+            Ok(()) => {}
+            Err(error) => return Drained::Broken(error),
         }
-        self.queue = Vec::new();
-        self.queue_sent = 0;
         if std::mem::take(&mut self.ends_when_drained) {
             self.end_sending();
         }
         if std::mem::take(&mut self.owes_writable) { Drained::Yes } else { Drained::Quiet }
+    }
+
+    /// Sends the queue as far as the kernel has room.
+    fn send_queue(&mut self, stats: &mut Statistics) -> Result<(), Errno> {
+        let more = if self.file.is_some() { SendFlags::MORE } else { SendFlags::empty() };
+        while self.queue_sent < self.queue.len() {
+            stats.sends += 1;
+            let rest = &self.queue[self.queue_sent..];
+            match rustix::net::send(&self.socket, rest, SendFlags::NOSIGNAL | more) {
+                Ok(n) => {
+                    self.queue_sent += n;
+                    stats.sent_bytes += n as u64;
+                }
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.queue = Vec::new();
+        self.queue_sent = 0;
+        Ok(())
+    }
+
+    /// Moves the file, once the queue before it has left. One that cannot be sent to its end must not look as if it had
+    /// been: the connection will be reset.
+    fn move_file(&mut self, stats: &mut Statistics) -> Result<(), Errno> {
+        let Some(range) = self.file.as_mut().filter(|_| self.queue.is_empty()) else { return Ok(()) };
+        let moved = range.move_into(&self.socket, stats);
+        if range.len == 0 || moved.is_err() {
+            self.file = None;
+        }
+        moved.inspect_err(|_| sockets::reset_on_close(&self.socket))
     }
 
     /// Ends our direction, after the queue.
@@ -169,12 +221,12 @@ impl Connection {
     }
 
     /// Sends until the kernel has no room, which it tells when it has some again; returns the bytes that left.
-    fn send_now(&mut self, parts: &[&[u8]], stats: &mut Statistics) -> Result<usize, Errno> {
+    fn send_now(&mut self, parts: &[&[u8]], more: SendFlags, stats: &mut Statistics) -> Result<usize, Errno> {
         let mut sent = 0;
         for group in parts.chunks(PARTS_AT_ONCE) {
             let whole: usize = group.iter().map(|p| p.len()).sum();
             stats.sends += 1;
-            let n = match self.send_group(group) {
+            let n = match self.send_group(group, more) {
                 Ok(n) => n,
                 Err(Errno::AGAIN | Errno::INTR) => 0,
                 Err(error) => return Err(error),
@@ -188,16 +240,17 @@ impl Connection {
         Ok(sent)
     }
 
-    fn send_group(&self, parts: &[&[u8]]) -> Result<usize, Errno> {
+    fn send_group(&self, parts: &[&[u8]], more: SendFlags) -> Result<usize, Errno> {
+        let flags = SendFlags::NOSIGNAL | more;
         if let [one] = parts {
-            return rustix::net::send(&self.socket, one, SendFlags::NOSIGNAL);
+            return rustix::net::send(&self.socket, one, flags);
         }
         let mut slices = [IoSlice::new(&[]); PARTS_AT_ONCE];
         for (slice, part) in slices.iter_mut().zip(parts) {
             *slice = IoSlice::new(part);
         }
         let mut no_control = SendAncillaryBuffer::default();
-        rustix::net::sendmsg(&self.socket, &slices[..parts.len()], &mut no_control, SendFlags::NOSIGNAL)
+        rustix::net::sendmsg(&self.socket, &slices[..parts.len()], &mut no_control, flags)
     }
 
     fn enqueue(&mut self, parts: &[&[u8]], mut skip: usize) {

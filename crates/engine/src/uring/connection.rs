@@ -1,7 +1,10 @@
 //! One connection of the io_uring engine.
 
+use std::os::fd::OwnedFd;
+
 use super::buffers::{Buffers, Chain};
 use super::request::Request;
+use crate::file::FileRange;
 use crate::{RECEIVE_VIEW_BYTES, SEND_QUEUE_BYTES};
 
 /// Bytes that one send takes from its user at most.
@@ -26,6 +29,10 @@ pub(super) struct Connection {
     pub(super) queue: Vec<u8>,
     /// How much of `queue` has left.
     pub(super) queue_sent: usize,
+    /// What leaves behind the queue.
+    pub(super) file: Option<FileRange>,
+    /// The connection's descriptor in the process's own table, if it needed one.
+    pub(super) descriptor: Option<OwnedFd>,
     /// The queue is on the list of those that leave with the next poll.
     pub(super) dirty: bool,
     /// The queue's send was submitted and has not reported failure.
@@ -61,6 +68,8 @@ impl Connection {
             phase,
             queue: Vec::new(),
             queue_sent: 0,
+            file: None,
+            descriptor: None,
             dirty: false,
             in_flight: false,
             blocked: false,
@@ -80,6 +89,11 @@ impl Connection {
 
     pub(super) fn queued(&self) -> usize {
         self.queue.len() - self.queue_sent
+    }
+
+    /// Bytes that have still to leave, those of the file included.
+    pub(super) fn unsent(&self) -> u64 {
+        self.queued() as u64 + self.file.as_ref().map_or(0, |range| range.len)
     }
 
     pub(super) fn stashed(&self) -> usize {
@@ -103,7 +117,7 @@ impl Connection {
     /// Whether the next send may find no room. Until then what is queued only waits for the next poll, and is no
     /// concern of the user's.
     pub(super) fn is_full(&self) -> bool {
-        self.blocked || self.queued() > SEND_AT_ONCE - SEND_QUEUE_BYTES
+        self.blocked || self.file.is_some() || self.queued() > SEND_AT_ONCE - SEND_QUEUE_BYTES
     }
 
     /// Whether more may be received: its user keeps up.

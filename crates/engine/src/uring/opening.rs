@@ -78,6 +78,7 @@ impl Uring {
 
     /// Offers what is queued to the kernel once more and closes.
     pub(super) fn part(&mut self, conn: Conn) {
+        self.transfer(conn);
         let Some(c) = self.connections.get_mut(conn) else { return };
         if c.queued() > 0 && c.phase == Phase::Open {
             let entry = send_entry(conn, &c.queue[c.queue_sent..]);
@@ -92,11 +93,7 @@ impl Uring {
         if self.connections.get(conn).is_none() {
             return;
         }
-        let (level, name) = (libc::SOL_SOCKET as u32, libc::SO_LINGER as u32);
-        let length = size_of::<libc::linger>() as u32;
-        let linger = opcode::SetSockOpt::new(file(conn), level, name, (&raw const NO_LINGER).cast(), length);
-        // Before Linux 6.7 this fails, and the connection closes in the ordinary way.
-        self.push(linger.build(), Request::Silent, conn);
+        self.reset_on_close(conn);
         self.release(conn);
     }
 
@@ -158,7 +155,7 @@ impl Uring {
     pub(super) fn opened(&mut self, conn: Conn) {
         let Some(c) = self.connections.get_mut(conn) else { return };
         c.phase = Phase::Open;
-        let (queued, ends) = (c.queued() > 0, c.ends_when_drained);
+        let (queued, ends) = (c.unsent() > 0, c.ends_when_drained);
         if queued {
             self.mark_dirty(conn);
         } else if ends {
@@ -176,9 +173,19 @@ impl Uring {
         }
     }
 
+    /// Sees to it that closing resets the connection.
+    pub(super) fn reset_on_close(&mut self, conn: Conn) {
+        let (level, name) = (libc::SOL_SOCKET as u32, libc::SO_LINGER as u32);
+        let length = size_of::<libc::linger>() as u32;
+        let linger = opcode::SetSockOpt::new(file(conn), level, name, (&raw const NO_LINGER).cast(), length);
+        // Before Linux 6.7 this fails, and the connection closes in the ordinary way.
+        self.push(linger.build(), Request::Silent, conn);
+    }
+
     /// Forgets the connection, ends its requests and closes its descriptor.
     pub(super) fn release(&mut self, conn: Conn) {
         let Some(mut c) = self.connections.remove(conn) else { return };
+        self.close_descriptor(&mut c);
         self.buffers.move_into(&mut c.chain, &mut c.stash);
         keep_spare(&mut self.spare, c.stash);
         self.farewells.push(c.queue);

@@ -24,6 +24,8 @@ pub(super) enum Request {
     Room = 5,
     /// Bytes arrived and were dropped.
     Skip = 6,
+    /// The connection has a descriptor of its own.
+    Install = 7,
 }
 
 /// Request in the top four bits, then the generation, then the slot.
@@ -39,6 +41,7 @@ pub(super) fn unpack(data: u64) -> (Request, Conn) {
         4 => Request::Send,
         5 => Request::Room,
         6 => Request::Skip,
+        7 => Request::Install,
         _ => Request::Silent,
     };
     (request, Conn { slot: data as u32, generation: (data >> 32) as u32 & GENERATIONS })
@@ -74,6 +77,7 @@ mod tests {
             Request::Send,
             Request::Room,
             Request::Skip,
+            Request::Install,
         ] {
             let conn = Conn { slot: u32::MAX - 1, generation: GENERATIONS };
             let (back, name) = unpack(pack(request, conn));

@@ -16,7 +16,8 @@ impl Uring {
             return total;
         };
         let limit = if c.blocked { SEND_QUEUE_BYTES } else { SEND_AT_ONCE };
-        let accepted = total.min(limit.saturating_sub(c.queued()));
+        let room = if c.file.is_some() { 0 } else { limit.saturating_sub(c.queued()) };
+        let accepted = total.min(room);
         if c.queue.capacity() == 0 {
             c.queue = self.spare.pop().unwrap_or_default();
         }
@@ -34,7 +35,7 @@ impl Uring {
     /// Ends our direction, after the queue.
     pub(super) fn end_after_queue(&mut self, conn: Conn) {
         let Some(c) = self.connections.get_mut(conn) else { return };
-        if c.queued() > 0 || c.phase == Phase::Connecting {
+        if c.unsent() > 0 || c.phase == Phase::Connecting {
             c.ends_when_drained = true;
         } else {
             self.end_sending(conn);
@@ -45,13 +46,20 @@ impl Uring {
     pub(super) fn submit_sends(&mut self) -> Vec<Conn> {
         let dirty = std::mem::take(&mut self.dirty);
         for &conn in &dirty {
+            self.transfer(conn);
+            self.refill(conn);
             let Some(c) = self.connections.get_mut(conn) else { continue };
             c.dirty = false;
+            if c.blocked || c.phase != Phase::Open {
+                continue;
+            }
             c.in_flight = true;
             // Success is silent, and someone waits for it: do not sleep on it.
             self.settle_at_once |= c.owes_writable || c.ends_when_drained;
-            let entry = send_entry(conn, &c.queue[c.queue_sent..]);
-            self.push(entry, Request::Send, conn);
+            if c.queued() > 0 {
+                let entry = send_entry(conn, &c.queue[c.queue_sent..]);
+                self.push(entry, Request::Send, conn);
+            }
         }
         dirty
     }
@@ -68,6 +76,11 @@ impl Uring {
             self.stats.sent_bytes += c.queued() as u64;
             c.queue_sent = 0;
             keep_spare(&mut self.spare, std::mem::take(&mut c.queue));
+            if c.file.is_some() {
+                self.mark_dirty(conn);
+                self.settle_at_once = true;
+                continue;
+            }
             if std::mem::take(&mut c.owes_writable) {
                 events.push(Event::Writable(conn));
             }
@@ -93,6 +106,12 @@ impl Uring {
             Err(Errno::AGAIN | Errno::INTR) => {}
             Err(error) => return self.break_off(conn, sockets::send_reason(error)),
         }
+        self.wait_for_room(conn);
+    }
+
+    /// What is left of the queue leaves when there is room for it.
+    pub(super) fn wait_for_room(&mut self, conn: Conn) {
+        let Some(c) = self.connections.get_mut(conn) else { return };
         c.blocked = true;
         c.owes_writable = true;
         let room = opcode::PollAdd::new(file(conn), libc::POLLOUT as u32).build();

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod file;
 mod skip;
 
 use std::collections::HashMap;
@@ -11,6 +12,7 @@ use std::thread::JoinHandle;
 
 use assay_engine::{Config, Conn, Engine, Epoll, Event, Reason, Uring, clock};
 use assay_model::units::Nanos;
+use file::*;
 use skip::*;
 
 macro_rules! every_engine {
@@ -40,6 +42,11 @@ every_engine!(
     refuses_more_connections_than_configured,
     leaves_connections_in_the_backlog_until_there_is_room,
     returns_when_the_time_has_come,
+    sends_files_between_other_bytes_in_order,
+    takes_nothing_behind_a_file_that_waits_for_room,
+    ends_our_direction_behind_a_file,
+    resets_when_a_file_has_become_shorter,
+    receives_on_while_a_file_leaves,
     skips_beyond_the_view_to_the_byte,
     skips_within_the_view,
     skips_and_receives_by_turns,
