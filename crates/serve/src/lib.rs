@@ -18,6 +18,7 @@ mod answer;
 mod config;
 mod connection;
 mod files;
+mod open_files;
 mod pattern;
 mod route;
 mod run;

@@ -1,4 +1,4 @@
-//! Sending bodies that are not known in advance: sized ones and files, in pieces that fit a step.
+//! Sending bodies that are not known in advance: sized ones in pieces that fit a step, files in longer ones.
 
 use std::ops::Range;
 
@@ -6,6 +6,7 @@ use assay_http::Framing;
 
 use crate::answer::Answer;
 use crate::connection::Persistence;
+use crate::open_files::SHORT_BYTES;
 use crate::route::Plan;
 use crate::session::{Context, Next, Phase, Reply, Session, Turn};
 use crate::site::STEP_BYTES;
@@ -15,6 +16,15 @@ use crate::validators::{Conditions, FileHead, Found, Selection, select};
 const COPIED_BYTES: u64 = 4096;
 /// A piece of a longer body is at least so long: less room is left to the next step.
 const PIECE_BYTES: u64 = 16 * 1024;
+
+/// A piece of a file is at most so long. A peer has [`Limits::send_time`] to take one, so that it needs no more than about
+/// 9 kB/s by default, and other connections wait no longer than it takes to queue one.
+///
+/// [`Limits::send_time`]: crate::Limits::send_time
+const FILE_PIECE_BYTES: u64 = 256 * 1024;
+
+// A short file is in memory and leaves through the queue, where a step that has not ended has room for it.
+const _: () = assert!(SHORT_BYTES <= PIECE_BYTES);
 
 /// The rest of a body to send.
 #[derive(Clone, Copy, Debug)]
@@ -112,11 +122,14 @@ impl Session {
         if left > room && room < PIECE_BYTES {
             return Turn::stop(0, Next::Continue);
         }
-        let len = left.min(room);
+        let len = match source {
+            Source::Pattern => left.min(room),
+            Source::File => left.min(FILE_PIECE_BYTES),
+        };
         sending.offset += len;
         sending.left -= len;
         let turn = if len == left { self.finish(persistence, more) } else { Turn::go_on(0) };
-        // No more than STEP_BYTES, so it fits every usize.
+        // No more than FILE_PIECE_BYTES, so it fits every usize.
         let len = len as usize;
         if source == Source::Pattern && left <= COPIED_BYTES {
             cx.out.extend_from_slice(cx.site.pattern.piece(offset, len));

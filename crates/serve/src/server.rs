@@ -1,14 +1,14 @@
 //! One thread's server: an engine, its connections and their deadlines, driven by events.
 
-use std::fs::File;
 use std::io;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use assay_engine::wheel::Wheel;
-use assay_engine::{Conn, Engine, EngineError, Event, RECEIVE_VIEW_BYTES, clock};
+use assay_engine::{Conn, Engine, EngineError, Event, FileRange, RECEIVE_VIEW_BYTES, clock};
 use assay_model::units::Nanos;
 
-use crate::files::{Folder, read_piece};
+use crate::files::Folder;
+use crate::open_files::{Content, OpenFiles};
 use crate::sending::{Piece, Source};
 use crate::session::{Context, Expiry, Next, Session};
 use crate::site::{STEP_BYTES, Site};
@@ -18,21 +18,19 @@ use crate::validators::Found;
 const TICK: Nanos = Nanos::from_millis(50);
 /// How soon an idle thread sees that it is to stop.
 const STOP_CHECK: Nanos = Nanos::from_millis(100);
-/// Steps of one connection before the others have their turn: 1 MiB of output.
+/// Steps of one connection before the others have their turn: 1 MiB of output, or 4 MiB of a file.
 const STEPS_IN_TURN: usize = 16;
 
 /// A server on one engine.
 pub(crate) struct Server<E> {
     pub(crate) engine: E,
     pub(crate) site: Site,
-    folder: Option<Folder>,
+    files: Option<OpenFiles>,
     /// By [`Conn::slot`].
     peers: Vec<Option<Peer>>,
     wheel: Wheel,
     /// The responses of the step under way.
     out: Vec<u8>,
-    /// The piece of a file under way.
-    file_piece: Vec<u8>,
     /// Connections that used up their steps and can go on.
     unfinished: Vec<Conn>,
     /// When stopping has taken long enough; set once the server is told to stop.
@@ -43,7 +41,7 @@ struct Peer {
     conn: Conn,
     session: Session,
     /// The file being sent.
-    file: Option<File>,
+    file: Option<Content>,
     /// A step is owed when the output has drained.
     waits_for_room: bool,
     /// The peer sends no more.
@@ -63,15 +61,13 @@ enum Outcome {
 impl<E: Engine> Server<E> {
     /// A server on an engine that listens already.
     pub(crate) fn new(engine: E, site: Site, folder: Option<Folder>) -> Self {
-        let file_piece = if folder.is_some() { vec![0; STEP_BYTES] } else { Vec::new() };
         Self {
             engine,
             site,
-            folder,
+            files: folder.map(OpenFiles::new),
             peers: Vec::new(),
             wheel: Wheel::new(TICK, clock::now()),
             out: Vec::with_capacity(STEP_BYTES),
-            file_piece,
             unfinished: Vec::new(),
             stop_deadline: None,
         }
@@ -91,6 +87,9 @@ impl<E: Engine> Server<E> {
             if self.site.date_is_stale(now) {
                 let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 self.site.set_wall_clock(now, since_epoch.into());
+                if let Some(files) = &mut self.files {
+                    files.forget_stale(now);
+                }
             }
             for &event in &events {
                 self.handle(event, now);
@@ -166,12 +165,12 @@ impl<E: Engine> Server<E> {
     /// One step: receive, answer, send.
     #[inline]
     fn step(&mut self, conn: Conn, now: Nanos) -> Outcome {
-        let Self { engine, site, folder, peers, out, .. } = self;
+        let Self { engine, site, files, peers, out, .. } = self;
         let Some(peer) = peer_of(peers, conn) else { return Outcome::Wait };
         peer.waits_for_room = false;
         let armed_for = peer.session.deadline;
         let file = &mut peer.file;
-        let mut find = |target: &[u8]| find(folder.as_ref(), file, target);
+        let mut find = |target: &[u8]| find(files.as_mut(), file, target, now);
         let input = engine.receive(conn);
         let may_hold_more = input.len() >= RECEIVE_VIEW_BYTES;
         let step = peer.session.step(input, &mut Context { now, site, out, find: &mut find });
@@ -184,7 +183,7 @@ impl<E: Engine> Server<E> {
         }
         let ended = peer.ended;
         if self.send(conn, step.piece).is_err() {
-            // The head has promised bytes that the file no longer has.
+            // The head has promised bytes that there are not.
             self.engine.abort(conn);
             self.forget(conn);
             return Outcome::Wait;
@@ -201,7 +200,7 @@ impl<E: Engine> Server<E> {
     /// Sends the output and the piece behind it. Nothing is queued, so all of it is accepted.
     #[inline]
     fn send(&mut self, conn: Conn, piece: Option<Piece>) -> io::Result<()> {
-        let Self { engine, site, peers, out, file_piece, .. } = self;
+        let Self { engine, site, peers, out, .. } = self;
         match piece {
             None if out.is_empty() => return Ok(()),
             None => engine.send(conn, &[out]),
@@ -209,12 +208,9 @@ impl<E: Engine> Server<E> {
                 engine.send(conn, &[out, site.pattern.piece(offset, len)])
             }
             Some(Piece { source: Source::File, offset, len }) => {
-                let piece = &mut file_piece[..len];
-                if let Err(error) = read_for(peer_of(peers, conn), offset, piece) {
-                    out.clear();
-                    return Err(error);
-                }
-                engine.send(conn, &[out, piece])
+                let sent = peer_of(peers, conn).and_then(|peer| send_file(engine, peer, out, offset, len));
+                out.clear();
+                return sent.ok_or_else(|| io::ErrorKind::NotConnected.into());
             }
         };
         out.clear();
@@ -329,24 +325,33 @@ fn peer_of(peers: &mut [Option<Peer>], conn: Conn) -> Option<&mut Peer> {
     peers.get_mut(conn.slot())?.as_mut().filter(|peer| peer.conn == conn)
 }
 
-/// Reads a piece of the file that a connection is sending, and closes the file behind its last piece: an idle
-/// connection holds none.
-fn read_for(peer: Option<&mut Peer>, offset: u64, piece: &mut [u8]) -> io::Result<()> {
-    let closed = || io::Error::from(io::ErrorKind::NotConnected);
-    let peer = peer.ok_or_else(closed)?;
-    read_piece(peer.file.as_ref().ok_or_else(closed)?, offset, piece)?;
-    if !peer.session.is_sending() {
-        peer.file = None;
-    }
-    Ok(())
+/// Sends the output and a piece of the file that the connection is sending, and lets go of the file behind its last
+/// piece: an idle connection holds none. `None` if there is no such piece.
+fn send_file<E: Engine>(engine: &mut E, peer: &mut Peer, out: &[u8], offset: u64, len: usize) -> Option<()> {
+    let content = if peer.session.is_sending() { peer.file.clone() } else { peer.file.take() };
+    let accepted = match content? {
+        Content::Memory(bytes) => {
+            let piece = bytes.get(offset as usize..)?.get(..len)?;
+            engine.send(peer.conn, &[out, piece]) == out.len() + len
+        }
+        Content::Open(file) => {
+            engine.send_file(peer.conn, &[out], FileRange { file, offset, len: len as u64 })
+        }
+    };
+    accepted.then_some(())
 }
 
-/// Looks a target up and keeps its file open for the connection.
-fn find(folder: Option<&Folder>, open: &mut Option<File>, target: &[u8]) -> io::Result<Option<Found>> {
-    *open = None;
-    let Some((file, found)) = folder.map(|folder| folder.find(target)).transpose()?.flatten() else {
+/// Looks a target up and keeps its file for the connection.
+fn find(
+    files: Option<&mut OpenFiles>,
+    kept: &mut Option<Content>,
+    target: &[u8],
+    now: Nanos,
+) -> io::Result<Option<Found>> {
+    *kept = None;
+    let Some((content, found)) = files.map(|files| files.find(target, now)).transpose()?.flatten() else {
         return Ok(None);
     };
-    *open = Some(file);
+    *kept = Some(content);
     Ok(Some(found))
 }

@@ -44,7 +44,8 @@ pub(crate) enum Phase {
 pub(crate) struct Step {
     /// Bytes of the input that are dealt with.
     pub(crate) consumed: usize,
-    /// What to send behind the output buffer. The two together are at most [`STEP_BYTES`] long.
+    /// What to send behind the output buffer. The two together are at most [`STEP_BYTES`] long, unless it is a piece of a
+    /// file.
     pub(crate) piece: Option<Piece>,
     pub(crate) next: Next,
 }

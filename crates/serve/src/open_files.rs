@@ -1,0 +1,142 @@
+//! Files that were asked for a moment ago, so that a popular one is not looked up, opened and read for every request.
+//!
+//! A file that was replaced or changed may be served as it was for [`TRUSTED`] at most, as with nginx's `open_file_cache`
+//! (which trusts for a minute by default) or any cache with a `max-age`.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+use assay_model::units::Nanos;
+
+use crate::files::{Folder, read_piece};
+use crate::validators::Found;
+
+/// How long a file is served without being looked up again.
+pub(crate) const TRUSTED: Nanos = Nanos::from_millis(200);
+/// Files held open at most, on each thread.
+const FILES: usize = 256;
+/// A longer target is looked up every time.
+const TARGET_BYTES: usize = 256;
+/// Files no longer than this are held in memory: 4 MiB on each thread at most.
+pub(crate) const SHORT_BYTES: u64 = 16 * 1024;
+
+/// The bytes of a file that was found.
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    /// A short file, as it was when it was looked up.
+    Memory(Arc<[u8]>),
+    /// A long one.
+    Open(Arc<File>),
+}
+
+/// The files of a folder by the targets that name them.
+pub(crate) struct OpenFiles {
+    folder: Folder,
+    by_target: HashMap<Box<[u8]>, Entry>,
+}
+
+struct Entry {
+    content: Content,
+    found: Found,
+    trusted_until: Nanos,
+}
+
+impl OpenFiles {
+    pub(crate) fn new(folder: Folder) -> Self {
+        Self { folder, by_target: HashMap::new() }
+    }
+
+    /// The file that a request target names, as [`Folder::find`] finds it, or found it at most [`TRUSTED`] ago.
+    ///
+    /// # Errors
+    /// Those of [`Folder::find`], and a short file that cannot be read.
+    pub(crate) fn find(&mut self, target: &[u8], now: Nanos) -> io::Result<Option<(Content, Found)>> {
+        if let Some(entry) = self.by_target.get(target).filter(|entry| now < entry.trusted_until) {
+            return Ok(Some((entry.content.clone(), entry.found.clone())));
+        }
+        let Some((file, found)) = self.folder.find(target)? else {
+            self.by_target.remove(target);
+            return Ok(None);
+        };
+        let content = Content::of(file, found.len)?;
+        if target.len() <= TARGET_BYTES && self.has_room(target, now) {
+            let entry =
+                Entry { content: content.clone(), found: found.clone(), trusted_until: now + TRUSTED };
+            self.by_target.insert(target.into(), entry);
+        }
+        Ok(Some((content, found)))
+    }
+
+    /// Lets go of the files that nobody asked for lately: a file deleted meanwhile gives its space back.
+    pub(crate) fn forget_stale(&mut self, now: Nanos) {
+        self.by_target.retain(|_, entry| now < entry.trusted_until);
+    }
+
+    fn has_room(&mut self, target: &[u8], now: Nanos) -> bool {
+        if self.by_target.len() >= FILES && !self.by_target.contains_key(target) {
+            self.forget_stale(now);
+        }
+        self.by_target.len() < FILES || self.by_target.contains_key(target)
+    }
+}
+
+impl Content {
+    fn of(file: File, len: u64) -> io::Result<Self> {
+        if len > SHORT_BYTES {
+            return Ok(Self::Open(Arc::new(file)));
+        }
+        let mut bytes = vec![0; len as usize];
+        read_piece(&file, 0, &mut bytes)?;
+        Ok(Self::Memory(bytes.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(content: &Content) -> &str {
+        match content {
+            Content::Memory(bytes) => std::str::from_utf8(bytes).unwrap(),
+            Content::Open(_) => "long",
+        }
+    }
+
+    #[test]
+    fn a_change_is_seen_when_the_trust_is_over() {
+        let root = tempfile::tempdir().unwrap();
+        let mut files = OpenFiles::new(Folder::open(root.path()).unwrap());
+        let mut find = |now: u64| {
+            files
+                .find(b"/a", Nanos(now))
+                .unwrap()
+                .map(|(content, found)| (text(&content).to_owned(), found.len))
+        };
+        assert_eq!(find(0), None, "what is missing is looked for every time");
+        std::fs::write(root.path().join("a"), "first").unwrap();
+        assert_eq!(find(0), Some(("first".into(), 5)));
+        std::fs::write(root.path().join("a"), "second").unwrap();
+        assert_eq!(find(TRUSTED.0 - 1), Some(("first".into(), 5)), "bytes and length of one moment");
+        assert_eq!(find(TRUSTED.0), Some(("second".into(), 6)));
+        std::fs::write(root.path().join("a"), vec![b'x'; SHORT_BYTES as usize + 1]).unwrap();
+        assert_eq!(find(2 * TRUSTED.0), Some(("long".into(), SHORT_BYTES + 1)));
+        std::fs::remove_file(root.path().join("a")).unwrap();
+        assert_eq!(find(3 * TRUSTED.0), None);
+    }
+
+    #[test]
+    fn no_more_files_are_held_than_allowed() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::write(root.path().join("a"), "a").unwrap();
+        let mut files = OpenFiles::new(Folder::open(root.path()).unwrap());
+        for i in 0..2 * FILES {
+            let target = format!("/a?{i}");
+            assert!(files.find(target.as_bytes(), Nanos::ZERO).unwrap().is_some());
+        }
+        assert_eq!(files.by_target.len(), FILES);
+        files.find(b"/a", TRUSTED).unwrap();
+        assert_eq!(files.by_target.len(), 1, "the stale ones make room");
+    }
+}
