@@ -1,6 +1,6 @@
 //! Which engine: a choice that people make and records name.
 
-use crate::{Config, Uring};
+use crate::{Config, Obstacle, Uring};
 
 /// The engines there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,11 +12,11 @@ pub enum EngineKind {
 }
 
 impl EngineKind {
-    /// io_uring where kernel and policy allow it, else epoll.
-    pub fn best() -> Self {
-        match Uring::new(Config { max_connections: 1 }) {
-            Ok(_) => Self::IoUring,
-            Err(_) => Self::Epoll,
+    /// io_uring where kernel and policy allow it, else epoll and what is in io_uring's way. Finds out by setting one up.
+    pub fn best() -> (Self, Option<Obstacle>) {
+        match Uring::on_this_kernel(Config { max_connections: 1 }) {
+            Ok(_) => (Self::IoUring, None),
+            Err(obstacle) => (Self::Epoll, Some(obstacle)),
         }
     }
 

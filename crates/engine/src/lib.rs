@@ -24,7 +24,7 @@ use assay_model::units::Nanos;
 pub use epoll::Epoll;
 pub use file::FileRange;
 pub use kind::EngineKind;
-pub use uring::Uring;
+pub use uring::{Obstacle, Uring};
 
 /// Bytes that [`Engine::send`] accepts at least when nothing of the connection is queued.
 pub const SEND_QUEUE_BYTES: usize = 64 * 1024;

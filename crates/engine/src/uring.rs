@@ -7,6 +7,7 @@
 mod buffers;
 mod connection;
 mod files;
+mod obstacle;
 mod opening;
 mod receiving;
 mod request;
@@ -26,6 +27,7 @@ use crate::{Config, Conn, Engine, EngineError, Event, Statistics, clock};
 use buffers::{Buffers, GROUP};
 use connection::{Connection, SEND_AT_ONCE};
 use files::installed_descriptor;
+pub use obstacle::Obstacle;
 use opening::Listener;
 use request::{Request, pack, unpack};
 use ring::{Completion, Ring};
@@ -78,17 +80,23 @@ impl Uring {
     /// An engine for this thread.
     ///
     /// # Errors
-    /// The kernel is too old for it, or a policy forbids it (`kernel.io_uring_disabled`, seccomp); use
-    /// [`crate::Epoll`] then.
+    /// Something is in the way, and the error says what and how to mend it; use [`crate::Epoll`] then.
     pub fn new(config: Config) -> Result<Self, EngineError> {
-        let unusable = |source| EngineError::System { call: "set up io_uring".to_owned(), source };
+        Self::on_this_kernel(config).map_err(|obstacle| EngineError::System {
+            call: "set up io_uring".to_owned(),
+            source: std::io::Error::other(obstacle),
+        })
+    }
+
+    /// The same; the error says what is in the way.
+    pub(crate) fn on_this_kernel(config: Config) -> Result<Self, Obstacle> {
         // The kernel grants no larger table of direct descriptors than the process may open files. Twice the limit:
         // a slot that was vacated is not given away before the next poll, and until then another one takes its place.
         let files =
             getrlimit(Resource::Nofile).current.map_or(u32::MAX, |n| n.try_into().unwrap_or(u32::MAX));
         let limit = config.max_connections.min(files as usize / 2);
-        let mut ring = Ring::new(2 * limit as u32).map_err(unusable)?;
-        let buffers = Buffers::new(ring.inner()).map_err(unusable)?;
+        let mut ring = Ring::new(2 * limit as u32)?;
+        let buffers = Buffers::new(ring.inner()).map_err(|e| Obstacle::of("rings of receive buffers", e))?;
         Ok(Self {
             ring,
             buffers,

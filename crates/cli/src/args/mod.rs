@@ -14,6 +14,7 @@ use assay_engine::EngineKind;
 use assay_host::cpuset::CpuSet;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::output;
 pub(crate) use check::CheckArguments;
 pub(crate) use load::{ArrivalName, LoadArguments};
 pub(crate) use run::RunArguments;
@@ -83,12 +84,18 @@ pub(crate) enum EngineName {
 }
 
 impl EngineName {
-    /// The engine that is meant on this machine.
+    /// The engine that is meant on this machine; warns when it is not the best there is.
     pub(crate) fn kind(self) -> EngineKind {
         match self {
             Self::Epoll => EngineKind::Epoll,
             Self::Uring => EngineKind::IoUring,
-            Self::Auto => EngineKind::best(),
+            Self::Auto => {
+                let (kind, obstacle) = EngineKind::best();
+                if let Some(obstacle) = obstacle {
+                    output::warning(format_args!("using {}: {obstacle}", kind.name()));
+                }
+                kind
+            }
         }
     }
 }

@@ -4,12 +4,26 @@ use std::io;
 
 use assay_model::units::Nanos;
 use io_uring::types::{SubmitArgs, Timespec};
-use io_uring::{IoUring, squeue};
+use io_uring::{IoUring, Probe, opcode, squeue};
+
+use super::obstacle::Obstacle;
 
 /// Requests that can wait for the next enter; more are submitted early.
 const SUBMISSIONS: u32 = 1024;
 /// Completions that can wait for us; the kernel keeps what exceeds it and slows down (`IORING_FEAT_NODROP`).
 const COMPLETIONS: u32 = 16 * 1024;
+
+/// What a connection needs.
+const OPERATIONS: [(u8, &str); 8] = [
+    (opcode::Accept::CODE, "IORING_OP_ACCEPT"),
+    (opcode::Connect::CODE, "IORING_OP_CONNECT"),
+    (opcode::Recv::CODE, "IORING_OP_RECV"),
+    (opcode::Send::CODE, "IORING_OP_SEND"),
+    (opcode::PollAdd::CODE, "IORING_OP_POLL_ADD"),
+    (opcode::AsyncCancel::CODE, "IORING_OP_ASYNC_CANCEL"),
+    (opcode::Shutdown::CODE, "IORING_OP_SHUTDOWN"),
+    (opcode::Close::CODE, "IORING_OP_CLOSE"),
+];
 
 /// What the kernel says of a request.
 #[derive(Clone, Copy)]
@@ -27,15 +41,18 @@ pub(super) struct Ring {
 
 impl Ring {
     /// A ring for this thread alone, with a table of `files` direct descriptors.
-    pub(super) fn new(files: u32) -> io::Result<Self> {
+    pub(super) fn new(files: u32) -> Result<Self, Obstacle> {
         let ring: IoUring = IoUring::builder()
             .setup_single_issuer()
             .setup_defer_taskrun()
             .setup_submit_all()
             .setup_cqsize(COMPLETIONS)
             .setup_clamp()
-            .build(SUBMISSIONS)?;
-        ring.submitter().register_files_sparse(files)?;
+            .build(SUBMISSIONS)
+            .map_err(|e| Obstacle::of("io_uring, or rings that run a request's rest in its own thread", e))?;
+        check_operations(&ring)?;
+        let table = ring.submitter().register_files_sparse(files);
+        table.map_err(|e| Obstacle::of("tables of direct descriptors", e))?;
         // Saves the look-up of the ring's descriptor with every enter; without it the ring works all the same.
         let _ = ring.submitter().register_ring_fd();
         Ok(Self { ring, enters: 0 })
@@ -96,6 +113,14 @@ impl Ring {
             }
         }
     }
+}
+
+/// Asks the kernel which of the operations that no connection can do without it has (IORING_REGISTER_PROBE).
+fn check_operations(ring: &IoUring) -> Result<(), Obstacle> {
+    let mut probe = Probe::new();
+    ring.submitter().register_probe(&mut probe).map_err(|e| Obstacle::of("a list of operations", e))?;
+    let missing = OPERATIONS.iter().find(|&&(code, _)| !probe.is_supported(code));
+    missing.map_or(Ok(()), |&(_, name)| Err(Obstacle::kernel(name)))
 }
 
 /// The time was up, a signal came, or completions want to be fetched first.
