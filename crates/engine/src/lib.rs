@@ -219,8 +219,8 @@ impl EngineError {
 /// What an engine is to be made for.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Connections at most, open or opening. io_uring allows no more than half of the files that the process may
-    /// open (`RLIMIT_NOFILE`).
+    /// Connections at most, open or opening. io_uring allows 256 fewer than the files that the process may open
+    /// (`RLIMIT_NOFILE`), in each engine; epoll's connections are such files, and all engines share the limit.
     pub max_connections: usize,
 }
 

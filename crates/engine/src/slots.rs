@@ -6,6 +6,10 @@ use crate::Conn;
 /// over 268 million reuses of its slot to be mistaken for another.
 pub(crate) const GENERATIONS: u32 = (1 << 28) - 1;
 
+/// Slots beyond the limit. One that was vacated is not given away before the next batch of events, and so many others may
+/// take the place of such in the meantime: more connections than anyone opens at once.
+pub(crate) const SPARE_SLOTS: usize = 256;
+
 /// Entries by slot, each under a generation that grows when the slot is vacated.
 pub(crate) struct Slots<T> {
     entries: Vec<Entry<T>>,
@@ -32,7 +36,7 @@ impl<T> Slots<T> {
     }
 
     pub(crate) fn has_room(&self) -> bool {
-        self.occupied < self.limit && self.occupied + self.vacated.len() < 2 * self.limit
+        self.occupied < self.limit && self.occupied + self.vacated.len() < self.limit + SPARE_SLOTS
     }
 
     /// Puts `value` into a slot and returns its name.

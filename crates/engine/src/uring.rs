@@ -22,7 +22,7 @@ use rustix::net::SocketAddrAny;
 use rustix::process::{Resource, getrlimit};
 
 use crate::file::FileRange;
-use crate::slots::Slots;
+use crate::slots::{SPARE_SLOTS, Slots};
 use crate::{Config, Conn, Engine, EngineError, Event, Statistics, clock};
 use buffers::{Buffers, GROUP};
 use connection::{Connection, SEND_AT_ONCE};
@@ -90,12 +90,11 @@ impl Uring {
 
     /// The same; the error says what is in the way.
     pub(crate) fn on_this_kernel(config: Config) -> Result<Self, Obstacle> {
-        // The kernel grants no larger table of direct descriptors than the process may open files. Twice the limit:
-        // a slot that was vacated is not given away before the next poll, and until then another one takes its place.
+        // The kernel grants no larger table of direct descriptors than the process may open files, though they count as none.
         let files =
             getrlimit(Resource::Nofile).current.map_or(u32::MAX, |n| n.try_into().unwrap_or(u32::MAX));
-        let limit = config.max_connections.min(files as usize / 2);
-        let mut ring = Ring::new(2 * limit as u32)?;
+        let limit = config.max_connections.min((files as usize).saturating_sub(SPARE_SLOTS).max(1));
+        let mut ring = Ring::new((limit + SPARE_SLOTS) as u32)?;
         let buffers = Buffers::new(ring.inner()).map_err(|e| Obstacle::of("rings of receive buffers", e))?;
         Ok(Self {
             ring,

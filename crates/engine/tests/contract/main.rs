@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod file;
+mod scale;
 mod skip;
 
 use std::collections::HashMap;
