@@ -75,7 +75,7 @@ fn config(limits: Limits) -> Config {
         address: IpAddr::V4(Ipv4Addr::LOCALHOST),
         port: 0,
         cpus,
-        engine: EngineKind::best(),
+        engine: EngineKind::best().0,
         root: None,
         limits,
     }
