@@ -11,6 +11,7 @@ use std::sync::Arc;
 use assay_model::units::Nanos;
 
 use crate::files::{Folder, read_piece};
+use crate::sending::QUEUED_BYTES;
 use crate::validators::Found;
 
 /// How long a file is served without being looked up again.
@@ -20,7 +21,7 @@ const FILES: usize = 256;
 /// A longer target is looked up every time.
 const TARGET_BYTES: usize = 256;
 /// Files no longer than this are held in memory: 4 MiB on each thread at most.
-pub(crate) const SHORT_BYTES: u64 = 16 * 1024;
+const SHORT_BYTES: u64 = QUEUED_BYTES as u64;
 
 /// The bytes of a file that was found.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! Sending bodies that are not known in advance: sized ones in pieces that fit a step, files in longer ones.
+//! Sending bodies that are not known in advance: sized ones and files, piece by piece.
 
 use std::ops::Range;
 
@@ -6,25 +6,20 @@ use assay_http::Framing;
 
 use crate::answer::Answer;
 use crate::connection::Persistence;
-use crate::open_files::SHORT_BYTES;
 use crate::route::Plan;
 use crate::session::{Context, Next, Phase, Reply, Session, Turn};
 use crate::site::STEP_BYTES;
 use crate::validators::{Conditions, FileHead, Found, Selection, select};
 
-/// A piece of the pattern no longer than this is copied between other responses instead of being sent by itself.
+/// A body of the pattern no longer than this is copied between other responses instead of being sent by itself.
 const COPIED_BYTES: u64 = 4096;
-/// A piece of a longer body is at least so long: less room is left to the next step.
-const PIECE_BYTES: u64 = 16 * 1024;
-
-/// A piece of a file is at most so long. A peer has [`Limits::send_time`] to take one, so that it needs no more than about
-/// 9 kB/s by default, and other connections wait no longer than it takes to queue one.
+/// A piece no longer than this leaves through the engine's queue. A step that has less room left ends before a longer body.
+pub(crate) const QUEUED_BYTES: usize = 16 * 1024;
+/// A longer piece is moved by the kernel and at most so long. A peer has [`Limits::send_time`] to take one, so that it needs
+/// no more than about 9 kB/s by default, and other connections wait no longer than it takes to queue one.
 ///
 /// [`Limits::send_time`]: crate::Limits::send_time
-const FILE_PIECE_BYTES: u64 = 256 * 1024;
-
-// A short file is in memory and leaves through the queue, where a step that has not ended has room for it.
-const _: () = assert!(SHORT_BYTES <= PIECE_BYTES);
+pub(crate) const MOVED_BYTES: usize = 256 * 1024;
 
 /// The rest of a body to send.
 #[derive(Clone, Copy, Debug)]
@@ -119,17 +114,14 @@ impl Session {
         let Phase::Sending(sending) = &mut self.phase else { return Turn::go_on(0) };
         let Sending { source, offset, left, persistence } = *sending;
         let room = STEP_BYTES.saturating_sub(cx.out.len()) as u64;
-        if left > room && room < PIECE_BYTES {
+        if left > room && room < QUEUED_BYTES as u64 {
             return Turn::stop(0, Next::Continue);
         }
-        let len = match source {
-            Source::Pattern => left.min(room),
-            Source::File => left.min(FILE_PIECE_BYTES),
-        };
+        let len = left.min(MOVED_BYTES as u64);
         sending.offset += len;
         sending.left -= len;
         let turn = if len == left { self.finish(persistence, more) } else { Turn::go_on(0) };
-        // No more than FILE_PIECE_BYTES, so it fits every usize.
+        // No more than MOVED_BYTES, so it fits every usize.
         let len = len as usize;
         if source == Source::Pattern && left <= COPIED_BYTES {
             cx.out.extend_from_slice(cx.site.pattern.piece(offset, len));

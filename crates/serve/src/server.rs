@@ -9,7 +9,7 @@ use assay_model::units::Nanos;
 
 use crate::files::Folder;
 use crate::open_files::{Content, OpenFiles};
-use crate::sending::{Piece, Source};
+use crate::sending::{Piece, QUEUED_BYTES, Source};
 use crate::session::{Context, Expiry, Next, Session};
 use crate::site::{STEP_BYTES, Site};
 use crate::validators::Found;
@@ -18,7 +18,7 @@ use crate::validators::Found;
 const TICK: Nanos = Nanos::from_millis(50);
 /// How soon an idle thread sees that it is to stop.
 const STOP_CHECK: Nanos = Nanos::from_millis(100);
-/// Steps of one connection before the others have their turn: 1 MiB of output, or 4 MiB of a file.
+/// Steps of one connection before the others have their turn: 1 MiB of small responses, 4 MiB of long bodies.
 const STEPS_IN_TURN: usize = 16;
 
 /// A server on one engine.
@@ -204,11 +204,8 @@ impl<E: Engine> Server<E> {
         match piece {
             None if out.is_empty() => return Ok(()),
             None => engine.send(conn, &[out]),
-            Some(Piece { source: Source::Pattern, offset, len }) => {
-                engine.send(conn, &[out, site.pattern.piece(offset, len)])
-            }
-            Some(Piece { source: Source::File, offset, len }) => {
-                let sent = peer_of(peers, conn).and_then(|peer| send_file(engine, peer, out, offset, len));
+            Some(piece) => {
+                let sent = peer_of(peers, conn).and_then(|peer| send_piece(engine, site, peer, out, piece));
                 out.clear();
                 return sent.ok_or_else(|| io::ErrorKind::NotConnected.into());
             }
@@ -325,18 +322,30 @@ fn peer_of(peers: &mut [Option<Peer>], conn: Conn) -> Option<&mut Peer> {
     peers.get_mut(conn.slot())?.as_mut().filter(|peer| peer.conn == conn)
 }
 
-/// Sends the output and a piece of the file that the connection is sending, and lets go of the file behind its last
-/// piece: an idle connection holds none. `None` if there is no such piece.
-fn send_file<E: Engine>(engine: &mut E, peer: &mut Peer, out: &[u8], offset: u64, len: usize) -> Option<()> {
-    let content = if peer.session.is_sending() { peer.file.clone() } else { peer.file.take() };
-    let accepted = match content? {
-        Content::Memory(bytes) => {
+/// Sends the output and a piece of a body behind it, and lets go of a file behind its last piece: an idle connection holds
+/// none. `None` if there is no such piece.
+fn send_piece<E: Engine>(
+    engine: &mut E,
+    site: &Site,
+    peer: &mut Peer,
+    out: &[u8],
+    piece: Piece,
+) -> Option<()> {
+    let Piece { source, offset, len } = piece;
+    let file = if peer.session.is_sending() { peer.file.clone() } else { peer.file.take() };
+    let accepted = match (source, file) {
+        (Source::Pattern, _) if len <= QUEUED_BYTES => {
+            engine.send(peer.conn, &[out, site.pattern.piece(offset, len)]) == out.len() + len
+        }
+        (Source::Pattern, _) => engine.send_file(peer.conn, &[out], site.pattern.range(offset, len)),
+        (Source::File, Some(Content::Memory(bytes))) => {
             let piece = bytes.get(offset as usize..)?.get(..len)?;
             engine.send(peer.conn, &[out, piece]) == out.len() + len
         }
-        Content::Open(file) => {
+        (Source::File, Some(Content::Open(file))) => {
             engine.send_file(peer.conn, &[out], FileRange { file, offset, len: len as u64 })
         }
+        (Source::File, None) => false,
     };
     accepted.then_some(())
 }

@@ -44,8 +44,8 @@ pub(crate) enum Phase {
 pub(crate) struct Step {
     /// Bytes of the input that are dealt with.
     pub(crate) consumed: usize,
-    /// What to send behind the output buffer. The two together are at most [`STEP_BYTES`] long, unless it is a piece of a
-    /// file.
+    /// What to send behind the output buffer. The two together are at most [`STEP_BYTES`] long, unless the piece is one
+    /// that the kernel moves.
     pub(crate) piece: Option<Piece>,
     pub(crate) next: Next,
 }

@@ -1,6 +1,6 @@
 //! What all connections of a thread share: limits, prepared answers, the date, counters.
 
-use assay_engine::SEND_QUEUE_BYTES;
+use assay_engine::{EngineError, SEND_QUEUE_BYTES};
 use assay_http::Framing;
 use assay_http::date;
 use assay_http::render::{RenderError, ResponseSpec, response_head};
@@ -10,6 +10,7 @@ use crate::answer::{ANSWER_BYTES, Answers};
 use crate::config::{Limits, ServeError};
 use crate::connection::Persistence;
 use crate::pattern::Pattern;
+use crate::sending::{MOVED_BYTES, QUEUED_BYTES};
 
 /// Bytes that one step of a session produces at most: so many an engine always takes when nothing is queued.
 pub(crate) const STEP_BYTES: usize = SEND_QUEUE_BYTES;
@@ -39,14 +40,14 @@ impl Site {
     /// What sessions share, with no date yet: see [`set_wall_clock`](Self::set_wall_clock).
     ///
     /// # Errors
-    /// [`ServeError::Defect`] when a prepared answer cannot be rendered.
+    /// [`ServeError::Defect`] when a prepared answer cannot be rendered; [`ServeError::Engine`] when no descriptor is left.
     pub(crate) fn new(limits: Limits, has_files: bool) -> Result<Self, ServeError> {
         Ok(Self {
             limits,
             http_limits: limits.http(),
             has_files,
             answers: Answers::new().map_err(|error| ServeError::Defect(error.to_string()))?,
-            pattern: Pattern::new(STEP_BYTES),
+            pattern: Pattern::new(QUEUED_BYTES, MOVED_BYTES).map_err(no_memfd)?,
             requests: 0,
             refused: 0,
             date: date::format(0),
@@ -93,4 +94,8 @@ impl Site {
         debug_assert!(out.len() - before <= ANSWER_BYTES);
         Ok(())
     }
+}
+
+fn no_memfd(source: std::io::Error) -> ServeError {
+    EngineError::System { call: "memfd_create".to_owned(), source }.into()
 }

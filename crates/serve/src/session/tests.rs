@@ -1,10 +1,12 @@
 //! A session driven without sockets: every rule of the protocol, and the same output however the input is split.
 
+use std::os::unix::fs::FileExt;
+
 use proptest::prelude::*;
 
 use super::*;
 use crate::config::Limits;
-use crate::sending::Source;
+use crate::sending::{QUEUED_BYTES, Source};
 
 /// One connection with everything it needs; pieces are rendered as the bytes they stand for.
 struct Wire {
@@ -51,13 +53,16 @@ impl Wire {
         let mut out = Vec::new();
         let mut find = |target: &[u8]| Ok(found(files, target));
         let step = session.step(pending, &mut Context { now: *now, site, out: &mut out, find: &mut find });
-        let copied = step.piece.filter(|piece| piece.source == Source::Pattern).map_or(0, |piece| piece.len);
+        let copied = step.piece.map(|piece| piece.len).filter(|&len| len <= QUEUED_BYTES).unwrap_or_default();
         assert!(out.len() + copied <= STEP_BYTES, "a step is bounded");
         sent.append(&mut out);
         pending.drain(..step.consumed);
         match step.piece {
             Some(Piece { source: Source::Pattern, offset, len }) => {
-                sent.extend_from_slice(site.pattern.piece(offset, len));
+                let range = site.pattern.range(offset, len);
+                let from = sent.len();
+                sent.resize(from + len, 0);
+                range.file.read_exact_at(&mut sent[from..], range.offset).unwrap();
             }
             Some(Piece { source: Source::File, offset, len }) => {
                 sent.extend_from_slice(&files[0].1.as_bytes()[offset as usize..][..len]);
