@@ -25,8 +25,9 @@ const RAMP_INTERVAL: Duration = Duration::from_millis(1);
 /// From the decision to begin until the first request is due: the threads look every millisecond.
 const START_DELAY: Nanos = Nanos::from_millis(2);
 
-/// Descriptors of a process beside its connections: the standard ones, a few for each thread's engine, some to read /proc.
-const OTHER_DESCRIPTORS: u64 = 64;
+/// Descriptors of a process beside its connections: the standard ones, a few for each thread's engine, some to read /proc, and
+/// the 256 by which the table of an io_uring engine is longer than the connections it takes.
+const OTHER_DESCRIPTORS: u64 = 512;
 
 /// Carries out the plan. When `stop` becomes true the load ends, what is in flight is waited for, and the report holds what
 /// was measured. `progress` is called about every 100 ms and once at the end.

@@ -91,6 +91,13 @@ impl Connection {
         self.queue.len() - self.queue_sent
     }
 
+    /// Gives the queue memory that another one had, if it has none.
+    pub(super) fn provide_queue(&mut self, spare: &mut Vec<Vec<u8>>) {
+        if self.queue.capacity() == 0 {
+            self.queue = spare.pop().unwrap_or_default();
+        }
+    }
+
     /// Bytes that have still to leave, those of the file included.
     pub(super) fn unsent(&self) -> u64 {
         self.queued() as u64 + self.file.as_ref().map_or(0, |range| range.len)

@@ -30,9 +30,7 @@ impl Uring {
             c.owes_writable = true;
             return false;
         }
-        if c.queue.capacity() == 0 {
-            c.queue = self.spare.pop().unwrap_or_default();
-        }
+        c.provide_queue(&mut self.spare);
         parts.iter().for_each(|part| c.queue.extend_from_slice(part));
         let long = range.len > COPIED_BYTES;
         c.file = Some(range).filter(|range| range.len > 0);
@@ -62,10 +60,10 @@ impl Uring {
 
     /// Copies what comes next of the file behind the queue, if the connection has no descriptor.
     pub(super) fn refill(&mut self, conn: Conn) {
-        let Some(c) = self.connections.get_mut(conn) else { return };
-        let Some(range) = c.file.as_mut().filter(|_| c.descriptor.is_none() && c.queue_sent == 0) else {
-            return;
-        };
+        let wants = |c: &&mut Connection| c.file.is_some() && c.descriptor.is_none() && c.queue_sent == 0;
+        let Some(c) = self.connections.get_mut(conn).filter(wants) else { return };
+        c.provide_queue(&mut self.spare);
+        let Some(range) = &mut c.file else { return };
         let room = SEND_AT_ONCE.saturating_sub(c.queue.len());
         let copied = range.copy_onto(&mut c.queue, room);
         if range.len == 0 {
@@ -89,10 +87,8 @@ impl Uring {
 
     /// Gives the connection a descriptor, as long as there are some to give.
     fn provide_descriptor(&mut self, conn: Conn) {
-        let wants = |c: &&mut Connection| c.phase == Phase::Open && c.descriptor.is_none();
-        if self.descriptors >= self.descriptors_at_most
-            || self.connections.get_mut(conn).filter(wants).is_none()
-        {
+        let wants = |c: &Connection| c.phase == Phase::Open && c.descriptor.is_none();
+        if self.descriptors >= self.descriptors_at_most || !self.connections.get(conn).is_some_and(wants) {
             return;
         }
         self.push(opcode::FixedFdInstall::new(file(conn), 0).build(), Request::Install, conn);
@@ -113,7 +109,7 @@ impl Uring {
                     c.descriptor = Some(fd);
                 }
             }
-            // The kernel is too old, or descriptors have run out: not asked again while as many are in use.
+            // The kernel is too old, or descriptors have run out: from now on no more than are in use.
             Err(_) => self.descriptors_at_most = self.descriptors,
         }
     }

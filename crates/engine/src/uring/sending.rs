@@ -18,9 +18,7 @@ impl Uring {
         let limit = if c.blocked { SEND_QUEUE_BYTES } else { SEND_AT_ONCE };
         let room = if c.file.is_some() { 0 } else { limit.saturating_sub(c.queued()) };
         let accepted = total.min(room);
-        if c.queue.capacity() == 0 {
-            c.queue = self.spare.pop().unwrap_or_default();
-        }
+        c.provide_queue(&mut self.spare);
         let mut left = accepted;
         for part in parts {
             let n = left.min(part.len());
