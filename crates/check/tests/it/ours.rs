@@ -56,7 +56,7 @@ impl Drop for Serving {
 }
 
 fn engines() -> Vec<EngineKind> {
-    let mut engines = vec![EngineKind::Epoll, EngineKind::best()];
+    let mut engines = vec![EngineKind::Epoll, EngineKind::best().0];
     engines.dedup();
     engines
 }
