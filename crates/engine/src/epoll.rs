@@ -21,7 +21,7 @@ use crate::slots::Slots;
 use crate::{
     Config, Conn, Engine, EngineError, Event, RECEIVE_VIEW_BYTES, Reason, Statistics, clock, sockets,
 };
-use connection::{Connection, Drained};
+use connection::{Connection, Drained, SHORT_RECEIVES};
 
 /// Kernel events taken in one wait.
 const EVENTS_AT_ONCE: usize = 256;
@@ -112,6 +112,15 @@ impl Epoll {
         }
     }
 
+    /// Tells with the next poll that there is something to receive, once.
+    fn announce(&mut self, conn: Conn) {
+        if let Some(connection) = self.connections.get_mut(conn)
+            && !std::mem::replace(&mut connection.announced, true)
+        {
+            self.pending.push(Event::Readable(conn));
+        }
+    }
+
     /// Moves unconsumed bytes of the view's owner aside, so that the buffer can serve another.
     fn vacate_view(&mut self) {
         let Some(owner) = self.view.owner.take() else { return };
@@ -195,7 +204,15 @@ impl Epoll {
                         events.push(event);
                     }
                 }
-                Event::Readable(conn) | Event::Eof(conn) | Event::Connected(conn) => {
+                Event::Readable(conn) => {
+                    // While bytes are skipped, the last of them will tell.
+                    let Some(c) = self.connections.get_mut(conn) else { continue };
+                    c.announced = false;
+                    if !c.broken && c.to_skip == 0 {
+                        events.push(event);
+                    }
+                }
+                Event::Eof(conn) | Event::Connected(conn) => {
                     if self.connections.get(conn).is_some_and(|c| !c.broken) {
                         events.push(event);
                     }
@@ -354,7 +371,7 @@ impl Engine for Epoll {
                     Err(error) => self.break_off(conn, sockets::reason(error)),
                 }
                 if again {
-                    self.pending.push(Event::Readable(conn));
+                    self.announce(conn);
                 } else if ended {
                     self.pending.push(Event::Eof(conn));
                 }
@@ -383,8 +400,11 @@ impl Engine for Epoll {
         connection.to_skip = connection.to_skip.saturating_add(n - held.min(n));
         // What is told when all is dropped makes up for it.
         connection.starved = false;
-        let told = self.drop_arrived(conn);
-        self.pending.extend(told);
+        connection.short_receives = SHORT_RECEIVES;
+        match self.drop_arrived(conn) {
+            Some(Event::Readable(_)) => self.announce(conn),
+            told => self.pending.extend(told),
+        }
     }
 
     fn skipping(&self, conn: Conn) -> u64 {

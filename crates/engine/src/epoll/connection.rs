@@ -11,6 +11,10 @@ use crate::{SEND_QUEUE_BYTES, Statistics, sockets};
 
 /// Parts of one send that go into one system call.
 const PARTS_AT_ONCE: usize = 16;
+/// Receives after a skip that take little: who skips once will do so again, right behind the next head.
+pub(super) const SHORT_RECEIVES: u8 = 4;
+/// Bytes that such a receive takes at most.
+const SHORT_RECEIVE_BYTES: usize = 16 * 1024;
 /// Bytes that one system call skips at most.
 const SKIP_AT_ONCE: u64 = 1 << 30;
 
@@ -26,6 +30,10 @@ pub(super) struct Connection {
     pub(super) stash: Vec<u8>,
     /// Bytes of the stream to drop, beyond those in the view or the stash.
     pub(super) to_skip: u64,
+    /// Receives that are to take little: a skip is likely to follow, and what was received by then has been copied.
+    pub(super) short_receives: u8,
+    /// An [`Event::Readable`](crate::Event::Readable) of it is among those for the next poll.
+    pub(super) announced: bool,
     /// `connect` has not finished.
     pub(super) connecting: bool,
     /// The view was full, so that nothing could be received: to be tried again when some was consumed.
@@ -63,6 +71,8 @@ impl Connection {
             file: None,
             stash: Vec::new(),
             to_skip: 0,
+            short_receives: 0,
+            announced: false,
             connecting,
             starved: false,
             readable: false,
@@ -176,7 +186,10 @@ impl Connection {
 
     /// Receives once into `space`; returns how many bytes came. Keeps the books on what the kernel may still hold.
     pub(super) fn receive(&mut self, space: &mut [u8], stats: &mut Statistics) -> Result<usize, Errno> {
-        let room = space.len();
+        let most = if self.short_receives > 0 { SHORT_RECEIVE_BYTES } else { space.len() };
+        self.short_receives = self.short_receives.saturating_sub(1);
+        let room = most.min(space.len());
+        let space = &mut space[..room];
         stats.receives += 1;
         match rustix::net::recv(&self.socket, space, RecvFlags::empty()) {
             Ok((_, n)) => {
