@@ -1,26 +1,36 @@
 package contender;
 
+import com.github.mustachejava.DefaultMustacheFactory;
+import com.github.mustachejava.Mustache;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
+import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.io.StringWriter;
 import java.time.ZoneOffset;
 import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
+import java.util.List;
+import java.util.Map;
 
 /** One instance of the verticle for each CPU given, each with an event loop of its own, all on one port. */
 public final class Server extends VerticleBase {
   private static final CharSequence SERVER = HttpHeaders.createOptimized("vert.x");
   private static final CharSequence TEXT = HttpHeaders.createOptimized("text/plain");
   private static final CharSequence JSON = HttpHeaders.createOptimized("application/json");
+  private static final CharSequence HTML = HttpHeaders.createOptimized("text/html; charset=utf-8");
+  private static final Mustache PAGE = new DefaultMustacheFactory().compile("fortunes.mustache");
 
   private CharSequence date;
+  private Store store;
 
   public static void main(String[] arguments) {
     int workers = Integer.parseInt(System.getenv("WORKERS"));
@@ -38,6 +48,19 @@ public final class Server extends VerticleBase {
   public Future<?> start() {
     renewDate();
     vertx.setPeriodic(1000, timer -> renewDate());
+    return openStore().compose(opened -> listen());
+  }
+
+  /** Most workloads need no database: without one its routes do not exist. */
+  private Future<Store> openStore() {
+    String url = System.getenv("DATABASE_URL");
+    if (url == null) {
+      return Future.succeededFuture();
+    }
+    return Store.open(vertx, url).onSuccess(opened -> store = opened);
+  }
+
+  private Future<?> listen() {
     return vertx
         .createHttpServer()
         .requestHandler(this::handle)
@@ -52,14 +75,68 @@ public final class Server extends VerticleBase {
   }
 
   private void handle(HttpServerRequest request) {
-    boolean get = request.method() == HttpMethod.GET;
-    if (get && request.path().equals("/")) {
-      answer(request, TEXT).end("hello");
-    } else if (get && request.path().equals("/json")) {
-      answer(request, JSON).end(new JsonObject().put("message", "Hello, World!").toBuffer());
-    } else {
-      answer(request, TEXT).setStatusCode(404).end("not found");
+    if (request.method() != HttpMethod.GET) {
+      notFound(request);
+      return;
     }
+    switch (request.path()) {
+      case "/":
+        answer(request, TEXT).end("hello");
+        break;
+      case "/plaintext":
+        answer(request, TEXT).end("Hello, World!");
+        break;
+      case "/byte":
+        answer(request, TEXT).end("!");
+        break;
+      case "/json":
+        answer(request, JSON).end(new JsonObject().put("message", "Hello, World!").toBuffer());
+        break;
+      default:
+        ask(request);
+    }
+  }
+
+  private void ask(HttpServerRequest request) {
+    switch (store == null ? "" : request.path()) {
+      case "/db":
+        send(request, store.one().map(JsonObject::toBuffer));
+        break;
+      case "/queries":
+        send(request, store.many(Store.count(request.getParam("queries"))).map(JsonArray::toBuffer));
+        break;
+      case "/updates":
+        send(request, store.update(Store.count(request.getParam("queries"))).map(JsonArray::toBuffer));
+        break;
+      case "/cached-queries":
+        answer(request, JSON).end(store.cached(Store.count(request.getParam("count"))).toBuffer());
+        break;
+      case "/fortunes":
+        store
+            .fortunes()
+            .onSuccess(fortunes -> answer(request, HTML).end(page(fortunes)))
+            .onFailure(cause -> failed(request, cause));
+        break;
+      default:
+        notFound(request);
+    }
+  }
+
+  private void send(HttpServerRequest request, Future<Buffer> body) {
+    body.onSuccess(json -> answer(request, JSON).end(json)).onFailure(cause -> failed(request, cause));
+  }
+
+  private void failed(HttpServerRequest request, Throwable cause) {
+    cause.printStackTrace();
+    answer(request, TEXT).setStatusCode(500).end("the database failed");
+  }
+
+  private void notFound(HttpServerRequest request) {
+    answer(request, TEXT).setStatusCode(404).end("not found");
+  }
+
+  private static String page(List<Store.Fortune> fortunes) {
+    return PAGE.execute(new StringWriter(), Map.of("fortunes", fortunes)).toString();
   }
 
   private HttpServerResponse answer(HttpServerRequest request, CharSequence type) {

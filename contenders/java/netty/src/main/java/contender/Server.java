@@ -1,0 +1,55 @@
+package contender;
+
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.epoll.Epoll;
+import io.netty.channel.epoll.EpollEventLoopGroup;
+import io.netty.channel.epoll.EpollServerSocketChannel;
+import io.netty.channel.nio.NioEventLoopGroup;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
+import io.netty.handler.codec.http.HttpObjectAggregator;
+import io.netty.handler.codec.http.HttpServerCodec;
+import io.netty.handler.codec.http.HttpServerExpectContinueHandler;
+
+/** Netty's own HTTP codec in a pipeline of three, one event loop for each CPU given, on epoll where it is to be had. */
+public final class Server {
+  private static final int LARGEST_BODY_BYTES = 1 << 20;
+
+  public static void main(String[] arguments) throws InterruptedException {
+    int workers = Integer.parseInt(System.getenv("WORKERS"));
+    boolean epoll = Epoll.isAvailable();
+    EventLoopGroup loops = epoll ? new EpollEventLoopGroup(workers) : new NioEventLoopGroup(workers);
+    new ServerBootstrap()
+        .group(loops)
+        .channel(epoll ? EpollServerSocketChannel.class : NioServerSocketChannel.class)
+        .option(ChannelOption.SO_BACKLOG, 4096)
+        .childOption(ChannelOption.TCP_NODELAY, true)
+        .childHandler(new Pipeline(new Clock(loops)))
+        .bind(System.getenv("ADDRESS"), Integer.parseInt(System.getenv("PORT")))
+        .sync()
+        .channel()
+        .closeFuture()
+        .sync();
+  }
+
+  private static final class Pipeline extends ChannelInitializer<Channel> {
+    private final Clock clock;
+
+    Pipeline(Clock clock) {
+      this.clock = clock;
+    }
+
+    @Override
+    protected void initChannel(Channel channel) {
+      channel
+          .pipeline()
+          .addLast(new HttpServerCodec())
+          .addLast(new HttpServerExpectContinueHandler())
+          .addLast(new HttpObjectAggregator(LARGEST_BODY_BYTES))
+          .addLast(new Handler(clock));
+    }
+  }
+}

@@ -1,0 +1,48 @@
+package contender;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.undertow.Handlers;
+import io.undertow.Undertow;
+import io.undertow.UndertowOptions;
+import io.undertow.server.HttpHandler;
+import io.undertow.util.Headers;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+
+/** Undertow's core server with a path handler: one I/O thread for each CPU given. */
+public final class Server {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+
+  public static void main(String[] arguments) {
+    HttpHandler routes =
+        Handlers.path()
+            .addExactPath("/", text("hello"))
+            .addExactPath("/plaintext", text("Hello, World!"))
+            .addExactPath("/byte", text("!"))
+            .addExactPath("/json", json());
+    Undertow.builder()
+        .addHttpListener(Integer.parseInt(System.getenv("PORT")), System.getenv("ADDRESS"))
+        .setIoThreads(Integer.parseInt(System.getenv("WORKERS")))
+        .setServerOption(UndertowOptions.ALWAYS_SET_KEEP_ALIVE, false)
+        .setHandler(Handlers.header(routes, "Server", "undertow"))
+        .build()
+        .start();
+  }
+
+  private static HttpHandler text(String body) {
+    ByteBuffer bytes = ByteBuffer.wrap(body.getBytes(StandardCharsets.US_ASCII));
+    return exchange -> {
+      exchange.getResponseHeaders().put(Headers.CONTENT_TYPE, "text/plain");
+      exchange.getResponseSender().send(bytes.duplicate());
+    };
+  }
+
+  private static HttpHandler json() {
+    return exchange -> {
+      exchange.getResponseHeaders().put(Headers.CONTENT_TYPE, "application/json");
+      byte[] body = MAPPER.writeValueAsBytes(Map.of("message", "Hello, World!"));
+      exchange.getResponseSender().send(ByteBuffer.wrap(body));
+    };
+  }
+}
