@@ -1,32 +1,82 @@
-// A server for the hello and json workloads with Gin.
+// A server for hello, json and the database types with Gin.
 package main
 
 import (
+	"context"
 	"log"
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 
 	"github.com/gin-gonic/gin"
+
+	"store"
 )
 
 type message struct {
 	Message string `json:"message"`
 }
 
-func hello(c *gin.Context) {
-	c.Header("Server", "Gin")
-	c.String(http.StatusOK, "hello")
-}
-
-func greet(c *gin.Context) {
-	c.Header("Server", "Gin")
-	c.JSON(http.StatusOK, message{Message: "Hello, World!"})
-}
-
 func main() {
+	database, err := store.Open(context.Background(), runtime.GOMAXPROCS(0))
+	if err != nil {
+		log.Fatal(err)
+	}
 	router := gin.New()
-	router.GET("/", hello)
-	router.GET("/json", greet)
+	router.GET("/", func(c *gin.Context) { text(c, "hello") })
+	router.GET("/plaintext", func(c *gin.Context) { text(c, "Hello, World!") })
+	router.GET("/byte", func(c *gin.Context) { text(c, "!") })
+	router.GET("/json", func(c *gin.Context) { object(c, message{Message: "Hello, World!"}, nil) })
+	if database != nil {
+		route(router, database)
+	}
 	log.Fatal(router.Run(net.JoinHostPort(os.Getenv("ADDRESS"), os.Getenv("PORT"))))
+}
+
+func route(router *gin.Engine, database *store.Store) {
+	router.SetHTMLTemplate(store.Page)
+	router.GET("/db", func(c *gin.Context) {
+		world, err := database.One(c)
+		object(c, world, err)
+	})
+	router.GET("/queries", func(c *gin.Context) {
+		worlds, err := database.Many(c, store.Count(c.Query("queries")))
+		object(c, worlds, err)
+	})
+	router.GET("/updates", func(c *gin.Context) {
+		worlds, err := database.Update(c, store.Count(c.Query("queries")))
+		object(c, worlds, err)
+	})
+	router.GET("/cached-queries", func(c *gin.Context) {
+		object(c, database.Cached(store.Count(c.Query("count"))), nil)
+	})
+	router.GET("/fortunes", func(c *gin.Context) {
+		fortunes, err := database.Fortunes(c)
+		if err != nil {
+			fail(c, err)
+			return
+		}
+		c.Header("Server", "Gin")
+		c.HTML(http.StatusOK, store.Page.Name(), fortunes)
+	})
+}
+
+func text(c *gin.Context, body string) {
+	c.Header("Server", "Gin")
+	c.String(http.StatusOK, body)
+}
+
+func object(c *gin.Context, value any, err error) {
+	if err != nil {
+		fail(c, err)
+		return
+	}
+	c.Header("Server", "Gin")
+	c.JSON(http.StatusOK, value)
+}
+
+func fail(c *gin.Context, err error) {
+	log.Print(err)
+	c.String(http.StatusInternalServerError, "the database failed")
 }

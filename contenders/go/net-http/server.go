@@ -1,34 +1,86 @@
-// A server for the hello and json workloads with nothing but the standard library.
+// A server for hello and json with nothing but the standard library, and for the database types with pgx.
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"log"
 	"net"
 	"net/http"
 	"os"
+	"runtime"
+
+	"store"
 )
 
 type message struct {
 	Message string `json:"message"`
 }
 
-func hello(w http.ResponseWriter, _ *http.Request) {
+func main() {
+	database, err := store.Open(context.Background(), runtime.GOMAXPROCS(0))
+	if err != nil {
+		log.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { text(w, "hello") })
+	mux.HandleFunc("GET /plaintext", func(w http.ResponseWriter, _ *http.Request) { text(w, "Hello, World!") })
+	mux.HandleFunc("GET /byte", func(w http.ResponseWriter, _ *http.Request) { text(w, "!") })
+	mux.HandleFunc("GET /json", func(w http.ResponseWriter, _ *http.Request) {
+		object(w, message{Message: "Hello, World!"}, nil)
+	})
+	if database != nil {
+		route(mux, database)
+	}
+	log.Fatal(http.ListenAndServe(net.JoinHostPort(os.Getenv("ADDRESS"), os.Getenv("PORT")), mux))
+}
+
+func route(mux *http.ServeMux, database *store.Store) {
+	mux.HandleFunc("GET /db", func(w http.ResponseWriter, r *http.Request) {
+		world, err := database.One(r.Context())
+		object(w, world, err)
+	})
+	mux.HandleFunc("GET /queries", func(w http.ResponseWriter, r *http.Request) {
+		worlds, err := database.Many(r.Context(), store.Count(r.FormValue("queries")))
+		object(w, worlds, err)
+	})
+	mux.HandleFunc("GET /updates", func(w http.ResponseWriter, r *http.Request) {
+		worlds, err := database.Update(r.Context(), store.Count(r.FormValue("queries")))
+		object(w, worlds, err)
+	})
+	mux.HandleFunc("GET /cached-queries", func(w http.ResponseWriter, r *http.Request) {
+		object(w, database.Cached(store.Count(r.FormValue("count"))), nil)
+	})
+	mux.HandleFunc("GET /fortunes", func(w http.ResponseWriter, r *http.Request) {
+		fortunes, err := database.Fortunes(r.Context())
+		if err != nil {
+			fail(w, err)
+			return
+		}
+		w.Header().Set("Server", "Go")
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		store.Page.Execute(w, fortunes)
+	})
+}
+
+func text(w http.ResponseWriter, body string) {
 	w.Header().Set("Server", "Go")
 	w.Header().Set("Content-Type", "text/plain")
-	io.WriteString(w, "hello")
+	io.WriteString(w, body)
 }
 
-func greet(w http.ResponseWriter, _ *http.Request) {
+func object(w http.ResponseWriter, value any, err error) {
+	if err != nil {
+		fail(w, err)
+		return
+	}
 	w.Header().Set("Server", "Go")
 	w.Header().Set("Content-Type", "application/json")
-	json.NewEncoder(w).Encode(message{Message: "Hello, World!"})
+	json.NewEncoder(w).Encode(value)
 }
 
-func main() {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", hello)
-	mux.HandleFunc("GET /json", greet)
-	log.Fatal(http.ListenAndServe(net.JoinHostPort(os.Getenv("ADDRESS"), os.Getenv("PORT")), mux))
+func fail(w http.ResponseWriter, err error) {
+	log.Print(err)
+	http.Error(w, "the database failed", http.StatusInternalServerError)
 }
