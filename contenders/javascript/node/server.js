@@ -1,36 +1,69 @@
 'use strict';
 
-const cluster = require('node:cluster');
 const http = require('node:http');
 const process = require('node:process');
 
-const { ADDRESS, PORT, WORKERS } = process.env;
+const { Pool } = require('pg');
 
-if (cluster.isPrimary) {
-  let stopping = false;
-  const stop = (status) => {
-    stopping = true;
-    process.exitCode = status;
-    for (const worker of Object.values(cluster.workers)) worker.kill();
-  };
-  for (let i = 0; i < Number(WORKERS); i++) cluster.fork();
-  // A worker that is gone makes the rest a different contender: end instead of measuring fewer workers.
-  cluster.on('exit', () => stopping || stop(1));
-  process.on('SIGTERM', () => stop(0));
-} else {
-  http.createServer(handle).listen(Number(PORT), ADDRESS);
-  process.on('SIGTERM', () => process.exit());
+const Store = require('../shared/store.js');
+const workers = require('../shared/workers.js');
+
+const { ADDRESS, PORT } = process.env;
+
+workers(serve);
+
+async function serve() {
+  const routes = { ...plain(), ...database(await Store.open(Pool)) };
+  http
+    .createServer((request, response) => {
+      const [path, query] = request.url.split('?', 2);
+      const known = Object.hasOwn(routes, path);
+      if (!known) return send(response, 404, 'text/plain', 'not found');
+      if (request.method !== 'GET' && request.method !== 'HEAD') {
+        response.setHeader('Allow', 'GET, HEAD');
+        return send(response, 405, 'text/plain', 'method not allowed');
+      }
+      return routes[path](response, query);
+    })
+    .listen(Number(PORT), ADDRESS);
 }
 
-function handle(request, response) {
-  const get = request.method === 'GET' || request.method === 'HEAD';
-  if (get && request.url === '/') {
-    send(response, 200, 'text/plain', 'hello');
-  } else if (get && request.url === '/json') {
-    send(response, 200, 'application/json', JSON.stringify({ message: 'Hello, World!' }));
-  } else {
-    send(response, 404, 'text/plain', 'not found');
-  }
+function plain() {
+  return {
+    '/': (response) => send(response, 200, 'text/plain', 'hello'),
+    '/plaintext': (response) => send(response, 200, 'text/plain', 'Hello, World!'),
+    '/byte': (response) => send(response, 200, 'text/plain', '!'),
+    '/json': (response) => object(response, { message: 'Hello, World!' }),
+  };
+}
+
+function database(store) {
+  if (!store) return {};
+  const count = (query, name) => Store.count(new URLSearchParams(query).get(name));
+  const answer = (work, draw = object) => (response, query) =>
+    work(query).then(
+      (value) => draw(response, value),
+      (error) => fail(response, error),
+    );
+  return {
+    '/db': answer(() => store.one()),
+    '/queries': answer((query) => store.many(count(query, 'queries'))),
+    '/updates': answer((query) => store.update(count(query, 'queries'))),
+    '/cached-queries': (response, query) => object(response, store.cached(count(query, 'count'))),
+    '/fortunes': answer(
+      () => store.fortunes(),
+      (response, page) => send(response, 200, 'text/html; charset=utf-8', page),
+    ),
+  };
+}
+
+function object(response, value) {
+  send(response, 200, 'application/json', JSON.stringify(value));
+}
+
+function fail(response, error) {
+  console.error(error);
+  send(response, 500, 'text/plain', 'the database failed');
 }
 
 function send(response, status, type, body) {
