@@ -1,0 +1,79 @@
+//! A server for hello, json and the database types with Actix Web.
+
+use std::env;
+use std::error::Error;
+
+use actix_web::error::ErrorInternalServerError;
+use actix_web::middleware::DefaultHeaders;
+use actix_web::web::{Data, Html, Json, Query, ServiceConfig, get as on_get};
+use actix_web::{App, HttpResponse, HttpServer, get};
+use askama::Template;
+use serde::Serialize;
+use store::{Store, Wanted, World};
+
+#[derive(Serialize)]
+struct Message {
+    message: &'static str,
+}
+
+#[actix_web::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let workers: usize = env::var("WORKERS")?.parse()?;
+    let store = Store::open(workers).await?.map(Data::new);
+    let app = move || {
+        let app = App::new().wrap(DefaultHeaders::new().add(("Server", "actix"))).configure(plain);
+        match &store {
+            Some(store) => app.app_data(store.clone()).configure(database),
+            None => app,
+        }
+    };
+    let address = (env::var("ADDRESS")?, env::var("PORT")?.parse()?);
+    Ok(HttpServer::new(app).workers(workers).bind(address)?.run().await?)
+}
+
+fn plain(routes: &mut ServiceConfig) {
+    routes
+        .route("/", on_get().to(async || text("hello")))
+        .route("/plaintext", on_get().to(async || text("Hello, World!")))
+        .route("/byte", on_get().to(async || text("!")))
+        .service(json);
+}
+
+fn database(routes: &mut ServiceConfig) {
+    routes.service(one).service(many).service(update).service(cached).service(fortunes);
+}
+
+fn text(body: &'static str) -> HttpResponse {
+    HttpResponse::Ok().content_type("text/plain").body(body)
+}
+
+#[get("/json")]
+async fn json() -> Json<Message> {
+    Json(Message { message: "Hello, World!" })
+}
+
+#[get("/db")]
+async fn one(store: Data<Store>) -> actix_web::Result<Json<World>> {
+    store.one().await.map(Json).map_err(ErrorInternalServerError)
+}
+
+#[get("/queries")]
+async fn many(store: Data<Store>, wanted: Query<Wanted>) -> actix_web::Result<Json<Vec<World>>> {
+    store.many(wanted.rows()).await.map(Json).map_err(ErrorInternalServerError)
+}
+
+#[get("/updates")]
+async fn update(store: Data<Store>, wanted: Query<Wanted>) -> actix_web::Result<Json<Vec<World>>> {
+    store.update(wanted.rows()).await.map(Json).map_err(ErrorInternalServerError)
+}
+
+#[get("/cached-queries")]
+async fn cached(store: Data<Store>, wanted: Query<Wanted>) -> Json<Vec<World>> {
+    Json(store.cached(wanted.rows()))
+}
+
+#[get("/fortunes")]
+async fn fortunes(store: Data<Store>) -> actix_web::Result<Html> {
+    let page = store.fortunes().await.map_err(ErrorInternalServerError)?;
+    page.render().map(Html::new).map_err(ErrorInternalServerError)
+}

@@ -1,0 +1,87 @@
+//! A server for hello, json and the database types with axum.
+
+use std::env;
+use std::error::Error;
+
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::http::header::{CONTENT_TYPE, SERVER};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{Html, IntoResponse};
+use axum::routing::get;
+use axum::{Json, Router};
+use serde::Serialize;
+use store::{Store, Wanted, World};
+use tower_http::set_header::SetResponseHeaderLayer;
+
+#[derive(Serialize)]
+struct Message {
+    message: &'static str,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let workers: usize = env::var("WORKERS")?.parse()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
+    runtime.block_on(serve(workers))
+}
+
+async fn serve(workers: usize) -> Result<(), Box<dyn Error>> {
+    let mut app = Router::new()
+        .route("/", get(async || text("hello")))
+        .route("/plaintext", get(async || text("Hello, World!")))
+        .route("/byte", get(async || text("!")))
+        .route("/json", get(async || Json(Message { message: "Hello, World!" })));
+    if let Some(store) = Store::open(workers).await? {
+        app = app.merge(database(store));
+    }
+    let app = app.layer(SetResponseHeaderLayer::overriding(SERVER, HeaderValue::from_static("axum")));
+    let address = (env::var("ADDRESS")?, env::var("PORT")?.parse()?);
+    let listener = tokio::net::TcpListener::bind(address).await?;
+    Ok(axum::serve(listener, app).await?)
+}
+
+fn text(body: &'static str) -> impl IntoResponse {
+    ([(CONTENT_TYPE, "text/plain")], body)
+}
+
+fn database(store: Store) -> Router {
+    Router::new()
+        .route("/db", get(one))
+        .route("/queries", get(many))
+        .route("/updates", get(update))
+        .route("/cached-queries", get(cached))
+        .route("/fortunes", get(fortunes))
+        .with_state(store)
+}
+
+async fn one(State(store): State<Store>) -> Result<Json<World>, StatusCode> {
+    store.one().await.map(Json).map_err(failed)
+}
+
+async fn many(
+    State(store): State<Store>,
+    Query(wanted): Query<Wanted>,
+) -> Result<Json<Vec<World>>, StatusCode> {
+    store.many(wanted.rows()).await.map(Json).map_err(failed)
+}
+
+async fn update(
+    State(store): State<Store>,
+    Query(wanted): Query<Wanted>,
+) -> Result<Json<Vec<World>>, StatusCode> {
+    store.update(wanted.rows()).await.map(Json).map_err(failed)
+}
+
+async fn cached(State(store): State<Store>, Query(wanted): Query<Wanted>) -> Json<Vec<World>> {
+    Json(store.cached(wanted.rows()))
+}
+
+async fn fortunes(State(store): State<Store>) -> Result<Html<String>, StatusCode> {
+    let page = store.fortunes().await.map_err(failed)?;
+    page.render().map(Html).map_err(failed)
+}
+
+fn failed(error: impl Error) -> StatusCode {
+    eprintln!("{error}");
+    StatusCode::INTERNAL_SERVER_ERROR
+}

@@ -1,0 +1,66 @@
+//! A server for hello and json with hyper, on the runtime that its users use.
+
+use std::convert::Infallible;
+use std::env;
+use std::error::Error;
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, SERVER};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use serde::Serialize;
+use tokio::net::TcpListener;
+
+#[derive(Serialize)]
+struct Message {
+    message: &'static str,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let workers: usize = env::var("WORKERS")?.parse()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
+    runtime.block_on(serve())
+}
+
+async fn serve() -> Result<(), Box<dyn Error>> {
+    let listener = TcpListener::bind((env::var("ADDRESS")?, env::var("PORT")?.parse()?)).await?;
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).pipeline_flush(true);
+    loop {
+        let (stream, _) = listener.accept().await?;
+        stream.set_nodelay(true)?;
+        let connection = http.serve_connection(TokioIo::new(stream), service_fn(answer));
+        // A client that breaks off is its own affair.
+        tokio::spawn(async move { connection.await.unwrap_or_default() });
+    }
+}
+
+async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    let get = [Method::GET, Method::HEAD].contains(request.method());
+    Ok(match request.uri().path() {
+        "/" | "/plaintext" | "/byte" | "/json" if !get => {
+            let mut refusal = respond(StatusCode::METHOD_NOT_ALLOWED, "text/plain", "method not allowed");
+            refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+            refusal
+        }
+        "/" => respond(StatusCode::OK, "text/plain", "hello"),
+        "/plaintext" => respond(StatusCode::OK, "text/plain", "Hello, World!"),
+        "/byte" => respond(StatusCode::OK, "text/plain", "!"),
+        "/json" => match serde_json::to_vec(&Message { message: "Hello, World!" }) {
+            Ok(body) => respond(StatusCode::OK, "application/json", body),
+            Err(_) => respond(StatusCode::INTERNAL_SERVER_ERROR, "text/plain", "no JSON"),
+        },
+        _ => respond(StatusCode::NOT_FOUND, "text/plain", "not found"),
+    })
+}
+
+fn respond(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body.into()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(SERVER, HeaderValue::from_static("hyper"));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response
+}
