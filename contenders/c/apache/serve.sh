@@ -35,9 +35,9 @@ case $ADDRESS in
 *) listen="$ADDRESS:$PORT" ;;
 esac
 
-# Started as root, httpd serves as nobody, who must be able to reach the file: hence a copy in the scratch folder
+# Started as root, httpd serves as nobody, who must be able to reach the files: hence a copy in the scratch folder
 # (the checkout may lie in a private home) and the right to pass through that folder.
-cp -R htdocs "$SCRATCH/htdocs"
+cp -R "$FILES" "$SCRATCH/htdocs"
 user=
 if [ "$(id -u)" = 0 ]; then
     user="User nobody\\

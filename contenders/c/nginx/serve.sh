@@ -19,9 +19,15 @@ if [ "$(id -u)" = 0 ]; then
     user="user nobody $(id -gn nobody);"
 fi
 
+# A copy that nobody can read: the checkout may lie in a private home.
+cp -R "$FILES" "$SCRATCH/files"
+chmod a+x "$SCRATCH"
+chmod -R a+rX "$SCRATCH/files"
+
 sed -e "s|@USER@|$user|" \
     -e "s|@WORKERS@|$WORKERS|" \
     -e "s|@LISTEN@|$listen|" \
+    -e "s|@FILES@|$SCRATCH/files|" \
     -e "s|@SCRATCH@|$SCRATCH|" \
     nginx.conf >"$SCRATCH/nginx.conf"
 

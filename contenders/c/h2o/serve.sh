@@ -1,0 +1,23 @@
+#!/bin/sh
+# Writes h2o.conf for this run into $SCRATCH and becomes h2o.
+set -eu
+
+# Started as root, h2o serves as nobody, who must be able to read the files: hence a copy (the checkout may lie in a
+# private home) and the right to pass through the scratch folder.
+cp -R "$FILES" "$SCRATCH/files"
+user=
+if [ "$(id -u)" = 0 ]; then
+    user="user: nobody"
+    chmod a+x "$SCRATCH"
+    chmod -R a+rX "$SCRATCH/files"
+fi
+
+sed -e "s|@USER@|$user|" \
+    -e "s|@WORKERS@|$WORKERS|" \
+    -e "s|@ADDRESS@|$ADDRESS|" \
+    -e "s|@PORT@|$PORT|" \
+    -e "s|@FILES@|$SCRATCH/files|" \
+    h2o.conf >"$SCRATCH/h2o.conf"
+
+ulimit -n "$(ulimit -H -n)" # open files: all that this user may have
+exec h2o --mode worker --conf "$SCRATCH/h2o.conf"

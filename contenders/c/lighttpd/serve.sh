@@ -1,0 +1,33 @@
+#!/bin/sh
+# Writes lighttpd.conf for this run into $SCRATCH and becomes lighttpd. `serve.sh -v` prints its version instead.
+set -eu
+
+PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin" # where lighttpd is installed, and often no part of a user's PATH
+
+if [ "${1:-}" = -v ]; then
+    exec lighttpd -v
+fi
+
+# Started as root, lighttpd serves as nobody, who must be able to read the files: hence a copy (the checkout may lie in
+# a private home) and the right to pass through the scratch folder.
+cp -R "$FILES" "$SCRATCH/files"
+user=
+if [ "$(id -u)" = 0 ]; then
+    user="server.username = \"nobody\"\\
+server.groupname = \"$(id -gn nobody)\""
+    chmod a+x "$SCRATCH"
+    chmod -R a+rX "$SCRATCH/files"
+fi
+
+# A single process serves by itself: a worker beside a parent is for more than one.
+workers=$((WORKERS > 1 ? WORKERS : 0))
+
+sed -e "s|@USER@|$user|" \
+    -e "s|@WORKERS@|$workers|" \
+    -e "s|@ADDRESS@|$ADDRESS|" \
+    -e "s|@PORT@|$PORT|" \
+    -e "s|@OPEN_FILES@|$(ulimit -H -n)|" \
+    -e "s|@FILES@|$SCRATCH/files|" \
+    lighttpd.conf >"$SCRATCH/lighttpd.conf"
+
+exec lighttpd -D -f "$SCRATCH/lighttpd.conf"
