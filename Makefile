@@ -1,5 +1,5 @@
 # Two commands do everything: `make showdown` and `make test`. Both set up what they need first.
-.PHONY: showdown test build lint ui clean help
+.PHONY: showdown test setup build lint ui clean help
 
 ASSAY := target/release/assay
 CARGO := cargo
@@ -7,6 +7,10 @@ CARGO := cargo
 ## showdown: set up, run the main job (about 4 minutes after compilation), leave report.html
 showdown: build
 	$(ASSAY) run -e showdown -o report.html
+
+## setup: install what every contender needs that Debian has, also those outside the showdown
+setup:
+	scripts/setup.sh all
 
 ## build: install what is missing and build assay
 build:
@@ -36,7 +40,7 @@ ui:
 ## clean: remove everything that was built; runs/ stays
 clean:
 	$(CARGO) clean
-	rm -rf contenders/*/*/build report-ui/node_modules report-ui/dist
+	rm -rf contenders/*/build contenders/*/*/build contenders/*/*/node_modules report-ui/node_modules report-ui/dist
 
 ## help: these lines
 help:

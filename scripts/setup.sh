@@ -1,8 +1,9 @@
 #!/bin/sh
 # Installs what is missing, as Debian packages, and nothing else:
 #
-#   scripts/setup.sh showdown   what the contenders need
-#   scripts/setup.sh test       the same, and what the tests of the report need
+#   scripts/setup.sh showdown   what the contenders of the showdown need
+#   scripts/setup.sh test       the same, and what the tests need: a browser, a database
+#   scripts/setup.sh all        the same, and what all other contenders need that Debian has
 #
 # Needs apt-get, and root or a sudo that asks no password. Without them it says what to install and goes on: a contender
 # whose toolchain is missing is shown as "not run". Only Rust is indispensable. No service is started, now or at boot.
@@ -17,9 +18,9 @@ export PATH DEBIAN_FRONTEND=noninteractive
 
 main() {
     case "${1:-}" in
-    showdown | test) goal=$1 ;;
+    showdown | test | all) goal=$1 ;;
     *)
-        echo "usage: scripts/setup.sh showdown | test" >&2
+        echo "usage: scripts/setup.sh showdown | test | all" >&2
         exit 2
         ;;
     esac
@@ -56,9 +57,23 @@ missing_packages() {
     has node || echo nodejs
     has javac || echo default-jdk-headless
     has mvn || echo maven
-    [ "$1" = test ] || return 0
     has npm || echo npm
+    [ "$1" != showdown ] || return 0
+    has_postgresql || echo postgresql
     has chromium || has chromium-browser || has google-chrome || echo chromium
+    [ "$1" = all ] || return 0
+    has h2o || echo h2o
+    has lighttpd || echo lighttpd
+    python3 -c 'import venv, ensurepip' 2>/dev/null || echo python3-venv
+    [ -e /usr/include/uv.h ] || echo libuv1-dev
+    [ -e /usr/include/http_parser.h ] || echo libhttp-parser-dev
+}
+
+# Debian keeps its programs out of the PATH, one folder per version.
+has_postgresql() {
+    has initdb && return
+    for program in /usr/lib/postgresql/*/bin/initdb; do [ -x "$program" ] && return; done
+    return 1
 }
 
 may_install() {
@@ -94,7 +109,7 @@ install_packages() {
         say "installing $package"
         case $package in
         golang-go) install_go ;;
-        nginx) apt install nginx && as_root update-rc.d nginx disable ;;
+        nginx | h2o | lighttpd | postgresql) apt install "$package" && as_root update-rc.d "$package" disable ;;
         *) apt install "$package" ;;
         esac || say "$package could not be installed (see above); what needs it is left out."
     done

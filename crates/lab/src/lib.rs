@@ -14,6 +14,7 @@
 pub mod catalogue;
 pub mod conformance;
 pub mod contender;
+pub mod database;
 mod error;
 pub mod generator;
 pub mod keeper;

@@ -10,6 +10,7 @@ mod version;
 
 use std::path::PathBuf;
 
+pub(crate) use port::free as free_port;
 pub(crate) use prepare::Preparation;
 pub(crate) use server::{Server, StartOrder};
 

@@ -1,0 +1,257 @@
+//! A private cluster: a folder, a server under a keeper, and a way in.
+
+use std::ffi::OsString;
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use postgres::{Client, NoTls};
+use tempfile::TempDir;
+
+use super::{DatabaseError, Order};
+use crate::contender::free_port;
+use crate::keeper::{Bounded, KeepOptions, Kept, run_bounded, tail};
+use crate::stop::Stop;
+
+const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const USER: &str = "benchmark";
+/// Longest time for making the cluster, and for its server to answer.
+const TIMEOUT: Duration = Duration::from_secs(60);
+const POLL: Duration = Duration::from_millis(20);
+/// From the request to stop until it is killed: a fast shutdown writes a checkpoint.
+const GRACE: Duration = Duration::from_secs(5);
+const TAIL_LINES: usize = 8;
+/// Places beside the PATH where distributions put PostgreSQL's programs, one folder per version.
+const HOMES: [(&str, &str); 2] = [("/usr/lib/postgresql", "bin"), ("/usr", "bin")];
+
+/// What differs from PostgreSQL's defaults. Durability is given up where no answer depends on it: the cluster lives as
+/// long as a run, and what is compared are web servers. (PostgreSQL 15 documentation, 20.4, 20.5, 14.5 and F.32.)
+const SETTINGS: [(&str, &str); 12] = [
+    ("shared_buffers", "256MB"),
+    ("max_connections", "1024"),
+    ("fsync", "off"),
+    ("synchronous_commit", "off"),
+    ("full_page_writes", "off"),
+    ("max_wal_size", "4GB"),
+    ("jit", "off"),
+    ("shared_preload_libraries", "pg_stat_statements"),
+    ("pg_stat_statements.max", "1000"),
+    ("pg_stat_statements.track_utility", "off"),
+    ("log_min_messages", "warning"),
+    ("password_encryption", "scram-sha-256"),
+];
+
+/// Where the programs of the newest PostgreSQL are.
+pub struct Programs {
+    folder: PathBuf,
+}
+
+impl Programs {
+    /// Looks on the PATH, then where distributions put them; the newest version wins.
+    pub fn find() -> Option<Self> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let on_path = std::env::split_paths(&path).find(|folder| has_programs(folder));
+        let folder = on_path.or_else(|| HOMES.iter().find_map(|(home, bin)| newest(Path::new(home), bin)))?;
+        Some(Self { folder })
+    }
+
+    fn program(&self, name: &str) -> OsString {
+        self.folder.join(name).into_os_string()
+    }
+}
+
+fn has_programs(folder: &Path) -> bool {
+    ["initdb", "postgres"].iter().all(|name| folder.join(name).is_file())
+}
+
+fn newest(home: &Path, bin: &str) -> Option<PathBuf> {
+    let version = |folder: &PathBuf| -> Option<u32> {
+        let name = folder.file_name()?.to_str()?;
+        name.trim_start_matches("pgsql-").parse().ok()
+    };
+    let folders = std::fs::read_dir(home).ok()?.flatten().map(|entry| entry.path());
+    let versions = folders.filter_map(|folder| Some((version(&folder)?, folder.join(bin))));
+    versions.filter(|(_, folder)| has_programs(folder)).max().map(|(_, folder)| folder)
+}
+
+/// A server that was started and must be stopped.
+pub(super) struct Cluster {
+    kept: Kept,
+    log: PathBuf,
+    port: u16,
+    password: String,
+    // Removed when dropped, after the processes: fields are dropped in order.
+    _folder: TempDir,
+}
+
+impl Cluster {
+    /// Makes a cluster in a private folder and starts its server on a free port of the loopback interface.
+    pub(super) fn start(programs: &Programs, order: &Order<'_>) -> Result<Self, DatabaseError> {
+        let folder = tempfile::Builder::new().prefix("assay-pg-").tempdir().map_err(prepare("no folder"))?;
+        let password = password();
+        let servant = Servant::find()?;
+        write_for(&servant, folder.path(), &password)?;
+        make(programs, order, &servant, folder.path())?;
+        let port =
+            free_port(ADDRESS, None).map_err(|what| DatabaseError::Failed { what, log: Vec::new() })?;
+        let data = folder.path().join("data");
+        let mut command = servant.prefix();
+        command.extend([programs.program("postgres"), "-D".into(), data.into()]);
+        let sockets = folder.path().display().to_string();
+        let own = [("listen_addresses", ADDRESS.to_string()), ("unix_socket_directories", sockets)];
+        let given = SETTINGS.iter().map(|(name, value)| (*name, (*value).to_owned()));
+        let settings = own.into_iter().chain(given).chain([("port", port.to_string())]);
+        command.extend(settings.flat_map(|(name, value)| ["-c".into(), format!("{name}={value}").into()]));
+        let options = options(order, folder.path(), command);
+        let kept = Kept::start(&order.assay, &options, folder.path(), [])?;
+        Ok(Self { kept, log: order.log.clone(), port, password, _folder: folder })
+    }
+
+    /// Opens a connection; waits for a server that has just been started.
+    pub(super) fn connect(&mut self, database: &str, stop: &Stop) -> Result<Client, DatabaseError> {
+        let deadline = Instant::now() + TIMEOUT;
+        loop {
+            match Client::connect(&self.url(database), NoTls) {
+                Ok(client) => return Ok(client),
+                Err(_) if stop.soon() => return Err(DatabaseError::Stopped),
+                Err(error) => {
+                    let ended = self.kept.wait(POLL);
+                    if ended.is_some() || Instant::now() > deadline {
+                        let how =
+                            ended.map_or_else(|| error.to_string(), |ended| format!("it ended with {ended}"));
+                        let what = format!("PostgreSQL does not answer: {how}");
+                        return Err(DatabaseError::Failed { what, log: tail(&self.log, TAIL_LINES) });
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn url(&self, database: &str) -> String {
+        format!("postgres://{USER}:{}@{ADDRESS}:{}/{database}", self.password, self.port)
+    }
+
+    pub(super) fn processes(&self) -> Vec<u32> {
+        self.kept.processes()
+    }
+}
+
+/// Runs initdb to its end.
+fn make(
+    programs: &Programs,
+    order: &Order<'_>,
+    servant: &Servant,
+    folder: &Path,
+) -> Result<(), DatabaseError> {
+    let mut command = servant.prefix();
+    let data = folder.join("data");
+    let pwfile = folder.join(PASSWORD_FILE);
+    command.extend([programs.program("initdb"), "-D".into(), data.into()]);
+    command.extend(["--username", USER, "--auth", "scram-sha-256", "--pwfile"].map(OsString::from));
+    command.push(pwfile.into());
+    command.extend(["--encoding", "UTF8", "--no-locale", "--no-sync"].map(OsString::from));
+    let mut options = options(order, folder, command);
+    options.scratch = None; // the server still needs it
+    let mut wanted = || !order.stop.soon();
+    match run_bounded(&order.assay, &options, folder, [], TIMEOUT, &mut wanted)? {
+        ended if ended.is_success() => Ok(()),
+        Bounded::Stopped => Err(DatabaseError::Stopped),
+        ended => {
+            let how = match ended {
+                Bounded::Ended(ended) => format!("ended with {ended}"),
+                _ => format!("took longer than {} s", TIMEOUT.as_secs()),
+            };
+            Err(DatabaseError::Failed { what: format!("initdb {how}"), log: tail(&order.log, TAIL_LINES) })
+        }
+    }
+}
+
+fn options(order: &Order<'_>, folder: &Path, command: Vec<OsString>) -> KeepOptions {
+    let mut options = KeepOptions::new(order.log.clone(), command);
+    options.cpus = order.cpus.cloned();
+    options.grace = GRACE;
+    options.scratch = Some(folder.to_owned());
+    options
+}
+
+const PASSWORD_FILE: &str = "password";
+
+/// Other users of the machine must not be able to connect while a run lasts.
+fn password() -> String {
+    format!("{:032x}", rand::random::<u128>())
+}
+
+/// Hands the folder, with the password in it, to whoever runs the server.
+fn write_for(servant: &Servant, folder: &Path, password: &str) -> Result<(), DatabaseError> {
+    let file = folder.join(PASSWORD_FILE);
+    std::fs::write(&file, password).map_err(prepare("cannot write its password"))?;
+    let only_owner = |mode| std::fs::Permissions::from_mode(mode);
+    std::fs::set_permissions(&file, only_owner(0o600)).map_err(prepare("cannot protect its password"))?;
+    if let Servant::Other { user, group } = servant {
+        for path in [file.as_path(), folder] {
+            chown(path, Some(*user), Some(*group)).map_err(prepare("cannot hand its folder over"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Who runs the server.
+enum Servant {
+    /// We ourselves.
+    Us,
+    /// Somebody without rights, since PostgreSQL refuses to run as root.
+    Other { user: u32, group: u32 },
+}
+
+impl Servant {
+    fn find() -> Result<Self, DatabaseError> {
+        if !rustix::process::geteuid().is_root() {
+            return Ok(Self::Us);
+        }
+        let users = std::fs::read_to_string("/etc/passwd").map_err(prepare("cannot read /etc/passwd"))?;
+        unprivileged(&users).map(|(user, group)| Self::Other { user, group }).ok_or(DatabaseError::NoUser)
+    }
+
+    /// What comes before a command so that this servant runs it (setpriv(1) of util-linux).
+    fn prefix(&self) -> Vec<OsString> {
+        let Self::Other { user, group } = self else { return Vec::new() };
+        let words = ["setpriv".to_owned(), format!("--reuid={user}"), format!("--regid={group}")];
+        words.into_iter().chain(["--clear-groups".to_owned(), "--".to_owned()]).map(OsString::from).collect()
+    }
+}
+
+/// User and group of `nobody` in the text of passwd(5).
+fn unprivileged(users: &str) -> Option<(u32, u32)> {
+    let mut fields = users.lines().find(|line| line.starts_with("nobody:"))?.split(':').skip(2);
+    Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+}
+
+fn prepare(what: &str) -> impl FnOnce(std::io::Error) -> DatabaseError {
+    move |source| DatabaseError::Prepare { what: what.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_found_by_name() {
+        let users = "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65533:n:/:/bin/false\n";
+        assert_eq!(unprivileged(users), Some((65534, 65533)));
+        assert_eq!(unprivileged("root:x:0:0::/:/bin/sh"), None);
+    }
+
+    #[test]
+    fn the_newest_version_wins() {
+        let home = tempfile::tempdir().expect("folder");
+        for version in ["9", "15", "13", "old"] {
+            let bin = home.path().join(version).join("bin");
+            std::fs::create_dir_all(&bin).expect("folders");
+            for name in ["initdb", "postgres"] {
+                std::fs::write(bin.join(name), "").expect("file");
+            }
+        }
+        assert_eq!(newest(home.path(), "bin"), Some(home.path().join("15/bin")));
+    }
+}

@@ -1,0 +1,57 @@
+//! A real PostgreSQL: made, filled, asked, counted, removed.
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "tests")]
+
+#[allow(dead_code, reason = "other tests use the rest of it")]
+mod common;
+
+use assay_lab::Stop;
+use assay_lab::database::{Counts, Database, FORTUNES, Order, ROWS};
+use postgres::{Client, NoTls};
+
+#[test]
+fn a_private_database_is_filled_counts_what_is_asked_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let stop = Stop::default();
+    let order =
+        Order { assay: common::testkit(), cpus: None, log: folder.path().join("log"), seed: 7, stop: &stop };
+    let mut database = Database::start(&order).expect("PostgreSQL (apt-get install postgresql)");
+
+    let numbers = database.numbers().unwrap();
+    assert_eq!(numbers.len(), ROWS as usize);
+    assert!(numbers.iter().all(|number| (1..=ROWS).contains(number)));
+
+    let before = database.counts().unwrap();
+    let mut client = Client::connect(database.url(), NoTls).unwrap();
+    for id in 1..=20_i32 {
+        client.query_one("SELECT id, randomnumber FROM world WHERE id = $1", &[&id]).unwrap();
+    }
+    assert_eq!(client.query("SELECT * FROM fortune", &[]).unwrap().len(), FORTUNES.len());
+    client.execute("UPDATE world SET randomnumber = 1 WHERE id <= 5", &[]).unwrap();
+    let asked = database.counts().unwrap().since(before);
+    let expected = Counts { selects: 21, rows_read: 20 + 12, updates: 1, rows_changed: 5 };
+    assert_eq!(asked, expected, "our own statements are not counted");
+    assert_eq!(database.numbers().unwrap()[..5], [1; 5]);
+
+    let (url, processes) = (database.url().to_owned(), database.processes());
+    assert!(!processes.is_empty());
+    drop(client);
+    drop(database);
+    assert!(Client::connect(&url, NoTls).is_err());
+    let alive = |pid: &u32| std::path::Path::new(&format!("/proc/{pid}")).exists();
+    assert!(!processes.iter().any(alive), "no process is left");
+}
+
+#[test]
+fn a_database_of_the_users_own_is_filled_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let stop = Stop::default();
+    let order =
+        Order { assay: common::testkit(), cpus: None, log: folder.path().join("log"), seed: 7, stop: &stop };
+    let private = Database::start(&order).expect("PostgreSQL (apt-get install postgresql)");
+    let own = private.url().replace("hello_world", "postgres");
+
+    let first = Database::given(&own, 1).unwrap().numbers().unwrap();
+    let second = Database::given(&own, 2).unwrap().numbers().unwrap();
+    assert_eq!(first, second, "a filled table is left as it is");
+    assert!(Database::given("postgres://nobody@127.0.0.1:1/none", 1).is_err());
+}
