@@ -64,6 +64,7 @@ missing_packages() {
     [ "$1" = all ] || return 0
     has h2o || echo h2o
     has lighttpd || echo lighttpd
+    php -m 2>/dev/null | grep -qx pdo_pgsql || echo php-fpm php-cli php-pgsql
     python3 -c 'import venv, ensurepip' 2>/dev/null || echo python3-venv
     [ -e /usr/include/uv.h ] || echo libuv1-dev
     [ -e /usr/include/http_parser.h ] || echo libhttp-parser-dev
