@@ -64,7 +64,7 @@ missing_packages() {
     [ "$1" = all ] || return 0
     has h2o || echo h2o
     has lighttpd || echo lighttpd
-    php -m 2>/dev/null | grep -qx pdo_pgsql || echo php-fpm php-cli php-pgsql
+    contenders/php/fpm/serve.sh --driver 2>/dev/null || echo php-fpm php-pgsql
     python3 -c 'import venv, ensurepip' 2>/dev/null || echo python3-venv
     [ -e /usr/include/uv.h ] || echo libuv1-dev
     [ -e /usr/include/http_parser.h ] || echo libhttp-parser-dev
@@ -110,10 +110,16 @@ install_packages() {
         say "installing $package"
         case $package in
         golang-go) install_go ;;
+        php-fpm) apt install php-fpm && disable_php ;;
         nginx | h2o | lighttpd | postgresql) apt install "$package" && as_root update-rc.d "$package" disable ;;
         *) apt install "$package" ;;
         esac || say "$package could not be installed (see above); what needs it is left out."
     done
+}
+
+# Its service bears its version in its name.
+disable_php() {
+    for service in /etc/init.d/php*-fpm; do as_root update-rc.d "${service##*/}" disable; done
 }
 
 # Debian starts a service as soon as it is installed unless this policy forbids it (101). A policy that is
