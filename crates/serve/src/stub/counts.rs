@@ -2,6 +2,7 @@
 
 use std::iter::Sum;
 
+use assay_model::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// Every request in exactly one of: right, a fault, unfinished. `requests` is their sum.
@@ -27,6 +28,10 @@ pub struct Counts {
     pub refused: u64,
     /// From arrival to due time, summed over the right answers: what no client can have seen less of.
     pub programmed_ns: u64,
+    /// From each request but the first to the one before, summed over the requests of a thread.
+    pub gap_ns: u64,
+    /// The squares of these gaps, summed, in µs²: with the sum they tell how even the arrivals were.
+    pub gap_squares_us2: u64,
     /// Bytes received.
     pub received_bytes: u64,
     /// Bytes sent.
@@ -38,6 +43,25 @@ impl Counts {
     pub fn balance(&self) -> bool {
         let spoilt = self.wrong_byte + self.status_500 + self.reset_in_body + self.never_answered;
         self.requests == self.right + spoilt + self.unfinished
+    }
+}
+
+impl Counts {
+    /// Takes note of the time since the request before.
+    pub(super) fn add_gap(&mut self, gap: Nanos) {
+        let square_us2 = u128::from(gap.0).pow(2) / 1_000_000;
+        self.gap_ns = self.gap_ns.saturating_add(gap.0);
+        self.gap_squares_us2 =
+            self.gap_squares_us2.saturating_add(u64::try_from(square_us2).unwrap_or(u64::MAX));
+    }
+
+    /// Standard deviation of the gaps between requests over their mean, if one thread received all: 0 for even arrivals,
+    /// 1 for a Poisson process. `None` with fewer than two gaps.
+    pub fn gap_variation(&self) -> Option<f64> {
+        let gaps = self.requests.checked_sub(1).filter(|&gaps| gaps > 1)? as f64;
+        let mean_us = self.gap_ns as f64 / 1e3 / gaps;
+        let variance_us2 = self.gap_squares_us2 as f64 / gaps - mean_us.powi(2);
+        (mean_us > 0.0).then(|| variance_us2.max(0.0).sqrt() / mean_us)
     }
 }
 
@@ -54,8 +78,28 @@ impl Sum for Counts {
             unfinished: sum.unfinished + one.unfinished,
             refused: sum.refused + one.refused,
             programmed_ns: sum.programmed_ns + one.programmed_ns,
+            gap_ns: sum.gap_ns.saturating_add(one.gap_ns),
+            gap_squares_us2: sum.gap_squares_us2.saturating_add(one.gap_squares_us2),
             received_bytes: sum.received_bytes + one.received_bytes,
             sent_bytes: sum.sent_bytes + one.sent_bytes,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variation(gaps_us: &[u64]) -> f64 {
+        let mut counts = Counts { requests: gaps_us.len() as u64 + 1, ..Counts::default() };
+        gaps_us.iter().for_each(|&us| counts.add_gap(Nanos::from_micros(us)));
+        counts.gap_variation().unwrap()
+    }
+
+    #[test]
+    fn even_gaps_do_not_vary_and_bursts_do() {
+        assert_eq!(variation(&[100, 100, 100]), 0.0);
+        assert_eq!(variation(&[0, 200, 0, 200]), 1.0);
+        assert_eq!(Counts { requests: 2, ..Counts::default() }.gap_variation(), None);
     }
 }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use assay_engine::{Conn, Engine, EngineError, Event, clock};
-use assay_http::{Framing, Limits, Method, RequestHead, Scan, scan_request};
+use assay_http::{Framing, Limits, Method, RequestHead, Scan, Version, scan_request};
 use assay_model::units::Nanos;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -35,6 +35,8 @@ pub(super) struct Stub<'p, E> {
     peers: Vec<Option<Peer>>,
     agenda: Agenda,
     counts: Counts,
+    /// When the last request arrived.
+    last_arrival: Option<Nanos>,
     /// Of service times; faults have their own, so that they change no time.
     times: ChaCha8Rng,
     faults: ChaCha8Rng,
@@ -63,6 +65,7 @@ impl<'p, E: Engine> Stub<'p, E> {
             peers: Vec::new(),
             agenda: Agenda::default(),
             counts: Counts::default(),
+            last_arrival: None,
             times: random(thread * 2),
             faults: random(thread * 2 + 1),
         }
@@ -143,6 +146,9 @@ impl<'p, E: Engine> Stub<'p, E> {
         let Some(peer) = peer_of(&mut self.peers, conn) else { return };
         let number = self.counts.requests;
         self.counts.requests += 1;
+        if let Some(last) = self.last_arrival.replace(now) {
+            self.counts.add_gap(now - last);
+        }
         if peer.silent {
             self.counts.unfinished += 1;
             return;
@@ -227,7 +233,9 @@ impl<'p, E: Engine> Stub<'p, E> {
 impl Request {
     fn of(head: &RequestHead, bytes: &[u8]) -> Self {
         let path = head.target.of(bytes).into();
-        Self { head_only: head.method == Method::Head, closes: !head.keeps_alive(), path }
+        // A client of HTTP/1.0 keeps a connection only if it is told so (RFC 9112 §9.3), which the programmed texts do not.
+        let closes = !head.keeps_alive() || head.version == Version::Http10;
+        Self { head_only: head.method == Method::Head, closes, path }
     }
 
     /// The service time that its path asks for.
