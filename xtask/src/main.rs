@@ -1,8 +1,11 @@
-//! The project's own chores: is the house tidy, are generated files fresh. Run as `cargo xtask TASK`.
+//! The project's own chores: is the house tidy, are generated files fresh, what does the instrument cost, does it tell the
+//! truth. Run as `cargo xtask TASK`.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command for developers talks to them")]
 
+mod bench;
 mod layers;
+mod measure;
 mod oracle;
 mod schemas;
 mod tidy;
@@ -32,6 +35,12 @@ enum Task {
     },
     /// Measure the load generator against `assay stub` at full length; for a quiet machine with two CPUs or more.
     Oracle,
+    /// Measure the load generator, or the reference server, beside its peers; for a quiet machine with two CPUs or more.
+    Bench {
+        /// Which of the two.
+        #[command(subcommand)]
+        subject: bench::Subject,
+    },
     /// Build the report page from report-ui; with --check only compare.
     Ui {
         /// Write nothing; fail when the committed page is stale.
@@ -45,6 +54,7 @@ fn main() -> ExitCode {
     let findings = match Arguments::parse().task {
         Task::Tidy => tidy::run(&root),
         Task::Schemas { check } => schemas::run(&root, check),
+        Task::Bench { subject } => bench::run(&root, &subject),
         Task::Oracle => oracle::run(&root),
         Task::Ui { check } => ui::run(&root, check),
     };

@@ -1,0 +1,77 @@
+//! What the instrument and the reference server cost beside their peers: alternating runs on the same machine, as ratios
+//! with their spread, as tables for METHODOLOGY.
+
+mod blocks;
+mod load;
+mod probe;
+mod serve;
+mod table;
+
+use std::path::Path;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+/// What is compared.
+#[derive(Subcommand)]
+pub(crate) enum Subject {
+    /// The load generator with wrk, h2load and ab
+    Load(load::Options),
+    /// The reference server with nginx, h2o and Apache httpd
+    Serve(serve::Options),
+}
+
+/// How long, and how often.
+#[derive(Args)]
+pub(crate) struct Length {
+    /// Few cells, briefly: to see that it works
+    #[arg(long)]
+    quick: bool,
+    /// Times that everything is measured; a ratio's interval comes from so many pairs
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
+    rounds: Option<u32>,
+    /// Length of one measurement in seconds
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: Option<u32>,
+}
+
+impl Length {
+    fn rounds(&self) -> u32 {
+        self.rounds.unwrap_or(if self.quick { 3 } else { 6 })
+    }
+
+    fn seconds(&self) -> u32 {
+        self.seconds.unwrap_or(if self.quick { 1 } else { 3 })
+    }
+
+    /// The values asked for, else the few or the many.
+    fn choose<T: Clone>(&self, asked: &[T], few: &[T], many: &[T]) -> Vec<T> {
+        match (asked, self.quick) {
+            ([], true) => few.to_vec(),
+            ([], false) => many.to_vec(),
+            (asked, _) => asked.to_vec(),
+        }
+    }
+}
+
+/// Measures and prints.
+///
+/// # Errors
+/// When the machine does not allow it, ours fails, or a person asks to end.
+pub(crate) fn run(root: &Path, subject: &Subject) -> Result<(), Vec<String>> {
+    match subject {
+        Subject::Load(options) => load::run(root, options),
+        Subject::Serve(options) => serve::run(root, options),
+    }
+    .map_err(|error| vec![format!("bench: {error}")])
+}
+
+/// The command that makes a table, to stand above it.
+fn command_line() -> String {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    format!("cargo xtask {}", arguments.join(" "))
+}
+
+/// All values of an option, where none was chosen.
+fn every<T: ValueEnum + Clone>() -> Vec<T> {
+    T::value_variants().to_vec()
+}

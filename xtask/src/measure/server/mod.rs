@@ -1,0 +1,133 @@
+//! Servers, ours and others', behind one face: one worker on one CPU, tuned fairly, with configurations of ours. No
+//! service of the system is touched.
+
+mod apache;
+mod assay;
+mod h2o;
+mod nginx;
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use assay_host::limits::free_port;
+
+pub(crate) use apache::Apache;
+pub(crate) use assay::AssayServer;
+pub(crate) use h2o::H2o;
+pub(crate) use nginx::Nginx;
+
+use super::Place;
+use super::process::Running;
+use super::tool::Tool;
+
+const ADDRESS: Ipv4Addr = Ipv4Addr::LOCALHOST;
+/// From the start of a server to its first accepted connection.
+const READY_WITHIN: Duration = Duration::from_secs(10);
+/// What sized bodies repeat: that of the reference server, so that bodies are the same everywhere.
+const PATTERN: &[u8; 64] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
+
+/// What is served at `/hello`.
+pub(crate) const HELLO: &str = "hello";
+/// What is served at `/json`.
+pub(crate) const JSON: &str = r#"{"message":"Hello, World!"}"#;
+/// Sizes that are served at `/bytes/N` and, from a file everywhere, at `/files/N`.
+pub(crate) const SIZES: [usize; 4] = [0, 1 << 10, 64 << 10, 1 << 20];
+
+/// Where one start of a server finds and puts things.
+pub(crate) struct Site {
+    pub(crate) port: u16,
+    /// Static files.
+    pub(crate) files: PathBuf,
+    /// For the server's own files.
+    pub(crate) scratch: PathBuf,
+    pub(crate) assay: PathBuf,
+}
+
+/// A server that is measured or measured with.
+pub(crate) trait Server {
+    /// The name it has in tables.
+    fn name(&self) -> &'static str;
+
+    /// The program that must be installed; `None` for our own.
+    fn tool(&self) -> Option<Tool>;
+
+    /// Writes a configuration, if it takes one, and gives the command that serves in the foreground.
+    ///
+    /// # Errors
+    /// When the configuration cannot be written.
+    fn command(&self, site: &Site) -> std::io::Result<Command>;
+
+    /// Whether its program is installed.
+    fn is_here(&self) -> bool {
+        self.tool().is_none_or(|tool| tool.find().is_some())
+    }
+}
+
+/// A server under way; ends with its owner.
+pub(crate) struct Started {
+    process: Running,
+    pub(crate) address: SocketAddr,
+}
+
+impl Started {
+    /// The parent of all its processes.
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+}
+
+/// The body of a size.
+pub(crate) fn body(size: usize) -> Vec<u8> {
+    PATTERN.iter().copied().cycle().take(size).collect()
+}
+
+/// Starts a server on the server's CPU and waits until it accepts.
+///
+/// # Errors
+/// When it does not start, or not in time.
+pub(crate) fn start(server: &dyn Server, place: &Place) -> Result<Started, String> {
+    let say = |error: std::io::Error| format!("{}: {error}", server.name());
+    let files = place.scratch().join("files");
+    write_files(&files).map_err(say)?;
+    let port = free_port(IpAddr::V4(ADDRESS)).map_err(say)?;
+    let scratch = place.scratch().join(format!("{}-{port}", server.name().replace(' ', "-")));
+    std::fs::create_dir_all(&scratch).map_err(say)?;
+    let site = Site { port, files, scratch, assay: place.assay.clone() };
+    let mut command = server.command(&site).map_err(say)?;
+    let process = Running::start(&mut command, &place.server_cpu)?;
+    let mut started = Started { process, address: SocketAddr::from((ADDRESS, port)) };
+    let until = Instant::now() + READY_WITHIN;
+    while TcpStream::connect(started.address).is_err() {
+        place.go_on()?;
+        if started.process.has_ended() || Instant::now() > until {
+            return Err(format!("{} does not serve: {}", server.name(), started.process.log().trim()));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(started)
+}
+
+fn write_files(files: &Path) -> std::io::Result<()> {
+    if files.exists() {
+        return Ok(());
+    }
+    for folder in ["bytes", "files"] {
+        std::fs::create_dir_all(files.join(folder))?;
+        for size in SIZES {
+            std::fs::write(files.join(folder).join(size.to_string()), body(size))?;
+        }
+    }
+    std::fs::write(files.join("hello"), HELLO)?;
+    std::fs::write(files.join("json"), JSON)
+}
+
+/// `user nobody` in the words of a server; nothing for an ordinary user, who can give up no rights.
+fn as_nobody(line: &str) -> &str {
+    if rustix::process::geteuid().is_root() { line } else { "" }
+}

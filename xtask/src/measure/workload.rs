@@ -1,0 +1,33 @@
+//! Workload files for our generator, which checks every answer.
+
+use std::path::PathBuf;
+
+use assay_model::workload::{Expect, RequestKind, Workload};
+
+use super::Place;
+
+/// Writes a workload of GETs for these paths, each as often as the other, with status 200 and this body (any if none).
+///
+/// # Errors
+/// When the file cannot be written.
+pub(crate) fn write(place: &Place, paths: &[&str], body: Option<&str>) -> Result<PathBuf, String> {
+    let kind = |path: &&str| RequestKind {
+        weight: 1,
+        method: "GET".into(),
+        path: (*path).to_owned(),
+        headers: Vec::new(),
+        body: None,
+        expect: Expect { status: Some(200), body: body.map(str::to_owned), json: None, content_type: None },
+    };
+    let workload = Workload {
+        name: "xtask".into(),
+        about: "What the benchmarks and the oracle ask for.".into(),
+        requests: paths.iter().map(kind).collect(),
+    };
+    let name: String =
+        paths.concat().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let file = place.scratch().join(format!("workload{name}.json"));
+    let text = serde_json::to_string(&workload).map_err(|error| error.to_string())?;
+    std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
+    Ok(file)
+}
