@@ -34,7 +34,7 @@ enum Task {
         check: bool,
     },
     /// Measure the load generator against `assay stub` at full length; for a quiet machine with two CPUs or more.
-    Oracle,
+    Oracle(oracle::Options),
     /// Measure the load generator, or the reference server, beside its peers; for a quiet machine with two CPUs or more.
     Bench {
         /// Which of the two.
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
         Task::Tidy => tidy::run(&root),
         Task::Schemas { check } => schemas::run(&root, check),
         Task::Bench { subject } => bench::run(&root, &subject),
-        Task::Oracle => oracle::run(&root),
+        Task::Oracle(options) => oracle::run(&root, &options),
         Task::Ui { check } => ui::run(&root, check),
     };
     match findings {

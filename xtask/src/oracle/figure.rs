@@ -1,0 +1,181 @@
+//! What is read off a trial, and how far it may be from the truth.
+
+use assay_model::load::ErrorClass;
+use assay_serve::stub::Counts;
+use assay_stats::{Histogram, censored};
+
+use super::cases::Case;
+use super::trial::Evidence;
+
+/// One figure, its truth, and what it may be below and above that.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line {
+    pub(super) figure: Figure,
+    pub(super) expected: f64,
+    pub(super) below: f64,
+    pub(super) above: f64,
+}
+
+/// A figure's name, or how to read it off a trial.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Figure {
+    /// Right answers per second.
+    Throughput,
+    /// Mean of the response time, or of the service time in a closed loop, in ms.
+    Mean,
+    /// Its quantile.
+    Time(f64),
+    /// The quantile in ms if it is known only to be at least that, else nothing.
+    LowerBound(f64),
+    /// Mean of the service time under an open model, in ms.
+    ServiceMean,
+    /// Its quantile.
+    Service(f64),
+    /// Quantile of the wait for a connection, in ms.
+    PoolWait(f64),
+    /// Quantile of the generator's own lag, in ms.
+    ClientLag(f64),
+    /// Requests of a class in percent of all.
+    Percent(ErrorClass),
+    /// Requests of a class less those that the stub spoilt so.
+    Miscounted(ErrorClass),
+    /// Right answers in percent of all requests.
+    RightPercent,
+    /// Bytes of right bodies.
+    BodyBytes,
+    /// Requests that the stub received.
+    Requests,
+    /// Standard deviation over mean of the gaps between them, in percent.
+    GapVariation,
+    /// Percent of slow requests in a mix of 1 ms and 10 ms.
+    SlowPercent,
+    /// Whether the run calls itself void: 1, or 0.
+    Void,
+    /// How far the books of generator and stub are apart: requests, right answers, bytes, connections.
+    Books,
+    /// A figure that no trial gives.
+    Named(&'static str),
+}
+
+/// A line with what came of it.
+pub(super) struct Verdict {
+    pub(super) line: Line,
+    pub(super) measured: f64,
+    pub(super) right: bool,
+}
+
+/// A time on a quiet host: METHODOLOGY allows 0.05 ms more at the median, 0.15 ms in the tail, and half a bucket.
+pub(super) const fn time(figure: Figure, expected: f64) -> Line {
+    let more = match figure {
+        Figure::Time(q) | Figure::Service(q) | Figure::PoolWait(q) if q <= 0.5 => 0.05,
+        _ => 0.15,
+    };
+    let resolution = expected * 0.005;
+    Line { figure, expected, below: resolution, above: resolution + more }
+}
+
+/// A time that varies from run to run by the given share.
+pub(super) const fn sampled(figure: Figure, expected: f64, share: f64) -> Line {
+    Line { figure, expected, below: expected * share, above: expected * share + 0.15 }
+}
+
+/// A figure that may be off by so much in both directions.
+pub(super) const fn within(figure: Figure, expected: f64, allowed: f64) -> Line {
+    Line { figure, expected, below: allowed, above: allowed }
+}
+
+/// A figure that has to be so to the last digit.
+pub(super) const fn exactly(figure: Figure, expected: f64) -> Line {
+    within(figure, expected, 0.0)
+}
+
+/// All lines of a case, and the books, which every test has to balance (T14).
+pub(super) fn judge(case: &Case, evidence: &Evidence) -> Vec<Verdict> {
+    let lines = case.lines.iter().copied().chain([exactly(Figure::Books, 0.0)]);
+    lines.map(|line| line.judge(line.figure.read(evidence).unwrap_or(f64::NAN))).collect()
+}
+
+impl Line {
+    pub(super) fn judge(self, measured: f64) -> Verdict {
+        let right = measured >= self.expected - self.below && measured <= self.expected + self.above;
+        Verdict { line: self, measured, right }
+    }
+}
+
+impl Figure {
+    pub(super) fn name(self) -> String {
+        let percentile = |q: f64| (q * 1e5).round() / 1e3;
+        match self {
+            Self::Throughput => "throughput /s".to_owned(),
+            Self::Mean => "mean ms".to_owned(),
+            Self::Time(q) => format!("p{} ms", percentile(q)),
+            Self::LowerBound(q) => format!("p{} ms, at least", percentile(q)),
+            Self::ServiceMean => "service mean ms".to_owned(),
+            Self::Service(q) => format!("service p{} ms", percentile(q)),
+            Self::PoolWait(q) => format!("pool wait p{} ms", percentile(q)),
+            Self::ClientLag(q) => format!("client lag p{} ms", percentile(q)),
+            Self::Percent(class) => format!("{class} %"),
+            Self::Miscounted(class) => format!("{class}, miscounted"),
+            Self::RightPercent => "right %".to_owned(),
+            Self::BodyBytes => "body bytes".to_owned(),
+            Self::Requests => "requests".to_owned(),
+            Self::GapVariation => "gap variation %".to_owned(),
+            Self::SlowPercent => "slow %".to_owned(),
+            Self::Void => "void by its own word".to_owned(),
+            Self::Books => "books apart".to_owned(),
+            Self::Named(name) => name.to_owned(),
+        }
+    }
+
+    fn read(self, evidence: &Evidence) -> Option<f64> {
+        let (report, counts) = (&evidence.report, &evidence.counts);
+        let (latency, books) = (&report.latency, &report.books);
+        let main = || histogram(latency.response_hdr.as_ref().unwrap_or(&latency.service_hdr));
+        let share = |part: u64, of: u64| (of > 0).then(|| 100.0 * part as f64 / of as f64);
+        let errors = |class| books.errors.get(&class).copied().unwrap_or(0);
+        Some(match self {
+            Self::Throughput => report.window.ok as f64 / report.window_ns.as_secs_f64(),
+            Self::Mean => main()?.mean()? / 1e6,
+            Self::Time(q) => quantile_ms(&main()?, q)?,
+            Self::LowerBound(q) => {
+                let bound = censored::quantile(&main()?, &histogram(latency.censored_hdr.as_ref()?)?, q)?;
+                bound.is_lower_bound.then_some(bound.value as f64 / 1e6)?
+            }
+            Self::ServiceMean => histogram(&latency.service_hdr)?.mean()? / 1e6,
+            Self::Service(q) => quantile_ms(&histogram(&latency.service_hdr)?, q)?,
+            Self::PoolWait(q) => quantile_ms(&histogram(latency.pool_wait_hdr.as_ref()?)?, q)?,
+            Self::ClientLag(q) => quantile_ms(&histogram(latency.client_lag_hdr.as_ref()?)?, q)?,
+            Self::Percent(class) => share(errors(class), books.issued)?,
+            Self::Miscounted(class) => errors(class) as f64 - spoilt(counts, class)? as f64,
+            Self::RightPercent => share(books.ok, books.issued)?,
+            Self::BodyBytes => report.window.body_bytes as f64,
+            Self::Requests => counts.requests as f64,
+            Self::GapVariation => counts.gap_variation()? * 100.0,
+            Self::SlowPercent => {
+                (counts.programmed_ns as f64 / counts.right as f64 / 1e6 - 1.0) / 9.0 * 100.0
+            }
+            Self::Void => f64::from(u8::from(evidence.objections().next().is_some())),
+            Self::Books => evidence.books_apart() as f64,
+            Self::Named(_) => return None,
+        })
+    }
+}
+
+/// How many answers the stub spoilt so that they belong into a class.
+fn spoilt(counts: &Counts, class: ErrorClass) -> Option<u64> {
+    Some(match class {
+        ErrorClass::WrongBody => counts.wrong_byte,
+        ErrorClass::UnexpectedStatus => counts.status_500,
+        ErrorClass::ResetInBody => counts.reset_in_body,
+        ErrorClass::HeadTimeout => counts.never_answered,
+        _ => return None,
+    })
+}
+
+fn histogram(hdr: &str) -> Option<Histogram> {
+    Histogram::from_hdr_base64(hdr).ok()
+}
+
+fn quantile_ms(histogram: &Histogram, q: f64) -> Option<f64> {
+    Some(histogram.quantile(q)? as f64 / 1e6)
+}

@@ -1,0 +1,120 @@
+//! The oracle at full length (METHODOLOGY): what a load generator says beside the truth, for a quiet machine.
+
+mod cases;
+mod figure;
+mod peers;
+mod pure;
+mod trial;
+
+use std::path::Path;
+
+use clap::Args;
+
+use crate::measure::Place;
+use crate::measure::client::Engine;
+use cases::CASES;
+use figure::{Line, Verdict};
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Tests whose name begins so, such as T5
+    #[arg(long, value_name = "NAME")]
+    only: Option<String>,
+    /// One engine of the generator instead of both
+    #[arg(long, value_enum)]
+    engine: Option<Engine>,
+    /// Put wrk, ab, h2load, and others that are on the PATH, to the tests instead, and print what they answer
+    #[arg(long)]
+    peers: bool,
+}
+
+impl Options {
+    fn wants(&self, name: &str) -> bool {
+        self.only.as_ref().is_none_or(|start| {
+            name.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start))
+                // T1 is not T12.
+                && !name[start.len()..].starts_with(|c: char| c.is_ascii_digit())
+        })
+    }
+
+    fn engines(&self) -> Vec<Engine> {
+        self.engine.map_or(Engine::ALL.to_vec(), |engine| vec![engine])
+    }
+}
+
+/// Runs the tests and prints a line for each figure.
+///
+/// # Errors
+/// The figures that are not as they should be; or what kept a test from running.
+pub(crate) fn run(root: &Path, options: &Options) -> Result<(), Vec<String>> {
+    let fault = |error: String| vec![format!("oracle: {error}")];
+    let place = Place::take(root).map_err(fault)?;
+    if options.peers {
+        return peers::run(options, &place).map_err(fault);
+    }
+    let mut sheet = Sheet::begin();
+    if options.wants(pure::HISTOGRAM) {
+        sheet.enter("no engine", pure::HISTOGRAM, &pure::histogram());
+    }
+    for engine in options.engines() {
+        for case in CASES.iter().filter(|case| options.wants(case.name)) {
+            let evidence =
+                trial::run(case, engine, &place).map_err(|e| fault(format!("{}: {e}", case.name)))?;
+            sheet.enter(engine.name(), case.name, &figure::judge(case, &evidence));
+            sheet.remark(engine.name(), case, &evidence);
+        }
+        if options.wants(pure::SAME_TWICE) {
+            let verdicts = pure::same_twice(engine, &place).map_err(fault)?;
+            sheet.enter(engine.name(), pure::SAME_TWICE, &verdicts);
+        }
+    }
+    if sheet.wrong.is_empty() { Ok(()) } else { Err(sheet.wrong) }
+}
+
+/// What is printed, and what of it was wrong.
+struct Sheet {
+    wrong: Vec<String>,
+}
+
+impl Sheet {
+    fn begin() -> Self {
+        println!(
+            "{:<10}{:<26}{:<26}{:>12}{:>12}  verdict",
+            "engine", "test", "figure", "expected", "measured"
+        );
+        Self { wrong: Vec::new() }
+    }
+
+    fn enter(&mut self, engine: &str, test: &str, verdicts: &[Verdict]) {
+        for Verdict { line: Line { figure, expected, .. }, measured, right } in verdicts {
+            let (name, word) = (figure.name(), if *right { "right" } else { "WRONG" });
+            println!("{engine:<10}{test:<26}{name:<26}{expected:>12.2}{measured:>12.2}  {word}");
+            if !right {
+                self.wrong
+                    .push(format!("{engine}, {test}: {name} is {measured:.2} instead of {expected:.2}"));
+            }
+        }
+    }
+
+    /// A run that calls itself void is no proof of anything, unless that is what the test is about.
+    fn remark(&self, engine: &str, case: &cases::Case, evidence: &trial::Evidence) {
+        if !case.expects_void() {
+            for check in evidence.objections() {
+                println!("{engine:<10}{:<26}void by its own word: {}", case.name, check.evidence);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_is_chosen_with_its_variants_and_without_its_neighbours() {
+        let options = Options { only: Some("t1".into()), engine: None, peers: false };
+        assert!(options.wants("T1 fixed") && !options.wants("T12 arrivals") && !options.wants("T"));
+        let options = Options { only: Some("T5".into()), ..options };
+        assert!(options.wants("T5 M/M/1") && options.wants("T5c M/D/1"));
+    }
+}

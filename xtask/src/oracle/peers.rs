@@ -1,0 +1,302 @@
+//! The same tests put to the generators of others: what each answers, beside the truth.
+//!
+//! A generator that has a rate is given the rate; one that has not runs the closed loop that people run with it. A dash
+//! is a figure that it does not print, or a load that it cannot make.
+
+use assay_model::load::Arrival;
+use assay_serve::stub::{BODY, Counts};
+
+use super::Options;
+use super::trial::Stub;
+use crate::measure::client::{self, Answer, Client, JSON_CLIENTS, Load, WRK2};
+use crate::measure::{Place, workload};
+
+/// Length of every load.
+const SECONDS: u32 = 5;
+
+/// A programme for the stub, a load, and what is read off each answer.
+struct Test {
+    name: &'static str,
+    stub: &'static str,
+    path: &'static str,
+    connections: u32,
+    /// Even arrivals per second, for those that have a rate.
+    rate: Option<f64>,
+    /// The rest is asked only of those that have a rate.
+    needs_rate: bool,
+    timeout_seconds: u32,
+    rows: &'static [Row],
+}
+
+/// A figure and its truth.
+struct Row {
+    figure: Figure,
+    truth: Truth,
+}
+
+#[derive(Clone, Copy)]
+enum Truth {
+    /// By theory.
+    Is(f64),
+    /// By the stub's own count in the very run.
+    StubCounted,
+}
+
+#[derive(Clone, Copy)]
+enum Figure {
+    Throughput,
+    MeanMs,
+    /// In tenths of a percent: 990 is p99.
+    PercentileMs(u32),
+    /// Requests that it calls failed, beside those that the stub spoilt or never answered.
+    Failed,
+    /// Answers that it calls right, beside those that were.
+    Right,
+    /// Right answers in percent of all that it counts.
+    RightPercent,
+    /// Requests that reached the stub.
+    Requests,
+    /// How uneven they came, in percent of the mean gap.
+    GapVariation,
+}
+
+use Figure::{Failed, GapVariation, MeanMs, PercentileMs, Requests, Right, RightPercent, Throughput};
+use Truth::{Is, StubCounted};
+
+const fn is(figure: Figure, truth: f64) -> Row {
+    Row { figure, truth: Is(truth) }
+}
+
+const fn counted(figure: Figure) -> Row {
+    Row { figure, truth: StubCounted }
+}
+
+/// A closed loop of 16 connections.
+const fn test(name: &'static str, stub: &'static str, rows: &'static [Row]) -> Test {
+    Test { name, stub, path: "/", connections: 16, rate: None, needs_rate: false, timeout_seconds: 5, rows }
+}
+
+const fn framing(name: &'static str, path: &'static str) -> Test {
+    Test { path, ..test(name, "", ALL_RIGHT) }
+}
+
+const ALL_RIGHT: &[Row] = &[is(RightPercent, 100.0)];
+
+const TESTS: &[Test] = &[
+    test(
+        "T1 1 ms, fixed",
+        "--service 1ms",
+        &[is(MeanMs, 1.0), is(PercentileMs(500), 1.0), is(PercentileMs(990), 1.0)],
+    ),
+    Test {
+        rate: Some(5000.0),
+        connections: 1200,
+        ..test(
+            "T2 stall of 100 ms in each second",
+            "--service 1ms --stall 100ms/1s",
+            &[is(MeanMs, 6.0), is(PercentileMs(990), 91.0)],
+        )
+    },
+    test("T2c the same, 16 connections", "--service 1ms --stall 100ms/1s", &[is(Throughput, 14_400.0)]),
+    Test {
+        rate: Some(1000.0),
+        connections: 10,
+        ..test(
+            "T3 the same, 5 ms, 10 connections",
+            "--service 5ms --stall 100ms/1s",
+            &[is(MeanMs, 14.6), is(PercentileMs(900), 53.0), is(PercentileMs(990), 98.0)],
+        )
+    },
+    test(
+        "T4 1 ms, one in 100 takes 100 ms",
+        "--service mix:1ms*99,100ms*1",
+        &[is(MeanMs, 1.99), is(PercentileMs(900), 1.0)],
+    ),
+    Test {
+        rate: Some(800.0),
+        needs_rate: true,
+        connections: 400,
+        ..test(
+            "T5 queue, even arrivals, load 0.8",
+            "--service exp:1ms --discipline fifo",
+            &[is(MeanMs, 2.69), is(PercentileMs(990), 12.40)],
+        )
+    },
+    Test {
+        connections: 8,
+        ..test(
+            "T6 queue, 8 connections",
+            "--service exp:1ms --discipline fifo",
+            &[is(Throughput, 1000.0), is(MeanMs, 8.0), is(PercentileMs(990), 16.0)],
+        )
+    },
+    Test {
+        timeout_seconds: 1,
+        connections: 64,
+        ..test("T9 1 % never answered", "--service 1ms --faults never=0.01", &[counted(Failed)])
+    },
+    test(
+        "T10 0.1 % with a wrong byte",
+        "--service 1ms --faults wrong-byte=0.001",
+        &[counted(Failed), counted(Right)],
+    ),
+    test(
+        "T10 0.1 % with status 500",
+        "--service 1ms --faults status-500=0.001",
+        &[counted(Failed), counted(Right)],
+    ),
+    test(
+        "T10 0.1 % reset in the body",
+        "--service 1ms --faults reset-in-body=0.001",
+        &[counted(Failed), counted(Right)],
+    ),
+    Test {
+        rate: Some(10_000.0),
+        needs_rate: true,
+        connections: 200,
+        ..test("T12 10,000/s, even", "", &[is(Requests, 50_000.0), is(GapVariation, 0.0)])
+    },
+    framing("T13 a byte at a time", "/trickle"),
+    framing("T13 split at each offset", "/split"),
+    framing("T13 100 fields", "/fields"),
+    framing("T13 head of 64 KiB", "/long-head"),
+    framing("T13 chunks with trailers", "/chunked"),
+    framing("T13 interim responses", "/interim"),
+    framing("T13 ended by closing", "/close"),
+    framing("T13 204", "/204"),
+    test("T14 all that was answered", "--service 1ms", &[counted(Right)]),
+];
+
+/// Puts every client to every test and prints a table.
+///
+/// # Errors
+/// When the stub or our own client fails, or a person asks to end.
+pub(super) fn run(options: &Options, place: &Place) -> Result<(), String> {
+    let clients = installed();
+    let names: Vec<&str> = clients.iter().map(|client| client.name()).collect();
+    println!("| test | figure | truth | {} |", names.join(" | "));
+    println!("|---|---|---|{}", "---|".repeat(names.len()));
+    for test in TESTS.iter().filter(|test| options.wants(test.name)) {
+        let mut answers = Vec::new();
+        for client in &clients {
+            answers.push(ask(&**client, test, place)?);
+        }
+        for row in test.rows {
+            let cells: Vec<String> = answers.iter().map(|answer| row.cell(answer.as_ref())).collect();
+            println!(
+                "| {} | {} | {} | {} |",
+                test.name,
+                row.figure.name(),
+                row.truth.name(),
+                cells.join(" | ")
+            );
+        }
+    }
+    Ok(())
+}
+
+fn installed() -> Vec<Box<dyn Client>> {
+    let mut clients = client::all();
+    clients.push(Box::new(WRK2));
+    clients.extend(JSON_CLIENTS.map(|client| Box::new(client) as Box<dyn Client>));
+    let (here, absent): (Vec<_>, Vec<_>) = clients.into_iter().partition(|client| client.is_here());
+    absent.iter().filter_map(|client| client.tool()).for_each(|tool| eprintln!("{}", tool.advice()));
+    here
+}
+
+/// What a client says and what the stub counted; `None` when it cannot make the load or fails at it.
+fn ask(client: &dyn Client, test: &Test, place: &Place) -> Result<Option<(Answer, Counts)>, String> {
+    let stub = Stub::start(test.stub, place)?;
+    let Some(load) = load_for(client, test, &stub, place)? else { return Ok(None) };
+    match client::run(client, &load, place) {
+        Ok((answer, _)) => Ok(Some((answer, stub.stop(place)?))),
+        Err(why) if client.tool().is_none() => Err(why),
+        Err(why) => {
+            place.go_on()?;
+            eprintln!("{}: {why}", test.name);
+            Ok(None)
+        }
+    }
+}
+
+/// The open load if the client can make it, else the closed loop that is run in its place.
+fn load_for(client: &dyn Client, test: &Test, stub: &Stub, place: &Place) -> Result<Option<Load>, String> {
+    let body = (test.path != "/204").then_some(BODY);
+    let closed = Load {
+        timeout_seconds: test.timeout_seconds,
+        workload: body.map(|body| workload::write(place, &[test.path], Some(body))).transpose()?,
+        ..Load::closed(format!("{}{}", stub.url, test.path), test.connections, SECONDS)
+    };
+    if let Some(per_second) = test.rate {
+        let open = Load { arrival: Arrival::Constant { per_second }, ..closed.clone() };
+        if client.command(&open, place).is_some() {
+            return Ok(Some(open));
+        }
+    }
+    // Nobody holds a thousand connections in a closed loop to ask for a latency.
+    let closed = Load { connections: closed.connections.min(64), ..closed };
+    Ok((!test.needs_rate && client.command(&closed, place).is_some()).then_some(closed))
+}
+
+impl Row {
+    fn cell(&self, answer: Option<&(Answer, Counts)>) -> String {
+        let cell = answer.and_then(|(answer, counts)| {
+            let said = self.figure.read(answer, counts)?;
+            Some(match (self.truth, self.figure.counted(counts)) {
+                (StubCounted, Some(counted)) => format!("{said:.0} of {counted}"),
+                _ if said >= 1000.0 => format!("{said:.0}"),
+                _ => format!("{said:.2}"),
+            })
+        });
+        cell.unwrap_or("–".to_owned())
+    }
+}
+
+impl Truth {
+    fn name(self) -> String {
+        match self {
+            Is(truth) if truth >= 1000.0 => format!("{truth:.0}"),
+            Is(truth) => format!("{truth:.2}"),
+            StubCounted => "the second number".to_owned(),
+        }
+    }
+}
+
+impl Figure {
+    fn name(self) -> String {
+        match self {
+            Throughput => "answers per second".to_owned(),
+            MeanMs => "mean ms".to_owned(),
+            PercentileMs(tenths) => format!("p{} ms", f64::from(tenths) / 10.0),
+            Failed => "failed".to_owned(),
+            Right => "right".to_owned(),
+            RightPercent => "right %".to_owned(),
+            Requests => "requests".to_owned(),
+            GapVariation => "gap variation %".to_owned(),
+        }
+    }
+
+    fn read(self, answer: &Answer, counts: &Counts) -> Option<f64> {
+        Some(match self {
+            Throughput => answer.per_second(),
+            MeanMs => answer.mean_ms?,
+            PercentileMs(tenths) => *answer.percentiles_ms.get(&tenths)?,
+            Failed => answer.failed as f64,
+            Right => answer.right as f64,
+            RightPercent => 100.0 * answer.right as f64 / (answer.right + answer.failed).max(1) as f64,
+            Requests => counts.requests as f64,
+            GapVariation => counts.gap_variation()? * 100.0,
+        })
+    }
+
+    /// What the stub knows of it.
+    fn counted(self, counts: &Counts) -> Option<u64> {
+        match self {
+            Failed => {
+                Some(counts.wrong_byte + counts.status_500 + counts.reset_in_body + counts.never_answered)
+            }
+            Right => Some(counts.right),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! One trial: the stub on one CPU, the generator on the other, both sides' last words.
+
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use assay_host::cpuset::{CpuSet, pin_current_thread};
+use assay_model::check::{Check, Outcome};
+use assay_model::load::LoadReport;
+use assay_serve::stub::{BODY, Counts};
+use rustix::process::Signal;
+
+use super::cases::{Case, Disturbance};
+use crate::measure::client::Engine;
+use crate::measure::process::Running;
+use crate::measure::{Place, workload};
+
+/// The stub says within this where it listens, and ends within this when it is told to.
+const STUB_PATIENCE: Duration = Duration::from_secs(10);
+/// The longest test takes five minutes.
+const LOAD_PATIENCE: Duration = Duration::from_secs(400);
+/// Threads that want the generator's CPU for themselves.
+const HOGS: usize = 4;
+
+/// What both sides say of a trial.
+pub(super) struct Evidence {
+    pub(super) report: LoadReport,
+    pub(super) counts: Counts,
+}
+
+impl Evidence {
+    /// The checks by which the generator itself calls its run void.
+    pub(super) fn objections(&self) -> impl Iterator<Item = &Check> {
+        self.report.checks.iter().filter(|check| check.outcome == Outcome::Void)
+    }
+
+    /// By how many requests, right answers, bytes and connections the two sides differ, and the books with themselves.
+    pub(super) fn books_apart(&self) -> u64 {
+        let (books, counts) = (&self.report.books, &self.counts);
+        let pairs = [
+            (books.issued, counts.requests),
+            (books.issued, books.ok + books.failed() + books.censored),
+            (books.ok, counts.right),
+            (books.sent_bytes, counts.received_bytes),
+            (books.received_bytes, counts.sent_bytes),
+            (books.connections_opened, counts.connections),
+        ];
+        pairs.iter().map(|(ours, theirs)| ours.abs_diff(*theirs)).sum::<u64>() + u64::from(!counts.balance())
+    }
+}
+
+/// A stub under way.
+pub(super) struct Stub {
+    process: Running,
+    pub(super) url: String,
+}
+
+impl Stub {
+    /// # Errors
+    /// When it does not start.
+    pub(super) fn start(arguments: &str, place: &Place) -> Result<Self, String> {
+        let mut command = Command::new(&place.assay);
+        command.args(["stub", "-p", "0"]).args(arguments.split_ascii_whitespace());
+        let process = Running::start(&mut command, &place.server_cpu)?;
+        let until = Instant::now() + STUB_PATIENCE;
+        loop {
+            place.go_on()?;
+            let log = process.log();
+            if let Some(url) = log.split_ascii_whitespace().find(|word| word.starts_with("http://")) {
+                return Ok(Self { process, url: url.to_owned() });
+            }
+            if Instant::now() > until {
+                return Err(format!("the stub does not listen: {log}"));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// # Errors
+    /// When it does not end in order.
+    pub(super) fn stop(self, place: &Place) -> Result<Counts, String> {
+        self.process.signal(Signal::INT)?;
+        let ended = self.process.finish(STUB_PATIENCE, place)?.success("stub")?;
+        serde_json::from_str(&ended.stdout).map_err(|error| format!("stub: {error}"))
+    }
+}
+
+/// Puts the load of a case on its stub.
+///
+/// # Errors
+/// When one of the two fails, or a person asks to end.
+pub(super) fn run(case: &Case, engine: Engine, place: &Place) -> Result<Evidence, String> {
+    let stub = Stub::start(case.stub, place)?;
+    let load = Running::start(&mut generator(case, &stub, engine, place)?, &place.client_cpu)?;
+    let mut load = load;
+    let over = AtomicBool::new(false);
+    let ended = std::thread::scope(|scope| {
+        if case.disturbance == Disturbance::Hogs {
+            (0..HOGS).for_each(|_| drop(scope.spawn(|| hog(&place.client_cpu, &over))));
+        }
+        let disturbed = disturb(case.disturbance, &stub, &mut load, place);
+        let ended = disturbed.and_then(|()| load.finish(LOAD_PATIENCE, place));
+        over.store(true, Relaxed);
+        ended
+    })?;
+    let ended = ended.success("assay load")?;
+    let report = serde_json::from_str(&ended.stdout).map_err(|error| format!("assay load: {error}"))?;
+    Ok(Evidence { report, counts: stub.stop(place)? })
+}
+
+fn generator(case: &Case, stub: &Stub, engine: Engine, place: &Place) -> Result<Command, String> {
+    let mut command = Command::new(&place.assay);
+    command.args(["load", &format!("{}{}", stub.url, case.path), "--json", "--threads", "1"]);
+    command.args(["--engine", engine.flag()]).args(case.load.split_ascii_whitespace());
+    match case.mix {
+        [] if case.has_body => {
+            command.args(["--expect-body", BODY]);
+        }
+        [] => {}
+        paths => {
+            command.arg("--workload").arg(workload::write(place, paths, Some(BODY))?);
+        }
+    }
+    Ok(command)
+}
+
+/// Does to a running trial what its test is about.
+fn disturb(what: Disturbance, stub: &Stub, load: &mut Running, place: &Place) -> Result<(), String> {
+    match what {
+        Disturbance::None | Disturbance::Hogs => Ok(()),
+        Disturbance::ServerFreezes { after, span } => {
+            pause(after, place)?;
+            freeze(&stub.process, span, place)
+        }
+        Disturbance::GeneratorFreezes { every, span } => {
+            pause(every, place)?;
+            while !load.has_ended() {
+                freeze(load, span, place)?;
+                pause(every - span, place)?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The signals have no effect on a process that has just ended; that is no fault of the test.
+fn freeze(process: &Running, span: Duration, place: &Place) -> Result<(), String> {
+    process.signal(Signal::STOP)?;
+    let slept = pause(span, place);
+    process.signal(Signal::CONT)?;
+    slept
+}
+
+fn pause(span: Duration, place: &Place) -> Result<(), String> {
+    let until = Instant::now() + span;
+    while let left @ 1.. = until.saturating_duration_since(Instant::now()).as_micros() as u64 {
+        place.go_on()?;
+        std::thread::sleep(Duration::from_micros(left.min(50_000)));
+    }
+    Ok(())
+}
+
+fn hog(cpus: &CpuSet, over: &AtomicBool) {
+    // On another CPU it would disturb somebody else.
+    if pin_current_thread(cpus).is_ok() {
+        while !over.load(Relaxed) {
+            std::hint::spin_loop();
+        }
+    }
+}
