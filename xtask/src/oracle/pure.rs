@@ -28,9 +28,9 @@ pub(super) fn histogram() -> Vec<Verdict> {
         histogram
     };
     let (whole, mut left, mut right) = (of(&times), of(&times[..700]), of(&times[1400..]));
-    // Times further apart than a bucket is wide, so that the i-th of n is what the quantile i/n has to give.
+    // Times further apart than a bucket is wide, so that the i-th of n is what a quantile within (i − 1)/n … i/n has to give.
     let error = |(i, &time): (usize, &u64)| {
-        let seen = whole.quantile((i + 1) as f64 / times.len() as f64).unwrap_or(0);
+        let seen = whole.quantile((i as f64 + 0.5) / times.len() as f64).unwrap_or(0);
         100.0 * seen.abs_diff(time) as f64 / time as f64
     };
     let worst = times.iter().enumerate().map(error).fold(0.0, f64::max);
