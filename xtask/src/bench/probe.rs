@@ -54,7 +54,7 @@ fn count_by_strace(client: &dyn Client, load: &Load, place: &Place) -> Result<f6
 fn run_under(mut tracer: Command, client: &dyn Client, load: &Load, place: &Place) -> Result<f64, String> {
     let traced = client.command(load, place).ok_or("cannot make this load")?;
     tracer.arg(traced.get_program()).args(traced.get_args());
-    let ended = complete(&mut tracer, limit(load), place)?.success("traced")?;
+    let ended = complete(&mut tracer, limit(load), place)?.with_code(client.codes(), "traced")?;
     Ok(client.read(&ended.stdout)?.right as f64)
 }
 
@@ -73,7 +73,7 @@ pub(super) fn bytes_per_connection(
         let Some(mut command) = client.command(load, place) else { return Ok(None) };
         let ended = complete_watched(&mut command, limit(load), place);
         place.go_on()?;
-        match ended.and_then(|ended| ended.success(client.name())) {
+        match ended.and_then(|ended| ended.with_code(client.codes(), client.name())) {
             Ok(ended) => *peak = ended.rss_peak_bytes as f64,
             Err(_) => return Ok(None),
         }

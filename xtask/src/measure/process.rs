@@ -115,9 +115,9 @@ impl Drop for Running {
 
 impl Ended {
     /// # Errors
-    /// When it did not end with success; the message holds what it said.
-    pub(crate) fn success(self, what: &str) -> Result<Self, String> {
-        if self.status.success() {
+    /// When it did not end with one of these exit codes; the message holds what it said.
+    pub(crate) fn with_code(self, codes: &[i32], what: &str) -> Result<Self, String> {
+        if self.status.code().is_some_and(|code| codes.contains(&code)) {
             return Ok(self);
         }
         let said = if self.stderr.trim().is_empty() { self.stdout } else { self.stderr };

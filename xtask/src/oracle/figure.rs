@@ -61,7 +61,35 @@ pub(super) enum Figure {
 pub(super) struct Verdict {
     pub(super) line: Line,
     pub(super) measured: f64,
-    pub(super) right: bool,
+    pub(super) holds: Holds,
+}
+
+/// How a line compares with the truth.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holds {
+    Right,
+    Wrong,
+    /// Wrong, in a run that says itself that its times are not to be believed.
+    Void,
+}
+
+impl Holds {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Right => "right",
+            Self::Wrong => "WRONG",
+            Self::Void => "void",
+        }
+    }
+}
+
+impl Verdict {
+    /// A time that is wrong in a void run is void; a count stays wrong.
+    pub(super) fn excuse(&mut self) {
+        if self.holds == Holds::Wrong && self.line.figure.is_about_time() {
+            self.holds = Holds::Void;
+        }
+    }
 }
 
 /// A time on a quiet host: METHODOLOGY allows 0.05 ms more at the median, 0.15 ms in the tail, and half a bucket.
@@ -98,7 +126,7 @@ pub(super) fn judge(case: &Case, evidence: &Evidence) -> Vec<Verdict> {
 impl Line {
     pub(super) fn judge(self, measured: f64) -> Verdict {
         let right = measured >= self.expected - self.below && measured <= self.expected + self.above;
-        Verdict { line: self, measured, right }
+        Verdict { line: self, measured, holds: if right { Holds::Right } else { Holds::Wrong } }
     }
 }
 
@@ -124,6 +152,15 @@ impl Figure {
             Self::Void => "void by its own word".to_owned(),
             Self::Books => "books apart".to_owned(),
             Self::Named(name) => name.to_owned(),
+        }
+    }
+
+    fn is_about_time(self) -> bool {
+        match self {
+            Self::Throughput | Self::Mean | Self::Time(_) | Self::LowerBound(_) | Self::ServiceMean => true,
+            Self::Service(_) | Self::PoolWait(_) | Self::ClientLag(_) | Self::GapVariation => true,
+            Self::Percent(_) | Self::Miscounted(_) | Self::RightPercent | Self::BodyBytes => false,
+            Self::Requests | Self::SlowPercent | Self::Void | Self::Books | Self::Named(_) => false,
         }
     }
 

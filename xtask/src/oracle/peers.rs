@@ -1,7 +1,7 @@
 //! The same tests put to the generators of others: what each answers, beside the truth.
 //!
 //! A generator that has a rate is given the rate; one that has not runs the closed loop that people run with it. A dash
-//! is a figure that it does not print, or a load that it cannot make.
+//! is a figure that it does not print, or a load that it cannot make; "no result" is one that gave up or broke off.
 
 use assay_model::load::Arrival;
 use assay_serve::stub::{BODY, Counts};
@@ -182,7 +182,7 @@ pub(super) fn run(options: &Options, place: &Place) -> Result<(), String> {
             answers.push(ask(&**client, test, place)?);
         }
         for row in test.rows {
-            let cells: Vec<String> = answers.iter().map(|answer| row.cell(answer.as_ref())).collect();
+            let cells: Vec<String> = answers.iter().map(|answer| row.cell(answer)).collect();
             println!(
                 "| {} | {} | {} | {} |",
                 test.name,
@@ -204,17 +204,26 @@ fn installed() -> Vec<Box<dyn Client>> {
     here
 }
 
-/// What a client says and what the stub counted; `None` when it cannot make the load or fails at it.
-fn ask(client: &dyn Client, test: &Test, place: &Place) -> Result<Option<(Answer, Counts)>, String> {
+/// What came of putting a client to a test.
+enum Outcome {
+    /// It cannot make such a load.
+    Unable,
+    /// It ended without a result.
+    Failed,
+    /// What it says, and what the stub counted.
+    Said(Box<(Answer, Counts)>),
+}
+
+fn ask(client: &dyn Client, test: &Test, place: &Place) -> Result<Outcome, String> {
     let stub = Stub::start(test.stub, place)?;
-    let Some(load) = load_for(client, test, &stub, place)? else { return Ok(None) };
+    let Some(load) = load_for(client, test, &stub, place)? else { return Ok(Outcome::Unable) };
     match client::run(client, &load, place) {
-        Ok((answer, _)) => Ok(Some((answer, stub.stop(place)?))),
+        Ok((answer, _)) => Ok(Outcome::Said(Box::new((answer, stub.stop(place)?)))),
         Err(why) if client.tool().is_none() => Err(why),
         Err(why) => {
             place.go_on()?;
             eprintln!("{}: {why}", test.name);
-            Ok(None)
+            Ok(Outcome::Failed)
         }
     }
 }
@@ -239,16 +248,18 @@ fn load_for(client: &dyn Client, test: &Test, stub: &Stub, place: &Place) -> Res
 }
 
 impl Row {
-    fn cell(&self, answer: Option<&(Answer, Counts)>) -> String {
-        let cell = answer.and_then(|(answer, counts)| {
-            let said = self.figure.read(answer, counts)?;
-            Some(match (self.truth, self.figure.counted(counts)) {
-                (StubCounted, Some(counted)) => format!("{said:.0} of {counted}"),
-                _ if said >= 1000.0 => format!("{said:.0}"),
-                _ => format!("{said:.2}"),
-            })
-        });
-        cell.unwrap_or("–".to_owned())
+    fn cell(&self, outcome: &Outcome) -> String {
+        let (answer, counts) = match outcome {
+            Outcome::Unable => return "–".to_owned(),
+            Outcome::Failed => return "no result".to_owned(),
+            Outcome::Said(said) => &**said,
+        };
+        match (self.figure.read(answer, counts), self.truth, self.figure.counted(counts)) {
+            (None, ..) => "–".to_owned(),
+            (Some(said), StubCounted, Some(counted)) => format!("{said:.0} of {counted}"),
+            (Some(said), ..) if said >= 1000.0 => format!("{said:.0}"),
+            (Some(said), ..) => format!("{said:.2}"),
+        }
     }
 }
 

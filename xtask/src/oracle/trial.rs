@@ -11,7 +11,7 @@ use assay_serve::stub::{BODY, Counts};
 use rustix::process::Signal;
 
 use super::cases::{Case, Disturbance};
-use crate::measure::client::Engine;
+use crate::measure::client::{CODES, Engine};
 use crate::measure::process::Running;
 use crate::measure::{Place, workload};
 
@@ -80,7 +80,7 @@ impl Stub {
     /// When it does not end in order.
     pub(super) fn stop(self, place: &Place) -> Result<Counts, String> {
         self.process.signal(Signal::INT)?;
-        let ended = self.process.finish(STUB_PATIENCE, place)?.success("stub")?;
+        let ended = self.process.finish(STUB_PATIENCE, place)?.with_code(&[0], "stub")?;
         serde_json::from_str(&ended.stdout).map_err(|error| format!("stub: {error}"))
     }
 }
@@ -91,8 +91,7 @@ impl Stub {
 /// When one of the two fails, or a person asks to end.
 pub(super) fn run(case: &Case, engine: Engine, place: &Place) -> Result<Evidence, String> {
     let stub = Stub::start(case.stub, place)?;
-    let load = Running::start(&mut generator(case, &stub, engine, place)?, &place.client_cpu)?;
-    let mut load = load;
+    let mut load = Running::start(&mut generator(case, &stub, engine, place)?, &place.client_cpu)?;
     let over = AtomicBool::new(false);
     let ended = std::thread::scope(|scope| {
         if case.disturbance == Disturbance::Hogs {
@@ -103,7 +102,7 @@ pub(super) fn run(case: &Case, engine: Engine, place: &Place) -> Result<Evidence
         over.store(true, Relaxed);
         ended
     })?;
-    let ended = ended.success("assay load")?;
+    let ended = ended.with_code(CODES, "assay load")?;
     let report = serde_json::from_str(&ended.stdout).map_err(|error| format!("assay load: {error}"))?;
     Ok(Evidence { report, counts: stub.stop(place)? })
 }

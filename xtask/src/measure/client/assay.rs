@@ -9,6 +9,9 @@ use super::{Answer, Client, Load};
 use crate::measure::Place;
 use crate::measure::tool::Tool;
 
+/// 0, and 11: a server answered wrongly, which is a result.
+pub(crate) const CODES: &[i32] = &[0, 11];
+
 /// What makes the system calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Engine {
@@ -49,6 +52,10 @@ impl Client for Assay {
 
     fn tool(&self) -> Option<Tool> {
         None
+    }
+
+    fn codes(&self) -> &'static [i32] {
+        CODES
     }
 
     fn command(&self, load: &Load, place: &Place) -> Option<Command> {

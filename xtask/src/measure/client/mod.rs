@@ -13,7 +13,7 @@ use std::process::Command;
 use std::time::Duration;
 
 pub(crate) use ab::Ab;
-pub(crate) use assay::{Assay, Engine};
+pub(crate) use assay::{Assay, CODES, Engine};
 pub(crate) use h2load::H2load;
 pub(crate) use json::JSON_CLIENTS;
 pub(crate) use wrk::{WRK, WRK2};
@@ -92,6 +92,11 @@ pub(crate) trait Client {
     /// The command for a load; `None` when it cannot make such a one. `scratch` is for files it has to read.
     fn command(&self, load: &Load, place: &Place) -> Option<Command>;
 
+    /// Exit codes after which what it printed holds.
+    fn codes(&self) -> &'static [i32] {
+        &[0]
+    }
+
     /// What it printed on standard output, understood.
     ///
     /// # Errors
@@ -118,7 +123,7 @@ pub(crate) fn all() -> Vec<Box<dyn Client>> {
 pub(crate) fn run(client: &dyn Client, load: &Load, place: &Place) -> Result<(Answer, Ended), String> {
     let mut command =
         client.command(load, place).ok_or(format!("{} cannot make this load", client.name()))?;
-    let ended = complete(&mut command, limit(load), place)?.success(client.name())?;
+    let ended = complete(&mut command, limit(load), place)?.with_code(client.codes(), client.name())?;
     let answer = client.read(&ended.stdout).map_err(|why| format!("{}: {why}", client.name()))?;
     Ok((answer, ended))
 }
