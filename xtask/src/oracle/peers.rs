@@ -11,8 +11,9 @@ use super::trial::Stub;
 use crate::measure::client::{self, Answer, Client, JSON_CLIENTS, Load, WRK2};
 use crate::measure::{Place, workload};
 
-/// Length of every load.
+/// Length of a load whose times are read, and of one whose answers are only counted.
 const SECONDS: u32 = 5;
+const SECONDS_TO_COUNT: u32 = 2;
 
 /// A programme for the stub, a load, and what is read off each answer.
 struct Test {
@@ -25,6 +26,7 @@ struct Test {
     /// The rest is asked only of those that have a rate.
     needs_rate: bool,
     timeout_seconds: u32,
+    seconds: u32,
     rows: &'static [Row],
 }
 
@@ -73,11 +75,12 @@ const fn counted(figure: Figure) -> Row {
 
 /// A closed loop of 16 connections.
 const fn test(name: &'static str, stub: &'static str, rows: &'static [Row]) -> Test {
-    Test { name, stub, path: "/", connections: 16, rate: None, needs_rate: false, timeout_seconds: 5, rows }
+    let (path, connections, timeout_seconds, seconds) = ("/", 16, 5, SECONDS);
+    Test { name, stub, path, connections, rate: None, needs_rate: false, timeout_seconds, seconds, rows }
 }
 
 const fn framing(name: &'static str, path: &'static str) -> Test {
-    Test { path, ..test(name, "", ALL_RIGHT) }
+    Test { path, seconds: SECONDS_TO_COUNT, ..test(name, "", ALL_RIGHT) }
 }
 
 const ALL_RIGHT: &[Row] = &[is(RightPercent, 100.0)];
@@ -234,7 +237,7 @@ fn load_for(client: &dyn Client, test: &Test, stub: &Stub, place: &Place) -> Res
     let closed = Load {
         timeout_seconds: test.timeout_seconds,
         workload: body.map(|body| workload::write(place, &[test.path], Some(body))).transpose()?,
-        ..Load::closed(format!("{}{}", stub.url, test.path), test.connections, SECONDS)
+        ..Load::closed(format!("{}{}", stub.url, test.path), test.connections, test.seconds)
     };
     if let Some(per_second) = test.rate {
         let open = Load { arrival: Arrival::Constant { per_second }, ..closed.clone() };

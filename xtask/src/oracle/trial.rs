@@ -66,7 +66,9 @@ impl Stub {
         loop {
             place.go_on()?;
             let log = process.log();
-            if let Some(url) = log.split_ascii_whitespace().find(|word| word.starts_with("http://")) {
+            // A line that is still being written is none.
+            let line = log.split_once('\n').map_or("", |(line, _)| line);
+            if let Some(url) = line.split_ascii_whitespace().find(|word| word.starts_with("http://")) {
                 return Ok(Self { process, url: url.to_owned() });
             }
             if Instant::now() > until {
