@@ -41,10 +41,10 @@ pub(super) fn measure_in_blocks<S, M>(
     Ok(results)
 }
 
-/// Runs a client; a failure of somebody else's is told and leaves a gap, one of ours is an error.
+/// Runs a client; a failure, of the client or for the server's sake, is told and leaves a gap.
 ///
 /// # Errors
-/// When ours fails, or a person asks to end.
+/// When a person asks to end.
 pub(super) fn sample(client: &dyn Client, load: &Load, place: &Place) -> Result<Option<Sample>, String> {
     match client::run(client, load, place) {
         Ok((answer, ended)) => Ok(Some(Sample {
@@ -52,7 +52,6 @@ pub(super) fn sample(client: &dyn Client, load: &Load, place: &Place) -> Result<
             per_cpu_second: answer.right as f64 / ended.cpu_seconds,
             failed: answer.failed,
         })),
-        Err(why) if client.tool().is_none() => Err(why),
         Err(why) => {
             place.go_on()?;
             eprintln!("left out: {why}");

@@ -31,9 +31,19 @@ pub(crate) struct Options {
     /// Connections
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     connections: Vec<u32>,
-    /// Only speed; no system calls, no memory
-    #[arg(long)]
-    speed_only: bool,
+    /// The tables wanted [default: all]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    tables: Vec<Table>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Table {
+    /// Answers per second, and per second of CPU time
+    Speed,
+    /// System calls per answer
+    Calls,
+    /// Memory per connection
+    Memory,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -64,19 +74,22 @@ type Clients = Vec<Box<dyn Client>>;
 pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
     let place = Place::take(root)?;
     let clients = installed();
-    let cells = cells(options)?;
-    println!("`{}`; {}.\n", command_line(), place.statement);
-    table::head(&columns());
-    for cell in &cells {
-        measure(cell, &clients, options, &place)?;
-    }
-    if !options.speed_only {
+    println!("`{}`; {}.", command_line(), place.statement);
+    for table in options.length.choose(&options.tables, &every(), &every()) {
         println!();
-        count_system_calls(&clients, options, &place)?;
-        println!();
-        weigh_connections(&clients, &place)?;
+        match table {
+            Table::Speed => measure_speed(&clients, options, &place)?,
+            Table::Calls => count_system_calls(&clients, options, &place)?,
+            Table::Memory => weigh_connections(&clients, &place)?,
+        }
     }
     Ok(())
+}
+
+fn measure_speed(clients: &Clients, options: &Options, place: &Place) -> Result<(), String> {
+    let cells = cells(options)?;
+    table::head(&columns());
+    cells.iter().try_for_each(|cell| measure(cell, clients, options, place))
 }
 
 /// The clients that are there; the others are named.

@@ -56,7 +56,7 @@ impl Length {
 /// Measures and prints.
 ///
 /// # Errors
-/// When the machine does not allow it, ours fails, or a person asks to end.
+/// When the machine does not allow it, or a person asks to end.
 pub(crate) fn run(root: &Path, subject: &Subject) -> Result<(), Vec<String>> {
     match subject {
         Subject::Load(options) => load::run(root, options),

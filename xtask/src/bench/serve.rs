@@ -36,9 +36,19 @@ pub(crate) struct Options {
     /// Connections
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     connections: Vec<u32>,
-    /// Only speed; no latency at half load, no memory
-    #[arg(long)]
-    speed_only: bool,
+    /// The tables wanted [default: all]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    tables: Vec<Table>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Table {
+    /// Answers per second
+    Speed,
+    /// The 99th percentile at half of the capacity
+    Latency,
+    /// Memory per idle connection
+    Memory,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -78,19 +88,26 @@ impl Work {
 
 pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
     let place = Place::take(root)?;
-    let (servers, clients) = (installed(), clients());
-    println!("`{}`; {}.\n", command_line(), place.statement);
+    let servers = installed();
+    println!("`{}`; {}.", command_line(), place.statement);
+    for table in options.length.choose(&options.tables, &every(), &every()) {
+        println!();
+        match table {
+            Table::Speed => measure_speed(&servers, options, &place)?,
+            Table::Latency => measure_latency(&servers, options, &place)?,
+            Table::Memory => weigh_idle_connections(&servers, &place)?,
+        }
+    }
+    Ok(())
+}
+
+fn measure_speed(servers: &Servers, options: &Options, place: &Place) -> Result<(), String> {
+    let clients = clients();
     table::head(&columns());
     for work in options.length.choose(&options.work, &[Work::Hello, Work::File], &every()) {
         for connections in options.length.choose(&options.connections, &[50], &[50, 500, 10_000]) {
-            measure(work, connections, &servers, &clients, options, &place)?;
+            measure(work, connections, servers, &clients, options, place)?;
         }
-    }
-    if !options.speed_only {
-        println!();
-        measure_latency(&servers, options, &place)?;
-        println!();
-        weigh_idle_connections(&servers, &place)?;
     }
     Ok(())
 }

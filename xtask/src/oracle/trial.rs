@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use assay_host::cpuset::{CpuSet, pin_current_thread};
 use assay_model::check::{Check, Outcome};
-use assay_model::load::LoadReport;
+use assay_model::load::{ErrorClass, LoadReport};
 use assay_serve::stub::{BODY, Counts};
 use rustix::process::Signal;
 
@@ -21,6 +21,16 @@ const STUB_PATIENCE: Duration = Duration::from_secs(10);
 const LOAD_PATIENCE: Duration = Duration::from_secs(400);
 /// Threads that want the generator's CPU for themselves.
 const HOGS: usize = 4;
+
+/// Failures of requests that the server never saw.
+const NEVER_SENT: [ErrorClass; 6] = [
+    ErrorClass::ConnectRefused,
+    ErrorClass::ConnectTimeout,
+    ErrorClass::ConnectOther,
+    ErrorClass::AddressExhausted,
+    ErrorClass::UnsentNoConnection,
+    ErrorClass::UnsentEnd,
+];
 
 /// What both sides say of a trial.
 pub(super) struct Evidence {
@@ -37,8 +47,10 @@ impl Evidence {
     /// By how many requests, right answers, bytes and connections the two sides differ, and the books with themselves.
     pub(super) fn books_apart(&self) -> u64 {
         let (books, counts) = (&self.report.books, &self.counts);
+        let unsent = |class: &ErrorClass| NEVER_SENT.contains(class);
+        let never_sent: u64 = books.errors.iter().filter(|(class, _)| unsent(class)).map(|(_, n)| n).sum();
         let pairs = [
-            (books.issued, counts.requests),
+            (books.issued - never_sent, counts.requests),
             (books.issued, books.ok + books.failed() + books.censored),
             (books.ok, counts.right),
             (books.sent_bytes, counts.received_bytes),

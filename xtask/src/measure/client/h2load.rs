@@ -48,8 +48,9 @@ impl Client for H2load {
         let time = line("time for request:").map(|row| row.trim_start_matches("time for request:"));
         Ok(Answer {
             right: succeeded,
-            // What is errored or timed out is among the failed (h2load(1), OUTPUT).
-            failed: counted(requests, "failed").unwrap_or(0),
+            // What is errored or timed out is among the failed (h2load(1), OUTPUT). The count can fall below zero, which
+            // h2load prints as a number near 2^64.
+            failed: counted(requests, "failed").filter(|&count| count < 1 << 63).unwrap_or(0),
             seconds: took.and_then(time_ms).ok_or("no length")? / 1e3,
             mean_ms: time.and_then(|row| time_ms(row.split_ascii_whitespace().nth(2)?)),
             percentiles_ms: Default::default(),
