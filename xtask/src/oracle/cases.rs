@@ -264,7 +264,7 @@ pub(super) const CASES: &[Case] = &[
     Case { load: "-n 2000 -c 4 --expect-status 204", ..Case::framing("T13 204", "/204").bodiless() },
     Case { load: "-n 2000 -c 4 --expect-status 304", ..Case::framing("T13 304", "/304").bodiless() },
     Case {
-        load: "-n 1 -c 1 --timeout 60s",
+        load: "-n 1 -c 1 --timeout 300s",
         lines: &[exactly(RightPercent, 100.0), exactly(BodyBytes, 4_294_967_299.0)],
         ..Case::framing("T13 beyond 4 GiB", "/pattern/4294967299").bodiless()
     },
