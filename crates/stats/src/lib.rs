@@ -24,6 +24,7 @@
 //! | how much faster is one than another? | [`ratio`] |
 //! | and among many, compared at once? | [`pairwise`], [`simultaneous`], [`tiers`], [`letters`], [`ranks`] |
 //! | what precision will so many rounds give? | [`planning`] |
+//! | what load does a server bear? | [`redline`] |
 //! | may the experiment stop here? | [`sequential`] |
 //! | had the server warmed up? | [`drift`] |
 #![forbid(unsafe_code)]
@@ -40,6 +41,7 @@ pub mod pairwise;
 pub mod planning;
 pub mod ranks;
 pub mod ratio;
+pub mod redline;
 pub mod robust;
 pub mod sequential;
 pub mod simultaneous;

@@ -1,0 +1,222 @@
+//! The redline search against servers whose redline is known.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a helper may fail as loudly as the test that calls it"
+)]
+
+use assay_stats::redline::{
+    Decision, End, Judge, Outcome, Plan, Purpose, Redline, Search, Slice, Step, Trial,
+};
+use rand::{Rng, RngExt as _};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng as _;
+
+const PLAN: Plan =
+    Plan { start: 500.0, lowest: 10.0, highest: 1e6, width: 0.02, restarts: 3, most_trials: 100 };
+
+/// Searches with whatever answers the trials.
+fn search(plan: Plan, mut answer: impl FnMut(&Trial) -> Outcome) -> (Redline, Vec<Trial>) {
+    let mut search = Search::new(plan).unwrap();
+    let mut trials = Vec::new();
+    loop {
+        match search.step() {
+            Step::Done(redline) => return (redline, trials),
+            Step::Try(trial) => {
+                search.tell(answer(&trial));
+                trials.push(trial);
+            }
+        }
+        assert!(trials.len() <= plan.most_trials as usize, "the search does not end");
+    }
+}
+
+/// A server that keeps the goal up to exactly `limit`.
+fn step_at(limit: f64) -> impl FnMut(&Trial) -> Outcome {
+    move |trial| if trial.per_second <= limit { Outcome::Pass } else { Outcome::Fail }
+}
+
+#[test]
+fn a_sharp_redline_is_enclosed_within_the_width_from_any_start() {
+    for start in [10.0, 400.0, 1234.0, 900_000.0] {
+        let (redline, trials) = search(Plan { start, ..PLAN }, step_at(1234.0));
+        let (lower, upper) = (redline.lower.unwrap(), redline.upper.unwrap());
+        assert!(lower <= 1234.0 && 1234.0 < upper && upper / lower <= 1.02, "{lower} {upper} from {start}");
+        assert_eq!((redline.end, redline.gap_share()), (End::Confirmed, Some(0.0)));
+        assert!(trials.len() < 35, "{} trials from {start}", trials.len());
+    }
+}
+
+#[test]
+fn the_first_steps_double_and_then_halve_in_the_logarithm() {
+    let (_, trials) = search(PLAN, step_at(1234.0));
+    let loads: Vec<f64> = trials.iter().map(|trial| trial.per_second.round()).take(5).collect();
+    assert_eq!(loads, [500.0, 1000.0, 2000.0, 1414.0, 1189.0]);
+    let fresh: Vec<bool> = trials.iter().map(|trial| trial.fresh_server).take(5).collect();
+    assert_eq!(fresh, [true, false, false, true, true], "a server that failed is replaced");
+}
+
+#[test]
+fn both_bounds_are_seen_with_as_many_servers_as_asked_for() {
+    let (redline, trials) = search(PLAN, step_at(1234.0));
+    let on_fresh = |load: f64| trials.iter().filter(|trial| trial.per_second == load).count();
+    assert!(on_fresh(redline.lower.unwrap()) >= 3 && on_fresh(redline.upper.unwrap()) >= 3);
+    let lives = trials.iter().filter(|trial| trial.purpose == Purpose::ConfirmLower);
+    assert!(lives.clone().count() >= 2 && lives.clone().all(|trial| trial.fresh_server));
+}
+
+#[test]
+fn a_void_trial_is_repeated_and_is_no_fail() {
+    let mut count = 0;
+    let mut answer = step_at(1234.0);
+    let (redline, trials) = search(PLAN, |trial| {
+        count += 1;
+        if count % 2 == 1 { Outcome::Void } else { answer(trial) }
+    });
+    let (undisturbed, _) = search(PLAN, step_at(1234.0));
+    assert_eq!((redline.lower, redline.upper), (undisturbed.lower, undisturbed.upper));
+    assert_eq!(trials[0], trials[1]);
+    let (void, _) = search(PLAN, |_| Outcome::Void);
+    assert_eq!((void.end, void.trials, void.upper), (End::TooManyVoid, 5, None));
+}
+
+#[test]
+fn loads_beyond_the_search_are_said_to_be() {
+    let (above, _) = search(Plan { highest: 3_000.0, ..PLAN }, step_at(1e9));
+    assert_eq!((above.end, above.lower, above.upper), (End::AboveHighest, Some(3_000.0), None));
+    let (below, _) = search(PLAN, step_at(1.0));
+    assert_eq!((below.end, below.lower, below.upper), (End::BelowLowest, None, Some(10.0)));
+    let (short, trials) = search(Plan { most_trials: 4, ..PLAN }, step_at(1234.0));
+    assert_eq!((short.end, trials.len()), (End::TrialsSpent, 4));
+    assert_eq!((short.lower, short.upper.map(f64::round)), (Some(1_000.0), Some(1_414.0)));
+}
+
+#[test]
+fn a_load_too_close_to_tell_lies_inside_the_interval() {
+    let band = |trial: &Trial| match trial.per_second {
+        load if load < 980.0 => Outcome::Pass,
+        load if load > 1_020.0 => Outcome::Fail,
+        _ => Outcome::Undecided,
+    };
+    let (redline, _) = search(PLAN, band);
+    let (lower, upper) = (redline.lower.unwrap(), redline.upper.unwrap());
+    assert_eq!(redline.end, End::Confirmed);
+    assert!(lower < 980.0 && 1_020.0 < upper && upper / lower < 1.15, "{lower} {upper}");
+}
+
+/// A server that collapses: after an overload it carries a quarter less until it is restarted.
+#[test]
+fn a_server_that_does_not_recover_shows_a_gap() {
+    let mut collapsed = false;
+    let (redline, trials) = search(PLAN, |trial| {
+        collapsed &= !trial.fresh_server;
+        let limit = if collapsed { 750.0 } else { 1_000.0 };
+        collapsed |= trial.per_second > 1_000.0;
+        if trial.per_second <= limit { Outcome::Pass } else { Outcome::Fail }
+    });
+    let (lower, upper) = (redline.lower.unwrap(), redline.upper.unwrap());
+    assert!(lower <= 1_000.0 && 1_000.0 < upper && upper / lower <= 1.02, "{lower} {upper}");
+    let (descending, gap) = (redline.descending.unwrap(), redline.gap_share().unwrap());
+    assert!((735.0..=750.0).contains(&descending) && (0.23..0.28).contains(&gap), "{descending} {gap}");
+    let down = trials.iter().rev().take_while(|trial| trial.purpose == Purpose::Descend);
+    assert!(down.clone().count() >= 4 && down.clone().all(|trial| !trial.fresh_server));
+}
+
+#[test]
+fn impossible_plans_are_refused() {
+    for plan in [
+        Plan { lowest: 0.0, ..PLAN },
+        Plan { start: 1.0, ..PLAN },
+        Plan { highest: f64::INFINITY, ..PLAN },
+        Plan { width: 0.0, ..PLAN },
+        Plan { restarts: 0, ..PLAN },
+        Plan { most_trials: 0, ..PLAN },
+    ] {
+        assert!(Search::new(plan).is_err(), "{plan:?}");
+    }
+}
+
+/// A single server with exponential service times and Poisson arrivals, request by request (Lindley's recursion).
+struct Queue {
+    service_per_second: f64,
+    wait_s: f64,
+}
+
+impl Queue {
+    /// Offers `requests` at a load and counts those that took longer than `deadline_s`, in slices of a fortieth.
+    fn offer(&mut self, requests: u64, per_second: f64, deadline_s: f64, rng: &mut impl Rng) -> Vec<Slice> {
+        let mut exponential = |rate: f64| -(1.0 - rng.random::<f64>()).ln() / rate;
+        let mut slices = Vec::new();
+        while slices.iter().map(|slice: &Slice| slice.due).sum::<u64>() < requests {
+            let due = requests.div_ceil(40);
+            let mut late = 0;
+            for _ in 0..due {
+                let response = self.wait_s + exponential(self.service_per_second);
+                late += u64::from(response > deadline_s);
+                self.wait_s = (response - exponential(per_second)).max(0.0);
+            }
+            slices.push(Slice { late, due });
+        }
+        slices
+    }
+}
+
+/// A whole trial of at least five seconds, extended until it is decided.
+fn trial(queue: &mut Queue, per_second: f64, deadline_s: f64, rng: &mut impl Rng) -> Outcome {
+    let mut judge = Judge::new(0.01, (5.0 * per_second) as u64).unwrap();
+    let mut slices = queue.offer(judge.first_requests(), per_second, deadline_s, rng);
+    loop {
+        match judge.decide(&slices) {
+            Decision::Pass => return Outcome::Pass,
+            Decision::Fail => return Outcome::Fail,
+            Decision::Undecided => return Outcome::Undecided,
+            Decision::Extend { requests } => {
+                slices.extend(queue.offer(requests, per_second, deadline_s, rng))
+            }
+        }
+    }
+}
+
+/// A standard normal number (Box & Muller 1958).
+fn normal(rng: &mut impl Rng) -> f64 {
+    let (u, v): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
+    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+}
+
+/// How often the redline of an M/M/1 server lies in the interval, and the interval's median width. Its response time is
+/// exponential with rate µ − λ (Kleinrock, *Queueing Systems* I, 1975, §3.2), so p99 ≤ 10 ms up to λ = µ − ln 100 / 10 ms.
+/// `restart_sd` is how much µ varies between restarts.
+fn coverage(restart_sd: f64, searches: usize, seed: u64) -> (f64, f64) {
+    let (mu, deadline_s) = (5_000.0, 0.010);
+    let truth = mu - 100.0_f64.ln() / deadline_s;
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let (mut covered, mut widths) = (0, Vec::new());
+    for _ in 0..searches {
+        let mut queue = Queue { service_per_second: mu, wait_s: 0.0 };
+        let (redline, _) = search(Plan { start: 1_000.0, ..PLAN }, |asked| {
+            if asked.fresh_server {
+                let service_per_second = mu * (restart_sd * normal(&mut rng)).exp();
+                queue = Queue { service_per_second, wait_s: 0.0 };
+            }
+            queue.wait_s = 0.0;
+            trial(&mut queue, asked.per_second, deadline_s, &mut rng)
+        });
+        assert_eq!(redline.end, End::Confirmed, "{redline:?}");
+        let (lower, upper) = (redline.lower.unwrap(), redline.upper.unwrap());
+        covered += usize::from(lower <= truth && truth <= upper);
+        widths.push(upper / lower - 1.0);
+    }
+    (covered as f64 / searches as f64, assay_stats::robust::median(&widths).unwrap())
+}
+
+#[test]
+fn the_redline_of_a_queue_lies_in_the_interval() {
+    let (covered, width) = coverage(0.0, 40, 1);
+    assert!(covered >= 0.9 && width < 0.08, "covered {covered}, width {width}");
+}
+
+#[test]
+fn restarts_that_differ_widen_the_interval_and_do_not_mislead() {
+    let (covered, width) = coverage(0.03, 40, 2);
+    assert!(covered >= 0.85 && width > 0.03, "covered {covered}, width {width}");
+}
