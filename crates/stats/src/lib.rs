@@ -21,7 +21,7 @@
 //! | how long did requests take? | [`histogram`] |
 //! | and if some were never answered? | [`censored`] |
 //! | how fast is one contender, and how sure is that? | [`interval`], [`order`], [`robust`] |
-//! | how much faster is one than another? | [`ratio`] |
+//! | how much faster is one than another? | [`ratio`]; of another experiment: [`unpaired`] |
 //! | and among many, compared at once? | [`pairwise`], [`simultaneous`], [`tiers`], [`letters`], [`ranks`] |
 //! | what precision will so many rounds give? | [`planning`] |
 //! | what load does a server bear? | [`redline`] |
@@ -47,6 +47,7 @@ pub mod sequential;
 pub mod simultaneous;
 pub mod student;
 pub mod tiers;
+pub mod unpaired;
 
 pub use error::StatsError;
 pub use histogram::Histogram;

@@ -11,10 +11,14 @@ use crate::error::open_unit;
 /// [`StatsError::OutOfRange`] when `confidence` is not strictly between 0 and 1 or there are no degrees of
 /// freedom.
 pub fn critical_value(confidence: f64, degrees_of_freedom: usize) -> Result<f64, StatsError> {
+    critical_value_of(confidence, degrees_of_freedom as f64)
+}
+
+/// The same for the fractional degrees of freedom of an approximation.
+pub(crate) fn critical_value_of(confidence: f64, degrees_of_freedom: f64) -> Result<f64, StatsError> {
     open_unit("confidence", confidence)?;
-    // From the tail's probability rather than its complement, which loses digits when confidence is close to
-    // 1.
-    Ok(-distribution(degrees_of_freedom)?.inverse_cdf((1.0 - confidence) / 2.0))
+    // From the tail's probability rather than its complement, which loses digits when confidence is close to 1.
+    Ok(-fractional(degrees_of_freedom)?.inverse_cdf((1.0 - confidence) / 2.0))
 }
 
 /// P(|T| ≥ |`t`|), the p-value of a two-sided test.
@@ -34,7 +38,10 @@ pub fn upper_tail_p(t: f64, degrees_of_freedom: usize) -> Result<f64, StatsError
 }
 
 fn distribution(degrees_of_freedom: usize) -> Result<StudentsT, StatsError> {
-    let value = degrees_of_freedom as f64;
+    fractional(degrees_of_freedom as f64)
+}
+
+fn fractional(value: f64) -> Result<StudentsT, StatsError> {
     let none = |_| StatsError::OutOfRange { name: "degrees of freedom", range: "at least 1", value };
     StudentsT::new(0.0, 1.0, value).map_err(none)
 }
