@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use assay_model::comparison::Comparison;
 use assay_model::conformance::CheckReport;
 use assay_model::contender::Contender;
 use assay_model::experiment::Experiment;
@@ -31,9 +32,10 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<(), Vec<String>> {
     if findings.is_empty() { Ok(()) } else { Err(findings) }
 }
 
-fn all() -> [(&'static str, Schema); 7] {
+fn all() -> [(&'static str, Schema); 8] {
     [
         ("check", schema_for!(CheckReport)),
+        ("comparison", schema_for!(Comparison)),
         ("contender", schema_for!(Contender)),
         ("experiment", schema_for!(Experiment)),
         ("load", schema_for!(LoadReport)),

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
+pub mod comparison;
 pub mod conformance;
 pub mod contender;
 pub mod experiment;

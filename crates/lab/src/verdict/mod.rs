@@ -100,7 +100,7 @@ fn pass(rule: &str, evidence: String) -> Check {
     Check { rule: rule.to_owned(), outcome: Outcome::Pass, evidence, remedy: None }
 }
 
-fn interval(of: assay_stats::Interval) -> Interval {
+pub(crate) fn interval(of: assay_stats::Interval) -> Interval {
     Interval { estimate: of.estimate, low: of.low, high: of.high, confidence: of.confidence }
 }
 

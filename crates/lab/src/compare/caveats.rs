@@ -1,0 +1,115 @@
+//! What differed between two runs besides the contenders, and so may be what changed the figures.
+
+use std::fmt::Debug;
+
+use assay_model::check::{Check, Outcome};
+use assay_model::record::Record;
+
+use super::Side;
+
+/// All caveats; none when everything comes from one run.
+pub(super) fn caveats(base: &Side, news: &[Side]) -> Vec<Check> {
+    let mut found: Vec<Check> = Vec::new();
+    for new in news.iter().filter(|new| new.record.id != base.record.id) {
+        for check in between(&base.record, &new.record) {
+            if !found.contains(&check) {
+                found.push(check);
+            }
+        }
+    }
+    found
+}
+
+fn between(base: &Record, new: &Record) -> Vec<Check> {
+    let unpaired = Check {
+        rule: "pairing".to_owned(),
+        outcome: Outcome::Warn,
+        evidence: format!(
+            "{} and {} are different runs: what drifted between them is part of the change",
+            base.id, new.id
+        ),
+        remedy: Some("measure both now, in the same rounds: assay compare --cmd OLD --cmd NEW".to_owned()),
+    };
+    let differences = [
+        (Outcome::Void, "machine", "they ran on different machines", machine(base, new)),
+        (Outcome::Warn, "machine-state", "the machine was in another state", state(base, new)),
+        (Outcome::Warn, "method", "they were measured differently", method(base, new)),
+    ];
+    let told = differences.into_iter().filter(|(_, _, _, what)| !what.is_empty()).map(
+        |(outcome, rule, sentence, what)| Check {
+            rule: rule.to_owned(),
+            outcome,
+            evidence: format!("{sentence}: {}", what.join("; ")),
+            remedy: Some("compare runs of the same machine in the same state, measured alike".to_owned()),
+        },
+    );
+    std::iter::once(unpaired).chain(told).collect()
+}
+
+/// Which machine it is.
+fn machine(base: &Record, new: &Record) -> Vec<String> {
+    let (a, b) = (&base.host, &new.host);
+    collect([
+        difference("CPU", &a.cpu_model, &b.cpu_model),
+        difference("CPUs", &a.cpus, &b.cpus),
+        difference("cores", &a.cores, &b.cores),
+        difference("NUMA nodes", &a.numa_nodes, &b.numa_nodes),
+        difference("memory in GB", &gigabytes(a.memory_bytes), &gigabytes(b.memory_bytes)),
+        difference("hypervisor", &a.hypervisor, &b.hypervisor),
+    ])
+}
+
+/// The state it was in.
+fn state(base: &Record, new: &Record) -> Vec<String> {
+    let (a, b) = (&base.host, &new.host);
+    collect([
+        difference("kernel", &a.kernel, &b.kernel),
+        difference("distribution", &a.distribution, &b.distribution),
+        difference("governor", &a.governor, &b.governor),
+        difference("turbo", &a.turbo, &b.turbo),
+        difference("SMT", &a.smt, &b.smt),
+        difference("mitigations", &a.mitigations, &b.mitigations),
+        difference("clock source", &a.clock_source, &b.clock_source),
+        difference("container", &a.container, &b.container),
+        difference("CPU quota", &a.cpu_quota, &b.cpu_quota),
+        difference("memory limit", &a.memory_limit_bytes, &b.memory_limit_bytes),
+    ])
+}
+
+/// How it was measured.
+fn method(base: &Record, new: &Record) -> Vec<String> {
+    let (a, b) = (&base.experiment, &new.experiment);
+    collect([
+        difference("assay", &base.assay.version, &new.assay.version),
+        difference("assay's build", &base.assay.profile, &new.assay.profile),
+        difference("link", &base.link, &new.link),
+        difference("server CPUs", &base.isolation.server_cpus, &new.isolation.server_cpus),
+        difference("generator CPUs", &base.isolation.generator_cpus, &new.isolation.generator_cpus),
+        difference("engine", &engine(base), &engine(new)),
+        difference("seconds of a window", &a.window_s, &b.window_s),
+        difference("seconds of warm-up", &a.warmup_s, &b.warmup_s),
+    ])
+}
+
+fn engine(record: &Record) -> Option<&str> {
+    let mut windows = record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells);
+    Some(windows.next()?.load.engine.as_str())
+}
+
+/// Memory varies by a little from boot to boot.
+fn gigabytes(bytes: Option<u64>) -> Option<u64> {
+    bytes.map(|bytes| (bytes + 500_000_000) / 1_000_000_000)
+}
+
+fn collect<const N: usize>(differences: [Option<String>; N]) -> Vec<String> {
+    differences.into_iter().flatten().collect()
+}
+
+/// `kernel "6.1" → "6.8"`; nothing when both are equal.
+fn difference<T: PartialEq + Debug>(what: &str, base: &T, new: &T) -> Option<String> {
+    let text = |value: &T| {
+        let text = format!("{value:?}").replace("Some(", "").replace(')', "");
+        if text == "None" { "unknown".to_owned() } else { text }
+    };
+    (base != new).then(|| format!("{what} {} → {}", text(base), text(new)))
+}

@@ -1,0 +1,43 @@
+//! Changes against thresholds: shown beyond the noise, excluded, or possible and how many rounds would tell.
+
+use assay_model::comparison::{Change, Crossing, Finding, Row, Threshold};
+use assay_stats::planning::rounds_for;
+
+/// What became of every threshold in every row.
+pub(super) fn findings(thresholds: &[Threshold], rows: &[Row]) -> Vec<Finding> {
+    let in_rows = |threshold: &Threshold| {
+        let threshold = *threshold;
+        (0..).zip(rows).map(move |(row, of)| Finding { threshold, row, outcome: crossing(&threshold, of) })
+    };
+    // A row without the metric has nothing to be judged by, unless the cell has no such metric at all.
+    let applies = |finding: &Finding| {
+        let cell = &rows[finding.row as usize].cell;
+        cell.offered.is_capacity() || finding.threshold.metric != assay_model::comparison::Metric::Rps
+    };
+    thresholds.iter().flat_map(in_rows).filter(applies).collect()
+}
+
+fn crossing(threshold: &Threshold, row: &Row) -> Crossing {
+    let Some(change) = row.changes.iter().find(|change| change.metric == threshold.metric) else {
+        return Crossing::Unknown;
+    };
+    let Some(ratio) = change.ratio else { return Crossing::Unknown };
+    let bound = 1.0 + threshold.change;
+    let (beyond, within) = if threshold.change < 0.0 {
+        (ratio.high < bound, ratio.low >= bound)
+    } else {
+        (ratio.low > bound, ratio.high <= bound)
+    };
+    match (beyond, within) {
+        (true, _) => Crossing::Shown,
+        (_, true) => Crossing::Excluded,
+        _ => Crossing::Possible { rounds_needed: rounds_needed(change, ratio.confidence, bound) },
+    }
+}
+
+/// Rounds after which an interval around the same estimate would no longer reach the bound.
+fn rounds_needed(change: &Change, confidence: f64, bound: f64) -> Option<u32> {
+    let distance = (change.ratio?.estimate / bound).ln().abs().exp_m1();
+    let rounds = rounds_for(distance, change.round_cv?, confidence).ok().flatten()?;
+    Some(u32::try_from(rounds).unwrap_or(u32::MAX).max(change.rounds + 1))
+}

@@ -1,0 +1,241 @@
+//! How contenders changed from a base: computed from records, never stored beside them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::check::Check;
+use crate::experiment::Cell;
+use crate::verdict::Interval;
+
+/// Name and version of the format of [`Comparison`].
+pub const COMPARISON_SCHEMA: &str = "assay-comparison/1";
+
+/// One base against one or more others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// [`COMPARISON_SCHEMA`].
+    pub schema: String,
+    /// How the rounds of both sides belong together.
+    pub pairing: Pairing,
+    /// Probability with which the intervals of one metric cover, all rows together, 0 to 1.
+    pub confidence: f64,
+    /// Smallest difference that is called one, as a share (0.01 is 1 %).
+    pub margin: f64,
+    /// What the comparison as a whole suffers from.
+    pub caveats: Vec<Check>,
+    /// One row per contender and cell.
+    pub rows: Vec<Row>,
+    /// What became of each threshold in each row.
+    pub findings: Vec<Finding>,
+}
+
+/// How the rounds of both sides belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Pairing {
+    /// Both were measured in the same rounds: differences are taken within rounds.
+    Rounds,
+    /// They come from different runs: their means are compared, and whatever changed in between is part of the change.
+    Runs,
+}
+
+/// A contender in a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Subject {
+    /// The run's name.
+    pub run: String,
+    /// The contender's name in it.
+    pub contender: String,
+}
+
+/// One contender against its base in one cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Row {
+    /// Which cell.
+    #[serde(flatten)]
+    pub cell: Cell,
+    /// What it is compared with.
+    pub base: Subject,
+    /// What is compared.
+    pub new: Subject,
+    /// The change of each metric that both sides have.
+    pub changes: Vec<Change>,
+    /// Why nothing is told, if so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<String>,
+}
+
+/// The change of one metric.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Change {
+    /// Which.
+    pub metric: Metric,
+    /// Geometric mean over the rounds of the base, in the metric's unit.
+    pub base: f64,
+    /// The same of the other.
+    pub new: f64,
+    /// New over base, its interval simultaneous over all rows of this metric; absent where one round says nothing of it.
+    pub ratio: Option<Interval>,
+    /// Rounds that count: common ones when rounds are paired, else those of the side that has fewer.
+    pub rounds: u32,
+    /// How much the ratio varies from round to round: standard deviation of its logarithm; absent as `ratio` is.
+    pub round_cv: Option<f64>,
+    /// What may be said.
+    pub call: Shift,
+}
+
+/// What may be said of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Shift {
+    /// Shown to be better by more than the margin.
+    Better,
+    /// Shown to be worse by more than the margin.
+    Worse,
+    /// Not shown to differ.
+    NotShown,
+}
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Validated responses per second; only where the load is the capacity.
+    Rps,
+    /// 50th percentile of the service time, or of the response time at an offered rate, in nanoseconds.
+    P50,
+    /// The same for the 99th percentile.
+    P99,
+    /// CPU time of the server per right answer, in nanoseconds.
+    Cpu,
+    /// Highest resident memory of the server, in bytes.
+    Rss,
+}
+
+impl Metric {
+    /// All, in the order in which they are printed.
+    pub const ALL: [Self; 5] = [Self::Rps, Self::P50, Self::P99, Self::Cpu, Self::Rss];
+
+    /// Its name in arguments and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rps => "rps",
+            Self::P50 => "p50",
+            Self::P99 => "p99",
+            Self::Cpu => "cpu",
+            Self::Rss => "rss",
+        }
+    }
+
+    /// Whether more of it is better.
+    pub fn more_is_better(self) -> bool {
+        self == Self::Rps
+    }
+}
+
+/// A change that shall not happen unnoticed: `rps:-3%`, `p99:+10%`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub struct Threshold {
+    /// Of what.
+    pub metric: Metric,
+    /// The change as a share: −0.03 for a fall by 3 %.
+    pub change: f64,
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A share of a percentage as it was written is rarely a binary fraction; nine digits give it back.
+        let percent = (self.change * 1e11).round() / 1e9;
+        write!(out, "{}:{percent:+}%", self.metric.name())
+    }
+}
+
+impl FromStr for Threshold {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parsed = || {
+            let (name, change) = text.split_once(':')?;
+            let metric = Metric::ALL.into_iter().find(|metric| metric.name() == name.trim())?;
+            let percent = change.trim().strip_suffix('%')?.trim();
+            let signed = percent.starts_with(['+', '-']);
+            let change = percent.parse::<f64>().ok()? / 100.0;
+            (signed && change.is_finite() && change > -1.0 && change != 0.0)
+                .then_some(Self { metric, change })
+        };
+        parsed().ok_or_else(|| {
+            format!(
+                "`{text}` is no threshold; write for example rps:-3%, p50:+5%, p99:+10%, cpu:+5% or rss:+20%"
+            )
+        })
+    }
+}
+
+impl TryFrom<String> for Threshold {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Threshold> for String {
+    fn from(threshold: Threshold) -> Self {
+        threshold.to_string()
+    }
+}
+
+/// What became of a threshold in a row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// The threshold.
+    pub threshold: Threshold,
+    /// Index of the row.
+    pub row: u32,
+    /// What was found.
+    #[serde(flatten)]
+    pub outcome: Crossing,
+}
+
+/// Whether a threshold was crossed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "outcome")]
+pub enum Crossing {
+    /// The whole interval lies beyond it: shown beyond the noise.
+    Shown,
+    /// The whole interval lies on this side of it.
+    Excluded,
+    /// The interval reaches over it: possible, not shown.
+    Possible {
+        /// Rounds that would probably tell, the measured ones included; absent when a thousand would not.
+        rounds_needed: Option<u32>,
+    },
+    /// There is nothing to judge by.
+    Unknown,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thresholds_are_read_as_people_write_them_and_written_so_again() {
+        for (text, metric, change) in [
+            ("rps:-3%", Metric::Rps, -0.03),
+            ("p99:+10%", Metric::P99, 0.1),
+            ("rss:+2.5%", Metric::Rss, 0.025),
+        ] {
+            let threshold: Threshold = text.parse().unwrap();
+            assert_eq!((threshold.metric, threshold.to_string()), (metric, text.to_owned()));
+            assert!((threshold.change - change).abs() < 1e-12);
+        }
+        for bad in ["rps", "rps:3%", "rps:-3", "speed:-3%", "rps:-100%", "rps:+0%", "rps:-x%", ""] {
+            assert!(bad.parse::<Threshold>().is_err(), "{bad}");
+        }
+    }
+}
