@@ -23,6 +23,9 @@ pub enum ReportError {
     /// The data cannot be written as JSON.
     #[error("the report's data cannot be written as JSON: {0}")]
     Json(#[from] serde_json::Error),
+    /// The data cannot be written as JUnit's XML.
+    #[error("the comparison cannot be written as JUnit XML: {0}")]
+    Junit(#[from] quick_junit::SerializeError),
     /// The data cannot be compressed.
     #[error("the report's data cannot be compressed: {0}")]
     Compress(#[from] std::io::Error),

@@ -108,7 +108,7 @@ fn markdown_notes(record: &Record, verdict: &Verdict) -> String {
 }
 
 /// Text that stays one cell and one line, and is read as text.
-fn cell_text(raw: &str) -> String {
+pub(crate) fn cell_text(raw: &str) -> String {
     let mut safe = String::with_capacity(raw.len());
     for c in text::harmless(raw).chars() {
         match c {

@@ -111,6 +111,33 @@ pub fn percent_interval(share: &Interval) -> Estimate {
     PERCENT.with_unit_once(share)
 }
 
+/// How far a ratio lies from 1, with its interval: 0.968 is `−3.2 %`, `[−4.1 … −2.3 %]`.
+pub fn change(ratio: &Interval) -> Estimate {
+    let half_width = (ratio.high - ratio.low) * 50.0;
+    let visible = half_width > 0.0 && half_width.is_finite();
+    let decimals = if visible { (-half_width.log10().floor()).clamp(1.0, 3.0) as usize } else { 1 };
+    let [estimate, low, high] =
+        [ratio.estimate, ratio.low, ratio.high].map(|end| signed((end - 1.0) * 100.0, decimals));
+    Estimate { estimate: format!("{estimate} %"), interval: brackets(ratio, &low, &format!("{high} %")) }
+}
+
+/// A share as a signed percentage: −0.03 is `−3 %`.
+pub fn signed_percent(share: f64) -> String {
+    let percent = (share * 1e9).round() / 1e7;
+    let sign = if percent < 0.0 { '−' } else { '+' };
+    format!("{sign}{} %", percent.abs())
+}
+
+/// With a real minus sign, and no sign for nothing.
+fn signed(value: f64, decimals: usize) -> String {
+    let digits = format!("{:.decimals$}", value.abs());
+    match digits.bytes().any(|digit| (b'1'..=b'9').contains(&digit)) {
+        false => digits,
+        true if value < 0.0 => format!("−{digits}"),
+        true => format!("+{digits}"),
+    }
+}
+
 impl Scale {
     fn one(&self, value: f64) -> String {
         let (factor, symbol) = self.unit_of(value);
@@ -225,6 +252,19 @@ mod tests {
             let [kept, applicable] = serde_json::from_value(case[0].clone()).unwrap();
             assert_eq!(score(&Score { kept, applicable }), case[1].as_str().unwrap());
         }
+    }
+
+    #[test]
+    fn changes_have_signs_and_show_their_width() {
+        let of = |estimate, low, high| {
+            let text = change(&Interval { estimate, low, high, confidence: 0.95 });
+            [text.estimate, text.interval]
+        };
+        assert_eq!(of(0.968, 0.959, 0.977), ["−3.2 %", "[−4.1 … −2.3 %]"]);
+        assert_eq!(of(1.0001, 0.9995, 1.0007), ["+0.01 %", "[−0.05 … +0.07 %]"]);
+        assert_eq!(of(1.25, 1.25, 1.25), ["+25.0 %", "[+25.0 … +25.0 %]"]);
+        assert_eq!(of(1.0, 0.5, 20.0), ["0.0 %", "[too wide]"]);
+        assert_eq!([signed_percent(-0.03), signed_percent(0.1)], ["−3 %", "+10 %"]);
     }
 
     #[test]

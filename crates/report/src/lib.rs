@@ -15,8 +15,10 @@
 //! | a person at a terminal | [`terminal`] |
 //! | a person with a browser | [`html`], its data [`page`], its source `report-ui/` |
 //! | a pull request, a spreadsheet, a program | [`export`] |
+//! | anybody who asks what changed | [`comparison`] |
 #![forbid(unsafe_code)]
 
+pub mod comparison;
 pub mod error;
 pub mod export;
 pub mod format;

@@ -27,16 +27,16 @@ const GAP: &str = "  ";
 /// Longest name before it is shortened.
 const NAME_WIDTH: usize = 20;
 
-const PLAIN: Ansi = Ansi::new();
-const HEADING: Ansi = Ansi::new().bold();
-const FAINT: Ansi = Ansi::new().dimmed();
-const CAUTION: Ansi = AnsiColor::Yellow.on_default();
-const ALARM: Ansi = AnsiColor::Red.on_default();
+pub(crate) const PLAIN: Ansi = Ansi::new();
+pub(crate) const HEADING: Ansi = Ansi::new().bold();
+pub(crate) const FAINT: Ansi = Ansi::new().dimmed();
+pub(crate) const CAUTION: Ansi = AnsiColor::Yellow.on_default();
+pub(crate) const ALARM: Ansi = AnsiColor::Red.on_default();
 
 /// The whole summary, lines ending in `\n`. No row of a table is ever wrapped: columns that do not fit are left out, the
 /// least telling first.
 pub fn render(record: &Record, verdict: &Verdict, style: &Style) -> String {
-    let mut page = Page { style: Style { width: style.width.max(40), ..*style }, out: String::new() };
+    let mut page = Page::new(style);
     let mut letters = false;
     for cell in &verdict.cells {
         letters |= page.standings(record, cell);
@@ -50,18 +50,30 @@ pub fn render(record: &Record, verdict: &Verdict, style: &Style) -> String {
     prose::conformance(&mut page, record);
     prose::trust(&mut page, verdict);
     prose::sentences(&mut page, verdict);
-    page.out
+    page.finish()
 }
 
 /// The text so far, and how to add to it.
-struct Page {
+pub(crate) struct Page {
     style: Style,
     out: String,
 }
 
 impl Page {
+    pub(crate) fn new(style: &Style) -> Self {
+        Self { style: Style { width: style.width.max(40), ..*style }, out: String::new() }
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        self.style.width
+    }
+
+    pub(crate) fn finish(self) -> String {
+        self.out
+    }
+
     /// One line of styled pieces, each made harmless; trailing space is cut.
-    fn line(&mut self, pieces: &[(Ansi, &str)]) {
+    pub(crate) fn line(&mut self, pieces: &[(Ansi, &str)]) {
         let start = self.out.len();
         for (ansi, text) in pieces {
             let text = self.spell(text);
@@ -76,7 +88,7 @@ impl Page {
     }
 
     /// The text as this terminal can show it.
-    fn spell(&self, text: &str) -> String {
+    pub(crate) fn spell(&self, text: &str) -> String {
         let text = harmless(text);
         if self.style.ascii { ascii(&text) } else { text }
     }

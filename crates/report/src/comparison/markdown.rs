@@ -1,0 +1,58 @@
+//! A comparison for a pull request.
+
+use assay_model::check::Outcome;
+use assay_model::comparison::{Comparison, Row};
+
+use super::words;
+use crate::export::cell_text;
+
+/// GitHub-flavoured Markdown: what crossed a threshold first, then the tables, then what they suffer from.
+pub fn markdown(comparison: &Comparison) -> String {
+    let mut out = headline(comparison);
+    for row in &comparison.rows {
+        out += &table(row);
+    }
+    let caveats: Vec<String> = comparison
+        .caveats
+        .iter()
+        .map(|caveat| {
+            let label = if caveat.outcome == Outcome::Void { "Not comparable" } else { "Warning" };
+            let remedy = caveat.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
+            format!("- **{label}**: {}\n", cell_text(&format!("{}{remedy}", caveat.evidence)))
+        })
+        .collect();
+    if !caveats.is_empty() {
+        out += &format!("\n{}", caveats.concat());
+    }
+    out + &format!("\n<sub>{}</sub>\n", cell_text(&words::legend(comparison)))
+}
+
+fn headline(comparison: &Comparison) -> String {
+    let mut findings: Vec<_> = comparison.findings.iter().collect();
+    findings.sort_by_key(|finding| std::cmp::Reverse(words::gravity(finding)));
+    let line = |finding: &&assay_model::comparison::Finding| {
+        let sign = match words::gravity(finding) {
+            Outcome::Void => "❌",
+            Outcome::Warn => "⚠️",
+            Outcome::Pass => "✅",
+        };
+        let sentence = cell_text(&words::sentence(comparison, finding));
+        format!("- {sign} **{}**: {sentence}\n", words::label(finding))
+    };
+    findings.iter().map(line).collect()
+}
+
+fn table(row: &Row) -> String {
+    let mut out = format!("\n#### {}\n\n", cell_text(&words::title(row)));
+    if let Some(reason) = &row.withheld {
+        return out + &format!("Withheld: {}\n", cell_text(reason));
+    }
+    out += &format!("| {} |\n|:--|--:|--:|--:|:-:|:--|\n", words::HEADS.join(" | "));
+    for change in &row.changes {
+        let texts = words::figures(row, change).map(|text| cell_text(&text));
+        let [figure, base, new, shown, interval, verdict] = texts;
+        let shown = if verdict.is_empty() { shown } else { format!("**{shown}**") };
+        out += &format!("| {figure} | {base} | {new} | {shown} | {interval} | {verdict} |\n");
+    }
+    out
+}
