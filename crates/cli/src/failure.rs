@@ -17,6 +17,9 @@ pub(crate) enum Failure {
     Report(#[from] assay_report::ReportError),
     #[error(transparent)]
     Keep(#[from] assay_lab::keeper::KeepError),
+    /// A measurement that left nothing to compare.
+    #[error("{reason}")]
+    Unmeasured { exit: Exit, reason: String },
     /// An argument that clap could not judge.
     #[error("{0}")]
     Usage(String),
@@ -45,6 +48,7 @@ impl Failure {
         match self {
             Self::Lab(error) => error.exit(),
             Self::Load(error) => exit_of_load(error),
+            Self::Unmeasured { exit, .. } => *exit,
             Self::Usage(_) | Self::Read { .. } => Exit::Usage,
             Self::Serve(_) | Self::Machine(_) | Self::Write { .. } => Exit::MachineUnfit,
             Self::Keep(_) | Self::Report(_) | Self::Bug(_) => Exit::Bug,

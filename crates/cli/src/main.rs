@@ -35,6 +35,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Run(arguments) => command::run::run(arguments),
         Command::Check(arguments) => command::check::run(&arguments),
+        Command::Compare(arguments) => command::compare::run(&arguments),
         Command::Load(arguments) => command::load::run(arguments),
         Command::Serve(arguments) => command::serve::run(&arguments),
         Command::Stub(arguments) => command::stub::run(&arguments),

@@ -1,6 +1,7 @@
 //! What a person can type.
 
 mod check;
+mod compare;
 mod load;
 mod run;
 mod stub;
@@ -16,6 +17,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::output;
 pub(crate) use check::CheckArguments;
+pub(crate) use compare::{CompareArguments, ComparisonFormat};
 pub(crate) use load::{ArrivalName, LoadArguments};
 pub(crate) use run::RunArguments;
 pub(crate) use stub::StubArguments;
@@ -30,6 +32,7 @@ const EXIT_CODES: &str = "Exit codes:
    10  a contender could not be built, did not start, or died
    11  a contender answered wrongly, or (check) broke a rule that must be kept
    12  a number had to be withheld (with --strict)
+   20  a regression was shown (assay compare --fail-on)
   130  interrupted; what was measured is kept";
 
 /// A laboratory for web servers: how fast each is, how sure that is, and how far from what this machine can do.
@@ -46,6 +49,8 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Ask servers for every rule of HTTP/1.1, and say which they keep
     Check(CheckArguments),
+    /// Tell what changed: between runs, between contenders, or between commands measured now
+    Compare(CompareArguments),
     /// Drive one URL with the load generator
     Load(LoadArguments),
     /// Serve with the reference server, which stands for what this machine can do
@@ -101,7 +106,7 @@ impl EngineName {
 }
 
 /// Where things are.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct Places {
     /// Folder that holds contenders/, workloads/ and experiments/ [default: the nearest above, or assay's own]
     #[arg(long, value_name = "DIR", env = "ASSAY_CATALOGUE", help_heading = "Places")]

@@ -1,6 +1,7 @@
 //! One file per subcommand.
 
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod export;
 pub(crate) mod keep;
 pub(crate) mod list;

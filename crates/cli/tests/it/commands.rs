@@ -6,9 +6,10 @@ use predicates::str::contains;
 use crate::support::{Lab, stdout};
 
 /// Every command that people use, and a word that its help must have.
-const COMMANDS: [(&str, &str); 10] = [
+const COMMANDS: [(&str, &str); 11] = [
     ("check", "--junit"),
     ("run", "--rounds"),
+    ("compare", "--fail-on"),
     ("load", "--pipeline"),
     ("serve", "--address"),
     ("show", "last~1"),

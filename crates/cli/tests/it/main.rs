@@ -4,6 +4,7 @@
 mod bad_input;
 mod check;
 mod commands;
+mod compare;
 mod ending;
 mod load;
 mod misbehaviour;

@@ -34,6 +34,11 @@ pub(crate) fn run(arguments: RunArguments) -> Result<Exit, Failure> {
     Ok(verdict::exit(&record, &verdict, arguments.strict))
 }
 
+/// Measures without a word about the result.
+pub(crate) fn record(arguments: &RunArguments) -> Result<Record, Failure> {
+    measure(&plan::build(arguments)?, &arguments.places.runs)
+}
+
 fn measure(plan: &Plan, runs: &Path) -> Result<Record, Failure> {
     let per_round = plan.subjects.len() * plan.experiment.cells().len();
     let mut live = Live::new(per_round as u64);

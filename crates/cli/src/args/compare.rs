@@ -1,0 +1,129 @@
+//! The arguments of `assay compare`.
+
+use std::path::PathBuf;
+
+use assay_model::comparison::Threshold;
+use assay_model::units::Nanos;
+use clap::{Args, Parser, ValueEnum};
+
+use super::{Places, RunArguments, value};
+
+/// Tell what changed: between runs, between contenders, or between commands measured now.
+///
+/// Two commands are measured in the same rounds, which is the only comparison in which nothing else changed:
+/// `assay compare --cmd './old' --cmd './new'`. Runs that were measured at different times are compared by their means.
+#[derive(Args)]
+pub(crate) struct CompareArguments {
+    /// What to compare with, then what to compare: a run (its id, folder or record, `last`, `last~1`), or RUN:CONTENDER
+    #[arg(value_name = "RUN", num_args = 2.., required_unless_present = "cmd", conflicts_with = "cmd")]
+    pub(crate) sides: Vec<String>,
+    /// Start this command and measure it now; given at least twice, the first is the base. It finds its port in $PORT
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) cmd: Vec<String>,
+    /// The port that the command listens on; one for each --cmd, in order
+    #[arg(long, value_name = "PORT", conflicts_with = "sides", help_heading = "Measuring commands")]
+    pub(crate) port: Vec<u16>,
+    /// Path to ask the commands for
+    #[arg(
+        long,
+        value_name = "PATH",
+        conflicts_with = "sides",
+        conflicts_with = "workload",
+        help_heading = "Measuring commands"
+    )]
+    pub(crate) path: Option<String>,
+    /// Workloads [default: GET of the path]
+    #[arg(
+        short,
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        conflicts_with = "sides",
+        help_heading = "Measuring commands"
+    )]
+    pub(crate) workload: Vec<String>,
+    /// Numbers of connections [default: 64]
+    #[arg(short, long, value_name = "N,…", value_delimiter = ',', value_parser = value::connections, conflicts_with = "sides", help_heading = "Measuring commands")]
+    pub(crate) connections: Vec<u32>,
+    /// Length of one measured window [default: 1s]
+    #[arg(short, long, value_name = "TIME", value_parser = value::span, conflicts_with = "sides", help_heading = "Measuring commands")]
+    pub(crate) duration: Option<Nanos>,
+    /// Longest load given to a fresh server until it no longer gets faster [default: 5s]
+    #[arg(long, value_name = "TIME", value_parser = value::span, conflicts_with = "sides", help_heading = "Measuring commands")]
+    pub(crate) warmup: Option<Nanos>,
+    /// Restarts of every command [default: 12]
+    #[arg(long, value_name = "N", conflicts_with = "sides", help_heading = "Measuring commands")]
+    pub(crate) rounds: Option<u32>,
+    /// Longest time for all rounds
+    #[arg(long, value_name = "TIME", value_parser = value::span, conflicts_with = "sides", help_heading = "Measuring commands")]
+    pub(crate) budget: Option<Nanos>,
+    /// Seed of every random choice [default: a random one, kept in the record]
+    #[arg(long, value_name = "N", conflicts_with = "sides", help_heading = "Measuring commands")]
+    pub(crate) seed: Option<u64>,
+
+    /// Exit with 20 when a change beyond this is shown: rps:-3%, p50:+5%, p99:+10%, cpu:+5%, rss:+20%
+    #[arg(
+        long,
+        value_name = "CHANGE",
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        help_heading = "Output"
+    )]
+    pub(crate) fail_on: Vec<Threshold>,
+    /// Exit with 12 when something that was to be compared had to be withheld
+    #[arg(long, help_heading = "Output")]
+    pub(crate) strict: bool,
+    /// What to print
+    #[arg(short, long, value_enum, default_value = "table", help_heading = "Output")]
+    pub(crate) format: ComparisonFormat,
+    /// Write the comparison also here: .md, .json or .xml (JUnit)
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Vec<PathBuf>,
+    /// Stay within ASCII
+    #[arg(long, help_heading = "Output")]
+    pub(crate) ascii: bool,
+    #[command(flatten)]
+    pub(crate) places: Places,
+}
+
+/// How a comparison can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ComparisonFormat {
+    /// For a terminal
+    Table,
+    /// For a pull request
+    Md,
+    /// For a program
+    Json,
+    /// For a continuous integration server
+    Junit,
+}
+
+/// Restarts with which a change of 3 % is usually found: twelve rounds tell 1.3 % where rounds differ by 2 %.
+const ROUNDS: u32 = 12;
+
+impl CompareArguments {
+    /// The same as arguments of `assay run`, which measures the commands.
+    pub(crate) fn run(&self) -> Result<RunArguments, clap::Error> {
+        #[derive(Parser)]
+        struct Alone {
+            #[command(flatten)]
+            run: RunArguments,
+        }
+        let defaults = Alone::try_parse_from(["run"])?.run;
+        Ok(RunArguments {
+            cmd: self.cmd.clone(),
+            port: self.port.clone(),
+            path: self.path.clone(),
+            workload: self.workload.clone(),
+            connections: self.connections.clone(),
+            duration: self.duration,
+            warmup: self.warmup,
+            rounds: Some(self.rounds.unwrap_or(ROUNDS)),
+            budget: self.budget,
+            seed: self.seed,
+            places: self.places.clone(),
+            ..defaults
+        })
+    }
+}

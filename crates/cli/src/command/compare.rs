@@ -1,0 +1,87 @@
+//! `assay compare`: what changed, and whether that is more than noise.
+
+use std::path::Path;
+
+use assay_lab::compare::{self, Side};
+use assay_lab::store::Store;
+use assay_lab::{Exit, verdict};
+use assay_model::comparison::Comparison;
+use assay_report::comparison as draw;
+
+use crate::args::{CompareArguments, ComparisonFormat};
+use crate::command;
+use crate::failure::Failure;
+use crate::output;
+
+/// Fewest commands of which one can be compared with another.
+const FEWEST_COMMANDS: usize = 2;
+
+pub(crate) fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
+    for path in &arguments.output {
+        format_of(path)?;
+    }
+    let (base, news, measured) = if arguments.cmd.is_empty() { stored(arguments) } else { now(arguments) }?;
+    let comparison = compare::compare(&base, &news, &arguments.fail_on).map_err(Failure::usage)?;
+    output::result(&text(&comparison, arguments.format, arguments.ascii)?);
+    for path in &arguments.output {
+        command::report::write(path, &text(&comparison, format_of(path)?, arguments.ascii)?)?;
+        output::note(format_args!("comparison {}", path.display()));
+    }
+    // A regression that was shown is the news; otherwise what befell the measurement is.
+    Ok(match compare::exit(&comparison, arguments.strict) {
+        Exit::Regression => Exit::Regression,
+        exit => measured.filter(|measured| *measured != Exit::Ok).unwrap_or(exit),
+    })
+}
+
+/// The base, the others, and how their measurement ended if it happened now.
+type Sides = (Side, Vec<Side>, Option<Exit>);
+
+/// Sides from runs that were measured before.
+fn stored(arguments: &CompareArguments) -> Result<Sides, Failure> {
+    let store = Store::new(&arguments.places.runs);
+    let mut sides = arguments.sides.iter().map(|wanted| compare::open(&store, wanted));
+    let base = sides.next().unwrap_or_else(|| compare::open(&store, "last"))?;
+    Ok((base, sides.collect::<Result<_, _>>()?, None))
+}
+
+/// Sides from commands, measured in the same rounds.
+fn now(arguments: &CompareArguments) -> Result<Sides, Failure> {
+    if arguments.cmd.len() < FEWEST_COMMANDS {
+        return Err(Failure::usage("a comparison needs at least two commands: --cmd OLD --cmd NEW"));
+    }
+    let record = command::run::record(&arguments.run().map_err(|e| Failure::Bug(e.to_string()))?)?;
+    output::note(format_args!(
+        "record {}",
+        arguments.places.runs.join(&record.id).join("record.json").display()
+    ));
+    let exit = verdict::exit(&record, &verdict::judge(&record), false);
+    match compare::interleaved(&record) {
+        Ok((base, news)) => Ok((base, news, Some(exit))),
+        Err(error) => {
+            let exit = if exit == Exit::Ok { Exit::ContenderFailed } else { exit };
+            Err(Failure::Unmeasured { exit, reason: error.to_string() })
+        }
+    }
+}
+
+fn text(comparison: &Comparison, format: ComparisonFormat, ascii: bool) -> Result<String, Failure> {
+    Ok(match format {
+        ComparisonFormat::Table => draw::render(comparison, &output::style(ascii)),
+        ComparisonFormat::Md => draw::markdown(comparison),
+        ComparisonFormat::Json => draw::json(comparison)?,
+        ComparisonFormat::Junit => draw::junit(comparison)?,
+    })
+}
+
+fn format_of(path: &Path) -> Result<ComparisonFormat, Failure> {
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("md") => Ok(ComparisonFormat::Md),
+        Some("json") => Ok(ComparisonFormat::Json),
+        Some("xml") => Ok(ComparisonFormat::Junit),
+        _ => Err(Failure::usage(format_args!(
+            "{}: cannot tell the format; end the name with .md, .json or .xml",
+            path.display()
+        ))),
+    }
+}

@@ -1,0 +1,186 @@
+//! `assay compare`: of runs that were measured, made up from a real record, and of commands measured on the spot.
+
+use assay_model::comparison::{Comparison, Metric, Pairing, Shift};
+use assay_model::record::{Machine, Record, Run};
+use assay_model::units::Nanos;
+use assay_model::usage::Usage;
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+
+use crate::support::{Lab, listing, stderr, stdout};
+
+/// What restarts differ by, from round to round and for each contender differently.
+const NOISE: [[f64; 6]; 2] =
+    [[1.002, 0.998, 1.001, 0.997, 1.003, 0.999], [0.999, 1.003, 0.997, 1.002, 0.998, 1.001]];
+
+/// A lab with one real run of two contenders, whose record serves as the pattern of others.
+fn measured() -> (Lab, Record) {
+    let lab = Lab::new();
+    lab.good("old");
+    lab.good("new");
+    lab.run(&["old", "new"]).assert().code(0);
+    let record = lab.record();
+    (lab, record)
+}
+
+/// Stores the pattern as a run called `id` of six undisturbed rounds, in which each contender answered so many requests.
+fn store(lab: &Lab, pattern: &Record, id: &str, contenders: &[(&str, f64)], change: impl Fn(&mut Record)) {
+    let mut record = Record { id: id.to_owned(), ..pattern.clone() };
+    let all: Vec<Run> = pattern.rounds.iter().flat_map(|round| round.runs.clone()).collect();
+    let round = |index: u32| {
+        let runs = contenders.iter().zip(NOISE).map(|((name, ok), noise)| {
+            let mut run = all.iter().find(|run| run.contender == *name).expect("a run").clone();
+            for window in &mut run.cells {
+                window.load.window.ok = (ok * noise[index as usize]).round() as u64;
+                window.load.window_ns = Nanos::from_millis(1000);
+                window.load.checks.clear();
+                window.load.thread_busy_shares = vec![0.5];
+                window.machine = Machine::default();
+                let busy = Nanos::from_millis(950);
+                window.server = Some(Usage { user_ns: busy, rss_peak_bytes: 9 << 20, ..Usage::default() });
+            }
+            run
+        });
+        assay_model::record::Round { index, runs: runs.collect() }
+    };
+    record.rounds = (0..6).map(round).collect();
+    record.experiment.rounds = 6;
+    change(&mut record);
+    let text = serde_json::to_string(&record).expect("json");
+    lab.write(&format!("runs/{id}/record.json"), &text);
+}
+
+fn json(text: &str) -> Comparison {
+    serde_json::from_str(text).expect("a comparison")
+}
+
+#[test]
+fn a_regression_that_is_shown_fails_and_noise_does_not() {
+    let (lab, pattern) = measured();
+    store(&lab, &pattern, "30000101-one", &[("old", 100_000.0), ("new", 90_000.0)], |_| {});
+    let compare = |more: &[&str]| {
+        let sides = ["compare", "30000101-one:old", "30000101-one:new"];
+        lab.assay(&[&sides[..], more].concat()).assert()
+    };
+    compare(&[]).code(0).stdout(contains("hello at 2: new against old").and(contains("worse")));
+    let shown = stdout(&compare(&["--fail-on", "rps:-3%"]).code(20));
+    assert!(shown.contains("regression: req/s of new") && shown.contains("beyond −3 %"), "{shown}");
+    let kept = stdout(&compare(&["--fail-on", "rps:-15%,rss:+20%"]).code(0));
+    assert_eq!(kept.matches("kept: ").count(), 2, "{kept}");
+    let possible = stdout(&compare(&["--fail-on", "rps:-10%"]).code(0));
+    assert!(possible.contains("not shown: req/s of new"), "{possible}");
+    assert!(possible.contains("rounds would tell") || possible.contains("will hardly tell"), "{possible}");
+}
+
+#[test]
+fn every_format_says_the_same() {
+    let (lab, pattern) = measured();
+    store(&lab, &pattern, "30000101-one", &[("old", 100_000.0), ("new", 90_000.0)], |_| {});
+    let compare = |format: &str| {
+        let arguments =
+            ["compare", "last:old", "last", "--fail-on", "rps:-3%", "--format", format, "-o", "also.xml"];
+        stdout(&lab.assay(&arguments).assert().code(20))
+    };
+    let comparison = json(&compare("json"));
+    assert_eq!((comparison.pairing, comparison.rows.len()), (Pairing::Rounds, 1));
+    let change = &comparison.rows[0].changes[0];
+    assert_eq!((change.metric, change.call, change.rounds), (Metric::Rps, Shift::Worse, 6));
+    let markdown = compare("md");
+    assert!(
+        markdown.contains("❌ **regression**") && markdown.contains("| req/s | 100k | 90.0k |"),
+        "{markdown}"
+    );
+    let junit = compare("junit");
+    assert!(junit.contains("<failure message=") && junit.contains("rps:-3%"), "{junit}");
+    assert_eq!(std::fs::read_to_string(lab.path("also.xml")).expect("file"), junit);
+    let ascii = lab.assay(&["compare", "last:old", "last:new", "--ascii"]).assert().code(0);
+    assert!(stdout(&ascii).is_ascii());
+}
+
+#[test]
+fn runs_of_different_times_and_machines_are_compared_with_a_warning() {
+    let (lab, pattern) = measured();
+    let both = [("old", 100_000.0), ("new", 90_000.0)];
+    store(&lab, &pattern, "30000101-one", &both, |_| {});
+    store(&lab, &pattern, "30000102-two", &both, |record| {
+        record.host.cpu_model = Some("Another CPU".to_owned());
+        record.host.kernel = Some("99.0".to_owned());
+    });
+    let out = stdout(&lab.assay(&["compare", "last~1", "last", "--fail-on", "rps:-3%"]).assert().code(0));
+    for words in [
+        "30000102-two:old against 30000101-one:old",
+        "~",
+        "different runs",
+        "--cmd",
+        "NOT COMPARABLE: they ran on different machines",
+        "Another CPU",
+        "kernel",
+    ] {
+        assert!(out.contains(words), "{words}:\n{out}");
+    }
+    let path = lab.runs().join("30000101-one/record.json");
+    let paths = [path.to_str().expect("path"), "last"];
+    let comparison =
+        json(&stdout(&lab.assay(&[&["compare", "-f", "json"], &paths[..]].concat()).assert().code(0)));
+    assert_eq!((comparison.pairing, comparison.rows.len()), (Pairing::Runs, 2));
+}
+
+#[test]
+fn what_is_withheld_in_a_run_is_withheld_here() {
+    let (lab, pattern) = measured();
+    store(&lab, &pattern, "30000101-one", &[("old", 100_000.0), ("new", 50_000.0)], |record| {
+        let new = record.rounds.iter_mut().flat_map(|round| &mut round.runs).filter(|r| r.contender == "new");
+        new.for_each(|run| run.cells[0].machine.steal_share = 0.9);
+    });
+    let arguments = ["compare", "last:old", "last:new", "--fail-on", "rps:-3%"];
+    let out = stdout(&lab.assay(&arguments).assert().code(0));
+    assert!(out.contains("withheld: new: ") && out.contains("not judged: "), "{out}");
+    lab.assay(&[&arguments[..], &["--strict"]].concat()).assert().code(12);
+}
+
+#[test]
+fn bad_comparisons_say_what_is_wrong() {
+    let (lab, pattern) = measured();
+    store(&lab, &pattern, "30000101-one", &[("old", 100_000.0), ("new", 90_000.0)], |_| {});
+    for (arguments, words) in [
+        (&["last"][..], "RUN"),
+        (&["last", "last"], "say who is compared with whom, as 30000101-one:CONTENDER"),
+        (&["last:old", "last:odd"], "no contender `odd`; it measured"),
+        (&["last:old", "yesterday"], "no run `yesterday`"),
+        (&["last:old", "last:new", "--fail-on", "rps:3%"], "rps:-3%"),
+        (&["last:old", "last:new", "-o", "x.pdf"], ".md, .json or .xml"),
+        (&["--cmd", "./server"], "at least two commands"),
+        (&["last:old", "last:new", "--cmd", "./server"], "--cmd"),
+        (&["last:old", "last:new", "--rounds", "3"], "cannot be used with '--rounds <N>'"),
+    ] {
+        let all: Vec<&str> = std::iter::once("compare").chain(arguments.iter().copied()).collect();
+        let err = stderr(&lab.assay(&all).assert().code(2));
+        assert!(err.contains(words), "{arguments:?}:\n{err}");
+    }
+}
+
+const QUICK: [&str; 8] = ["-d", "100ms", "--warmup", "50ms", "--rounds", "2", "-c", "2"];
+
+#[test]
+fn commands_are_measured_in_the_same_rounds_and_compared() {
+    let lab = Lab::new();
+    let [old, new] =
+        ["epoll", "auto"].map(|engine| format!("\"$ASSAY\" serve --port $PORT --engine {engine}"));
+    let commands = ["compare", "--cmd", &old, "--cmd", &new, "--format", "json", "--seed", "3"];
+    let assert = lab.assay(&[&commands[..], &QUICK].concat()).assert().code(0);
+    let comparison = json(&stdout(&assert));
+    assert_eq!((comparison.pairing, comparison.rows.len()), (Pairing::Rounds, 1));
+    assert!(comparison.caveats.is_empty(), "{:?}", comparison.caveats);
+    let (row, runs) = (&comparison.rows[0], listing(&lab.runs()));
+    assert_eq!([row.base.run.as_str(), row.new.run.as_str()], [&runs[0], &runs[0]]);
+    assert_ne!(row.base.contender, row.new.contender);
+    assert!(stderr(&assert).contains("record.json"), "{}", stderr(&assert));
+}
+
+#[test]
+fn a_command_that_does_not_start_is_no_comparison() {
+    let lab = Lab::new();
+    let commands = ["compare", "--cmd", "\"$ASSAY\" serve --port $PORT", "--cmd", "exit 3"];
+    let err = stderr(&lab.assay(&[&commands[..], &QUICK].concat()).assert().code(10));
+    assert!(err.contains("fewer than two of the commands were measured"), "{err}");
+}
