@@ -23,7 +23,7 @@ pub struct Style {
 }
 
 /// Between two columns.
-const GAP: &str = "  ";
+pub(crate) const GAP: &str = "  ";
 /// Longest name before it is shortened.
 const NAME_WIDTH: usize = 20;
 
@@ -93,7 +93,7 @@ impl Page {
         if self.style.ascii { ascii(&text) } else { text }
     }
 
-    fn ellipsis(&self) -> &'static str {
+    pub(crate) fn ellipsis(&self) -> &'static str {
         if self.style.ascii { ".." } else { "…" }
     }
 

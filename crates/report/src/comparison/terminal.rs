@@ -4,8 +4,8 @@ use assay_model::check::Outcome;
 use assay_model::comparison::{Comparison, Row, Shift};
 
 use super::words;
-use crate::terminal::{ALARM, CAUTION, FAINT, HEADING, PLAIN, Page, Style};
-use crate::text::{width, wrap};
+use crate::terminal::{ALARM, CAUTION, FAINT, GAP, HEADING, PLAIN, Page, Style};
+use crate::text::{elide, width, wrap};
 
 /// Tables, thresholds and caveats, lines ending in `\n`.
 pub fn render(comparison: &Comparison, style: &Style) -> String {
@@ -32,7 +32,7 @@ pub fn render(comparison: &Comparison, style: &Style) -> String {
 }
 
 fn table(page: &mut Page, row: &Row) {
-    page.line(&[(HEADING, &format!(" {}", words::title(row)))]);
+    paragraph(page, "", &words::title(row), HEADING);
     if let Some(reason) = &row.withheld {
         paragraph(page, "withheld", reason, CAUTION);
         return page.line(&[]);
@@ -44,31 +44,47 @@ fn table(page: &mut Page, row: &Row) {
         texts.max().unwrap_or(0).max(width(words::HEADS[column]))
     };
     let widths: [usize; 6] = std::array::from_fn(widest);
-    page.line(&[(FAINT, &aligned(&words::HEADS.map(str::to_owned), &widths))]);
+    let columns = fitting(&widths, page.width());
+    page.line(&[(FAINT, &aligned(&words::HEADS.map(str::to_owned), &widths, &columns))]);
     for (change, line) in row.changes.iter().zip(&lines) {
         let ansi = match change.call {
             Shift::Worse => CAUTION,
             Shift::Better => HEADING,
             Shift::NotShown => PLAIN,
         };
-        page.line(&[(ansi, &aligned(line, &widths))]);
+        page.line(&[(ansi, &aligned(line, &widths, &columns))]);
     }
     page.line(&[]);
 }
 
+/// The columns that fit into so many: figure and change stay, the others go in the order in which they are least missed.
+fn fitting(widths: &[usize; 6], room: usize) -> Vec<usize> {
+    let mut columns = vec![0, 1, 2, 3, 4, 5];
+    for least_missed in [5, 1, 4, 2] {
+        if columns.iter().map(|&column| GAP.len() + widths[column]).sum::<usize>() <= room {
+            break;
+        }
+        columns.retain(|column| *column != least_missed);
+    }
+    columns
+}
+
 /// Names to the left, numbers to the right.
-fn aligned(texts: &[String; 6], widths: &[usize; 6]) -> String {
-    let columns = texts.iter().zip(widths).enumerate().map(|(column, (text, columns))| {
-        let space = " ".repeat(columns - width(text).min(*columns));
-        if column == 0 || column == 5 { format!("  {text}{space}") } else { format!("  {space}{text}") }
-    });
-    columns.collect()
+fn aligned(texts: &[String; 6], widths: &[usize; 6], columns: &[usize]) -> String {
+    let cell = |&column: &usize| {
+        let (text, left) = (&texts[column], column == 0 || column == 5);
+        let space = " ".repeat(widths[column].saturating_sub(width(text)));
+        if left { format!("{GAP}{text}{space}") } else { format!("{GAP}{space}{text}") }
+    };
+    columns.iter().map(cell).collect()
 }
 
 fn paragraph(page: &mut Page, label: &str, text: &str, ansi: anstyle::Style) {
     let text = if label.is_empty() { text.to_owned() } else { format!("{label}: {text}") };
     let text = page.spell(&text);
     for (i, line) in wrap(&text, page.width().saturating_sub(3)).iter().enumerate() {
+        // A word longer than the terminal, such as a file's name, is cut.
+        let line = elide(line, page.width() - 3, page.ellipsis());
         page.line(&[(ansi, &format!("{}{line}", if i == 0 { " " } else { "   " }))]);
     }
 }

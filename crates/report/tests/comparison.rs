@@ -1,0 +1,108 @@
+//! A made-up comparison through every format: what is shown, what is not, and what hostile names can do.
+#![allow(clippy::unwrap_used, reason = "a helper may fail as loudly as the test that calls it")]
+
+use assay_model::check::{Check, Outcome};
+use assay_model::comparison::{
+    COMPARISON_SCHEMA, Change, Comparison, Crossing, Finding, Metric, Pairing, Row, Shift, Subject,
+};
+use assay_model::experiment::Cell;
+use assay_model::verdict::Interval;
+use assay_report::comparison::{json, junit, markdown, render};
+use assay_report::terminal::Style;
+use assay_report::text;
+
+const HOSTILE: &str = "evil|`\u{1b}[31m<img src=x>";
+
+fn change(metric: Metric, base: f64, [low, high]: [f64; 2], call: Shift) -> Change {
+    let estimate = (low * high).sqrt();
+    let ratio = Some(Interval { estimate, low, high, confidence: 0.95 });
+    Change { metric, base, new: base * estimate, ratio, rounds: 6, round_cv: Some(0.02), call }
+}
+
+fn row(new: &str, changes: Vec<Change>, withheld: Option<&str>) -> Row {
+    let of = |contender: &str| Subject { run: "20261120-run".to_owned(), contender: contender.to_owned() };
+    let withheld = withheld.map(str::to_owned);
+    Row { cell: Cell::closed("hello", 64), base: of("old"), new: of(new), changes, withheld }
+}
+
+fn comparison() -> Comparison {
+    let changes = vec![
+        change(Metric::Rps, 100_000.0, [0.93, 0.95], Shift::Worse),
+        change(Metric::P99, 750_000.0, [0.97, 1.04], Shift::NotShown),
+        change(Metric::Cpu, 9_000.0, [0.80, 0.84], Shift::Better),
+        change(Metric::Rss, 9e6, [1.0, 1.0], Shift::NotShown),
+    ];
+    let finding =
+        |text: &str, row: u32, outcome: Crossing| Finding { threshold: text.parse().unwrap(), row, outcome };
+    Comparison {
+        schema: COMPARISON_SCHEMA.to_owned(),
+        pairing: Pairing::Rounds,
+        confidence: 0.95,
+        margin: 0.01,
+        caveats: vec![Check {
+            rule: "machine".to_owned(),
+            outcome: Outcome::Void,
+            evidence: "they ran on different machines: CPUs 2 → 4".to_owned(),
+            remedy: Some("compare runs of the same machine".to_owned()),
+        }],
+        rows: vec![row("new", changes, None), row(HOSTILE, Vec::new(), Some("every window is void"))],
+        findings: vec![
+            finding("rps:-3%", 0, Crossing::Shown),
+            finding("p99:+2%", 0, Crossing::Possible { rounds_needed: Some(23) }),
+            finding("cpu:+5%", 0, Crossing::Excluded),
+            finding("rps:-3%", 1, Crossing::Unknown),
+        ],
+    }
+}
+
+fn terminal(width: usize, ascii: bool) -> String {
+    render(&comparison(), &Style { width, colour: false, ascii })
+}
+
+#[test]
+fn terminal_at_100_columns() {
+    insta::assert_snapshot!(terminal(100, false));
+}
+
+#[test]
+fn markdown_for_a_pull_request() {
+    insta::assert_snapshot!(markdown(&comparison()));
+}
+
+#[test]
+fn junit_for_a_server() {
+    insta::assert_snapshot!(junit(&comparison()).unwrap());
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal_and_the_change_is_always_there() {
+    for columns in [40, 60, 80, 132] {
+        for ascii in [false, true] {
+            let text = terminal(columns, ascii);
+            let too_wide: Vec<&str> = text.lines().filter(|line| text::width(line) > columns).collect();
+            assert_eq!(too_wide, Vec::<&str>::new(), "at {columns} columns");
+            let change = if ascii { "-6.0 %" } else { "−6.0 %" };
+            assert!(text.lines().any(|line| line.contains("req/s") && line.contains(change)), "{text}");
+            assert!(!ascii || text.is_ascii());
+        }
+    }
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    assert!(!terminal(100, false).contains('\u{1b}'));
+    let markdown = markdown(&comparison());
+    assert!(markdown.contains("evil\\|\\` \\[31m&lt;img"), "{markdown}");
+    let xml = junit(&comparison()).unwrap();
+    assert!(xml.contains("&lt;img") && !xml.contains("<img") && !xml.contains('\u{1b}'), "{xml}");
+}
+
+#[test]
+fn json_reads_back_as_the_same() {
+    let text = json(&comparison()).unwrap();
+    assert_eq!(serde_json::from_str::<Comparison>(&text).unwrap(), comparison());
+    assert!(
+        text.contains("\"outcome\": \"possible\"") && text.contains("\"threshold\": \"p99:+2%\""),
+        "{text}"
+    );
+}
