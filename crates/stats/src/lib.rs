@@ -2,10 +2,9 @@
 //!
 //! **Invariants.** Every function here is deterministic: the same numbers in give the same numbers out, on
 //! every machine. Nothing reads a clock, a file or the environment, and randomness is a generator that the
-//! caller seeds and passes in. Numbers that cannot be analysed (too few rounds, a throughput of zero, series
-//! of unequal length) are an error that says which, never a `NaN` that travels on.
-//!
-//! Must not know: HTTP, contenders, records, files.
+//! caller seeds and passes in, or has a fixed seed ([`simultaneous`], which also remembers its answers). Numbers
+//! that cannot be analysed (too few rounds, a throughput of zero, series of unequal length) are an error that
+//! says which, never a `NaN` that travels on.
 //!
 //! **The unit of replication is a restart** (METHODOLOGY, "From runs to a verdict"). A *round* is one
 //! randomised complete block: it measures every contender once. A *series* holds one contender's results, one
@@ -13,8 +12,7 @@
 //! the logarithmic scale, because disturbances of a machine multiply a speed rather than add to it, so
 //! intervals are intervals of ratios.
 //!
-//! **It must not know** any other crate of assay: no experiment, contender, record or unit; a contender is an
-//! index.
+//! Must not know: any other crate of assay, HTTP, files; a contender is an index.
 //!
 //! | question | module |
 //! |---|---|
