@@ -18,6 +18,7 @@ pub mod cpuset;
 pub mod facts;
 pub mod isolation;
 pub mod limits;
+pub mod memory;
 pub mod process;
 pub mod snapshot;
 pub mod system;

@@ -74,6 +74,9 @@ pub enum ParseErrorKind {
     /// Transfer-Encoding in an HTTP/1.0 message, whose framing is faulty by RFC 9112 §6.1.
     #[error("Transfer-Encoding in an HTTP/1.0 message")]
     TransferEncodingInHttp10,
+    /// An expectation other than `100-continue` (RFC 9110 §10.1.1).
+    #[error("expectation not known: only 100-continue is")]
+    UnknownExpectation,
     /// An HTTP/1.1 request without Host (RFC 9112 §3.2).
     #[error("HTTP/1.1 request without a Host field")]
     MissingHost,
@@ -93,6 +96,7 @@ impl ParseErrorKind {
     pub fn status(self) -> u16 {
         match self {
             Self::TargetTooLong => 414,
+            Self::UnknownExpectation => 417,
             Self::HeadTooLarge => 431,
             Self::UnknownTransferCoding | Self::ConnectRefused => 501,
             Self::UnsupportedVersion => 505,

@@ -3,7 +3,7 @@
 use crate::body::Framing;
 use crate::chars;
 use crate::error::ParseErrorKind;
-use crate::field::{Fields, scan_section};
+use crate::field::{Field, Fields, scan_section};
 use crate::known::{KnownField, KnownFields};
 use crate::message::{Message, Transfer};
 use crate::scan::{Limits, Scan, Span, Stop, Version, byte, line_end, version, within_limit};
@@ -202,14 +202,23 @@ impl RequestHead {
             KnownField::Host if self.host.is_some() => return Err(ParseErrorKind::DuplicateHost),
             KnownField::Host if !target::is_host(text) => return Err(ParseErrorKind::BadHost),
             KnownField::Host => self.host = Some(value),
-            KnownField::Expect => {
-                let asked = chars::list(text).any(|element| element.eq_ignore_ascii_case(b"100-continue"));
-                self.expects_continue |= asked && self.version == Version::Http11;
-            }
+            KnownField::Expect if self.version == Version::Http11 => self.note_expectations(text)?,
             _ => self.message.note(field, text)?,
         }
         if matches!(self.message.transfer, Transfer::Other | Transfer::OtherThenChunked) {
             return Err(ParseErrorKind::UnknownTransferCoding);
+        }
+        Ok(())
+    }
+
+    /// There is one expectation that has a meaning (RFC 9110 §10.1.1).
+    #[cold]
+    fn note_expectations(&mut self, text: &[u8]) -> Result<(), ParseErrorKind> {
+        for element in chars::list(text).filter(|element| !element.is_empty()) {
+            if !element.eq_ignore_ascii_case(b"100-continue") {
+                return Err(ParseErrorKind::UnknownExpectation);
+            }
+            self.expects_continue = true;
         }
         Ok(())
     }
@@ -254,6 +263,19 @@ impl RequestHead {
     pub fn known<'b>(&self, bytes: &'b [u8], field: KnownField) -> Option<&'b [u8]> {
         self.present.has(field).then(|| self.field(bytes, field.name())).flatten()
     }
+
+    /// The values of all such fields in order: the parts of one list, if it is one (RFC 9110 §5.3). Costs one bit test
+    /// when there is none.
+    #[inline]
+    pub fn all_known<'b>(
+        &self,
+        bytes: &'b [u8],
+        field: KnownField,
+    ) -> impl Iterator<Item = &'b [u8]> + use<'b> {
+        let fields = self.present.has(field).then(|| self.fields(bytes));
+        let named = move |line: &Field<'_>| line.name.eq_ignore_ascii_case(field.name().as_bytes());
+        fields.into_iter().flatten().filter(named).map(|line| line.value)
+    }
 }
 
 #[cfg(test)]
@@ -297,6 +319,14 @@ mod tests {
         assert_eq!(head.known(bytes, KnownField::IfRange), None);
         assert_eq!(head.field(bytes, "expect"), Some(&b"100-continue"[..]));
         assert_eq!(head.fields(bytes).count(), 5);
+    }
+
+    #[test]
+    fn a_list_in_several_lines_is_found_whole() {
+        let text = "GET / HTTP/1.1\r\nHost: h\r\nIf-Match: a\r\nX: y\r\nif-match: b\r\n\r\n";
+        let (head, bytes) = (scanned(text).unwrap(), text.as_bytes());
+        assert!(head.all_known(bytes, KnownField::IfMatch).eq([b"a", b"b"]));
+        assert_eq!(head.all_known(bytes, KnownField::IfNoneMatch).count(), 0);
     }
 
     #[test]
@@ -405,7 +435,15 @@ mod tests {
     #[test]
     fn expect_counts_in_http_1_1_only() {
         assert!(with_fields("Expect: 100-Continue\r\n").is_ok_and(|head| head.expects_continue));
-        assert!(with_fields("Expect: x\r\n").is_ok_and(|head| !head.expects_continue));
+        assert!(with_fields("Expect: ,\r\n").is_ok_and(|head| !head.expects_continue));
+        for unknown in ["x", "100-continue, x", "100-continue; a=b"] {
+            let refused = with_fields(&format!("Expect: {unknown}\r\n"));
+            assert_eq!(
+                refused.err().map(|kind| (kind, kind.status())),
+                Some((Kind::UnknownExpectation, 417))
+            );
+        }
+        assert!(scanned("GET / HTTP/1.0\r\nExpect: x\r\n\r\n").is_ok());
         let http10 = scanned("POST / HTTP/1.0\r\nExpect: 100-continue\r\n\r\n");
         assert!(http10.is_ok_and(|head| !head.expects_continue));
     }

@@ -30,7 +30,7 @@ fn is_known_difference(kind: ParseErrorKind) -> bool {
         // httparse does not judge what fields mean.
         Kind::BadContentLength | Kind::BadTransferEncoding | Kind::UnknownTransferCoding => true,
         Kind::ConflictingLengths | Kind::TransferEncodingInHttp10 | Kind::ConnectRefused => true,
-        Kind::MissingHost | Kind::DuplicateHost | Kind::BadHost => true,
+        Kind::MissingHost | Kind::DuplicateHost | Kind::BadHost | Kind::UnknownExpectation => true,
         // httparse has no limits.
         Kind::HeadTooLarge | Kind::TargetTooLong => true,
         Kind::BadVersion | Kind::UnsupportedVersion | Kind::BadFieldName => false,

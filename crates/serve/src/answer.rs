@@ -14,41 +14,60 @@ pub(crate) enum Answer {
     Json,
     Byte,
     /// To `OPTIONS *`.
-    Options,
+    ServerOptions,
+    /// To OPTIONS on a resource that can be read.
+    GetOptions,
+    /// To OPTIONS on the echo.
+    PostOptions,
     BadRequest,
     NotFound,
     /// Another method on a resource that can be read.
     GetOnly,
     /// Another method on the echo.
     PostOnly,
+    NotAcceptable,
     RequestTimeout,
     PreconditionFailed,
     ContentTooLarge,
     TargetTooLong,
+    ExpectationFailed,
     HeadTooLarge,
     InternalError,
     NotImplemented,
+    /// Out of descriptors or memory.
+    Overloaded,
     VersionNotSupported,
 }
 
-/// Status, media type, the value of Allow and the body of each answer, in the order of [`Answer`].
-const TEXTS: [(Answer, u16, &str, &str, &str); 17] = [
+/// Status, media type, another field (Name: value) and the body of each answer, in the order of [`Answer`].
+const TEXTS: [(Answer, u16, &str, &str, &str); 22] = [
     (Answer::Hello, 200, TEXT, "", "hello"),
     (Answer::Plaintext, 200, TEXT, "", "Hello, World!"),
     (Answer::Json, 200, "application/json", "", ""),
     (Answer::Byte, 200, TEXT, "", "a"),
-    (Answer::Options, 204, "", "GET, HEAD, POST, OPTIONS", ""),
+    (Answer::ServerOptions, 204, "", "Allow: GET, HEAD, POST, OPTIONS", ""),
+    (Answer::GetOptions, 204, "", "Allow: GET, HEAD, OPTIONS", ""),
+    (Answer::PostOptions, 204, "", "Allow: POST, OPTIONS", ""),
     (Answer::BadRequest, 400, TEXT, "", "400 the request is malformed\n"),
     (Answer::NotFound, 404, TEXT, "", "404 there is nothing at this path\n"),
-    (Answer::GetOnly, 405, TEXT, "GET, HEAD", "405 this path takes GET and HEAD\n"),
-    (Answer::PostOnly, 405, TEXT, "POST", "405 this path takes POST\n"),
+    (Answer::GetOnly, 405, TEXT, "Allow: GET, HEAD, OPTIONS", "405 this path takes GET and HEAD\n"),
+    (Answer::PostOnly, 405, TEXT, "Allow: POST, OPTIONS", "405 this path takes POST\n"),
+    (
+        Answer::NotAcceptable,
+        406,
+        TEXT,
+        "Vary: Accept-Encoding",
+        "406 the file is not there in a coding you take\n",
+    ),
     (Answer::RequestTimeout, 408, TEXT, "", "408 the request took too long to arrive\n"),
     (Answer::PreconditionFailed, 412, TEXT, "", "412 the file is not the one you expected\n"),
     (Answer::ContentTooLarge, 413, TEXT, "", "413 the body is larger than this server takes\n"),
     (Answer::TargetTooLong, 414, TEXT, "", "414 the target is longer than this server takes\n"),
+    (Answer::ExpectationFailed, 417, TEXT, "", "417 this server knows no expectation but 100-continue\n"),
     (Answer::HeadTooLarge, 431, TEXT, "", "431 the head is larger than this server takes\n"),
     (Answer::InternalError, 500, TEXT, "", "500 the file could not be read\n"),
     (Answer::NotImplemented, 501, TEXT, "", "501 this method or coding is not implemented\n"),
+    (Answer::Overloaded, 503, TEXT, "Retry-After: 1", "503 the server is short of descriptors or memory\n"),
     (Answer::VersionNotSupported, 505, TEXT, "", "505 this server speaks HTTP/1.0 and HTTP/1.1\n"),
 ];
 
@@ -89,8 +108,9 @@ impl Answers {
     pub(crate) fn new() -> Result<Self, RenderError> {
         TEXTS
             .iter()
-            .map(|&(answer, status, media_type, allow, body)| {
-                let fields = [("Server", "assay"), ("Content-Type", media_type), ("Allow", allow)];
+            .map(|&(answer, status, media_type, other, body)| {
+                let other = other.split_once(": ").unwrap_or_default();
+                let fields = [("Server", "assay"), ("Content-Type", media_type), other];
                 let fields: Vec<_> = fields.into_iter().filter(|(_, value)| !value.is_empty()).collect();
                 let mut bytes = body.as_bytes().to_vec();
                 if answer == Answer::Json {

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-use assay_engine::{EngineError, EngineKind};
+use assay_engine::{EngineError, EngineKind, RECEIVE_VIEW_BYTES};
 use assay_host::cpuset::{CpuSet, PinError};
 use assay_model::units::Nanos;
 
@@ -25,17 +25,24 @@ pub struct Config {
     pub limits: Limits,
 }
 
+/// The highest limit on heads: a head is looked at in one piece.
+pub const HEAD_BYTES_MAX: u32 = RECEIVE_VIEW_BYTES as u32;
+/// The highest limit on targets: a redirect, which repeats one, leaves in one step with other answers.
+pub const TARGET_BYTES_MAX: u32 = 32 << 10;
+
 /// What a server refuses to exceed. Times are spans; sizes are bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Longest request head; more is 431.
+    /// Longest request head, at most [`HEAD_BYTES_MAX`]; more is 431.
     pub head_bytes: u32,
-    /// Longest request target; more is 414.
+    /// Longest request target, at most [`TARGET_BYTES_MAX`]; more is 414.
     pub target_bytes: u32,
     /// Longest request body; more is 413.
     pub body_bytes: u64,
-    /// Connections at most, on each thread.
+    /// Connections at most, on each thread; more wait in the kernel until one is free.
     pub connections: usize,
+    /// Responses to pipelined requests that are put together before they leave; what is pipelined beyond waits.
+    pub pipeline: u32,
     /// A connection without a request is closed after this long.
     pub idle: Nanos,
     /// A head must be whole this long after its first byte; else 408.
@@ -61,6 +68,7 @@ impl Default for Limits {
             target_bytes: 8 << 10,
             body_bytes: 1 << 30,
             connections: 65_536,
+            pipeline: 256,
             idle: Nanos::from_millis(75_000),
             head_time: Nanos::from_millis(20_000),
             body_time: Nanos::from_millis(20_000),
@@ -75,8 +83,8 @@ impl Default for Limits {
 impl Limits {
     pub(crate) fn http(&self) -> assay_http::Limits {
         assay_http::Limits {
-            head_bytes: self.head_bytes,
-            target_bytes: self.target_bytes,
+            head_bytes: self.head_bytes.min(HEAD_BYTES_MAX),
+            target_bytes: self.target_bytes.min(TARGET_BYTES_MAX),
             ..assay_http::Limits::DEFAULT
         }
     }

@@ -7,13 +7,40 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use assay_http::target;
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
+use crate::coding::{Accepted, Coding};
+use crate::media::media_type;
 use crate::validators::Found;
 
 /// A folder whose files are served.
 pub(crate) struct Folder(OwnedFd);
+
+/// What is at a path; `T` tells of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Lookup<T> {
+    /// A file, in a coding that the client takes.
+    File(T),
+    /// A folder, whose own path ends with a slash: the target that the client should have asked for.
+    Folder(String),
+    /// A file in no coding that the client takes.
+    NotAcceptable,
+    /// Nothing, or nothing that may be seen.
+    Absent,
+}
+
+impl<T> Lookup<T> {
+    /// The same, told of in another way.
+    pub(crate) fn map<U>(self, tell: impl FnOnce(T) -> U) -> Lookup<U> {
+        match self {
+            Self::File(file) => Lookup::File(tell(file)),
+            Self::Folder(target) => Lookup::Folder(target),
+            Self::NotAcceptable => Lookup::NotAcceptable,
+            Self::Absent => Lookup::Absent,
+        }
+    }
+}
 
 impl Folder {
     /// Opens the folder.
@@ -25,26 +52,70 @@ impl Folder {
         Ok(Self(rustix::fs::open(path, flags, Mode::empty())?))
     }
 
-    /// The regular file that a request target names, a folder standing for its `index.html`; `None` when there is
-    /// no such file or it lies outside. The kernel does the walking (openat2(2), RESOLVE_BENEATH), so neither dot
-    /// segments nor symbolic links escape, whatever happens to the folder meanwhile.
+    /// The regular file that a request target names, a path that ends with a slash standing for the `index.html` below
+    /// it; or, in its place, what lies precompressed beside it (`FILE.br`) and the client likes better.
     ///
     /// # Errors
     /// The file is there but cannot be opened: no descriptor is left, or the disk failed.
-    pub(crate) fn find(&self, raw_target: &[u8]) -> io::Result<Option<(File, Found)>> {
-        let mut buffer = vec![0; raw_target.len() + 1];
-        let Ok(path) = target::decode_path(target::split(raw_target).path, &mut buffer) else {
-            return Ok(None);
+    pub(crate) fn find(&self, raw_target: &[u8], accepted: Accepted) -> io::Result<Lookup<(File, Found)>> {
+        let parts = target::split(raw_target);
+        let mut buffer = vec![0; parts.path.len()];
+        let Ok(decoded) = target::decode_path(parts.path, &mut buffer) else {
+            return Ok(Lookup::Absent);
         };
-        let mut path = path.strip_prefix(b"/").unwrap_or(path).to_vec();
+        let mut path = decoded.strip_prefix(b"/").unwrap_or(decoded).to_vec();
         if path.is_empty() || path.ends_with(b"/") {
             path.extend_from_slice(b"index.html");
         }
+        let Some((file, status)) = self.open_below(&path)? else { return Ok(Lookup::Absent) };
+        match FileType::from_raw_mode(status.st_mode) {
+            FileType::RegularFile => self.choose(path, file, &status, accepted),
+            FileType::Directory if !decoded.ends_with(b"/") => {
+                Ok(Lookup::Folder(with_slash(decoded, parts.query)))
+            }
+            _ => Ok(Lookup::Absent),
+        }
+    }
+
+    /// The file, or the sibling of it in the coding that the client likes best. A sibling that is older than the file
+    /// was made from something else and does not count.
+    fn choose(
+        &self,
+        mut path: Vec<u8>,
+        file: File,
+        status: &Stat,
+        accepted: Accepted,
+    ) -> io::Result<Lookup<(File, Found)>> {
+        let media_type = media_type(&path);
+        let name_len = path.len();
+        let found = describe(status, media_type, Coding::Identity);
+        for coding in accepted.best_first() {
+            if coding == Coding::Identity {
+                return Ok(Lookup::File((file, found)));
+            }
+            path.truncate(name_len);
+            path.extend_from_slice(coding.extension().as_bytes());
+            let Some((sibling, status)) = self.open_below(&path)? else { continue };
+            let coded = describe(&status, media_type, coding);
+            let is_file = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
+            if is_file && coded.modified() >= found.modified() {
+                return Ok(Lookup::File((sibling, coded)));
+            }
+        }
+        Ok(Lookup::NotAcceptable)
+    }
+
+    /// Opens what is at a path. The kernel does the walking (openat2(2), RESOLVE_BENEATH), so neither dot segments nor
+    /// symbolic links escape, whatever happens to the folder meanwhile.
+    fn open_below(&self, path: &[u8]) -> io::Result<Option<(File, Stat)>> {
         // Without NONBLOCK a FIFO would stop the thread until somebody writes to it.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-        match rustix::fs::openat2(&self.0, path.as_slice(), flags, Mode::empty(), resolve) {
-            Ok(file) => describe(file, &path),
+        match rustix::fs::openat2(&self.0, path, flags, Mode::empty(), resolve) {
+            Ok(file) => {
+                let status = rustix::fs::fstat(&file)?;
+                Ok(Some((File::from(file), status)))
+            }
             Err(error) if is_absence(error) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -65,18 +136,46 @@ fn is_absence(error: Errno) -> bool {
     )
 }
 
-fn describe(file: OwnedFd, path: &[u8]) -> io::Result<Option<(File, Found)>> {
-    let status = rustix::fs::fstat(&file)?;
-    if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile {
-        return Ok(None);
-    }
-    let found = Found {
+/// Whether an error means that descriptors or memory have run out, which passes.
+pub(crate) fn is_shortage(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    errno.is_some_and(|errno| matches!(errno, Errno::MFILE | Errno::NFILE | Errno::NOMEM))
+}
+
+fn describe(status: &Stat, media_type: &'static str, coding: Coding) -> Found {
+    Found {
         len: u64::try_from(status.st_size).unwrap_or_default(),
         modified_s: u64::try_from(status.st_mtime).unwrap_or_default(),
         modified_ns: u32::try_from(status.st_mtime_nsec).unwrap_or_default(),
-        media_type: media_type(path),
-    };
-    Ok(Some((File::from(file), found)))
+        media_type,
+        coding,
+    }
+}
+
+/// A decoded path as a target, with a slash behind it and the query that was asked for. A decoded path has no empty
+/// segment, so the target begins with one slash and cannot be taken for another host (`//host`, RFC 3986 §4.2).
+fn with_slash(decoded: &[u8], query: Option<&[u8]>) -> String {
+    let mut target = String::with_capacity(decoded.len() + 1);
+    for &byte in decoded {
+        match byte {
+            b'/' | b'-' | b'.' | b'_' | b'~' | b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+'
+            | b',' | b';' | b'=' | b':' | b'@' => target.push(char::from(byte)),
+            _ if byte.is_ascii_alphanumeric() => target.push(char::from(byte)),
+            _ => {
+                target.push('%');
+                for half in [byte >> 4, byte & 15] {
+                    target.push(char::from(b"0123456789ABCDEF"[usize::from(half)]));
+                }
+            }
+        }
+    }
+    target.push('/');
+    if let Some(query) = query {
+        target.push('?');
+        // A query that was scanned is ASCII.
+        target.extend(query.iter().copied().map(char::from));
+    }
+    target
 }
 
 /// Fills `buffer` with the bytes of `file` that begin at `offset`.
@@ -85,35 +184,6 @@ fn describe(file: OwnedFd, path: &[u8]) -> io::Result<Option<(File, Found)>> {
 /// The disk failed, or the file has become shorter than was announced.
 pub(crate) fn read_piece(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
     file.read_exact_at(buffer, offset)
-}
-
-/// The media type that the end of a file's name stands for.
-fn media_type(path: &[u8]) -> &'static str {
-    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-    let extension = name.rsplit(|&byte| byte == b'.').next().unwrap_or_default();
-    match extension.to_ascii_lowercase().as_slice() {
-        b"html" | b"htm" => "text/html; charset=utf-8",
-        b"css" => "text/css; charset=utf-8",
-        b"js" | b"mjs" => "text/javascript; charset=utf-8",
-        b"txt" | b"md" => "text/plain; charset=utf-8",
-        b"csv" => "text/csv; charset=utf-8",
-        b"json" | b"map" => "application/json",
-        b"xml" => "application/xml",
-        b"pdf" => "application/pdf",
-        b"wasm" => "application/wasm",
-        b"svg" => "image/svg+xml",
-        b"png" => "image/png",
-        b"jpg" | b"jpeg" => "image/jpeg",
-        b"gif" => "image/gif",
-        b"webp" => "image/webp",
-        b"avif" => "image/avif",
-        b"ico" => "image/x-icon",
-        b"woff2" => "font/woff2",
-        b"woff" => "font/woff",
-        b"mp4" => "video/mp4",
-        b"webm" => "video/webm",
-        _ => "application/octet-stream",
-    }
 }
 
 #[cfg(test)]
@@ -137,11 +207,25 @@ mod tests {
         (outside, folder)
     }
 
+    fn folder_path(folder: &Folder) -> std::path::PathBuf {
+        use std::os::fd::AsRawFd;
+        std::fs::read_link(format!("/proc/self/fd/{}", folder.0.as_raw_fd())).unwrap()
+    }
+
+    fn find(folder: &Folder, target: &str, accepts: &str) -> Lookup<(String, Found)> {
+        let accepted = Accepted::of(Some(accepts.as_bytes()).into_iter());
+        folder.find(target.as_bytes(), accepted).unwrap().map(|(file, found)| {
+            let mut bytes = vec![0; found.len as usize];
+            read_piece(&file, 0, &mut bytes).unwrap();
+            (String::from_utf8(bytes).unwrap(), found)
+        })
+    }
+
     fn content(folder: &Folder, target: &str) -> Option<String> {
-        let (file, found) = folder.find(target.as_bytes()).unwrap()?;
-        let mut bytes = vec![0; found.len as usize];
-        read_piece(&file, 0, &mut bytes).unwrap();
-        Some(String::from_utf8(bytes).unwrap())
+        match find(folder, target, "") {
+            Lookup::File((content, _)) => Some(content),
+            _ => None,
+        }
     }
 
     #[test]
@@ -157,7 +241,44 @@ mod tests {
         ] {
             assert_eq!(content(&folder, target).as_deref(), Some(expected), "{target}");
         }
-        assert_eq!(folder.find(b"/a%20b.CSS").unwrap().unwrap().1.media_type, "text/css; charset=utf-8");
+    }
+
+    #[test]
+    fn folders_are_sent_to_their_slash_on_this_host_with_their_query() {
+        let (_outside, folder) = folder();
+        std::fs::create_dir(folder_path(&folder).join("%e é")).unwrap();
+        for (target, expected) in [
+            ("/sub", "/sub/"),
+            ("/sub?a=/b?c", "/sub/?a=/b?c"),
+            ("//sub", "/sub/"),
+            ("/x/..//sub", "/sub/"),
+            ("http://elsewhere/sub?q", "/sub/?q"),
+            ("/%25e%20%C3%A9", "/%25e%20%C3%A9/"),
+        ] {
+            assert_eq!(find(&folder, target, ""), Lookup::Folder(expected.into()), "{target}");
+        }
+        assert_eq!(find(&folder, "/%25e%20%C3%A9/", ""), Lookup::Absent, "without an index");
+    }
+
+    #[test]
+    fn siblings_are_chosen_by_what_the_client_takes_unless_they_are_older() {
+        let (_outside, folder) = folder();
+        let root = folder_path(&folder);
+        std::fs::write(root.join("index.html.gz"), "gzipped").unwrap();
+        std::fs::create_dir(root.join("index.html.zst")).unwrap();
+        std::fs::write(root.join("index.html.br"), "old").unwrap();
+        let long_ago = std::time::SystemTime::UNIX_EPOCH;
+        File::options().write(true).open(root.join("index.html.br")).unwrap().set_modified(long_ago).unwrap();
+        for (accepts, expected, coding) in [
+            ("", "top", Coding::Identity),
+            ("br, zstd, gzip", "gzipped", Coding::Gzip),
+            ("br", "top", Coding::Identity),
+        ] {
+            let Lookup::File((content, found)) = find(&folder, "/", accepts) else { panic!("{accepts}") };
+            assert_eq!((content.as_str(), found.coding), (expected, coding), "{accepts}");
+            assert_eq!(found.media_type, "text/html; charset=utf-8");
+        }
+        assert_eq!(find(&folder, "/", "br, identity;q=0"), Lookup::NotAcceptable);
     }
 
     #[test]
@@ -185,7 +306,8 @@ mod tests {
     #[test]
     fn a_file_that_shrank_is_an_error_not_a_wait() {
         let (_outside, folder) = folder();
-        let (file, found) = folder.find(b"/").unwrap().unwrap();
+        let accepted = Accepted::of(std::iter::empty());
+        let Lookup::File((file, found)) = folder.find(b"/", accepted).unwrap() else { panic!("no index") };
         let mut buffer = vec![0; found.len as usize + 1];
         assert!(read_piece(&file, 0, &mut buffer).is_err());
     }

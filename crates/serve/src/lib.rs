@@ -15,9 +15,11 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod coding;
 mod config;
 mod connection;
 mod files;
+mod media;
 mod open_files;
 mod pattern;
 mod route;
@@ -31,5 +33,5 @@ mod threads;
 mod upload;
 mod validators;
 
-pub use config::{Config, Limits, ServeError};
-pub use run::{Summary, ThreadSummary, run};
+pub use config::{Config, HEAD_BYTES_MAX, Limits, ServeError, TARGET_BYTES_MAX};
+pub use run::{Memory, Summary, ThreadSummary, run};

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use assay_model::units::Nanos;
 
-use crate::files::{Folder, read_piece};
+use crate::coding::Accepted;
+use crate::files::{Folder, Lookup, read_piece};
 use crate::sending::QUEUED_BYTES;
 use crate::validators::Found;
 
@@ -32,10 +33,13 @@ pub(crate) enum Content {
     Open(Arc<File>),
 }
 
-/// The files of a folder by the targets that name them.
+/// The files of a folder by the requests that name them.
 pub(crate) struct OpenFiles {
     folder: Folder,
-    by_target: HashMap<Box<[u8]>, Entry>,
+    /// By what [`write_key`] makes of a request.
+    by_request: HashMap<Box<[u8]>, Entry>,
+    /// The key of the request at hand.
+    key: Vec<u8>,
 }
 
 struct Entry {
@@ -46,41 +50,59 @@ struct Entry {
 
 impl OpenFiles {
     pub(crate) fn new(folder: Folder) -> Self {
-        Self { folder, by_target: HashMap::new() }
+        Self { folder, by_request: HashMap::new(), key: Vec::new() }
     }
 
     /// The file that a request target names, as [`Folder::find`] finds it, or found it at most [`TRUSTED`] ago.
     ///
     /// # Errors
     /// Those of [`Folder::find`], and a short file that cannot be read.
-    pub(crate) fn find(&mut self, target: &[u8], now: Nanos) -> io::Result<Option<(Content, Found)>> {
-        if let Some(entry) = self.by_target.get(target).filter(|entry| now < entry.trusted_until) {
-            return Ok(Some((entry.content.clone(), entry.found.clone())));
+    pub(crate) fn find(
+        &mut self,
+        target: &[u8],
+        accepted: Accepted,
+        now: Nanos,
+    ) -> io::Result<Lookup<(Content, Found)>> {
+        write_key(target, accepted, &mut self.key);
+        if let Some(entry) = self.by_request.get(&*self.key).filter(|entry| now < entry.trusted_until) {
+            return Ok(Lookup::File((entry.content.clone(), entry.found.clone())));
         }
-        let Some((file, found)) = self.folder.find(target)? else {
-            self.by_target.remove(target);
-            return Ok(None);
+        let (file, found) = match self.folder.find(target, accepted)? {
+            Lookup::File(file) => file,
+            other => {
+                self.by_request.remove(&*self.key);
+                return Ok(other.map(|(file, found)| (Content::Open(Arc::new(file)), found)));
+            }
         };
         let content = Content::of(file, found.len)?;
-        if target.len() <= TARGET_BYTES && self.has_room(target, now) {
+        if target.len() <= TARGET_BYTES && self.has_room(now) {
             let entry =
                 Entry { content: content.clone(), found: found.clone(), trusted_until: now + TRUSTED };
-            self.by_target.insert(target.into(), entry);
+            self.by_request.insert(self.key.as_slice().into(), entry);
         }
-        Ok(Some((content, found)))
+        Ok(Lookup::File((content, found)))
     }
 
     /// Lets go of the files that nobody asked for lately: a file deleted meanwhile gives its space back.
     pub(crate) fn forget_stale(&mut self, now: Nanos) {
-        self.by_target.retain(|_, entry| now < entry.trusted_until);
+        self.by_request.retain(|_, entry| now < entry.trusted_until);
     }
 
-    fn has_room(&mut self, target: &[u8], now: Nanos) -> bool {
-        if self.by_target.len() >= FILES && !self.by_target.contains_key(target) {
+    /// Whether the file at hand may be kept.
+    fn has_room(&mut self, now: Nanos) -> bool {
+        if self.by_request.len() >= FILES && !self.by_request.contains_key(&*self.key) {
             self.forget_stale(now);
         }
-        self.by_target.len() < FILES || self.by_target.contains_key(target)
+        self.by_request.len() < FILES || self.by_request.contains_key(&*self.key)
     }
+}
+
+/// A request as far as it decides which file answers it: the codings it takes, in their order, and its target.
+fn write_key(target: &[u8], accepted: Accepted, key: &mut Vec<u8>) {
+    key.clear();
+    key.extend(accepted.best_first().map(|coding| coding as u8));
+    // No target begins with a byte that stands for a coding.
+    key.extend_from_slice(target);
 }
 
 impl Content {
@@ -105,15 +127,34 @@ mod tests {
         }
     }
 
+    fn anything() -> Accepted {
+        Accepted::of(std::iter::empty())
+    }
+
+    #[test]
+    fn what_one_client_takes_is_not_given_to_another() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::write(root.path().join("a"), "plain").unwrap();
+        std::fs::write(root.path().join("a.gz"), "gzipped").unwrap();
+        let mut files = OpenFiles::new(Folder::open(root.path()).unwrap());
+        for _ in 0..2 {
+            for (accepts, expected) in [("", "plain"), ("gzip", "gzipped"), ("br", "plain")] {
+                let accepted = Accepted::of(Some(accepts.as_bytes()).into_iter());
+                let Lookup::File((content, _)) = files.find(b"/a", accepted, Nanos::ZERO).unwrap() else {
+                    panic!("{accepts}")
+                };
+                assert_eq!(text(&content), expected, "{accepts}");
+            }
+        }
+    }
+
     #[test]
     fn a_change_is_seen_when_the_trust_is_over() {
         let root = tempfile::tempdir().unwrap();
         let mut files = OpenFiles::new(Folder::open(root.path()).unwrap());
-        let mut find = |now: u64| {
-            files
-                .find(b"/a", Nanos(now))
-                .unwrap()
-                .map(|(content, found)| (text(&content).to_owned(), found.len))
+        let mut find = |now: u64| match files.find(b"/a", anything(), Nanos(now)).unwrap() {
+            Lookup::File((content, found)) => Some((text(&content).to_owned(), found.len)),
+            _ => None,
         };
         assert_eq!(find(0), None, "what is missing is looked for every time");
         std::fs::write(root.path().join("a"), "first").unwrap();
@@ -134,10 +175,11 @@ mod tests {
         let mut files = OpenFiles::new(Folder::open(root.path()).unwrap());
         for i in 0..2 * FILES {
             let target = format!("/a?{i}");
-            assert!(files.find(target.as_bytes(), Nanos::ZERO).unwrap().is_some());
+            let lookup = files.find(target.as_bytes(), anything(), Nanos::ZERO).unwrap();
+            assert!(matches!(lookup, Lookup::File(_)));
         }
-        assert_eq!(files.by_target.len(), FILES);
-        files.find(b"/a", TRUSTED).unwrap();
-        assert_eq!(files.by_target.len(), 1, "the stale ones make room");
+        assert_eq!(files.by_request.len(), FILES);
+        assert!(matches!(files.find(b"/a", anything(), TRUSTED).unwrap(), Lookup::File(_)));
+        assert_eq!(files.by_request.len(), 1, "the stale ones make room");
     }
 }

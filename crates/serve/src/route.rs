@@ -33,7 +33,7 @@ pub(crate) fn plan(method: Method, form: TargetForm, raw: &[u8], has_files: bool
 #[cold]
 fn plan_slowly(method: Method, form: TargetForm, raw: &[u8], has_files: bool) -> Plan {
     if form == TargetForm::Asterisk {
-        return Plan::Answer(Answer::Options);
+        return Plan::Answer(Answer::ServerOptions);
     }
     let mut buffer = vec![0; raw.len() + 1];
     let Ok(path) = target::decode_path(target::split(raw).path, &mut buffer) else {
@@ -77,7 +77,9 @@ fn permit(method: Method, resource: Plan) -> Plan {
         (Method::Other, _) => Plan::Answer(Answer::NotImplemented),
         (_, Plan::Answer(Answer::NotFound)) => resource,
         (Method::Post, Plan::Echo) => resource,
+        (Method::Options, Plan::Echo) => Plan::Answer(Answer::PostOptions),
         (_, Plan::Echo) => Plan::Answer(Answer::PostOnly),
+        (Method::Options, _) => Plan::Answer(Answer::GetOptions),
         (Method::Get | Method::Head, _) => resource,
         _ => Plan::Answer(Answer::GetOnly),
     }
@@ -125,6 +127,9 @@ mod tests {
         assert_eq!(ask(Method::Post, "/nothing"), Plan::Answer(Answer::NotFound));
         assert_eq!(ask(Method::Other, "/json"), Plan::Answer(Answer::NotImplemented));
         assert_eq!(ask(Method::Head, "/json"), Plan::Answer(Answer::Json));
+        assert_eq!(ask(Method::Options, "/json"), Plan::Answer(Answer::GetOptions));
+        assert_eq!(ask(Method::Options, "/echo"), Plan::Answer(Answer::PostOptions));
+        assert_eq!(ask(Method::Options, "/nothing"), Plan::Answer(Answer::NotFound));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use assay_engine::{Engine, EngineKind, Epoll, Statistics, Uring};
+use assay_host::memory;
 
 use crate::config::{Config, ServeError};
 use crate::files::Folder;
@@ -15,6 +16,8 @@ use crate::threads::{Place, on_each_cpu};
 /// What a server did.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
+    /// The memory of its process; absent where the kernel does not tell.
+    pub memory: Option<Memory>,
     /// What each thread did, in the order of [`Config::cpus`].
     pub threads: Vec<ThreadSummary>,
 }
@@ -28,14 +31,42 @@ pub struct ThreadSummary {
     pub requests: u64,
     /// Requests refused for their form, size or slowness.
     pub refused: u64,
+    /// The most connections it had at the same time.
+    pub most_connections: usize,
     /// Counters of its engine.
     pub engine: Statistics,
+}
+
+/// Resident memory of the server's process: what the program itself keeps, not what the kernel keeps for its sockets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// When every thread was ready and before the first connection, in bytes.
+    pub start_bytes: u64,
+    /// At the most, in bytes.
+    pub peak_bytes: u64,
 }
 
 impl Summary {
     /// Requests whose head was whole and valid, of all threads.
     pub fn requests(&self) -> u64 {
         self.threads.iter().map(|thread| thread.requests).sum()
+    }
+
+    /// Connections accepted, of all threads.
+    pub fn accepted(&self) -> u64 {
+        self.threads.iter().map(|thread| thread.engine.accepted).sum()
+    }
+
+    /// The most connections at the same time: the sum over the threads, whose peaks may have come at different times.
+    pub fn most_connections(&self) -> usize {
+        self.threads.iter().map(|thread| thread.most_connections).sum()
+    }
+
+    /// Bytes that the process grew by, for each connection of [`most_connections`](Self::most_connections): shared
+    /// buffers that were touched for the first time are in it, so it means something for many connections only.
+    pub fn bytes_per_connection(&self) -> Option<u64> {
+        let grown = self.memory.map(|memory| memory.peak_bytes.saturating_sub(memory.start_bytes))?;
+        grown.checked_div(self.most_connections() as u64)
     }
 
     /// Requests refused for their form, size or slowness, of all threads.
@@ -57,6 +88,11 @@ pub fn run(
     ready: impl FnOnce(SocketAddr),
 ) -> Result<Summary, ServeError> {
     let address = SocketAddr::new(config.address, config.port);
+    let mut start_bytes = None;
+    let ready = |address| {
+        start_bytes = memory::own().map(|memory| memory.now_bytes);
+        ready(address);
+    };
     let threads = on_each_cpu(&config.cpus, address, stop, ready, |place| {
         let limits = assay_engine::Config { max_connections: config.limits.connections };
         match config.engine {
@@ -64,7 +100,10 @@ pub fn run(
             EngineKind::IoUring => serve(config, place, Uring::new(limits)?),
         }
     })?;
-    Ok(Summary { threads })
+    let memory = start_bytes
+        .zip(memory::own())
+        .map(|(start_bytes, now)| Memory { start_bytes, peak_bytes: now.peak_bytes });
+    Ok(Summary { memory, threads })
 }
 
 fn serve<E: Engine>(config: &Config, place: &Place<'_>, mut engine: E) -> Result<ThreadSummary, ServeError> {
@@ -76,5 +115,12 @@ fn serve<E: Engine>(config: &Config, place: &Place<'_>, mut engine: E) -> Result
     let mut server = Server::new(engine, site, folder);
     server.serve(|| place.stopped())?;
     let Site { requests, refused, .. } = server.site;
-    Ok(ThreadSummary { cpu: place.cpu, requests, refused, engine: *server.engine.statistics() })
+    let most_connections = server.most_connections;
+    Ok(ThreadSummary {
+        cpu: place.cpu,
+        requests,
+        refused,
+        most_connections,
+        engine: *server.engine.statistics(),
+    })
 }

@@ -6,10 +6,11 @@ use assay_http::Framing;
 
 use crate::answer::Answer;
 use crate::connection::Persistence;
+use crate::files::{Lookup, is_shortage};
 use crate::route::Plan;
-use crate::session::{Context, Next, Phase, Reply, Session, Turn};
+use crate::session::{Context, Next, Phase, Reply, Session, Turn, Wanted};
 use crate::site::STEP_BYTES;
-use crate::validators::{Conditions, FileHead, Found, Selection, select};
+use crate::validators::{FileHead, Found, Selection, select};
 
 /// A body of the pattern no longer than this is copied between other responses instead of being sent by itself.
 const COPIED_BYTES: u64 = 4096;
@@ -65,21 +66,38 @@ impl Session {
     #[cold]
     pub(crate) fn answer_file(
         &mut self,
-        target: &[u8],
-        conditions: &Conditions<'_>,
+        wanted: &Wanted<'_>,
         reply: Reply,
         more: bool,
         cx: &mut Context<'_>,
     ) -> Turn {
-        let answer = match (cx.find)(target) {
-            Ok(Some(found)) => match select(&found, conditions, reply.head_only, cx.site.unix_s) {
-                Selection::Failed => Answer::PreconditionFailed,
-                selection => return self.announce_file(&found, &selection, reply, more, cx),
-            },
-            Ok(None) => Answer::NotFound,
+        let answer = match (cx.find)(wanted) {
+            Ok(Lookup::File(found)) => {
+                match select(&found, &wanted.conditions, reply.head_only, cx.site.unix_s) {
+                    Selection::Failed => Answer::PreconditionFailed,
+                    selection => return self.announce_file(&found, &selection, reply, more, cx),
+                }
+            }
+            // To ask for more than we take would be no way to it.
+            Ok(Lookup::Folder(target)) if target.len() > cx.site.http_limits.target_bytes as usize => {
+                Answer::TargetTooLong
+            }
+            Ok(Lookup::Folder(target)) => return self.redirect(&target, reply, more, cx),
+            Ok(Lookup::NotAcceptable) => Answer::NotAcceptable,
+            Ok(Lookup::Absent) => Answer::NotFound,
+            Err(error) if is_shortage(&error) => Answer::Overloaded,
             Err(_) => Answer::InternalError,
         };
         self.carry_out(Plan::Answer(answer), reply, more, cx)
+    }
+
+    /// Sends the client to another target of this host, for good.
+    fn redirect(&mut self, target: &str, reply: Reply, more: bool, cx: &mut Context<'_>) -> Turn {
+        let fields = [("Location", target)];
+        match cx.site.append_head(301, &fields, Framing::Length(0), reply.persistence, cx.out) {
+            Err(_) => self.fail(cx),
+            Ok(()) => self.finish(reply.persistence, more),
+        }
     }
 
     fn announce_file(

@@ -7,10 +7,10 @@ use assay_engine::wheel::Wheel;
 use assay_engine::{Conn, Engine, EngineError, Event, FileRange, RECEIVE_VIEW_BYTES, clock};
 use assay_model::units::Nanos;
 
-use crate::files::Folder;
+use crate::files::{Folder, Lookup};
 use crate::open_files::{Content, OpenFiles};
 use crate::sending::{Piece, QUEUED_BYTES, Source};
-use crate::session::{Context, Expiry, Next, Session};
+use crate::session::{Context, Expiry, Next, Session, Wanted};
 use crate::site::{STEP_BYTES, Site};
 use crate::validators::Found;
 
@@ -33,6 +33,8 @@ pub(crate) struct Server<E> {
     out: Vec<u8>,
     /// Connections that used up their steps and can go on.
     unfinished: Vec<Conn>,
+    /// The most connections that were open at the same time.
+    pub(crate) most_connections: usize,
     /// When stopping has taken long enough; set once the server is told to stop.
     stop_deadline: Option<Nanos>,
 }
@@ -69,6 +71,7 @@ impl<E: Engine> Server<E> {
             wheel: Wheel::new(TICK, clock::now()),
             out: Vec::with_capacity(STEP_BYTES),
             unfinished: Vec::new(),
+            most_connections: 0,
             stop_deadline: None,
         }
     }
@@ -141,6 +144,7 @@ impl<E: Engine> Server<E> {
             self.peers.resize_with(slot + 1, || None);
         }
         self.wheel.arm(slot as u32, session.deadline);
+        self.most_connections = self.most_connections.max(self.engine.connections());
         self.peers[slot] =
             Some(Peer { conn, session, file: None, waits_for_room: false, ended: false, lingers: false });
     }
@@ -170,7 +174,7 @@ impl<E: Engine> Server<E> {
         peer.waits_for_room = false;
         let armed_for = peer.session.deadline;
         let file = &mut peer.file;
-        let mut find = |target: &[u8]| find(files.as_mut(), file, target, now);
+        let mut find = |wanted: &Wanted<'_>| find(files.as_mut(), file, wanted, now);
         let input = engine.receive(conn);
         let may_hold_more = input.len() >= RECEIVE_VIEW_BYTES;
         let step = peer.session.step(input, &mut Context { now, site, out, find: &mut find });
@@ -275,7 +279,7 @@ impl<E: Engine> Server<E> {
         let stuck = self.engine.queued(conn) > 0;
         let Self { site, peers, out, .. } = self;
         let Some(peer) = peer_of(peers, conn) else { return };
-        let cx = &mut Context { now, site, out, find: &mut |_| Ok(None) };
+        let cx = &mut Context { now, site, out, find: &mut |_| Ok(Lookup::Absent) };
         match peer.session.expire(stuck, cx) {
             Expiry::Refused => {
                 self.engine.send(conn, &[&self.out]);
@@ -350,17 +354,18 @@ fn send_piece<E: Engine>(
     accepted.then_some(())
 }
 
-/// Looks a target up and keeps its file for the connection.
+/// Looks for the file that is wanted and keeps it for the connection.
 fn find(
     files: Option<&mut OpenFiles>,
     kept: &mut Option<Content>,
-    target: &[u8],
+    wanted: &Wanted<'_>,
     now: Nanos,
-) -> io::Result<Option<Found>> {
+) -> io::Result<Lookup<Found>> {
     *kept = None;
-    let Some((content, found)) = files.map(|files| files.find(target, now)).transpose()?.flatten() else {
-        return Ok(None);
-    };
-    *kept = Some(content);
-    Ok(Some(found))
+    let Some(files) = files else { return Ok(Lookup::Absent) };
+    let lookup = files.find(wanted.target, wanted.accepted, now)?;
+    Ok(lookup.map(|(content, found)| {
+        *kept = Some(content);
+        found
+    }))
 }

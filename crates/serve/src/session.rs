@@ -5,11 +5,13 @@
 
 use std::io;
 
-use assay_http::{Framing, Method, RequestHead, Scan, scan_request, worth_rescan};
+use assay_http::{Framing, KnownField, Method, RequestHead, Scan, scan_request, worth_rescan};
 use assay_model::units::Nanos;
 
-use crate::answer::{ANSWER_BYTES, Answer};
+use crate::answer::Answer;
+use crate::coding::Accepted;
 use crate::connection::Persistence;
+use crate::files::Lookup;
 use crate::route::{self, Plan};
 use crate::sending::{Piece, Sending};
 use crate::site::{STEP_BYTES, Site};
@@ -72,8 +74,25 @@ pub(crate) struct Context<'c> {
     pub(crate) site: &'c mut Site,
     /// Responses are appended here; the caller empties it when it has sent it.
     pub(crate) out: &'c mut Vec<u8>,
-    /// Finds the file that a target names and keeps it open for the pieces to come.
-    pub(crate) find: &'c mut dyn FnMut(&[u8]) -> io::Result<Option<Found>>,
+    /// Finds the file that is wanted and keeps it open for the pieces to come.
+    pub(crate) find: &'c mut dyn FnMut(&Wanted<'_>) -> io::Result<Lookup<Found>>,
+}
+
+/// A file as a request asks for it.
+pub(crate) struct Wanted<'i> {
+    pub(crate) target: &'i [u8],
+    pub(crate) accepted: Accepted,
+    pub(crate) conditions: Conditions<'i>,
+}
+
+impl<'i> Wanted<'i> {
+    fn of(head: &RequestHead, input: &'i [u8]) -> Self {
+        Self {
+            target: head.target.of(input),
+            accepted: Accepted::of(head.all_known(input, KnownField::AcceptEncoding)),
+            conditions: Conditions::of(head, input),
+        }
+    }
 }
 
 /// What a request wants of the form of its response.
@@ -130,10 +149,15 @@ impl Session {
     #[inline]
     pub(crate) fn step(&mut self, input: &[u8], cx: &mut Context<'_>) -> Step {
         let mut consumed = 0;
+        let mut requests_left = cx.site.limits.pipeline.max(1);
         loop {
             let rest = &input[consumed..];
             let turn = match &self.phase {
-                Phase::Head { seen } => self.read_head(*seen, rest, cx),
+                Phase::Head { .. } if requests_left == 0 && !rest.is_empty() => Turn::stop(0, Next::Continue),
+                Phase::Head { seen } => {
+                    requests_left = requests_left.saturating_sub(1);
+                    self.read_head(*seen, rest, cx)
+                }
                 Phase::Upload(_) => self.read_body(rest, cx),
                 Phase::Sending(_) => self.send_piece(!rest.is_empty(), cx),
                 Phase::Lingering => Turn::stop(rest.len(), Next::Receive),
@@ -188,7 +212,7 @@ impl Session {
         if input.is_empty() {
             return self.rest(cx);
         }
-        if cx.out.len() + ANSWER_BYTES > STEP_BYTES {
+        if cx.out.len() + cx.site.answer_room > STEP_BYTES {
             return Turn::stop(0, Next::Continue);
         }
         // A view holds less than 4 GiB: `assay_engine::RECEIVE_VIEW_BYTES`.
@@ -234,8 +258,7 @@ impl Session {
         let more = input.len() > consumed;
         let turn = match (head.framing(), plan) {
             (Framing::None | Framing::Length(0), Plan::File) => {
-                let conditions = Conditions::of(|field| head.known(input, field));
-                self.answer_file(target, &conditions, reply, more, cx)
+                self.answer_file(&Wanted::of(head, input), reply, more, cx)
             }
             (Framing::None | Framing::Length(0), plan) => self.carry_out(plan, reply, more, cx),
             (framing, plan) => self.begin_upload(head.expects_continue, framing, plan, reply, cx),

@@ -23,6 +23,8 @@ pub(crate) struct Site {
     pub(crate) http_limits: assay_http::Limits,
     /// Whether there is a folder of static files.
     pub(crate) has_files: bool,
+    /// Bytes that an answer without a body of its own has at most: more than that must be free in a step for it.
+    pub(crate) answer_room: usize,
     pub(crate) answers: Answers,
     pub(crate) pattern: Pattern,
     /// Requests whose head was whole and valid.
@@ -42,10 +44,12 @@ impl Site {
     /// # Errors
     /// [`ServeError::Defect`] when a prepared answer cannot be rendered; [`ServeError::Engine`] when no descriptor is left.
     pub(crate) fn new(limits: Limits, has_files: bool) -> Result<Self, ServeError> {
+        let http_limits = limits.http();
         Ok(Self {
             limits,
-            http_limits: limits.http(),
+            http_limits,
             has_files,
+            answer_room: ANSWER_BYTES + if has_files { http_limits.target_bytes as usize } else { 0 },
             answers: Answers::new().map_err(|error| ServeError::Defect(error.to_string()))?,
             pattern: Pattern::new(QUEUED_BYTES, MOVED_BYTES).map_err(no_memfd)?,
             requests: 0,
@@ -70,7 +74,7 @@ impl Site {
         self.answers.set_date(&self.date);
     }
 
-    /// Appends a head that is not known in advance. `fields` come behind Server.
+    /// Appends a head that is not known in advance. `fields` come behind Server; empty ones are left out.
     pub(crate) fn append_head(
         &self,
         status: u16,
@@ -79,19 +83,20 @@ impl Site {
         persistence: Persistence,
         out: &mut Vec<u8>,
     ) -> Result<(), RenderError> {
-        const MOST: usize = 8;
+        const MOST: usize = 10;
         let mut all = [("Server", "assay"); MOST];
         let told = persistence.field_value().map(|value| ("Connection", value));
+        let sent = fields.iter().copied().filter(|(_, value)| !value.is_empty()).chain(told);
         let mut count = 1;
-        for (place, field) in all[1..].iter_mut().zip(fields.iter().copied().chain(told)) {
+        for (place, field) in all[1..].iter_mut().zip(sent) {
             *place = field;
             count += 1;
         }
-        debug_assert_eq!(count, 1 + fields.len() + usize::from(told.is_some()));
+        debug_assert!(1 + fields.len() + usize::from(told.is_some()) <= MOST);
         let before = out.len();
         let spec = ResponseSpec { status, fields: &all[..count], framing, date: Some(self.date) };
         response_head(&spec, out)?;
-        debug_assert!(out.len() - before <= ANSWER_BYTES);
+        debug_assert!(out.len() - before <= self.answer_room);
         Ok(())
     }
 }

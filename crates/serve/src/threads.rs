@@ -7,7 +7,7 @@ use std::thread::{Scope, ScopedJoinHandle};
 
 use assay_engine::{Engine, EngineError};
 use assay_host::cpuset::{CpuSet, pin_current_thread};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use assay_host::limits::raise_nofile;
 
 use crate::config::ServeError;
 
@@ -58,7 +58,8 @@ pub(crate) fn on_each_cpu<T: Send>(
         return Err(ServeError::NoCpu);
     }
     check_port_is_free(address)?;
-    raise_file_limit();
+    // Should it fail, accepting pauses when files run out.
+    let _ = raise_nofile();
     let halt = AtomicBool::new(false);
     let flags = Flags { stop, halt: &halt };
     std::thread::scope(|scope| {
@@ -135,10 +136,4 @@ fn cannot_listen(address: SocketAddr, error: EngineError) -> ServeError {
         EngineError::System { source, .. } => ServeError::Listen { address, source },
         other => ServeError::Engine(other),
     }
-}
-
-fn raise_file_limit() {
-    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // Raising the soft limit to the hard one is always allowed; should it fail, accepting pauses when files run out.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }

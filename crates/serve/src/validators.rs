@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use assay_http::{Framing, KnownField, date};
+use assay_http::{Framing, KnownField, RequestHead, date};
+
+use crate::coding::Coding;
 
 /// A file that was found, as far as its response tells of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,15 +15,18 @@ pub(crate) struct Found {
     pub(crate) modified_s: u64,
     /// The rest of it, nanoseconds.
     pub(crate) modified_ns: u32,
+    /// Of what it is when it is not coded.
     pub(crate) media_type: &'static str,
+    /// How its bytes are coded.
+    pub(crate) coding: Coding,
 }
 
-/// The fields of a request that make it conditional or ask for a part.
-#[derive(Clone, Copy, Debug, Default)]
+/// The fields of a request that make it conditional or ask for a part. Lists may come in several lines.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Conditions<'i> {
-    if_match: Option<&'i [u8]>,
+    if_match: Vec<&'i [u8]>,
     if_unmodified_since: Option<&'i [u8]>,
-    if_none_match: Option<&'i [u8]>,
+    if_none_match: Vec<&'i [u8]>,
     if_modified_since: Option<&'i [u8]>,
     range: Option<&'i [u8]>,
     if_range: Option<&'i [u8]>,
@@ -43,15 +48,22 @@ pub(crate) enum Selection {
 }
 
 impl<'i> Conditions<'i> {
-    /// The conditions among a request's fields.
-    pub(crate) fn of(field: impl Fn(KnownField) -> Option<&'i [u8]>) -> Self {
+    /// The conditions of a request.
+    pub(crate) fn of(head: &RequestHead, input: &'i [u8]) -> Self {
+        let lines = |field| head.all_known(input, field).collect();
+        // A field that may come only once and comes twice has no value that could be right.
+        let single = |field| {
+            let mut values = head.all_known(input, field);
+            let first = values.next();
+            if values.next().is_some() { Some(&b""[..]) } else { first }
+        };
         Self {
-            if_match: field(KnownField::IfMatch),
-            if_unmodified_since: field(KnownField::IfUnmodifiedSince),
-            if_none_match: field(KnownField::IfNoneMatch),
-            if_modified_since: field(KnownField::IfModifiedSince),
-            range: field(KnownField::Range),
-            if_range: field(KnownField::IfRange),
+            if_match: lines(KnownField::IfMatch),
+            if_unmodified_since: single(KnownField::IfUnmodifiedSince),
+            if_none_match: lines(KnownField::IfNoneMatch),
+            if_modified_since: single(KnownField::IfModifiedSince),
+            range: single(KnownField::Range),
+            if_range: single(KnownField::IfRange),
         }
     }
 }
@@ -61,18 +73,18 @@ pub(crate) fn select(found: &Found, conditions: &Conditions<'_>, head_only: bool
     let tag = found.tag();
     let parse = |text: &[u8]| date::parse(text, now_s);
     let unmodified_since = |text| parse(text).is_none_or(|then| found.modified_s <= then);
-    let matches = match (conditions.if_match, conditions.if_unmodified_since) {
-        (Some(tags), _) => has_tag(tags, &tag, false),
-        (None, Some(text)) => unmodified_since(text),
-        (None, None) => true,
+    let matches = match (&*conditions.if_match, conditions.if_unmodified_since) {
+        ([], None) => true,
+        ([], Some(text)) => unmodified_since(text),
+        (tags, _) => has_tag(tags, &tag, false),
     };
     if !matches {
         return Selection::Failed;
     }
-    let current = match (conditions.if_none_match, conditions.if_modified_since) {
-        (Some(tags), _) => has_tag(tags, &tag, true),
-        (None, Some(text)) => parse(text).is_some_and(|then| found.modified_s <= then),
-        (None, None) => false,
+    let current = match (&*conditions.if_none_match, conditions.if_modified_since) {
+        ([], None) => false,
+        ([], Some(text)) => parse(text).is_some_and(|then| found.modified_s <= then),
+        (tags, _) => has_tag(tags, &tag, true),
     };
     if current {
         return Selection::NotModified;
@@ -88,9 +100,11 @@ pub(crate) fn select(found: &Found, conditions: &Conditions<'_>, head_only: bool
     }
 }
 
-/// Whether a list of entity tags names `tag`. Weak tags count only in the weak comparison (RFC 9110 §8.8.3.2).
-fn has_tag(list: &[u8], tag: &str, weak: bool) -> bool {
-    list.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).any(|element| {
+/// Whether a list of entity tags, in one line or several, names `tag`. Weak tags count only in the weak comparison
+/// (RFC 9110 §8.8.3.2).
+fn has_tag(lines: &[&[u8]], tag: &str, weak: bool) -> bool {
+    let elements = lines.iter().flat_map(|line| line.split(|&byte| byte == b','));
+    elements.map(<[u8]>::trim_ascii).any(|element| {
         let strong = element.strip_prefix(b"W/").filter(|_| weak).unwrap_or(element);
         element == b"*" || strong == tag.as_bytes()
     })
@@ -119,9 +133,19 @@ fn number(digits: &str) -> Option<u64> {
 }
 
 impl Found {
-    /// The entity tag: strong, for the time of modification is known to the nanosecond.
+    /// When it was last modified: seconds since 1970, and the nanoseconds beyond.
+    pub(crate) fn modified(&self) -> (u64, u32) {
+        (self.modified_s, self.modified_ns)
+    }
+
+    /// The entity tag: strong, for the time of modification is known to the nanosecond, and another one for each coding
+    /// (RFC 9110 §8.8.3.3).
     fn tag(&self) -> String {
-        format!("\"{:x}.{:x}-{:x}\"", self.modified_s, self.modified_ns, self.len)
+        let Self { len, modified_s, modified_ns, .. } = self;
+        match self.coding {
+            Coding::Identity => format!("\"{modified_s:x}.{modified_ns:x}-{len:x}\""),
+            coding => format!("\"{modified_s:x}.{modified_ns:x}-{len:x}-{}\"", coding.name()),
+        }
     }
 }
 
@@ -138,36 +162,48 @@ impl Selection {
     }
 }
 
-/// The texts of the fields that tell of a file.
+/// The texts of the fields that tell of a file; an empty one is not sent.
 pub(crate) struct FileHead {
     media_type: &'static str,
-    tag: String,
+    content_encoding: &'static str,
+    accept_ranges: &'static str,
     modified: [u8; date::LEN],
-    content_range: Option<String>,
+    tag: String,
+    content_range: String,
 }
 
 impl FileHead {
+    /// What is told besides the file's bytes. To one who has the file, no more than what tells the answers apart (RFC
+    /// 9110 §15.4.5); to one who asked for bytes that it does not have, how many there are.
     pub(crate) fn new(found: &Found, selection: &Selection) -> Self {
-        let content_range = match selection {
-            Selection::Part(range) => Some(format!("bytes {}-{}/{}", range.start, range.end - 1, found.len)),
-            Selection::Unsatisfiable => Some(format!("bytes */{}", found.len)),
-            _ => None,
-        };
-        let modified = date::format(found.modified_s);
-        Self { media_type: found.media_type, tag: found.tag(), modified, content_range }
+        let has_content = matches!(selection, Selection::Whole | Selection::Part(_));
+        let with_content = |text: &'static str| if has_content { text } else { "" };
+        Self {
+            media_type: with_content(found.media_type),
+            content_encoding: with_content(found.coding.name()),
+            accept_ranges: if *selection == Selection::NotModified { "" } else { "bytes" },
+            modified: date::format(found.modified_s),
+            tag: found.tag(),
+            content_range: match selection {
+                Selection::Part(range) => format!("bytes {}-{}/{}", range.start, range.end - 1, found.len),
+                Selection::Unsatisfiable => format!("bytes */{}", found.len),
+                _ => String::new(),
+            },
+        }
     }
 
-    /// Names and values in the order in which they are sent.
-    pub(crate) fn fields(&self) -> Vec<(&str, &str)> {
-        let modified = std::str::from_utf8(&self.modified).unwrap_or_default();
-        let mut fields = vec![
+    /// Names and values in the order in which they are sent. What is sent always depends on Accept-Encoding: whether
+    /// there is a precompressed sibling was looked at for those clients only that take one.
+    pub(crate) fn fields(&self) -> [(&str, &str); 7] {
+        [
             ("Content-Type", self.media_type),
-            ("Last-Modified", modified),
+            ("Content-Encoding", self.content_encoding),
+            ("Last-Modified", std::str::from_utf8(&self.modified).unwrap_or_default()),
             ("ETag", &self.tag),
-            ("Accept-Ranges", "bytes"),
-        ];
-        fields.extend(self.content_range.as_deref().map(|text| ("Content-Range", text)));
-        fields
+            ("Vary", "Accept-Encoding"),
+            ("Accept-Ranges", self.accept_ranges),
+            ("Content-Range", &self.content_range),
+        ]
     }
 }
 
@@ -175,7 +211,13 @@ impl FileHead {
 mod tests {
     use super::*;
 
-    const FILE: Found = Found { len: 100, modified_s: 784_111_777, modified_ns: 5, media_type: "text/plain" };
+    const FILE: Found = Found {
+        len: 100,
+        modified_s: 784_111_777,
+        modified_ns: 5,
+        media_type: "text/plain",
+        coding: Coding::Identity,
+    };
     const MODIFIED: &[u8] = b"Sun, 06 Nov 1994 08:49:37 GMT";
     const LATER: &[u8] = b"Sun, 06 Nov 1994 08:49:38 GMT";
     const EARLIER: &[u8] = b"Sun, 06 Nov 1994 08:49:36 GMT";
@@ -209,7 +251,7 @@ mod tests {
     fn tags_rule_over_dates() {
         let tag = FILE.tag();
         let none_match = |tags: &str| {
-            let conditions = Conditions { if_none_match: Some(tags.as_bytes()), ..Conditions::default() };
+            let conditions = Conditions { if_none_match: vec![tags.as_bytes()], ..Conditions::default() };
             decide(Conditions { if_modified_since: Some(LATER), ..conditions })
         };
         assert_eq!(none_match(&tag), Selection::NotModified);
@@ -235,9 +277,12 @@ mod tests {
         let tag = FILE.tag();
         let weak = format!("W/{tag}");
         let if_match =
-            |tags: &str| decide(Conditions { if_match: Some(tags.as_bytes()), ..Conditions::default() });
+            |tags: &str| decide(Conditions { if_match: vec![tags.as_bytes()], ..Conditions::default() });
         assert_eq!(if_match(&tag), Selection::Whole);
         assert_eq!(if_match(&weak), Selection::Failed);
+        assert_eq!(if_match("*"), Selection::Whole);
+        let lines = Conditions { if_match: vec![b"\"other\"", tag.as_bytes()], ..Conditions::default() };
+        assert_eq!(decide(lines), Selection::Whole, "the list goes on in another line");
         let if_range = |text: &[u8]| {
             decide(Conditions { range: Some(b"bytes=0-1"), if_range: Some(text), ..Conditions::default() })
         };
@@ -245,6 +290,52 @@ mod tests {
         assert_eq!(if_range(weak.as_bytes()), Selection::Whole);
         assert_eq!(if_range(MODIFIED), Selection::Part(0..2));
         assert_eq!(if_range(LATER), Selection::Whole);
+    }
+
+    #[test]
+    fn the_preconditions_are_taken_in_their_order() {
+        let tag = FILE.tag();
+        let both = Conditions {
+            if_match: vec![b"\"other\""],
+            if_none_match: vec![tag.as_bytes()],
+            ..Conditions::default()
+        };
+        assert_eq!(decide(both), Selection::Failed, "If-Match comes first");
+        let ruled_out = Conditions {
+            if_match: vec![tag.as_bytes()],
+            if_unmodified_since: Some(EARLIER),
+            ..Conditions::default()
+        };
+        assert_eq!(decide(ruled_out), Selection::Whole, "a tag rules over a date");
+        let part = Conditions {
+            if_none_match: vec![tag.as_bytes()],
+            range: Some(b"bytes=0-1"),
+            ..Conditions::default()
+        };
+        assert_eq!(decide(part), Selection::NotModified, "before any range");
+    }
+
+    #[test]
+    fn a_field_that_comes_twice_is_as_good_as_none_and_a_list_goes_on() {
+        let text = format!(
+            "GET / HTTP/1.1\r\nHost: h\r\nRange: bytes=0-1\r\nRange: bytes=3-4\r\nIf-None-Match: \"a\"\r\n\
+             If-None-Match: {}\r\n\r\n",
+            FILE.tag()
+        );
+        let scan = assay_http::scan_request(text.as_bytes(), &assay_http::Limits::DEFAULT);
+        let assay_http::Scan::Complete(head) = scan else { panic!("{scan:?}") };
+        let conditions = Conditions::of(&head, text.as_bytes());
+        assert_eq!(conditions.range, Some(&b""[..]));
+        assert_eq!(decide(conditions), Selection::NotModified);
+    }
+
+    #[test]
+    fn each_coding_has_a_tag_of_its_own() {
+        let coded = Found { coding: Coding::Brotli, ..FILE };
+        assert_ne!(coded.tag(), FILE.tag());
+        let conditions = Conditions { if_none_match: vec![b"\"2ebc98a1.5-64\""], ..Conditions::default() };
+        assert_eq!(select(&FILE, &conditions, false, 0), Selection::NotModified);
+        assert_eq!(select(&coded, &conditions, false, 0), Selection::Whole);
     }
 
     #[test]

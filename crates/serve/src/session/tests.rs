@@ -51,7 +51,7 @@ impl Wire {
     fn step(&mut self) -> Next {
         let Self { session, site, now, pending, sent, files, .. } = self;
         let mut out = Vec::new();
-        let mut find = |target: &[u8]| Ok(found(files, target));
+        let mut find = |wanted: &Wanted<'_>| Ok(found(files, wanted));
         let step = session.step(pending, &mut Context { now: *now, site, out: &mut out, find: &mut find });
         let copied = step.piece.map(|piece| piece.len).filter(|&len| len <= QUEUED_BYTES).unwrap_or_default();
         assert!(out.len() + copied <= STEP_BYTES, "a step is bounded");
@@ -78,7 +78,7 @@ impl Wire {
 
     fn expire(&mut self, stuck: bool) -> Expiry {
         let mut out = Vec::new();
-        let mut find = |_: &[u8]| Ok(None);
+        let mut find = |_: &Wanted<'_>| Ok(Lookup::Absent);
         let mut cx = Context { now: self.now, site: &mut self.site, out: &mut out, find: &mut find };
         let expiry = self.session.expire(stuck, &mut cx);
         self.sent.append(&mut out);
@@ -86,10 +86,19 @@ impl Wire {
     }
 }
 
-fn found(files: &[(&str, &str)], target: &[u8]) -> Option<Found> {
-    let file = files.iter().find(|file| file.0.as_bytes() == target)?;
+/// Looks among the files that are given; one that has no content is a folder.
+fn found(files: &[(&str, &str)], wanted: &Wanted<'_>) -> Lookup<Found> {
+    let Some(file) = files.iter().find(|file| file.0.as_bytes() == wanted.target) else {
+        return Lookup::Absent;
+    };
+    if file.1.is_empty() {
+        return Lookup::Folder(format!("{}/", file.0));
+    }
     let len = file.1.len() as u64;
-    Some(Found { len, modified_s: 784_111_777, modified_ns: 0, media_type: "text/plain" })
+    let coding = wanted.accepted.best_first().next();
+    coding.map_or(Lookup::NotAcceptable, |coding| {
+        Lookup::File(Found { len, modified_s: 784_111_777, modified_ns: 0, media_type: "text/plain", coding })
+    })
 }
 
 fn exchange(input: &str) -> Wire {
@@ -257,6 +266,8 @@ fn refusals_have_their_status_and_end_the_connection() {
         ("GET / HTTP/1.1\r\nHost: h\r\nA: b\0c\r\n\r\n".into(), 400),
         ("GET / HTTP/3.0\r\nHost: h\r\n\r\n".into(), 505),
         ("CONNECT h:80 HTTP/1.1\r\nHost: h\r\n\r\n".into(), 501),
+        ("GET / HTTP/1.1\r\nHost: h\r\nExpect: a-miracle\r\n\r\n".into(), 417),
+        ("GET / HTTP/1.1\r\nHost: h\r\nHost: h\r\n\r\n".into(), 400),
         (long_target, 414),
         (long_head, 431),
         (format!("{head}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab"), 400),
@@ -281,7 +292,16 @@ fn wrong_paths_and_methods_keep_the_connection() {
     assert_eq!(ask("GET /echo"), (vec![405, 200], false));
     assert_eq!(ask("BREW /hello"), (vec![501, 200], false));
     assert_eq!(ask("OPTIONS *"), (vec![204, 200], false));
-    assert!(exchange("PUT /json HTTP/1.1\r\nHost: h\r\n\r\n").text().contains("\r\nAllow: GET, HEAD\r\n"));
+    assert_eq!(ask("TRACE /hello"), (vec![405, 200], false));
+    for (line, allow) in [
+        ("PUT /json", "GET, HEAD, OPTIONS"),
+        ("OPTIONS /json", "GET, HEAD, OPTIONS"),
+        ("GET /echo", "POST, OPTIONS"),
+        ("OPTIONS /echo", "POST, OPTIONS"),
+    ] {
+        let answer = exchange(&format!("{line} HTTP/1.1\r\nHost: h\r\n\r\n")).text();
+        assert!(answer.contains(&format!("\r\nAllow: {allow}\r\n")), "{line}: {answer}");
+    }
 }
 
 #[test]
@@ -391,6 +411,12 @@ fn files_are_sent_whole_in_part_or_not_at_all() {
     };
     assert!(ask("").contains("\r\n\r\n0123456789HTTP/1.1 200"));
     assert!(ask("").contains("Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\nETag: \"2ebc98a1.0-a\"\r\n"));
+    assert!(ask("").contains("Vary: Accept-Encoding\r\n") && !ask("").contains("Content-Encoding"));
+    let coded = ask("Accept-Encoding: zstd, gzip\r\nRange: bytes=0-0\r\n");
+    assert!(coded.contains("Content-Encoding: zstd\r\n") && coded.contains("-a-zstd\"\r\n"), "{coded}");
+    assert!(coded.contains("\r\n\r\n0HTTP/1.1 200"), "the range is one of the coded bytes: {coded}");
+    let refused = ask("Accept-Encoding: identity;q=0\r\n");
+    assert!(refused.contains("Vary: Accept-Encoding\r\n") && statuses(&refused) == [406, 200], "{refused}");
     let part = ask("Range: bytes=2-4\r\n");
     assert!(part.starts_with("HTTP/1.1 206") && part.contains("Content-Range: bytes 2-4/10\r\n"), "{part}");
     assert!(part.contains("Content-Length: 3\r\n\r\n234HTTP/1.1 200"), "{part}");
@@ -400,6 +426,27 @@ fn files_are_sent_whole_in_part_or_not_at_all() {
     assert_eq!(statuses(&not_modified), [304, 200]);
     assert_eq!(statuses(&ask("If-Match: \"x\"\r\n")), [412, 200]);
     assert_eq!(statuses(&ask("Content-Length: 1\r\n")), [400], "a body for a file");
+}
+
+#[test]
+fn a_folder_is_a_redirect_however_full_the_step_is() {
+    let mut wire = Wire::new(Limits::default());
+    wire.site.has_files = true;
+    wire.files = vec![("/sub", "")];
+    let request = "GET /sub HTTP/1.1\r\nHost: h\r\n\r\n";
+    wire.deliver(request.repeat(1000).as_bytes());
+    assert_eq!(wire.text().matches("\r\nLocation: /sub/\r\n").count(), 1000);
+    assert_eq!(statuses(&wire.text()), vec![301; 1000]);
+}
+
+#[test]
+fn pipelined_responses_leave_before_more_than_the_limit_are_put_together() {
+    let mut wire = Wire::new(Limits { pipeline: 3, ..Limits::default() });
+    wire.pending = GET.repeat(7).into_bytes();
+    for (requests, next) in [(3, Next::Continue), (6, Next::Continue), (7, Next::Receive)] {
+        assert_eq!(wire.step(), next);
+        assert_eq!(statuses(&wire.text()).len(), requests);
+    }
 }
 
 #[test]
