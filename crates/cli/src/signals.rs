@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use assay_lab::Stop;
+use assay_lab::{Exit, Stop};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -16,6 +16,22 @@ pub(crate) fn flag() -> Result<Arc<AtomicBool>, Failure> {
     let flag = Arc::new(AtomicBool::new(false));
     for signal in ENDING {
         signal_hook::flag::register(signal, Arc::clone(&flag)).map_err(|e| Failure::Bug(e.to_string()))?;
+    }
+    Ok(flag)
+}
+
+/// The same, but the next such signal ends the process there and then: nothing has to be cleaned up.
+pub(crate) fn flag_then_end() -> Result<Arc<AtomicBool>, Failure> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in ENDING {
+        // Handlers run in this order, so the first signal finds the flag not yet set.
+        let ends = signal_hook::flag::register_conditional_shutdown(
+            signal,
+            i32::from(Exit::Interrupted.code()),
+            Arc::clone(&flag),
+        );
+        let sets = signal_hook::flag::register(signal, Arc::clone(&flag));
+        ends.and(sets).map_err(|e| Failure::Bug(e.to_string()))?;
     }
     Ok(flag)
 }

@@ -73,6 +73,21 @@ impl Summary {
     pub fn refused(&self) -> u64 {
         self.threads.iter().map(|thread| thread.refused).sum()
     }
+
+    /// Bytes taken from all clients.
+    pub fn received_bytes(&self) -> u64 {
+        self.threads.iter().map(|thread| thread.engine.received_bytes).sum()
+    }
+
+    /// Bytes given to all clients.
+    pub fn sent_bytes(&self) -> u64 {
+        self.threads.iter().map(|thread| thread.engine.sent_bytes).sum()
+    }
+
+    /// Accepts that failed for want of descriptors or memory, of all threads.
+    pub fn accept_errors(&self) -> u64 {
+        self.threads.iter().map(|thread| thread.engine.accept_errors).sum()
+    }
 }
 
 /// Serves until `stop` is set, and then until the responses under way are out or their time is over. Calls `ready`

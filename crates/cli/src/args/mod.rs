@@ -4,15 +4,14 @@ mod check;
 mod compare;
 mod load;
 mod run;
+mod serve;
 mod stub;
 pub(crate) mod value;
 
 use std::ffi::OsString;
-use std::net::IpAddr;
 use std::path::PathBuf;
 
 use assay_engine::EngineKind;
-use assay_host::cpuset::CpuSet;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::output;
@@ -20,6 +19,7 @@ pub(crate) use check::CheckArguments;
 pub(crate) use compare::{CompareArguments, ComparisonFormat};
 pub(crate) use load::{ArrivalName, LoadArguments};
 pub(crate) use run::RunArguments;
+pub(crate) use serve::ServeArguments;
 pub(crate) use stub::StubArguments;
 
 /// Exit codes are part of the interface; scripts rely on them.
@@ -114,25 +114,6 @@ pub(crate) struct Places {
     /// Folder of all runs
     #[arg(long, value_name = "DIR", env = "ASSAY_RUNS", default_value = "runs", help_heading = "Places")]
     pub(crate) runs: PathBuf,
-}
-
-#[derive(Args)]
-pub(crate) struct ServeArguments {
-    /// Address to listen at
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
-    pub(crate) address: IpAddr,
-    /// Port to listen at; 0 lets the system choose
-    #[arg(short, long, value_name = "PORT", default_value_t = 8080)]
-    pub(crate) port: u16,
-    /// CPUs to serve on, one thread each, such as 0-3,8 [default: all that are allowed]
-    #[arg(long, value_name = "LIST")]
-    pub(crate) cpus: Option<CpuSet>,
-    /// Event engine
-    #[arg(long, value_enum, default_value = "auto")]
-    pub(crate) engine: EngineName,
-    /// Folder of static files
-    #[arg(long, value_name = "DIR")]
-    pub(crate) root: Option<PathBuf>,
 }
 
 #[derive(Args)]

@@ -1,27 +1,14 @@
 //! The arguments of `assay stub`.
 
-use std::net::IpAddr;
-
-use assay_host::cpuset::CpuSet;
 use assay_serve::stub::{Discipline, Faults, Service, Stall};
 use clap::{Args, ValueEnum};
 
-use super::EngineName;
+use super::serve::Listening;
 
 #[derive(Args)]
 pub(crate) struct StubArguments {
-    /// Address to listen at
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
-    pub(crate) address: IpAddr,
-    /// Port to listen at; 0 lets the system choose
-    #[arg(short, long, value_name = "PORT", default_value_t = 8080)]
-    pub(crate) port: u16,
-    /// CPUs to serve on, one thread each [default: the last that is allowed]
-    #[arg(long, value_name = "LIST")]
-    pub(crate) cpus: Option<CpuSet>,
-    /// Event engine
-    #[arg(long, value_enum, default_value = "epoll")]
-    pub(crate) engine: EngineName,
+    #[command(flatten)]
+    pub(crate) listening: Listening,
 
     /// Whether requests wait for each other
     #[arg(long, value_enum, default_value = "parallel", help_heading = "Programme")]

@@ -2,25 +2,57 @@
 
 use assay_host::cpuset::CpuSet;
 use assay_lab::Exit;
-use assay_serve::{Config, Limits};
+use assay_serve::{Config, Summary};
 
-use crate::args::ServeArguments;
+use crate::args::{EngineName, ServeArguments};
 use crate::failure::Failure;
 use crate::{output, signals};
 
 pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
+    let listening = &arguments.listening;
     let config = Config {
-        address: arguments.address,
-        port: arguments.port,
-        cpus: arguments.cpus.clone().unwrap_or_else(CpuSet::allowed),
-        engine: arguments.engine.kind(),
+        address: listening.address,
+        port: listening.port,
+        cpus: listening.cpus.clone().unwrap_or_else(CpuSet::allowed),
+        engine: listening.engine.unwrap_or(EngineName::Auto).kind(),
         root: arguments.root.clone(),
-        limits: Limits::default(),
+        limits: arguments.limits.limits(),
     };
-    let stop = signals::flag()?;
+    let stop = signals::flag_then_end()?;
     let summary = assay_serve::run(&config, &stop, |at| {
-        output::note(format_args!("serving http://{at} on CPUs {}", config.cpus))
+        output::note(format_args!(
+            "serving http://{at} on CPUs {} with {}",
+            config.cpus,
+            config.engine.name()
+        ))
     })?;
-    output::note(format_args!("served {} requests, refused {}", summary.requests(), summary.refused()));
+    tell(&summary);
     Ok(Exit::Ok)
+}
+
+/// What was served, and what it took.
+fn tell(summary: &Summary) {
+    output::note(format_args!("served {} requests, refused {}", summary.requests(), summary.refused()));
+    output::note(format_args!(
+        "accepted {} connections, at most {} at a time; received {} bytes, sent {}",
+        summary.accepted(),
+        summary.most_connections(),
+        summary.received_bytes(),
+        summary.sent_bytes()
+    ));
+    if summary.accept_errors() > 0 {
+        output::warning(format_args!(
+            "{} times no connection could be accepted for want of descriptors or memory; raise the hard limit on \
+             open files (ulimit -Hn), or lower --connections",
+            summary.accept_errors()
+        ));
+    }
+    if let (Some(memory), Some(each)) = (summary.memory, summary.bytes_per_connection()) {
+        output::note(format_args!(
+            "memory {} KiB at the start, {} KiB at its peak: {each} bytes for each of {} connections",
+            memory.start_bytes / 1024,
+            memory.peak_bytes / 1024,
+            summary.most_connections()
+        ));
+    }
 }

@@ -6,15 +6,16 @@ use assay_host::cpuset::CpuSet;
 use assay_lab::Exit;
 use assay_serve::stub::{self, Program, Site};
 
-use crate::args::StubArguments;
+use crate::args::{EngineName, StubArguments};
 use crate::failure::Failure;
 use crate::{output, signals};
 
 pub(crate) fn run(arguments: &StubArguments) -> Result<Exit, Failure> {
+    let listening = &arguments.listening;
     let site = Site {
-        address: SocketAddr::new(arguments.address, arguments.port),
-        cpus: arguments.cpus.clone().unwrap_or_else(|| CpuSet::allowed().iter().last().into_iter().collect()),
-        engine: arguments.engine.kind(),
+        address: SocketAddr::new(listening.address, listening.port),
+        cpus: listening.cpus.clone().unwrap_or_else(|| CpuSet::allowed().iter().last().into_iter().collect()),
+        engine: listening.engine.unwrap_or(EngineName::Epoll).kind(),
     };
     let program = Program {
         discipline: arguments.discipline.discipline(),

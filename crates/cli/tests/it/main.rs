@@ -9,4 +9,5 @@ mod ending;
 mod load;
 mod misbehaviour;
 mod run;
+mod serve;
 mod support;
