@@ -1,5 +1,7 @@
 //! `assay serve` as a process: its end by signals, its words, and life without descriptors.
 
+#![allow(clippy::print_stderr, reason = "a test says what it skips")]
+
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
