@@ -285,7 +285,8 @@ impl Session {
     pub(crate) fn finish(&mut self, persistence: Persistence, more: bool) -> Turn {
         if persistence == Persistence::Close {
             self.phase = Phase::Lingering;
-            return Turn::stop(0, Next::End { linger: more });
+            // A client that did not ask for the end may have sent more that has not arrived yet.
+            return Turn::stop(0, Next::End { linger: more || self.last });
         }
         self.phase = Phase::Head { seen: 0 };
         Turn::go_on(0)

@@ -1,7 +1,11 @@
 //! As many connections as this process may have: a program of its own, for it takes nearly all descriptors.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, also in its helpers")]
-#![allow(clippy::print_stderr, clippy::print_stdout, reason = "a test says what it skips and what it measured")]
+#![allow(
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a test says what it skips and what it measured"
+)]
 
 #[allow(dead_code, reason = "shared with the other tests, which use the rest")]
 #[path = "wire/support.rs"]

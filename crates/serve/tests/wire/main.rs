@@ -1,7 +1,11 @@
 //! The server over real sockets, on each engine: std clients on loopback, everything bounded by time.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, also in its helpers")]
-#![allow(clippy::print_stderr, clippy::print_stdout, reason = "a test says what it skips and what it measured")]
+#![allow(
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a test says what it skips and what it measured"
+)]
 
 /// Makes tests of functions that take an engine: one on each.
 macro_rules! on_each_engine {

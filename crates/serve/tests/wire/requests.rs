@@ -15,6 +15,7 @@ on_each_engine!(
     every_case_has_its_status,
     a_conversation_may_be_split_anywhere,
     what_is_pipelined_behind_a_close_is_not_answered,
+    a_head_may_be_as_long_as_the_limit_says_and_come_in_pieces,
     a_flood_of_pipelined_requests_is_answered_whole_to_a_slow_reader,
 );
 
@@ -183,4 +184,22 @@ pub(crate) fn a_flood_of_pipelined_requests_is_answered_whole_to_a_slow_reader(e
     let text = rest(&mut stream);
     writer.join().unwrap();
     assert_eq!(count(&text) + 1, REQUESTS);
+}
+
+pub(crate) fn a_head_may_be_as_long_as_the_limit_says_and_come_in_pieces(engine: EngineKind) {
+    const HEAD: usize = 150_000;
+    let limits = |head_bytes| Limits { head_bytes, ..Limits::default() };
+    let start = "GET /json HTTP/1.1\r\nHost: h\r\nConnection: close\r\nA: ";
+    let request = format!("{start}{}\r\n\r\n", "a".repeat(HEAD - start.len() - 4));
+    for (limit, expected) in [(HEAD, 200), (HEAD - 1, 431)] {
+        let server = Running::start(engine, limits(u32::try_from(limit).unwrap()));
+        for pieces in [request.len(), 40_000, 1000] {
+            let mut stream = server.connect();
+            stream.set_nodelay(true).unwrap();
+            for piece in request.as_bytes().chunks(pieces) {
+                stream.write_all(piece).unwrap();
+            }
+            assert_eq!(statuses(&rest(&mut stream)), [expected], "limit {limit}, in pieces of {pieces}");
+        }
+    }
 }
