@@ -111,7 +111,9 @@ pub enum ServeError {
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// The folder of static files cannot be opened.
-    #[error("cannot open the folder of static files {path}: {source}; name a folder that exists and may be read")]
+    #[error(
+        "cannot open the folder of static files {path}: {source}; name a folder that exists and may be read"
+    )]
     Root {
         /// The folder asked for.
         path: PathBuf,

@@ -16,9 +16,9 @@ const GET: &[u8] = b"GET /hello HTTP/1.1\r\nHost: h\r\n\r\n";
 /// The names of the engines that this machine allows.
 fn engines() -> &'static [&'static str] {
     match EngineKind::best() {
-        EngineKind::IoUring => &["epoll", "uring"],
-        EngineKind::Epoll => {
-            eprintln!("on epoll only: the kernel or its policy does not allow io_uring");
+        (EngineKind::IoUring, _) => &["epoll", "uring"],
+        (EngineKind::Epoll, obstacle) => {
+            eprintln!("on epoll only: {}", obstacle.map(|obstacle| obstacle.to_string()).unwrap_or_default());
             &["epoll"]
         }
     }
@@ -54,13 +54,14 @@ fn read_hello(stream: &mut TcpStream) {
 
 #[test]
 fn without_descriptors_clients_wait_and_are_all_served() {
-    const FILES: u32 = 40;
     const CLIENTS: usize = 100;
     let lab = Lab::new();
     for engine in engines() {
+        // io_uring keeps a reserve, of which its connections take nothing.
+        let files = if *engine == "epoll" { 40 } else { 300 };
         let assay = serve(&lab, engine, &[]);
         let mut limited = Command::new("sh");
-        limited.args(["-c", &format!("ulimit -n {FILES}; exec \"$0\" \"$@\"")]).arg(assay.get_program());
+        limited.args(["-c", &format!("ulimit -n {files}; exec \"$0\" \"$@\"")]).arg(assay.get_program());
         limited.args(assay.get_args());
         limited.envs(assay.get_envs().filter_map(|(name, value)| Some((name, value?))));
         let (mut server, address) = start(limited);

@@ -106,7 +106,9 @@ pub(crate) fn count(text: &str) -> usize {
 /// Runs a test on io_uring, or says why not.
 pub(crate) fn where_allowed(test: impl Fn(EngineKind)) {
     match EngineKind::best() {
-        EngineKind::IoUring => test(EngineKind::IoUring),
-        EngineKind::Epoll => eprintln!("skipped: the kernel or its policy does not allow io_uring"),
+        (EngineKind::IoUring, _) => test(EngineKind::IoUring),
+        (EngineKind::Epoll, obstacle) => {
+            eprintln!("skipped: {}", obstacle.map(|obstacle| obstacle.to_string()).unwrap_or_default());
+        }
     }
 }
