@@ -22,6 +22,7 @@ mod files;
 mod media;
 mod open_files;
 mod pattern;
+mod peers;
 mod route;
 mod run;
 mod sending;

@@ -8,11 +8,13 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
+use assay_engine::{Conn, Engine, FileRange};
 use assay_model::units::Nanos;
 
 use crate::coding::Accepted;
 use crate::files::{Folder, Lookup, read_piece};
 use crate::sending::QUEUED_BYTES;
+use crate::session::Wanted;
 use crate::validators::Found;
 
 /// How long a file is served without being looked up again.
@@ -83,6 +85,22 @@ impl OpenFiles {
         Ok(Lookup::File((content, found)))
     }
 
+    /// The same for a connection, which keeps the bytes for the pieces to come. Without files there is none.
+    pub(crate) fn find_for(
+        files: Option<&mut Self>,
+        kept: &mut Option<Content>,
+        wanted: &Wanted<'_>,
+        now: Nanos,
+    ) -> io::Result<Lookup<Found>> {
+        *kept = None;
+        let Some(files) = files else { return Ok(Lookup::Absent) };
+        let lookup = files.find(wanted.target, wanted.accepted, now)?;
+        Ok(lookup.map(|(content, found)| {
+            *kept = Some(content);
+            found
+        }))
+    }
+
     /// Lets go of the files that nobody asked for lately: a file deleted meanwhile gives its space back.
     pub(crate) fn forget_stale(&mut self, now: Nanos) {
         self.by_request.retain(|_, entry| now < entry.trusted_until);
@@ -106,6 +124,26 @@ fn write_key(target: &[u8], accepted: Accepted, key: &mut Vec<u8>) {
 }
 
 impl Content {
+    /// Sends `head` and the `len` bytes that begin at `offset`; says whether there are such bytes. Nothing of the
+    /// connection is queued, so all of it is accepted.
+    pub(crate) fn send(
+        self,
+        engine: &mut impl Engine,
+        conn: Conn,
+        head: &[u8],
+        offset: u64,
+        len: usize,
+    ) -> bool {
+        match self {
+            Self::Memory(bytes) => {
+                // A file in memory is not longer than a usize can say.
+                let piece = bytes.get(offset as usize..).and_then(|rest| rest.get(..len));
+                piece.is_some_and(|piece| engine.send(conn, &[head, piece]) == head.len() + len)
+            }
+            Self::Open(file) => engine.send_file(conn, &[head], FileRange { file, offset, len: len as u64 }),
+        }
+    }
+
     fn of(file: File, len: u64) -> io::Result<Self> {
         if len > SHORT_BYTES {
             return Ok(Self::Open(Arc::new(file)));

@@ -130,7 +130,7 @@ fn serve<E: Engine>(config: &Config, place: &Place<'_>, mut engine: E) -> Result
     let mut server = Server::new(engine, site, folder);
     server.serve(|| place.stopped())?;
     let Site { requests, refused, .. } = server.site;
-    let most_connections = server.most_connections;
+    let most_connections = server.peers.most();
     Ok(ThreadSummary {
         cpu: place.cpu,
         requests,

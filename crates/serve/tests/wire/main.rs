@@ -1,6 +1,6 @@
 //! The server over real sockets, on each engine: std clients on loopback, everything bounded by time.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, also in its helpers")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, also in its helpers")]
 #![allow(
     clippy::print_stderr,
     clippy::print_stdout,
