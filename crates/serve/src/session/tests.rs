@@ -3,6 +3,7 @@
 use std::os::unix::fs::FileExt;
 
 use proptest::prelude::*;
+use rustix::io::Errno;
 
 use super::*;
 use crate::config::Limits;
@@ -437,6 +438,19 @@ fn a_folder_is_a_redirect_however_full_the_step_is() {
     wire.deliver(request.repeat(1000).as_bytes());
     assert_eq!(wire.text().matches("\r\nLocation: /sub/\r\n").count(), 1000);
     assert_eq!(statuses(&wire.text()), vec![301; 1000]);
+}
+
+#[test]
+fn trouble_with_a_file_is_told_from_a_shortage_that_passes() {
+    for (error, status) in [(Errno::MFILE, 503), (Errno::NFILE, 503), (Errno::IO, 500)] {
+        let mut wire = Wire::new(Limits::default());
+        wire.site.has_files = true;
+        let mut out = Vec::new();
+        let mut find = |_: &Wanted<'_>| Err(error.into());
+        let mut cx = Context { now: wire.now, site: &mut wire.site, out: &mut out, find: &mut find };
+        let step = wire.session.step(b"GET /file HTTP/1.1\r\nHost: h\r\n\r\n", &mut cx);
+        assert_eq!((step.next, statuses(&String::from_utf8(out).unwrap())), (Next::Receive, vec![status]));
+    }
 }
 
 #[test]
