@@ -773,13 +773,21 @@ export interface Standing {
    */
   generator_busy_share: number;
   /**
+   * What the generator could send here, over what it sent: its capacity as shown against the limit, with the same bytes.
+   */
+  headroom?: number | null;
+  /**
    * Compact letters: two contenders that share one are not shown to differ.
    */
   letters: string;
   /**
+   * What that was concluded from, in a sentence.
+   */
+  limit_evidence: string;
+  /**
    * What held the throughput where it is.
    */
-  limited_by: "server" | "generator" | "both" | "neither" | "unknown";
+  limited_by: "server" | "server_core" | "generator" | "both" | "connections" | "neither" | "unknown";
   /**
    * Service time at this many in flight, 50th percentile: median over rounds, in nanoseconds.
    */
@@ -788,6 +796,7 @@ export interface Standing {
    * The same for the 99th percentile.
    */
   p99_ns: Interval1 | null;
+  price: Price;
   /**
    * Throughput of each round that counts, in the rounds' order; absent where a round gave none.
    */
@@ -876,6 +885,47 @@ export interface Interval1 {
    * Lower end.
    */
   low: number;
+}
+/**
+ * What an answer costs the server.
+ */
+export interface Price {
+  /**
+   * Cycles of its CPUs.
+   */
+  cycles: number | null;
+  /**
+   * Instructions on its CPUs.
+   */
+  instructions: number | null;
+  /**
+   * Times a thread was taken off its CPU.
+   */
+  involuntary_switches: number | null;
+  /**
+   * Page faults of both kinds.
+   */
+  page_faults: number | null;
+  /**
+   * Resident memory before the first load, in bytes.
+   */
+  rss_idle_bytes: number | null;
+  /**
+   * System calls on its CPUs.
+   */
+  system_calls: number | null;
+  /**
+   * CPU time in kernel mode, in nanoseconds.
+   */
+  system_ns: number | null;
+  /**
+   * CPU time in user mode, in nanoseconds.
+   */
+  user_ns: number | null;
+  /**
+   * Times a thread gave up its CPU to wait.
+   */
+  voluntary_switches: number | null;
 }
 /**
  * The response times of one cell at a given rate.

@@ -5,6 +5,7 @@ use std::path::Path;
 use assay_model::comparison::Comparison;
 use assay_model::conformance::CheckReport;
 use assay_model::contender::Contender;
+use assay_model::doctor::Diagnosis;
 use assay_model::experiment::Experiment;
 use assay_model::load::LoadReport;
 use assay_model::record::Record;
@@ -32,11 +33,12 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<(), Vec<String>> {
     if findings.is_empty() { Ok(()) } else { Err(findings) }
 }
 
-fn all() -> [(&'static str, Schema); 8] {
+fn all() -> [(&'static str, Schema); 9] {
     [
         ("check", schema_for!(CheckReport)),
         ("comparison", schema_for!(Comparison)),
         ("contender", schema_for!(Contender)),
+        ("doctor", schema_for!(Diagnosis)),
         ("experiment", schema_for!(Experiment)),
         ("load", schema_for!(LoadReport)),
         ("record", schema_for!(Record)),

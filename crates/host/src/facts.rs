@@ -15,7 +15,7 @@ pub fn facts() -> HostFacts {
     HostFacts { nofile: Some(nofile()), ..facts_in(&Tree::live(), &CpuSet::allowed()) }
 }
 
-fn facts_in(tree: &Tree, allowed: &CpuSet) -> HostFacts {
+pub(crate) fn facts_in(tree: &Tree, allowed: &CpuSet) -> HostFacts {
     let topology = Topology::read_from(tree);
     let limits = cgroup::limits_in(tree);
     let cpuinfo = tree.read("proc/cpuinfo").unwrap_or_default();

@@ -14,7 +14,9 @@
 #![forbid(unsafe_code)]
 
 pub mod cgroup;
+pub mod counters;
 pub mod cpuset;
+pub mod doctor;
 pub mod facts;
 pub mod isolation;
 pub mod limits;

@@ -62,7 +62,7 @@ pub fn ephemeral_port_count() -> Option<u32> {
     count_ports(&Tree::live())
 }
 
-fn count_ports(tree: &Tree) -> Option<u32> {
+pub(crate) fn count_ports(tree: &Tree) -> Option<u32> {
     let range = ephemeral_ports_in(tree)?;
     let reserved = tree.read("proc/sys/net/ipv4/ip_local_reserved_ports").unwrap_or_default();
     let within = |part: &str| -> Option<u32> {

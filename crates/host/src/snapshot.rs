@@ -64,6 +64,8 @@ pub struct ProcessUsage {
     pub rss_bytes: u64,
     /// The most it ever had, in bytes.
     pub rss_peak_bytes: u64,
+    /// Page faults without and with a disk access, of ended threads too.
+    pub faults: [u64; 2],
     /// Its living threads.
     pub threads: Vec<ThreadUsage>,
 }
@@ -163,6 +165,7 @@ fn read_process(member: &Process) -> Option<ProcessUsage> {
     let handle = procfs::process::Process::new(i32::try_from(member.pid).ok()?).ok()?;
     let stat = handle.stat().ok()?;
     let ticks = CpuTime { user_ns: from_ticks(stat.utime), system_ns: from_ticks(stat.stime) };
+    let faults = [stat.minflt, stat.majflt];
     let process = Process::from(stat);
     if process.start_ticks != member.start_ticks {
         return None;
@@ -176,6 +179,7 @@ fn read_process(member: &Process) -> Option<ProcessUsage> {
         },
         rss_bytes: kib(status.as_ref().and_then(|status| status.vmrss)),
         rss_peak_bytes: kib(status.as_ref().and_then(|status| status.vmhwm)),
+        faults,
         threads: handle
             .tasks()
             .into_iter()

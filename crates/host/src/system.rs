@@ -7,7 +7,9 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use assay_model::record::Machine;
 use assay_model::units::Nanos;
+use assay_model::usage::Usage;
 
 use crate::cpuset::CpuSet;
 use crate::text::Tree;
@@ -141,6 +143,26 @@ impl SystemDelta {
     pub fn shares(&self, cpus: &CpuSet) -> CpuShares {
         let wanted = self.cpus.iter().filter(|(cpu, _)| cpus.contains(**cpu));
         wanted.fold(CpuTicks::default(), |sum, (_, ticks)| sum.plus(ticks)).shares()
+    }
+
+    /// The form that is kept in a run's record, of the CPUs of `server` and `generator`; `used` is what the server's
+    /// processes consumed in the same span, where they can be seen.
+    pub fn machine(&self, server: &CpuSet, generator: &CpuSet, used: Option<&Usage>) -> Machine {
+        let tcp = self.tcp.unwrap_or_default();
+        let cpus = self.shares(server);
+        let accounted = cpus.idle + cpus.irq + cpus.softirq + cpus.steal;
+        let others = used.map_or(0.0, |used| (1.0 - accounted - used.busy_share(server.len())).max(0.0));
+        let busy = |cpu: u32| 1.0 - self.shares(&[cpu].into_iter().collect()).idle;
+        Machine {
+            steal_share: self.shares(&server.union(generator)).steal,
+            server_idle_share: cpus.idle,
+            server_other_share: others,
+            generator_idle_share: self.shares(generator).idle,
+            server_cpu_busy_shares: server.iter().map(busy).collect(),
+            cpu_pressure_share: self.cpu_pressure,
+            tcp_retransmits: tcp.retransmitted_segments,
+            listen_overflows: tcp.listen_overflows,
+        }
     }
 }
 
@@ -326,6 +348,25 @@ IpExt: 0 0";
         let both = delta.shares(&"0-1".parse().expect("a list"));
         assert!((both.user - 100.0 / 290.0).abs() < 1e-12);
         assert_eq!(delta.shares(&CpuSet::new()), CpuShares::default());
+    }
+
+    #[test]
+    fn a_record_keeps_who_used_the_servers_cpus() {
+        let start = Instant::now();
+        let mut later = sample(start + Duration::from_secs(1), 50, 20_000);
+        later.cpus.values_mut().for_each(|ticks| ticks.idle = 1045);
+        let delta = later.since(&sample(start, 0, 10_000));
+        let cpu = |list: &str| list.parse::<CpuSet>().expect("a list");
+        // Of CPU 0's 100 ticks 50 were work, 45 idle, 5 stolen; its server says that 20 were its own.
+        let own = Usage { wall_ns: Nanos(1_000_000_000), user_ns: Nanos(200_000_000), ..Usage::default() };
+        let machine = delta.machine(&cpu("0"), &cpu("1"), Some(&own));
+        assert!((machine.server_other_share - 0.3).abs() < 1e-9, "{machine:?}");
+        assert_eq!(
+            (machine.server_cpu_busy_shares.as_slice(), machine.generator_idle_share),
+            (&[0.55][..], 1.0)
+        );
+        assert_eq!((machine.cpu_pressure_share, machine.tcp_retransmits), (Some(0.01), 50));
+        assert_eq!(delta.machine(&cpu("0"), &cpu("1"), None).server_other_share, 0.0);
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub struct ProcessWindow {
     pub source: UsageSource,
     /// Resident memory at the end, in bytes.
     pub rss_bytes: u64,
+    /// Page faults without and with a disk access.
+    pub faults: [u64; 2],
     /// Threads at the end.
     pub threads: u32,
 }
@@ -103,6 +105,8 @@ fn process_window(before: Option<&ProcessUsage>, now: &ProcessUsage) -> ProcessW
         cpu: divide(spent, division),
         source,
         rss_bytes: now.rss_bytes,
+        faults: [0, 1]
+            .map(|kind| now.faults[kind].saturating_sub(before.map_or(0, |then| then.faults[kind]))),
         threads: u32::try_from(now.threads.len()).unwrap_or(u32::MAX),
     }
 }
@@ -183,6 +187,10 @@ fn total(
         rss_bytes: processes.iter().map(|process| process.rss_bytes).sum(),
         voluntary_switches: threads.iter().map(|thread| thread.voluntary_switches).sum(),
         involuntary_switches: threads.iter().map(|thread| thread.involuntary_switches).sum(),
+        run_delay_ns: threads.iter().map(|thread| Some(thread.wait_ns?.0)).sum::<Option<u64>>().map(Nanos),
+        busiest_thread_ns: threads.iter().map(|thread| thread.cpu_ns).max(),
+        minor_faults: processes.iter().map(|process| process.faults[0]).sum(),
+        major_faults: processes.iter().map(|process| process.faults[1]).sum(),
         processes: u32::try_from(living.clone().count()).unwrap_or(u32::MAX),
         threads: living.map(|usage| u32::try_from(usage.threads.len()).unwrap_or(u32::MAX)).sum(),
         source,
@@ -225,7 +233,15 @@ mod tests {
             name: "server".into(),
             reaped_ticks: [0, 0],
         };
-        ProcessUsage { process, ticks, reaped, rss_bytes: 1 << 20, rss_peak_bytes: 2 << 20, threads }
+        ProcessUsage {
+            process,
+            ticks,
+            reaped,
+            rss_bytes: 1 << 20,
+            rss_peak_bytes: 2 << 20,
+            faults: [7, 1],
+            threads,
+        }
     }
 
     fn window(before: Vec<ProcessUsage>, after: Vec<ProcessUsage>) -> Window {
@@ -252,6 +268,9 @@ mod tests {
         assert_eq!((usage.processes, usage.threads), (1, 3));
         assert_eq!(usage.rss_peak_bytes, 2 << 20);
         assert_eq!(usage.wall_ns, Nanos(2_000 * MS));
+        assert_eq!((usage.minor_faults, usage.major_faults), (0, 0), "both happened before");
+        assert_eq!(usage.busiest_thread_ns, Some(Nanos(304 * MS)));
+        assert_eq!(usage.run_delay_ns, Some(Nanos((100_004 + 304_000 + 4_000) * 10)));
         let busiest = &window.threads[0];
         assert_eq!((busiest.tid, busiest.cpu_ns, busiest.voluntary_switches), (6, Nanos(304 * MS), 30_400));
         assert_eq!(busiest.wait_ns, Some(Nanos(3_040_000)));

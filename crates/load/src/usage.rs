@@ -12,6 +12,8 @@ pub(crate) struct ThreadUsage {
     system_ticks: u64,
     voluntary: u64,
     involuntary: u64,
+    run_delay: Option<Nanos>,
+    faults: [u64; 2],
     rss_bytes: u64,
     threads: u32,
 }
@@ -27,21 +29,30 @@ impl ThreadUsage {
     pub(crate) fn read() -> Self {
         let text =
             |name: &str| std::fs::read_to_string(format!("/proc/thread-self/{name}")).unwrap_or_default();
-        Self::parse(cpu_time(), &text("stat"), &text("status"))
+        Self::parse(cpu_time(), &text("stat"), &text("status"), &text("schedstat"))
     }
 
-    fn parse(cpu: Nanos, stat: &str, status: &str) -> Self {
-        // The name in parentheses may itself hold spaces and parentheses; user and system time are fields 14 and 15.
+    fn parse(cpu: Nanos, stat: &str, status: &str, schedstat: &str) -> Self {
+        // The name in parentheses may itself hold spaces and parentheses; what follows
+        // them begins with field 3.
         let numbers = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-        let mut ticks = numbers.split_ascii_whitespace().skip(11).map(|n| n.parse().unwrap_or(0));
+        let number = |field: usize| -> u64 {
+            numbers.split_ascii_whitespace().nth(field - 3).and_then(|n| n.parse().ok()).unwrap_or(0)
+        };
+        // Time on the CPU, time runnable but waiting for one, slices (kernel: scheduler/sched-stats.rst); all zero where
+        // the kernel does not count.
+        let mut scheduled = schedstat.split_ascii_whitespace().map(|n| n.parse::<u64>().unwrap_or(0));
+        let has_run = scheduled.next().is_some_and(|ns| ns > 0);
         let field = |name: &str| -> u64 {
             let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
             line.and_then(|value| value.split_ascii_whitespace().next()?.parse().ok()).unwrap_or(0)
         };
         Self {
             cpu,
-            user_ticks: ticks.next().unwrap_or(0),
-            system_ticks: ticks.next().unwrap_or(0),
+            user_ticks: number(14),
+            system_ticks: number(15),
+            run_delay: scheduled.next().filter(|_| has_run).map(Nanos),
+            faults: [number(10), number(12)],
             voluntary: field("voluntary_ctxt_switches"),
             involuntary: field("nonvoluntary_ctxt_switches"),
             rss_bytes: field("VmRSS") * 1024,
@@ -65,6 +76,12 @@ impl ThreadUsage {
         usage.user_ns += cpu - system_ns;
         usage.voluntary_switches += self.voluntary.saturating_sub(earlier.voluntary);
         usage.involuntary_switches += self.involuntary.saturating_sub(earlier.involuntary);
+        usage.minor_faults += self.faults[0].saturating_sub(earlier.faults[0]);
+        usage.major_faults += self.faults[1].saturating_sub(earlier.faults[1]);
+        usage.busiest_thread_ns = usage.busiest_thread_ns.max(Some(cpu));
+        if let Some((now, then)) = self.run_delay.zip(earlier.run_delay) {
+            usage.run_delay_ns = Some(usage.run_delay_ns.unwrap_or_default() + (now - then));
+        }
         usage.rss_bytes = usage.rss_bytes.max(self.rss_bytes);
         usage.rss_peak_bytes = usage.rss_peak_bytes.max(self.rss_bytes).max(earlier.rss_bytes);
         usage.processes = 1;
@@ -79,11 +96,15 @@ mod tests {
 
     #[test]
     fn the_kernels_files_are_understood() {
-        let stat = "12 (a) b (c) R 1 1 1 0 -1 4194304 0 0 0 0 30 70 0 0 20 0 3 0 1";
+        let stat = "12 (a) b (c) R 1 1 1 0 -1 4194304 9 0 2 0 30 70 0 0 20 0 3 0 1";
         let status = "Name:\ta\nVmRSS:\t 2048 kB\nThreads:\t3\nvoluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t7\n";
-        let later = ThreadUsage::parse(Nanos(1000), stat, status);
+        let later = ThreadUsage::parse(Nanos(1000), stat, status, "5000 400 3\n");
         let mut usage = Usage::default();
-        later.add_since(&ThreadUsage::default(), &mut usage);
+        let nothing = ThreadUsage::parse(Nanos::ZERO, "", "", "1 100 1\n");
+        later.add_since(&nothing, &mut usage);
+        assert_eq!(usage.run_delay_ns, Some(Nanos(300)));
+        assert_eq!((usage.minor_faults, usage.major_faults), (9, 2));
+        assert_eq!(ThreadUsage::parse(Nanos::ZERO, stat, status, "0 0 0\n").run_delay, None);
         assert_eq!((usage.user_ns, usage.system_ns), (Nanos(300), Nanos(700)));
         assert_eq!((usage.voluntary_switches, usage.involuntary_switches), (5, 7));
         assert_eq!((usage.rss_bytes, usage.threads, usage.processes), (2 << 20, 3, 1));

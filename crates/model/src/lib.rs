@@ -13,6 +13,7 @@ pub mod check;
 pub mod comparison;
 pub mod conformance;
 pub mod contender;
+pub mod doctor;
 pub mod experiment;
 pub mod host;
 pub mod load;

@@ -10,9 +10,9 @@ use crate::conformance::Conformance;
 use crate::contender::Kind;
 use crate::experiment::{Cell, Experiment};
 use crate::host::{HostFacts, Isolation};
-use crate::load::LoadReport;
+use crate::load::{ErrorClass, LoadReport};
 use crate::units::Nanos;
-use crate::usage::Usage;
+use crate::usage::{Counted, Usage};
 use crate::workload::Workload;
 
 /// Name and version of the format of [`Record`].
@@ -193,6 +193,9 @@ pub struct Warmup {
     pub per_second: Vec<f64>,
     /// Whether it had stopped getting faster.
     pub settled: bool,
+    /// What was counted in one slice more, apart from the window because counting system calls slows each of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<Counted>,
 }
 
 /// One window of load on one contender.
@@ -220,14 +223,36 @@ pub const MAX_STEAL_SHARE: f64 = 0.1;
 /// Share of the server CPUs' time that other programs may use before a window is void, 0 to 1.
 pub const MAX_OTHER_SHARE: f64 = 0.1;
 
+/// Share of a window for which the generator's threads may have waited for a CPU before the window is void, 0 to 1. Above
+/// a tenth of this the contender carries a warning. Each thread has a CPU of its own, so whoever made it wait was somebody
+/// else; kernel threads take a few thousandths even on a quiet machine.
+pub const MAX_GENERATOR_DELAY_SHARE: f64 = 0.1;
+
+/// Time that a thread taken off its CPU waits at least until it is back, in nanoseconds: the slice of the one that came in
+/// its place (kernel: `base_slice_ns`, 0.7 ms and more by number of CPUs). For kernels that do not count the waiting.
+const SLICE_NS: u64 = 700_000;
+
 impl Measurement {
     /// The rules that it broke so badly that it must not be used; empty for one that counts.
     pub fn void_rules(&self) -> Vec<String> {
         let checks = self.load.checks.iter().filter(|check| check.outcome == Outcome::Void);
         let broken = checks.map(|check| check.rule.clone());
-        let stolen = (self.machine.steal_share > MAX_STEAL_SHARE).then(|| "steal".to_owned());
-        let busy = (self.machine.server_other_share > MAX_OTHER_SHARE).then(|| "other-programs".to_owned());
-        broken.chain(stolen).chain(busy).collect()
+        let own = [
+            ("steal", self.machine.steal_share > MAX_STEAL_SHARE),
+            ("other-programs", self.machine.server_other_share > MAX_OTHER_SHARE),
+            ("generator-disturbed", self.generator_delay_share() > MAX_GENERATOR_DELAY_SHARE),
+            ("ports", self.load.books.errors.contains_key(&ErrorClass::AddressExhausted)),
+        ];
+        broken.chain(own.into_iter().filter(|rule| rule.1).map(|rule| rule.0.to_owned())).collect()
+    }
+
+    /// Share of the window for which a thread of the generator could have run but waited for a CPU, on average over its
+    /// threads, 0 to 1. Where the kernel does not count that, the times it was taken off its CPU tell at least so much.
+    pub fn generator_delay_share(&self) -> f64 {
+        let generator = &self.load.generator;
+        let delay = generator.run_delay_ns.map_or(generator.involuntary_switches * SLICE_NS, |delay| delay.0);
+        let threads = self.load.thread_busy_shares.len().max(1) as f64;
+        delay as f64 / (self.load.window_ns.0.max(1) as f64 * threads)
     }
 }
 
@@ -244,6 +269,13 @@ pub struct Machine {
     pub server_other_share: f64,
     /// Share of the generator CPUs' time that was idle, 0 to 1.
     pub generator_idle_share: f64,
+    /// Share of each server CPU's time that was not idle, 0 to 1, by ascending CPU number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub server_cpu_busy_shares: Vec<f64>,
+    /// Share of the span in which some task on the machine waited for a CPU (kernel: accounting/psi.rst), 0 to 1; absent
+    /// where the kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_pressure_share: Option<f64>,
     /// TCP segments sent again.
     pub tcp_retransmits: u64,
     /// Connections dropped because an accept queue was full.

@@ -22,6 +22,19 @@ pub struct Usage {
     pub voluntary_switches: u64,
     /// Times a thread was taken off its CPU.
     pub involuntary_switches: u64,
+    /// Time for which its threads could have run but waited for a CPU, summed over the threads; absent where the kernel
+    /// does not count it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_delay_ns: Option<Nanos>,
+    /// CPU time of the thread that used most of it; absent where threads were not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busiest_thread_ns: Option<Nanos>,
+    /// Page faults that needed no disk.
+    #[serde(default)]
+    pub minor_faults: u64,
+    /// Page faults that waited for a disk.
+    #[serde(default)]
+    pub major_faults: u64,
     /// Processes alive at the end of the span.
     pub processes: u32,
     /// Threads alive at the end of the span.
@@ -56,4 +69,24 @@ pub enum UsageSource {
     Cgroup,
     /// `getrusage(2)` of the process itself: microseconds.
     Rusage,
+}
+
+/// Events on a server's CPUs while it answered a counted number of requests. The kernel counts per CPU, so its own work
+/// for the server, interrupts included, is in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Counted {
+    /// Right answers in the meantime.
+    pub answers: u64,
+    /// System calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_calls: Option<u64>,
+    /// CPU cycles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<u64>,
+    /// Instructions completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<u64>,
+    /// Why something could not be counted; empty when everything was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<String>,
 }

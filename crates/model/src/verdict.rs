@@ -168,23 +168,59 @@ pub struct Standing {
     pub failed: u64,
     /// What held the throughput where it is.
     pub limited_by: LimitedBy,
+    /// What that was concluded from, in a sentence.
+    #[serde(default)]
+    pub limit_evidence: String,
+    /// What the generator could send here, over what it sent: its capacity as shown against the limit, with the same bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headroom: Option<f64>,
+    /// What an answer costs the server.
+    #[serde(default)]
+    pub price: Price,
     /// Checks that did not pass.
     pub checks: Vec<Check>,
     /// Why it is not ranked, if it is not.
     pub withheld: Option<String>,
 }
 
+/// What one right answer costs a server: medians over rounds. Absent where the machine did not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Price {
+    /// CPU time in user mode, in nanoseconds.
+    pub user_ns: Option<f64>,
+    /// CPU time in kernel mode, in nanoseconds.
+    pub system_ns: Option<f64>,
+    /// Times a thread gave up its CPU to wait.
+    pub voluntary_switches: Option<f64>,
+    /// Times a thread was taken off its CPU.
+    pub involuntary_switches: Option<f64>,
+    /// Page faults of both kinds.
+    pub page_faults: Option<f64>,
+    /// System calls on its CPUs.
+    pub system_calls: Option<f64>,
+    /// Cycles of its CPUs.
+    pub cycles: Option<f64>,
+    /// Instructions on its CPUs.
+    pub instructions: Option<f64>,
+    /// Resident memory before the first load, in bytes.
+    pub rss_idle_bytes: Option<f64>,
+}
+
 /// What held a throughput where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitedBy {
-    /// The server's CPUs were saturated.
+    /// The server's CPUs were saturated, all of them.
     Server,
+    /// One CPU of the server was saturated, or one of its threads, while others idled.
+    ServerCore,
     /// The generator's CPUs were saturated: the server could do more.
     Generator,
     /// Both were: the server is at least this fast.
     Both,
-    /// Neither was: waiting, locks, or too few connections.
+    /// Neither was, because too few requests were in flight.
+    Connections,
+    /// Neither was: waiting or locks.
     Neither,
     /// The server's CPUs could not be observed.
     Unknown,

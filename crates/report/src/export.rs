@@ -4,6 +4,7 @@ use assay_model::check::Outcome;
 use assay_model::experiment::Cell;
 use assay_model::load::Arrival;
 use assay_model::record::{Measurement, Record, Run};
+use assay_model::usage::Usage;
 use assay_model::verdict::{CellVerdict, Interval, Standing, Verdict};
 use serde::Serialize;
 
@@ -54,9 +55,9 @@ fn markdown_standings(record: &Record, cell: &CellVerdict) -> String {
     let (workload, in_flight) = (&cell.cell.workload, cell.cell.in_flight());
     let mut out = format!("\n### {workload}, {} connections\n\n", cell.cell.width());
     out += &format!(
-        "| tier | contender | req/s | 95 % interval | of limit | p50 at {in_flight} in flight | p99 | cpu/req | rss | conform |\n"
+        "| tier | contender | req/s | 95 % interval | of limit | p50 at {in_flight} in flight | p99 | cpu/req | rss | conform | limited by |\n"
     );
-    out += "|--:|:--|--:|:-:|--:|--:|--:|--:|--:|--:|\n";
+    out += "|--:|:--|--:|:-:|--:|--:|--:|--:|--:|--:|:--|\n";
     for standing in &cell.standings {
         out += &markdown_row(record, standing);
     }
@@ -66,14 +67,14 @@ fn markdown_standings(record: &Record, cell: &CellVerdict) -> String {
 fn markdown_row(record: &Record, standing: &Standing) -> String {
     let name = cell_text(&standing.contender);
     if let Some(reason) = &standing.withheld {
-        return format!("| – | {name} | withheld: {} | | | | | | | |\n", cell_text(reason));
+        return format!("| – | {name} | withheld: {} | | | | | | | | |\n", cell_text(reason));
     }
     let limit = if notes::is_limit(record, &standing.contender) { " (limit)" } else { "" };
     let throughput = standing.throughput_per_second.map(|of| format::rate_interval(&of));
     let [rate, interval] = throughput.map_or_else(dashes, |of| [of.estimate, of.interval]);
     let duration = |of: Option<Interval>| or_dash(of.map(|of| format::duration(of.estimate)));
     format!(
-        "| {} | {name}{limit} | {rate} | {interval} | {} | {} | {} | {} | {} | {} |\n",
+        "| {} | {name}{limit} | {rate} | {interval} | {} | {} | {} | {} | {} | {} | {} |\n",
         or_dash(standing.tier.map(|tier| tier.to_string())),
         or_dash(standing.share_of_limit.map(|of| format::percent(of.estimate))),
         duration(standing.p50_ns),
@@ -81,6 +82,7 @@ fn markdown_row(record: &Record, standing: &Standing) -> String {
         or_dash(standing.cpu_per_request_ns.map(format::duration)),
         or_dash(standing.rss_peak_bytes.map(format::bytes)),
         or_dash(standing.conformance.map(|score| format::score(&score))),
+        notes::limit_in_words(standing.limited_by),
     )
 }
 
@@ -129,8 +131,13 @@ fn dashes() -> [String; 2] {
 }
 
 const CSV_HEAD: &str = "run,round,place,contender,workload,connections,pipeline,load,offset_ns,window_ns,ok,failed,\
-    per_second,offered_per_second,service_p50_ns,service_p99_ns,response_p50_ns,response_p99_ns,server_cpu_ns,server_rss_peak_bytes,startup_ns,server_idle_share,\
-    generator_busy_share,void,failure,rules_kept,rules_applicable,rules_broken\r\n";
+    per_second,offered_per_second,service_p50_ns,service_p99_ns,response_p50_ns,response_p99_ns,server_cpu_ns,\
+    server_system_ns,server_busiest_thread_ns,server_voluntary_switches,server_involuntary_switches,\
+    server_page_faults,server_rss_peak_bytes,startup_ns,server_idle_share,server_other_share,steal_share,\
+    cpu_pressure_share,tcp_retransmits,listen_overflows,generator_busy_share,generator_delay_share,void,failure,\
+    rules_kept,rules_applicable,rules_broken\r\n";
+/// Columns between the cell's and `failure`: what a window that was not measured leaves empty.
+const CSV_FIGURES: usize = 27;
 
 /// One row per contender (a twin counts as one), cell and round, raw (RFC 4180). A planned window that was not measured has a row too, with the
 /// reason in `failure`; `void` holds the rules that a window broke, `rules_broken` those of HTTP/1.1 that the contender does.
@@ -159,7 +166,7 @@ pub fn csv(record: &Record) -> Result<String, ReportError> {
             if let Some(failure) = &run.failure {
                 let why = field(&format!("{}: {}", notes::stage_in_words(failure.stage), failure.reason));
                 for cell in page::missing_cells(record, run) {
-                    out += &format!("{},{}{why},{rules}\r\n", key(&cell), ",".repeat(16));
+                    out += &format!("{},{}{why},{rules}\r\n", key(&cell), ",".repeat(CSV_FIGURES));
                 }
             }
         }
@@ -186,6 +193,8 @@ fn csv_numbers(run: &Run, round: u32, measurement: &Measurement) -> Result<Strin
         Arrival::Constant { per_second } | Arrival::Poisson { per_second } => per_second.to_string(),
     };
     let number = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
+    let server = |of: fn(&Usage) -> u64| number(measurement.server.as_ref().map(of));
+    let machine = &measurement.machine;
     let busiest = load.thread_busy_shares.iter().copied().fold(0.0, f64::max);
     let fields = [
         measurement.offset_ns.0.to_string(),
@@ -198,11 +207,22 @@ fn csv_numbers(run: &Run, round: u32, measurement: &Measurement) -> Result<Strin
         number(service.quantile(0.99)),
         number(response.quantile(0.5)),
         number(response.quantile(0.99)),
-        number(measurement.server.as_ref().map(|usage| usage.cpu_ns().0)),
-        number(measurement.server.as_ref().map(|usage| usage.rss_peak_bytes)),
+        server(|usage| usage.cpu_ns().0),
+        server(|usage| usage.system_ns.0),
+        number(measurement.server.as_ref().and_then(|usage| usage.busiest_thread_ns).map(|ns| ns.0)),
+        server(|usage| usage.voluntary_switches),
+        server(|usage| usage.involuntary_switches),
+        server(|usage| usage.minor_faults + usage.major_faults),
+        server(|usage| usage.rss_peak_bytes),
         run.startup_ns.0.to_string(),
-        measurement.machine.server_idle_share.to_string(),
+        machine.server_idle_share.to_string(),
+        machine.server_other_share.to_string(),
+        machine.steal_share.to_string(),
+        machine.cpu_pressure_share.map(|share| share.to_string()).unwrap_or_default(),
+        machine.tcp_retransmits.to_string(),
+        machine.listen_overflows.to_string(),
         busiest.to_string(),
+        measurement.generator_delay_share().to_string(),
         field(&measurement.void_rules().join(" ")),
         String::new(),
     ];

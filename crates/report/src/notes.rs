@@ -179,9 +179,11 @@ pub(crate) fn state_in_words(state: State) -> Option<&'static str> {
 pub(crate) fn limit_in_words(limited_by: LimitedBy) -> &'static str {
     match limited_by {
         LimitedBy::Server => "server",
+        LimitedBy::ServerCore => "one core",
         LimitedBy::Generator => "generator",
         LimitedBy::Both => "both",
-        LimitedBy::Neither => "neither",
+        LimitedBy::Connections => "connections",
+        LimitedBy::Neither => "waiting",
         LimitedBy::Unknown => "unknown",
     }
 }

@@ -10,7 +10,15 @@ import { Table, type Column } from "../parts/Table";
 import { contendersOf, limitOf, lookOf, titleOf, type Report } from "../select";
 import type { CellVerdict, Standing } from "../types";
 
-const LIMITED_BY = { server: "server", generator: "generator", both: "both", neither: "neither", unknown: "unknown" } as const;
+const LIMITED_BY: Record<Standing["limited_by"], string> = {
+  server: "server",
+  server_core: "one core",
+  generator: "generator",
+  both: "both",
+  connections: "connections",
+  neither: "waiting",
+  unknown: "unknown",
+};
 
 export function StandingsSection({ report, cell }: { report: Report; cell: CellVerdict }): JSX.Element {
   const draw = useMemo(() => {
@@ -67,7 +75,7 @@ function columns(report: Report, cell: CellVerdict): Column<Standing>[] {
     ...figures(),
     { head: "conform", cell: (s) => (s.conformance ? score(s.conformance) : "–"), sort: (s) => (s.conformance ? s.conformance.kept / s.conformance.applicable : null), only: anyAsked },
     { head: "failed", cell: (s) => count(s.failed), sort: (s) => s.failed, only: anyFailed },
-    { head: "limited by", text: true, cell: (s) => LIMITED_BY[s.limited_by], sort: (s) => s.limited_by },
+    { head: "limited by", text: true, cell: (s) => <span title={s.limit_evidence}>{LIMITED_BY[s.limited_by]}</span>, sort: (s) => s.limited_by },
   ];
   return all.filter((column) => column.only !== false);
 }

@@ -2,6 +2,7 @@
 
 mod check;
 mod compare;
+mod doctor;
 mod load;
 mod run;
 mod serve;
@@ -17,6 +18,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::output;
 pub(crate) use check::CheckArguments;
 pub(crate) use compare::{CompareArguments, ComparisonFormat};
+pub(crate) use doctor::DoctorArguments;
 pub(crate) use load::{ArrivalName, LoadArguments};
 pub(crate) use run::RunArguments;
 pub(crate) use serve::ServeArguments;
@@ -28,7 +30,7 @@ const EXIT_CODES: &str = "Exit codes:
     1  a fault in assay
     2  wrong usage, or a file that cannot be understood
     3  nothing selected
-    4  the machine does not allow what was asked
+    4  the machine does not allow what was asked, or is unfit (doctor)
    10  a contender could not be built, did not start, or died
    11  a contender answered wrongly, or (check) broke a rule that must be kept
    12  a number had to be withheld (with --strict)
@@ -63,6 +65,8 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Write a run as CSV, JSON or Markdown
     Export(ExportArguments),
+    /// Tell whether this machine is fit to measure on, what spoils it, and how to mend it
+    Doctor(DoctorArguments),
     /// List the catalogue: contenders, workloads, experiments; or the runs, or the rules of HTTP/1.1
     List(ListArguments),
     /// Print completions for a shell

@@ -5,6 +5,7 @@ mod bad_input;
 mod check;
 mod commands;
 mod compare;
+mod doctor;
 mod ending;
 mod load;
 mod misbehaviour;

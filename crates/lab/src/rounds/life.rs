@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use assay_host::counters::Counters;
 use assay_host::snapshot::{Sampler, tree_usage};
 use assay_host::system::SystemSample;
 use assay_model::experiment::Cell;
 use assay_model::load::{Arrival, LoadReport};
-use assay_model::record::{Machine, Measurement, NotRun, Record, Run, Stage, Warmup};
+use assay_model::record::{Measurement, NotRun, Record, Run, Stage, Warmup};
 use assay_model::units::Nanos;
-use assay_model::usage::Usage;
+use assay_model::usage::Counted;
 
 use super::event::{Event, Observer};
 use super::rates::rate_for;
@@ -117,7 +118,8 @@ impl Life<'_> {
     /// Slices of load until the server no longer gets faster, for `most_s` seconds at most. The rule is the same for
     /// everybody; a compiled server is done in three slices, one with a just-in-time compiler takes what it needs.
     fn warm_up_on(&self, server: &mut Server, cell: &Cell, most_s: f64) -> Result<Warmup, Option<NotRun>> {
-        let mut warmup = Warmup { workload: cell.workload.clone(), per_second: Vec::new(), settled: false };
+        let mut warmup =
+            Warmup { workload: cell.workload.clone(), per_second: Vec::new(), settled: false, counted: None };
         let (mut fastest, mut without_gain, mut left_s) = (0.0, 0, most_s);
         while left_s > 0.0 && !warmup.settled {
             let report = self.load(server, cell, Arrival::Closed, 0.0, left_s.min(WARMUP_SLICE_S))?;
@@ -128,7 +130,15 @@ impl Life<'_> {
             warmup.per_second.push(per_second);
             left_s -= WARMUP_SLICE_S;
         }
+        warmup.counted = Some(self.counted(server, cell)?);
         Ok(warmup)
+    }
+
+    /// One slice more for what must not be counted inside a window: a counted system call takes longer.
+    fn counted(&self, server: &mut Server, cell: &Cell) -> Result<Counted, Option<NotRun>> {
+        let counters = Counters::start(&self.plan.isolation.server);
+        let report = self.load(server, cell, Arrival::Closed, 0.0, WARMUP_SLICE_S)?;
+        Ok(counters.finish(report.books.ok))
     }
 
     fn windows(
@@ -180,25 +190,9 @@ impl Life<'_> {
         if death.is_some() {
             return Err(death);
         }
-        let machine = self.machine(&before, &after, used.as_ref());
+        let isolation = &self.plan.isolation;
+        let machine = after.since(&before).machine(&isolation.server, &isolation.generator, used.as_ref());
         Ok(Measurement { cell: cell.clone(), offset_ns, load, server: used, machine })
-    }
-
-    fn machine(&self, before: &SystemSample, after: &SystemSample, used: Option<&Usage>) -> Machine {
-        let delta = after.since(before);
-        let (server, generator) = (&self.plan.isolation.server, &self.plan.isolation.generator);
-        let tcp = delta.tcp.unwrap_or_default();
-        let cpus = delta.shares(server);
-        let accounted = cpus.idle + cpus.irq + cpus.softirq + cpus.steal;
-        let others = used.map_or(0.0, |used| (1.0 - accounted - used.busy_share(server.len())).max(0.0));
-        Machine {
-            steal_share: delta.shares(&server.union(generator)).steal,
-            server_idle_share: cpus.idle,
-            server_other_share: others,
-            generator_idle_share: delta.shares(generator).idle,
-            tcp_retransmits: tcp.retransmitted_segments,
-            listen_overflows: tcp.listen_overflows,
-        }
     }
 
     /// Runs the generator while the server lives and nobody wants to stop at once. An error without a reason is a wish.

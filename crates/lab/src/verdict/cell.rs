@@ -6,19 +6,20 @@ use assay_model::experiment::Cell;
 use assay_model::record::Record;
 use assay_model::verdict::{CellVerdict, Standing};
 
+use super::headroom;
 use super::ranking::{Field, rank};
 use super::sample::{Sample, samples};
-use super::standing::standing;
+use super::standing::{Beside, standing};
 
 /// Judges one cell; `margin` is the smallest difference that is called one.
 pub(crate) fn judge_cell(record: &Record, cell: &Cell, margin: f64) -> CellVerdict {
     let samples = samples(record, cell);
-    // Of a limit that is itself withheld no share can be told.
-    let known = |limit: &&Sample<'_>| standing(record, limit, None).withheld.is_none();
-    let limit = samples.iter().filter(|sample| sample.is_limit()).find(known);
-    let mut standings: Vec<Standing> = samples.iter().map(|sample| standing(record, sample, limit)).collect();
-    let ranking = rank(field(&samples, &standings), margin);
-    for standing in &mut standings {
+    let mut verdict =
+        CellVerdict { cell: cell.clone(), standings: standings(record, cell, &samples), pairs: Vec::new() };
+    let is_limit = |name: &str| samples.iter().any(|sample| sample.is_limit() && sample.entry.name == name);
+    headroom::withhold_the_bunched(&mut verdict, is_limit);
+    let ranking = rank(field(&samples, &verdict.standings), margin);
+    for standing in &mut verdict.standings {
         if let Some((_, tier, letters)) =
             ranking.places.iter().find(|(name, _, _)| *name == standing.contender)
         {
@@ -30,8 +31,30 @@ pub(crate) fn judge_cell(record: &Record, cell: &Cell, margin: f64) -> CellVerdi
             standing.throughput_per_second = None;
         }
     }
-    standings.sort_by(fastest_first);
-    CellVerdict { cell: cell.clone(), standings, pairs: ranking.pairs }
+    verdict.standings.sort_by(fastest_first);
+    verdict.pairs = ranking.pairs;
+    verdict
+}
+
+/// Each contender by itself, beside the limit and beside itself with more connections.
+fn standings(record: &Record, cell: &Cell, samples: &[Sample<'_>]) -> Vec<Standing> {
+    // Of a limit that is itself withheld no share can be told.
+    let known = |limit: &&Sample<'_>| standing(record, limit, Beside::default()).withheld.is_none();
+    let limit = samples.iter().filter(|sample| sample.is_limit()).find(known);
+    let wider = next_wider(record, cell);
+    let beside = |sample: &Sample<'_>| {
+        let wider = wider.iter().find(|wider| wider.entry.name == sample.entry.name);
+        standing(record, sample, Beside { limit, wider })
+    };
+    samples.iter().map(beside).collect()
+}
+
+/// Everybody in the cell of the same workload with the next greater number of connections.
+fn next_wider<'r>(record: &'r Record, cell: &Cell) -> Vec<Sample<'r>> {
+    let cells = record.experiment.cells();
+    let like = |other: &&Cell| Cell { connections: cell.connections, ..(*other).clone() } == *cell;
+    let wider = cells.iter().filter(like).filter(|other| other.connections > cell.connections);
+    wider.min_by_key(|other| other.connections).map_or_else(Vec::new, |wider| samples(record, wider))
 }
 
 /// Everybody who may be ranked: not the limit, and nobody withheld.

@@ -4,6 +4,10 @@
 //! record always gives the same verdict.
 
 mod cell;
+mod headroom;
+mod limit;
+mod order;
+mod price;
 mod ranking;
 mod sample;
 mod standing;
@@ -116,3 +120,5 @@ fn median(values: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod trust_tests;

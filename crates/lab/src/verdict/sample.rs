@@ -108,12 +108,6 @@ impl<'r> Sample<'r> {
         self.counting().filter_map(of).collect()
     }
 
-    /// Share of the server's CPUs that was not idle, whoever used it: interrupt work for the server's sockets is charged to
-    /// no process.
-    pub(crate) fn server_cpus_busy(&self) -> Vec<f64> {
-        self.counting().map(|window| 1.0 - window.machine.server_idle_share).collect()
-    }
-
     /// Share of its CPU that the busiest generator thread used, in each round.
     pub(crate) fn generator_busy(&self) -> Vec<f64> {
         self.counting()

@@ -4,35 +4,62 @@ use std::collections::BTreeSet;
 
 use assay_model::check::{Check, Outcome};
 use assay_model::conformance::Conformance;
+use assay_model::load::ErrorClass;
 use assay_model::record::{Measurement, Record};
 use assay_model::verdict::{Interval, LimitedBy, Standing};
 use assay_stats::interval::geometric_mean_interval;
 use assay_stats::order::median_interval;
 use assay_stats::ratio::paired_log_ratio;
 
+use super::limit::{self, Limit};
+use super::price::price;
 use super::sample::Sample;
 use super::words::{count_of, percent};
-use super::{
-    AT_LIMIT, CONFIDENCE, GENERATOR_SATURATED, MAX_ERROR_SHARE, SERVER_SATURATED, interval, is_void, median,
-    objection, point,
-};
+use super::{AT_LIMIT, CONFIDENCE, MAX_ERROR_SHARE, headroom, interval, is_void, median, objection, point};
 
 /// Rules of the generator that are judged here, where the server's side and all rounds are known too.
 const JUDGED_HERE: [&str; 2] = ["generator-saturated", "failures"];
+/// What helps when the generator is the limit, or close to it.
+pub(crate) const MORE_CPUS: &str = "give the generator more CPUs, or the server fewer";
+/// Share of a window's time from which a disturbance is told (METHOD: 1 % of the run).
+pub(crate) const NOTICEABLE_SHARE: f64 = 0.01;
+/// What helps against drops and segments sent again.
+pub(crate) const TCP_REMEDY: &str =
+    "raise net.core.somaxconn and the server's backlog, use fewer connections, and stop other traffic";
+/// Segments sent again from which it is told, as a share of the answers: one in ten thousand waits 200 ms, the least
+/// retransmission time-out of Linux, and so reaches the 99.99th percentile.
+pub(crate) const NOTICEABLE_RETRANSMITS: f64 = 1e-4;
 /// Drift within a window beyond which a server was not warm yet, or tired.
 const MAX_DRIFT: f64 = 0.05;
 
-/// The standing of `sample`, without its tier; `limit` is the machine's limit in the same cell, if that is known.
-pub(crate) fn standing(record: &Record, sample: &Sample<'_>, limit: Option<&Sample<'_>>) -> Standing {
-    let limited_by = limited_by(record, sample);
-    let mut checks: Vec<Check> =
-        [errors(sample), deaths(sample), saturation(sample, limited_by), warm_up(sample), drift(sample)]
-            .into_iter()
-            .flatten()
-            .collect();
+/// What a contender is measured against.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Beside<'a, 'r> {
+    /// The machine's limit in the same cell, if that is known.
+    pub limit: Option<&'a Sample<'r>>,
+    /// The same contender with the next greater number of connections, if that was measured.
+    pub wider: Option<&'a Sample<'r>>,
+}
+
+/// The standing of `sample`, without its tier.
+pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, '_>) -> Standing {
+    let Limit { by: limited_by, evidence: limit_evidence } = limit::limit(record, sample, beside.wider);
+    let headroom = headroom::headroom(sample, beside.limit);
+    let own = [
+        errors(sample),
+        ports(sample),
+        deaths(sample),
+        saturation(sample, limited_by, &limit_evidence),
+        headroom::check(sample, headroom),
+        generator_disturbed(sample),
+        tcp(sample),
+        warm_up(sample),
+        drift(sample),
+    ];
+    let mut checks: Vec<Check> = own.into_iter().flatten().collect();
     checks.extend(generator_objections(sample));
     let withheld = withheld(sample, &checks);
-    let comparable = limit.filter(|_| withheld.is_none() && !sample.is_limit());
+    let comparable = beside.limit.filter(|_| withheld.is_none() && !sample.is_limit());
     let share_of_limit = comparable.and_then(|limit| share_of_limit(sample, limit));
     checks.extend(at_limit(share_of_limit.as_ref()));
     let rates: Vec<f64> = sample.rates().into_iter().flatten().collect();
@@ -56,6 +83,9 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, limit: Option<&Samp
         conformance: sample.entry.conformance.as_ref().map(Conformance::score),
         failed: sample.failed_of().0,
         limited_by,
+        limit_evidence,
+        headroom,
+        price: price(sample),
         checks,
         withheld,
     }
@@ -92,31 +122,14 @@ fn startup(sample: &Sample<'_>) -> Option<f64> {
     median(&started.collect::<Vec<_>>())
 }
 
-/// Compares the medians over rounds with [`SERVER_SATURATED`] and [`GENERATOR_SATURATED`].
-fn limited_by(record: &Record, sample: &Sample<'_>) -> LimitedBy {
-    let generator = median(&sample.generator_busy()).unwrap_or(0.0) >= GENERATOR_SATURATED;
-    let observed = median(&sample.server_busy());
-    let shared = record.isolation.server_cpus == record.isolation.generator_cpus;
-    let server = observed.map(|own| {
-        let cpus = if shared { 0.0 } else { median(&sample.server_cpus_busy()).unwrap_or(0.0) };
-        own.max(cpus) >= SERVER_SATURATED
-    });
-    match (server, generator) {
-        // Their only CPU was busy with both.
-        _ if shared && median(&sample.server_cpus_busy()).unwrap_or(0.0) >= SERVER_SATURATED => {
-            LimitedBy::Both
-        }
-        (Some(true), true) => LimitedBy::Both,
-        (Some(true), false) => LimitedBy::Server,
-        (_, true) => LimitedBy::Generator,
-        (Some(false), false) => LimitedBy::Neither,
-        (None, false) => LimitedBy::Unknown,
-    }
-}
-
-/// How many of its requests failed, for whatever reason.
+/// How many of its requests failed in windows that count: one in which others had its CPUs says nothing against it. Nor
+/// does the generator's want of ports.
 fn errors(sample: &Sample<'_>) -> Option<Check> {
-    let (failed, all) = sample.failed_of();
+    let (failed, all) = sample.counting().fold((0, 0), |(failed, all), window| {
+        let books = &window.load.books;
+        let without_port = books.errors.get(&ErrorClass::AddressExhausted).unwrap_or(&0);
+        (failed + books.failed() - without_port, all + books.ok + books.failed())
+    });
     if failed == 0 {
         return None;
     }
@@ -136,20 +149,57 @@ fn deaths(sample: &Sample<'_>) -> Option<Check> {
     Some(objection("failed-runs", Outcome::Warn, evidence, last.remedy.as_deref().unwrap_or("see its log")))
 }
 
-fn saturation(sample: &Sample<'_>, limited_by: LimitedBy) -> Option<Check> {
+/// The generator's own want of ports, which is no fault of the server's.
+fn ports(sample: &Sample<'_>) -> Option<Check> {
+    let refused =
+        |window: &&Measurement| window.load.books.errors.contains_key(&ErrorClass::AddressExhausted);
+    let (hits, windows) = (sample.measured().filter(refused).count(), sample.measured().count());
+    let evidence = format!(
+        "the generator found no free port (EADDRNOTAVAIL) in {hits} of {}",
+        count_of(windows, "window")
+    );
+    let outcome = if hits * 2 > windows { Outcome::Void } else { Outcome::Warn };
+    let remedy = "use fewer connections, or widen net.ipv4.ip_local_port_range: `assay doctor` tells how";
+    (hits > 0).then(|| objection("ports", outcome, evidence, remedy))
+}
+
+fn saturation(sample: &Sample<'_>, limited_by: LimitedBy, evidence: &str) -> Option<Check> {
     if limited_by != LimitedBy::Generator {
         return None;
     }
-    let busy = percent(median(&sample.generator_busy()).unwrap_or(0.0));
-    let evidence = format!("the generator used {busy} of its CPU while the server's was not saturated");
+    let evidence = format!("the generator was saturated while the server was not: {evidence}");
     // The limit is what generator and server can do together, so there it is only worth knowing.
     let outcome = if sample.is_limit() { Outcome::Warn } else { Outcome::Void };
-    Some(objection(
-        "generator-saturated",
-        outcome,
-        evidence,
-        "give the generator more CPUs, or the server fewer",
-    ))
+    Some(objection("generator-saturated", outcome, evidence, MORE_CPUS))
+}
+
+/// Whether the generator had to wait for a CPU; each of its threads has one of its own.
+fn generator_disturbed(sample: &Sample<'_>) -> Option<Check> {
+    let shares: Vec<f64> = sample.measured().map(Measurement::generator_delay_share).collect();
+    let hits = shares.iter().filter(|share| **share > NOTICEABLE_SHARE).count();
+    let evidence = format!(
+        "the generator waited for its CPU up to {} of the time; more than {} in {hits} of {}",
+        percent(shares.iter().copied().fold(0.0, f64::max)),
+        percent(NOTICEABLE_SHARE),
+        count_of(shares.len(), "window")
+    );
+    let remedy = "keep other programs off the generator's CPUs: `assay doctor` shows what they take";
+    (hits > 0).then(|| objection("generator-disturbed", Outcome::Warn, evidence, remedy))
+}
+
+/// Segments sent again and connections dropped, which loopback has no reason for.
+fn tcp(sample: &Sample<'_>) -> Option<Check> {
+    let sum = |of: fn(&Measurement) -> u64| sample.measured().map(of).sum::<u64>();
+    let (overflows, again) = (sum(|w| w.machine.listen_overflows), sum(|w| w.machine.tcp_retransmits));
+    let share = again as f64 / sum(|w| w.load.books.ok).max(1) as f64;
+    let objects = overflows > 0 || share > NOTICEABLE_RETRANSMITS;
+    objects.then(|| objection("tcp", Outcome::Warn, tcp_evidence(again, overflows), TCP_REMEDY))
+}
+
+pub(crate) fn tcp_evidence(again: u64, overflows: u64) -> String {
+    format!(
+        "{again} TCP segments sent again and {overflows} connections dropped at a full accept queue, whoever's they were"
+    )
 }
 
 /// Whether it had stopped getting faster before it was measured.
@@ -185,7 +235,7 @@ fn at_limit(share: Option<&Interval>) -> Option<Check> {
         "it reaches {} of this machine's limit: it may be faster than can be seen here",
         percent(share.estimate)
     );
-    Some(objection("at-limit", Outcome::Warn, evidence, "give the generator more CPUs, or the server fewer"))
+    Some(objection("at-limit", Outcome::Warn, evidence, MORE_CPUS))
 }
 
 /// What the generator itself said, each rule once with its worst outcome.

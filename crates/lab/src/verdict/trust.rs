@@ -1,21 +1,25 @@
 //! Checks over the whole run: can its numbers be believed? Each with its evidence, and a remedy where it objects.
 
+use assay_host::cpuset::CpuSet;
 use assay_model::check::{Check, Outcome};
-use assay_model::record::MAX_OTHER_SHARE;
-use assay_model::record::{Measurement, Record};
+use assay_model::contender::Kind;
+use assay_model::record::{MAX_GENERATOR_DELAY_SHARE, MAX_OTHER_SHARE, MAX_STEAL_SHARE, Measurement, Record};
 use assay_model::verdict::CellVerdict;
 
 use super::sample::counted_rounds;
+use super::standing::{MORE_CPUS, NOTICEABLE_RETRANSMITS, NOTICEABLE_SHARE, TCP_REMEDY, tcp_evidence};
 use super::words::{count_of, percent};
-use super::{LEAST_HEADROOM, is_void, objection, pass};
+use super::{LEAST_HEADROOM, is_void, median, objection, order, pass};
 use crate::schedule::MIN_ROUNDS;
 
 /// The generator's rule that compares a window's throughput and latency with what was in flight (Little's law).
 const LITTLE: &str = "littles-law";
-/// Time that a hypervisor may take away, as a share.
-const MAX_STEAL: f64 = 0.01;
-/// Segments that may be sent again, as a share of the answers.
-const MAX_RETRANSMITS: f64 = 1e-4;
+/// Share of the server's CPUs that other programs may use before it is told. More than for other disturbances: the
+/// difference of two readings is known to about a tick of 10 ms in a window of a second, and kernel threads are in it.
+const NOTICEABLE_OTHER: f64 = 0.03;
+/// Share of the time that others' tasks may wait for a CPU before it is told: assay's own small processes (the runner, the
+/// keepers) are among them.
+const NOTICEABLE_PRESSURE: f64 = 0.03;
 
 /// All checks of a run, in the order in which a person wants to read them.
 pub(crate) fn checks(record: &Record, cells: &[CellVerdict]) -> Vec<Check> {
@@ -23,16 +27,19 @@ pub(crate) fn checks(record: &Record, cells: &[CellVerdict]) -> Vec<Check> {
         record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells).collect();
     let mut checks = vec![build(record), rounds(record), isolation(record), noise_floor()];
     if !windows.is_empty() {
+        checks.extend(generator(cells));
+        checks.extend(headroom(record, cells));
         checks.extend([
-            generator(cells),
-            headroom(record, cells),
             errors(&windows),
             books(&windows),
             little(&windows),
             steal(&windows),
             other_programs(&windows),
+            generator_disturbed(&windows),
             tcp(&windows),
         ]);
+        checks.extend(pressure(&windows));
+        checks.extend(order::checks(record));
     }
     checks
 }
@@ -60,10 +67,11 @@ fn rounds(record: &Record) -> Check {
 
 fn isolation(record: &Record) -> Check {
     let isolation = &record.isolation;
-    let shared = isolation.server_cpus == isolation.generator_cpus;
+    let cpus = |list: &str| list.parse::<CpuSet>().unwrap_or_default();
+    let shared = !cpus(&isolation.server_cpus).is_disjoint(&cpus(&isolation.generator_cpus));
     if shared {
-        let remedy = "use a machine with at least two CPUs";
-        return objection("isolation", Outcome::Warn, isolation.statement.clone(), remedy);
+        let remedy = "use a machine with at least two CPUs, or give each side its own";
+        return objection("isolation", Outcome::Void, isolation.statement.clone(), remedy);
     }
     pass("isolation", isolation.statement.clone())
 }
@@ -76,36 +84,32 @@ fn noise_floor() -> Check {
 }
 
 /// The worst of what the standings say of their generator.
-fn generator(cells: &[CellVerdict]) -> Check {
+fn generator(cells: &[CellVerdict]) -> Option<Check> {
     let standings = || cells.iter().flat_map(|cell| &cell.standings);
-    let busiest = standings().map(|standing| standing.generator_busy_share).fold(0.0, f64::max);
+    let counting = standings().filter(|standing| standing.rounds_per_second.iter().any(Option::is_some));
+    let busiest = counting.map(|standing| standing.generator_busy_share).reduce(f64::max)?;
     let evidence = format!("the generator used up to {} of its CPU", percent(busiest));
     let saturated = standings().flat_map(|s| &s.checks).filter(|check| check.rule == "generator-saturated");
-    match saturated.map(|check| check.outcome).max() {
+    Some(match saturated.map(|check| check.outcome).max() {
         None => pass("generator", evidence),
-        Some(outcome) => {
-            objection("generator", outcome, evidence, "give the generator more CPUs, or the server fewer")
-        }
-    }
+        Some(outcome) => objection("generator", outcome, evidence, MORE_CPUS),
+    })
 }
 
-/// What the generator could have sent at its cost per request, over what it sent, for the contender that needed it most.
-fn headroom(record: &Record, cells: &[CellVerdict]) -> Check {
-    let limits = |name: &str| {
-        record.contenders.iter().any(|e| e.name == name && e.kind == assay_model::contender::Kind::Limit)
-    };
-    let contenders =
-        cells.iter().flat_map(|cell| &cell.standings).filter(|standing| !limits(&standing.contender));
-    let busiest = contenders.max_by(|a, b| a.generator_busy_share.total_cmp(&b.generator_busy_share));
-    let Some(busiest) = busiest.filter(|standing| standing.generator_busy_share > 0.0) else {
-        return pass("headroom", "no contender kept the generator busy".to_owned());
-    };
-    let headroom = 1.0 / busiest.generator_busy_share;
-    let evidence = format!("the generator could send {headroom:.1} times what {} took", busiest.contender);
-    if headroom >= LEAST_HEADROOM {
-        return pass("headroom", evidence);
+/// The least headroom of all contenders.
+fn headroom(record: &Record, cells: &[CellVerdict]) -> Option<Check> {
+    let is_limit = |name: &str| record.contenders.iter().any(|e| e.name == name && e.kind == Kind::Limit);
+    let known =
+        cells.iter().flat_map(|cell| &cell.standings).filter(|standing| !is_limit(&standing.contender));
+    let known = known.filter_map(|standing| Some((standing.headroom?, standing.contender.as_str())));
+    let (least, contender) = known.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    if least >= LEAST_HEADROOM {
+        let evidence =
+            format!("the generator could send at least {least:.1} times what a contender took ({contender})");
+        return Some(pass("headroom", evidence));
     }
-    objection("headroom", Outcome::Warn, evidence, "give the generator more CPUs, or the server fewer")
+    let evidence = format!("the generator could send only {least:.2} times what {contender} took");
+    Some(objection("headroom", Outcome::Warn, evidence, MORE_CPUS))
 }
 
 fn errors(windows: &[&Measurement]) -> Check {
@@ -152,47 +156,105 @@ fn little(windows: &[&Measurement]) -> Check {
 }
 
 fn other_programs(windows: &[&Measurement]) -> Check {
-    let worst = windows.iter().map(|window| window.machine.server_other_share).fold(0.0, f64::max);
-    let hit = windows.iter().filter(|window| window.machine.server_other_share > MAX_OTHER_SHARE).count();
-    if hit == 0 {
-        return pass(
-            "other-programs",
-            format!("other programs used at most {} of the server's CPUs", percent(worst)),
-        );
-    }
-    let evidence = format!(
-        "other programs used up to {} of the server's CPUs; {hit} of {} do not count",
-        percent(worst),
-        count_of(windows.len(), "window")
-    );
-    let outcome = if hit == windows.len() { Outcome::Void } else { Outcome::Warn };
-    objection("other-programs", outcome, evidence, "stop the other programs, or measure when they are done")
+    let share = Disturbance {
+        rule: "other-programs",
+        who: "other programs used",
+        what: "of the server's CPUs",
+        remedy: "stop the other programs, or measure when they are done; `assay doctor` shows what they take",
+        noticeable: NOTICEABLE_OTHER,
+        void: MAX_OTHER_SHARE,
+    };
+    share.check(windows, |window| window.machine.server_other_share)
+}
+
+fn generator_disturbed(windows: &[&Measurement]) -> Check {
+    let share = Disturbance {
+        rule: "generator-disturbed",
+        who: "the generator waited for its CPU",
+        what: "of a window",
+        remedy: "keep other programs off the generator's CPUs: `assay doctor` shows what they take",
+        noticeable: NOTICEABLE_SHARE,
+        void: MAX_GENERATOR_DELAY_SHARE,
+    };
+    share.check(windows, |window| window.generator_delay_share())
 }
 
 fn steal(windows: &[&Measurement]) -> Check {
-    let worst = windows.iter().map(|window| window.machine.steal_share).fold(0.0, f64::max);
-    let evidence = format!("a hypervisor took at most {} of a window's CPU time", percent(worst));
-    if worst <= MAX_STEAL {
-        return pass("steal", evidence);
-    }
-    objection("steal", Outcome::Warn, evidence, "use a machine that is not shared, or measure more rounds")
+    let share = Disturbance {
+        rule: "steal",
+        who: "a hypervisor took",
+        what: "of a window's CPU time",
+        remedy: "use a machine that is not shared, or measure more rounds",
+        noticeable: NOTICEABLE_SHARE,
+        void: MAX_STEAL_SHARE,
+    };
+    share.check(windows, |window| window.machine.steal_share)
 }
 
+/// A share of a window's time that somebody else took.
+struct Disturbance {
+    rule: &'static str,
+    who: &'static str,
+    what: &'static str,
+    remedy: &'static str,
+    /// From here on it is told.
+    noticeable: f64,
+    /// From here on a window is void ([`Measurement::void_rules`]).
+    void: f64,
+}
+
+impl Disturbance {
+    /// The worst window speaks. When all are void, so is the run.
+    fn check(&self, windows: &[&Measurement], share: impl Fn(&Measurement) -> f64) -> Check {
+        let shares: Vec<f64> = windows.iter().map(|window| share(window)).collect();
+        let worst = shares.iter().copied().fold(0.0, f64::max);
+        let void = shares.iter().filter(|share| **share > self.void).count();
+        if worst <= self.noticeable {
+            return pass(self.rule, format!("{} at most {} {}", self.who, percent(worst), self.what));
+        }
+        let evidence = format!("{} up to {} {}", self.who, percent(worst), self.what);
+        let lost = match void {
+            0 => String::new(),
+            _ => format!("; {void} of {} do not count", count_of(windows.len(), "window")),
+        };
+        let outcome = if void == windows.len() { Outcome::Void } else { Outcome::Warn };
+        objection(self.rule, outcome, evidence + &lost, self.remedy)
+    }
+}
+
+/// Tasks that waited for a CPU and were neither the server's nor the generator's: a sign of other programs, wherever they
+/// wanted to run. Threads of a server that wait for each other are the server's own doing.
+fn pressure(windows: &[&Measurement]) -> Option<Check> {
+    let others = |window: &&Measurement| {
+        let (some, server) = (window.machine.cpu_pressure_share?, window.server.as_ref()?);
+        let own = server.run_delay_ns?.0 + window.load.generator.run_delay_ns?.0;
+        Some(some - own as f64 / server.wall_ns.0.max(1) as f64)
+    };
+    let shares: Vec<f64> = windows.iter().filter_map(others).collect();
+    let usual = median(&shares)?.max(0.0);
+    let evidence =
+        format!("tasks of others waited for a CPU {} of the time in half of the windows", percent(usual));
+    Some(match usual <= NOTICEABLE_PRESSURE {
+        true => pass("pressure", evidence),
+        false => objection(
+            "pressure",
+            Outcome::Warn,
+            evidence,
+            "stop the other programs; `assay doctor` shows what they take",
+        ),
+    })
+}
+
+/// The kernel counts by network namespace, so other programs' segments are among them: cause for caution, never for more.
 fn tcp(windows: &[&Measurement]) -> Check {
     let sum = |of: fn(&Measurement) -> u64| windows.iter().map(|window| of(window)).sum::<u64>();
     let (overflows, again) = (sum(|w| w.machine.listen_overflows), sum(|w| w.machine.tcp_retransmits));
     let answers = sum(|w| w.load.books.ok).max(1);
-    let evidence =
-        format!("{again} TCP segments sent again, {overflows} connections dropped at a full accept queue");
-    if overflows == 0 && again as f64 / answers as f64 <= MAX_RETRANSMITS {
+    let evidence = tcp_evidence(again, overflows);
+    if overflows == 0 && again as f64 / answers as f64 <= NOTICEABLE_RETRANSMITS {
         return pass("tcp", evidence);
     }
-    objection(
-        "tcp",
-        Outcome::Warn,
-        evidence,
-        "raise net.core.somaxconn and the server's backlog, or use fewer connections",
-    )
+    objection("tcp", Outcome::Warn, evidence, TCP_REMEDY)
 }
 
 /// Whether any number of the run is void as a whole.

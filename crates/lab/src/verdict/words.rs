@@ -3,7 +3,7 @@
 use assay_model::check::Check;
 use assay_model::contender::Kind;
 use assay_model::record::Record;
-use assay_model::verdict::{Call, CellVerdict, Interval, Pair, Standing};
+use assay_model::verdict::{Call, CellVerdict, Interval, LimitedBy, Pair, Standing};
 
 use super::trust;
 
@@ -44,6 +44,7 @@ fn headline(record: &Record, cells: &[CellVerdict], workload: &str) -> Vec<Strin
     };
     let mut sentences = vec![speak.opening(cell, best, &ranked)];
     sentences.extend(speak.comparison(cell, best, &ranked));
+    sentences.extend(speak.limit(best));
     sentences
 }
 
@@ -92,6 +93,19 @@ impl Speaker<'_> {
             1 => format!("{at}, {name} is the fastest with {rate}."),
             _ => format!("{at}, {} lead with up to {rate}; they are not shown to differ.", all_of(&leaders)),
         }
+    }
+
+    /// What held the best where it is, when that is known and was not the server's own CPUs, which everybody expects.
+    fn limit(&self, best: &Standing) -> Option<String> {
+        let what = match best.limited_by {
+            LimitedBy::Server | LimitedBy::Unknown => return None,
+            LimitedBy::ServerCore => "one core of its CPUs",
+            LimitedBy::Generator => "the generator",
+            LimitedBy::Both => "its CPUs and the generator's together",
+            LimitedBy::Connections => "the number of connections",
+            LimitedBy::Neither => "neither its CPUs nor the generator's",
+        };
+        Some(format!("{} was limited by {what}: {}.", self.title(&best.contender), best.limit_evidence))
     }
 
     /// The best against the next that is shown to be slower, and against the slowest.

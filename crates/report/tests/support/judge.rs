@@ -4,7 +4,7 @@ use assay_model::check::{Check, Outcome};
 use assay_model::conformance::{Conformance, Score};
 use assay_model::experiment::Cell;
 use assay_model::record::{Measurement, Record, Run};
-use assay_model::verdict::{Call, CellVerdict, Interval, LimitedBy, Pair, Standing, Verdict};
+use assay_model::verdict::{Call, CellVerdict, Interval, LimitedBy, Pair, Price, Standing, Verdict};
 use assay_stats::Histogram;
 
 use super::{DYING, LIMIT, MAKERS, NOT_INSTALLED, ROUNDS, WITHHELD};
@@ -107,6 +107,9 @@ fn standing(record: &Record, cell: &Cell, name: &str) -> Standing {
         conformance: conformance(record, name),
         failed: sound.iter().map(|w| w.1.load.window.errors.values().sum::<u64>()).sum(),
         limited_by: if name == WITHHELD { LimitedBy::Generator } else { LimitedBy::Server },
+        limit_evidence: "the server used 99 % of its CPU".to_owned(),
+        headroom: Some(if name == WITHHELD { 1.0 } else { 1.6 }),
+        price: Price::default(),
         checks: checks(name),
         withheld,
     }

@@ -1,0 +1,123 @@
+//! Events on a set of CPUs: system calls, cycles, instructions (`perf_event_open(2)`).
+//!
+//! Counted per CPU and not per process, so that the kernel's work for a server, its interrupts included, is in it, and no
+//! thread that starts later is missed. Counting on a CPU needs root, `CAP_PERFMON` or a low `perf_event_paranoid`; cycles
+//! and instructions need a CPU that shows its counters, which most virtual ones do not. What is missing says why.
+
+use std::io;
+
+use assay_model::usage::Counted;
+use perf_event::events::{Event, Hardware, Tracepoint};
+use perf_event::{Builder, Counter};
+
+use crate::cpuset::CpuSet;
+use crate::text::Tree;
+
+/// The tracepoint that every system call passes.
+const SYSTEM_CALL: &str = "events/raw_syscalls/sys_enter/id";
+/// Where the kernel's tracing files are mounted, and where they were before Linux 4.1 (kernel: trace/ftrace.rst).
+const TRACING: [&str; 2] = ["sys/kernel/tracing", "sys/kernel/debug/tracing"];
+
+/// Counters that run.
+#[derive(Debug)]
+pub struct Counters {
+    system_calls: Result<Vec<Counter>, String>,
+    cycles: Result<Vec<Counter>, String>,
+    instructions: Result<Vec<Counter>, String>,
+}
+
+impl Counters {
+    /// Begins to count on `cpus` whatever this machine lets be counted.
+    pub fn start(cpus: &CpuSet) -> Self {
+        let system_call = system_call(&Tree::live());
+        Self {
+            system_calls: system_call.and_then(|event| on_each(cpus, event, "system calls")),
+            cycles: on_each(cpus, Hardware::CPU_CYCLES, "cycles"),
+            instructions: on_each(cpus, Hardware::INSTRUCTIONS, "instructions"),
+        }
+    }
+
+    /// Ends the counting; `answers` were given in the meantime.
+    pub fn finish(self, answers: u64) -> Counted {
+        let mut absent = Vec::new();
+        let mut total = |counters: Result<Vec<Counter>, String>| match counters.and_then(sum) {
+            Ok(sum) => Some(sum),
+            Err(why) => {
+                absent.push(why);
+                None
+            }
+        };
+        let (system_calls, cycles) = (total(self.system_calls), total(self.cycles));
+        let instructions = total(self.instructions);
+        Counted { answers, system_calls, cycles, instructions, absent }
+    }
+}
+
+fn system_call(tree: &Tree) -> Result<Tracepoint, String> {
+    let id = TRACING.iter().find_map(|folder| tree.parse::<u64>(format!("{folder}/{SYSTEM_CALL}")));
+    let id = id.ok_or("system calls: the kernel's tracepoints cannot be read (root, and tracefs mounted)")?;
+    Ok(Tracepoint::with_id(id))
+}
+
+/// One running counter on each CPU.
+fn on_each(cpus: &CpuSet, event: impl Event + Clone, what: &str) -> Result<Vec<Counter>, String> {
+    let one = |cpu: u32| -> io::Result<Counter> {
+        let mut builder = Builder::new(event.clone());
+        let mut counter = builder.any_pid().one_cpu(cpu as usize).include_kernel().include_hv().build()?;
+        counter.enable()?;
+        Ok(counter)
+    };
+    cpus.iter().map(one).collect::<io::Result<_>>().map_err(|error| format!("{what}: {}", reason(&error)))
+}
+
+/// What `perf_event_open(2)` means by its errors.
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::Unsupported => "this CPU shows no such counter".to_owned(),
+        io::ErrorKind::PermissionDenied => {
+            "not allowed here: run as root, or set kernel.perf_event_paranoid to 0".to_owned()
+        }
+        _ => error.to_string(),
+    }
+}
+
+fn sum(counters: Vec<Counter>) -> Result<u64, String> {
+    let counts = counters.into_iter().map(|mut counter| counter.read());
+    counts.sum::<io::Result<u64>>().map_err(|error| format!("a counter cannot be read: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_counted_grows_and_what_is_not_says_why() {
+        let counters = Counters::start(&CpuSet::allowed());
+        for _ in 0..1000 {
+            std::hint::black_box(rustix::process::getppid());
+        }
+        let counted = counters.finish(7);
+        assert_eq!(counted.answers, 7);
+        let seen = [counted.system_calls, counted.cycles, counted.instructions];
+        assert_eq!(seen.iter().flatten().count() + counted.absent.len(), 3, "{counted:?}");
+        assert!(counted.system_calls.is_none_or(|calls| calls >= 1000), "{counted:?}");
+        assert!(counted.absent.iter().all(|why| why.contains(':')), "{counted:?}");
+    }
+
+    #[test]
+    fn without_tracing_there_are_no_system_calls() {
+        let root = tempfile::tempdir().expect("a folder");
+        assert!(system_call(&Tree::at(root.path())).is_err_and(|why| why.contains("tracefs")));
+        let folder = root.path().join("sys/kernel/tracing/events/raw_syscalls/sys_enter");
+        std::fs::create_dir_all(&folder).expect("made");
+        std::fs::write(folder.join("id"), "363\n").expect("written");
+        assert_eq!(system_call(&Tree::at(root.path())).map(|event| event.id()), Ok(363));
+    }
+
+    #[test]
+    fn refusals_are_told_in_words() {
+        let told = |code: i32| reason(&io::Error::from_raw_os_error(code));
+        assert!(told(2).contains("no such counter") && told(95).contains("no such counter"));
+        assert!(told(13).contains("perf_event_paranoid") && told(1).contains("root"));
+    }
+}

@@ -1,0 +1,162 @@
+//! What held a contender's capacity where it is: server, generator, connections, or none of them.
+//!
+//! The bottleneck of a closed system is the resource that is busy all the time; if none is, requests wait for something
+//! else, or there are too few of them (Denning and Buzen, The Operational Analysis of Queueing Network Models, ACM
+//! Computing Surveys 10(3), 1978).
+
+use assay_model::record::{Measurement, Record};
+use assay_model::verdict::LimitedBy;
+
+use super::sample::{Sample, throughput};
+use super::words::{count_of, percent};
+use super::{GENERATOR_SATURATED, SERVER_SATURATED, median};
+
+/// Share of the time under load above which a single thread counts as saturated. It is told exactly, so it need not be
+/// as low as [`SERVER_SATURATED`], which allows for the moments of connecting.
+const THREAD_SATURATED: f64 = 0.92;
+/// Share of a request's life spent on a CPU from which it hardly waits for anything: more requests would be served.
+const MOSTLY_ON_CPU: f64 = 0.5;
+/// Times as much that more connections must have brought, for fewer to have been the limit.
+const GROWTH: f64 = 1.1;
+
+/// What was the limit, and what that is concluded from.
+pub(crate) struct Limit {
+    pub by: LimitedBy,
+    pub evidence: String,
+}
+
+/// Judges medians over the rounds that count; `wider` is the same contender with the next greater number of connections.
+pub(crate) fn limit(record: &Record, sample: &Sample<'_>, wider: Option<&Sample<'_>>) -> Limit {
+    if sample.counting().next().is_none() {
+        return Limit { by: LimitedBy::Unknown, evidence: "no window counts".to_owned() };
+    }
+    let busy = Busy::of(record, sample);
+    let by = busy.limited_by();
+    if by != LimitedBy::Neither {
+        return Limit { by, evidence: busy.evidence(by) };
+    }
+    match too_few_in_flight(sample, wider) {
+        Some(evidence) => Limit { by: LimitedBy::Connections, evidence },
+        None => Limit { by, evidence: busy.evidence(by) },
+    }
+}
+
+/// How busy everybody was: medians over rounds, 0 to 1.
+struct Busy {
+    /// Server and generator had the same CPUs.
+    shared: bool,
+    /// CPUs of the server.
+    cpus: usize,
+    /// All CPUs of the server; absent when it could not be observed.
+    server: Option<f64>,
+    /// Its busiest thread.
+    thread: f64,
+    /// Its busiest CPU.
+    cpu: f64,
+    /// The generator's busiest thread.
+    generator: f64,
+}
+
+impl Busy {
+    fn of(record: &Record, sample: &Sample<'_>) -> Self {
+        let shared = record.isolation.server_cpus == record.isolation.generator_cpus;
+        let over_windows = |of: fn(&Measurement) -> Option<f64>| {
+            median(&sample.counting().filter_map(of).collect::<Vec<f64>>()).unwrap_or(0.0)
+        };
+        let all = over_windows(|window| Some(own_share(window, 1.0 - window.machine.server_idle_share, 1)));
+        Self {
+            shared,
+            cpus: sample.server_cpus,
+            // Interrupt work for its sockets is charged to no process, but where the generator works on the same CPUs they
+            // tell nothing of the server alone.
+            server: median(&sample.server_busy()).map(|own| if shared { own } else { own.max(all) }),
+            thread: over_windows(busiest_thread),
+            cpu: if shared { 0.0 } else { over_windows(busiest_cpu) },
+            generator: median(&sample.generator_busy()).unwrap_or(0.0),
+        }
+    }
+
+    fn limited_by(&self) -> LimitedBy {
+        let generator = self.generator >= GENERATOR_SATURATED;
+        let Some(server) = self.server else {
+            return if generator { LimitedBy::Generator } else { LimitedBy::Unknown };
+        };
+        // Their only CPU was busy with both.
+        if self.shared && server + self.generator >= SERVER_SATURATED {
+            return LimitedBy::Both;
+        }
+        let one = self.cpus > 1 && (self.thread >= THREAD_SATURATED || self.cpu >= THREAD_SATURATED);
+        match (server >= SERVER_SATURATED, generator) {
+            (true, true) => LimitedBy::Both,
+            (true, false) => LimitedBy::Server,
+            (false, _) if one && generator => LimitedBy::Both,
+            (false, _) if one => LimitedBy::ServerCore,
+            (false, true) => LimitedBy::Generator,
+            (false, false) => LimitedBy::Neither,
+        }
+    }
+
+    fn evidence(&self, by: LimitedBy) -> String {
+        let generator = format!("the generator's busiest thread used {} of its CPU", percent(self.generator));
+        let Some(server) = self.server else { return format!("{generator}; the server was not observed") };
+        let cpus = if self.cpus > 1 { format!("{} CPUs", self.cpus) } else { "CPU".to_owned() };
+        let server = format!("the server used {} of its {cpus}", percent(server));
+        match by {
+            LimitedBy::Server => server,
+            LimitedBy::ServerCore if self.thread >= THREAD_SATURATED => {
+                format!("one thread used {} of a CPU; {server}", percent(self.thread))
+            }
+            LimitedBy::ServerCore => format!("one CPU was {} busy; {server}", percent(self.cpu)),
+            LimitedBy::Neither => format!("{server}, {generator}: requests waited for something else"),
+            _ => format!("{server}, {generator}"),
+        }
+    }
+}
+
+/// The part of the time under load that the server's busiest thread was on a CPU.
+fn busiest_thread(window: &Measurement) -> Option<f64> {
+    let loaded = (window.load.warmup_ns + window.load.window_ns).as_secs_f64();
+    let used = window.server.as_ref()?.busiest_thread_ns?.as_secs_f64();
+    (loaded > 0.0).then(|| (used / loaded).min(1.0))
+}
+
+/// The same of its busiest CPU, interrupt work included.
+fn busiest_cpu(window: &Measurement) -> Option<f64> {
+    let shares = &window.machine.server_cpu_busy_shares;
+    let busiest = shares.iter().copied().reduce(f64::max)?;
+    Some(own_share(window, busiest, shares.len()))
+}
+
+/// What is left of a busy share without other programs' part of it, all of which may have been on one of `cpus` CPUs.
+fn own_share(window: &Measurement, busy: f64, cpus: usize) -> f64 {
+    (busy - window.machine.server_other_share * cpus as f64).max(0.0)
+}
+
+/// Why more connections would be served more, if so: they were, or what was in flight hardly waited.
+fn too_few_in_flight(sample: &Sample<'_>, wider: Option<&Sample<'_>>) -> Option<String> {
+    let in_flight = in_flight(sample.counting().next()?);
+    let rate = |sample: &Sample<'_>| median(&sample.rates().into_iter().flatten().collect::<Vec<_>>());
+    if let Some((own, more)) =
+        rate(sample).zip(wider.and_then(rate)).filter(|(own, more)| *more >= own * GROWTH)
+    {
+        return Some(format!("with more connections it served {:.1} times as much", more / own));
+    }
+    let on_cpu = median(&sample.counting().filter_map(share_on_cpu).collect::<Vec<_>>())?;
+    (on_cpu >= MOSTLY_ON_CPU).then(|| {
+        let requests = count_of(in_flight as usize, "request");
+        format!("{requests} in flight spent {} of their time on a CPU, so hardly any waited", percent(on_cpu))
+    })
+}
+
+/// CPU time that server and generator gave a request, over the time it was in flight (Little's law).
+fn share_on_cpu(window: &Measurement) -> Option<f64> {
+    let in_flight_ns = f64::from(in_flight(window)) / throughput(window)? * 1e9;
+    let per = |ns: u64, answers: u64| ns as f64 / answers.max(1) as f64;
+    let server = per(window.server.as_ref()?.cpu_ns().0, window.load.books.ok);
+    let generator = per(window.load.generator.cpu_ns().0, window.load.window.ok);
+    Some((server + generator) / in_flight_ns)
+}
+
+fn in_flight(window: &Measurement) -> u32 {
+    window.load.connections.saturating_mul(window.load.pipeline)
+}

@@ -1,0 +1,385 @@
+//! Each rule of trust, and each limit, firing and not firing, on records made up.
+
+use assay_model::check::Outcome;
+use assay_model::load::ErrorClass;
+use assay_model::record::{MAX_GENERATOR_DELAY_SHARE, Measurement, Record, Warmup};
+use assay_model::units::Nanos;
+use assay_model::usage::{Counted, Usage};
+use assay_model::verdict::{LimitedBy, Verdict};
+
+use super::tests::{check, noisy, of, spoil};
+use super::*;
+use crate::testing::record;
+
+/// Six rounds of `a`, beside a limit that is four times as fast.
+fn sound() -> Record {
+    let limit: Vec<f64> = noisy(80_000.0, 4, 6);
+    record(&[("limit", &limit), ("a", &noisy(20_000.0, 5, 6))])
+}
+
+/// The same with every window of `a` spoilt.
+fn spoilt(how: impl FnMut(&mut Measurement)) -> Record {
+    let mut record = sound();
+    spoil(&mut record, "a", how);
+    record
+}
+
+fn server(window: &mut Measurement) -> &mut Usage {
+    window.server.as_mut().expect("observed")
+}
+
+/// A rule's outcome in `a`'s row; a pass is not in it.
+fn in_row(verdict: &Verdict, rule: &str) -> Option<Outcome> {
+    of(verdict, "a").checks.iter().find(|check| check.rule == rule).map(|check| check.outcome)
+}
+
+fn void_rules(record: &Record) -> Vec<String> {
+    let run = record.rounds[0].runs.iter().find(|run| run.contender == "a").expect("a ran");
+    run.cells[0].void_rules()
+}
+
+#[test]
+fn a_sound_record_has_no_objection() {
+    let record = sound();
+    let verdict = judge(&record);
+    assert_eq!(void_rules(&record), Vec::<String>::new());
+    assert!(of(&verdict, "a").checks.is_empty(), "{:?}", of(&verdict, "a").checks);
+    let objecting = verdict.trust.iter().filter(|check| check.outcome != Outcome::Pass);
+    assert_eq!(objecting.map(|check| check.rule.as_str()).collect::<Vec<_>>(), ["noise-floor"]);
+}
+
+#[test]
+fn a_generator_that_waits_for_its_cpu_voids_the_window() {
+    let waiting = |share: f64| {
+        spoilt(move |window| {
+            window.load.generator.run_delay_ns = Some(Nanos((window.load.window_ns.0 as f64 * share) as u64));
+        })
+    };
+    for (share, void, row) in [
+        (0.009, vec![], None),
+        (0.02, vec![], Some(Outcome::Warn)),
+        (MAX_GENERATOR_DELAY_SHARE + 0.01, vec!["generator-disturbed"], Some(Outcome::Warn)),
+    ] {
+        let record = waiting(share);
+        let verdict = judge(&record);
+        assert_eq!(
+            (void_rules(&record), in_row(&verdict, "generator-disturbed")),
+            (void.iter().map(|r| String::from(*r)).collect(), row)
+        );
+        assert_eq!(of(&verdict, "a").withheld.is_some(), !void.is_empty(), "at {share}");
+    }
+    let verdict = judge(&waiting(0.3));
+    assert_eq!(
+        check(&verdict.trust, "generator-disturbed").outcome,
+        Outcome::Warn,
+        "the limit's windows count"
+    );
+    assert_eq!(exit(&waiting(0.3), &verdict, false), Exit::Ok);
+}
+
+#[test]
+fn where_waiting_is_not_counted_switches_speak() {
+    let switched = |times| spoilt(move |window| window.load.generator.involuntary_switches = times);
+    assert!(void_rules(&switched(10)).is_empty());
+    assert_eq!(void_rules(&switched(1000)), ["generator-disturbed"]);
+    // A kernel that counts knows better than a guess.
+    let counted = spoilt(|window| {
+        window.load.generator.involuntary_switches = 1000;
+        window.load.generator.run_delay_ns = Some(Nanos(1000));
+    });
+    assert!(void_rules(&counted).is_empty());
+}
+
+#[test]
+fn other_programs_and_steal_are_told_before_they_void() {
+    for (share, outcome, void) in
+        [(0.02, Outcome::Pass, false), (0.05, Outcome::Warn, false), (0.2, Outcome::Warn, true)]
+    {
+        let busy = spoilt(|window| window.machine.server_other_share = share);
+        assert_eq!(check(&judge(&busy).trust, "other-programs").outcome, outcome, "{share}");
+        assert_eq!(!void_rules(&busy).is_empty(), void, "{share}");
+    }
+    for (share, outcome) in [(0.005, Outcome::Pass), (0.02, Outcome::Warn)] {
+        let stolen = spoilt(|window| window.machine.steal_share = share);
+        assert_eq!(check(&judge(&stolen).trust, "steal").outcome, outcome, "{share}");
+    }
+    let mut all = sound();
+    for name in ["a", "limit"] {
+        spoil(&mut all, name, |window| window.machine.server_other_share = 0.6);
+    }
+    let verdict = judge(&all);
+    assert_eq!(check(&verdict.trust, "other-programs").outcome, Outcome::Void);
+    assert!(
+        verdict.trust.iter().all(|check| check.rule != "headroom"),
+        "no window counts, so nothing is known of it"
+    );
+    assert_eq!(exit(&all, &verdict, true), Exit::Void);
+}
+
+#[test]
+fn failures_in_a_void_window_are_not_held_against_the_server() {
+    let mut first = true;
+    let record = spoilt(|window| {
+        if std::mem::take(&mut first) {
+            window.load.books.errors.insert(ErrorClass::HeadTimeout, 100);
+            window.load.books.issued += 100;
+            window.machine.server_other_share = 0.9;
+        }
+    });
+    let verdict = judge(&record);
+    assert_eq!((in_row(&verdict, "errors"), exit(&record, &verdict, true)), (None, Exit::Ok));
+    assert!(of(&verdict, "a").withheld.is_none());
+}
+
+#[test]
+fn pressure_is_others_only_as_far_as_our_own_waiting_does_not_explain_it() {
+    let pressed = |own_ms: u64| {
+        let mut record = sound();
+        for name in ["a", "limit"] {
+            spoil(&mut record, name, |window| {
+                window.machine.cpu_pressure_share = Some(0.5);
+                window.load.generator.run_delay_ns = Some(Nanos::ZERO);
+                server(window).run_delay_ns = Some(Nanos::from_millis(own_ms));
+            });
+        }
+        judge(&record)
+    };
+    assert_eq!(check(&pressed(0).trust, "pressure").outcome, Outcome::Warn);
+    assert_eq!(
+        check(&pressed(490).trust, "pressure").outcome,
+        Outcome::Pass,
+        "its threads waited for each other"
+    );
+    assert!(judge(&sound()).trust.iter().all(|check| check.rule != "pressure"), "the kernel did not tell");
+}
+
+#[test]
+fn want_of_ports_is_the_generators_fault() {
+    let record = spoilt(|window| {
+        window.load.books.errors.insert(ErrorClass::AddressExhausted, 3);
+        window.load.books.issued += 3;
+    });
+    assert_eq!(void_rules(&record), ["ports"]);
+    let verdict = judge(&record);
+    assert_eq!(in_row(&verdict, "ports"), Some(Outcome::Void));
+    assert_eq!(in_row(&verdict, "errors"), None, "the server did nothing wrong");
+    assert_eq!((exit(&record, &verdict, false), exit(&record, &verdict, true)), (Exit::Ok, Exit::Void));
+}
+
+#[test]
+fn retransmits_and_overflows_ask_for_caution() {
+    let sent_again = |segments| judge(&spoilt(move |window| window.machine.tcp_retransmits = segments));
+    assert_eq!(in_row(&sent_again(1), "tcp"), None);
+    assert_eq!(in_row(&sent_again(10), "tcp"), Some(Outcome::Warn));
+    let overflow = judge(&spoilt(|window| window.machine.listen_overflows = 1));
+    assert_eq!(
+        (in_row(&overflow, "tcp"), check(&overflow.trust, "tcp").outcome),
+        (Some(Outcome::Warn), Outcome::Warn)
+    );
+}
+
+#[test]
+fn headroom_is_measured_against_the_limit() {
+    // Half busy at 80 000 a second, the generator could send 160 000: eight times what `a` took.
+    let verdict = judge(&sound());
+    assert!(of(&verdict, "a").headroom.is_some_and(|headroom| (7.5..8.5).contains(&headroom)), "{verdict:?}");
+    assert!(check(&verdict.trust, "headroom").evidence.contains("(a)"));
+    // Without a limit its own busy share must do.
+    let alone = judge(&record(&[("a", &noisy(20_000.0, 5, 6))]));
+    assert!(of(&alone, "a").headroom.is_some_and(|headroom| (1.9..2.1).contains(&headroom)));
+    let mut close = sound();
+    spoil(&mut close, "limit", |window| window.load.thread_busy_shares = vec![0.94]);
+    let fast = record(&[("limit", &noisy(80_000.0, 4, 6)), ("a", &noisy(70_000.0, 5, 6))]);
+    close.rounds = fast.rounds;
+    spoil(&mut close, "limit", |window| window.load.thread_busy_shares = vec![0.94]);
+    let verdict = judge(&close);
+    assert_eq!(in_row(&verdict, "headroom"), Some(Outcome::Warn), "{:?}", of(&verdict, "a"));
+    assert!(of(&verdict, "a").withheld.is_none());
+    assert_eq!(check(&verdict.trust, "headroom").outcome, Outcome::Warn);
+}
+
+#[test]
+fn contenders_at_the_generators_ceiling_are_not_told_apart() {
+    let series = |seed| noisy(80_000.0, seed, 6);
+    let mut bunched = record(&[
+        ("limit", &series(1)),
+        ("a", &series(2)),
+        ("b", &series(3)),
+        ("slow", &noisy(20_000.0, 4, 6)),
+    ]);
+    let with_ceiling = |record: &mut Record, busy: f64| {
+        for name in ["limit", "a", "b", "slow"] {
+            spoil(record, name, |window| window.load.thread_busy_shares = vec![busy]);
+        }
+        judge(record)
+    };
+    let verdict = with_ceiling(&mut bunched, 1.0);
+    for name in ["a", "b"] {
+        assert!(
+            of(&verdict, name).withheld.as_ref().is_some_and(|why| why.contains("ceiling")),
+            "{verdict:?}"
+        );
+        assert_eq!((of(&verdict, name).tier, of(&verdict, name).throughput_per_second), (None, None));
+    }
+    assert_eq!(of(&verdict, "slow").tier, Some(1));
+    let verdict = with_ceiling(&mut bunched, 0.5);
+    assert!(of(&verdict, "a").withheld.is_none(), "the generator had as much again to give");
+}
+
+#[test]
+fn a_tired_machine_shows_in_the_order() {
+    let names: Vec<String> = (0..5).map(|index| format!("c{index}")).collect();
+    let series: Vec<Vec<f64>> = (0..5).map(|index| noisy(20_000.0, 30 + index, 8)).collect();
+    let field: Vec<(&str, &[f64])> =
+        names.iter().map(String::as_str).zip(series.iter().map(Vec::as_slice)).collect();
+    let mut tired = record(&field);
+    for (index, round) in tired.rounds.iter_mut().enumerate() {
+        round.runs.rotate_left(index % 5);
+        for (place, run) in round.runs.iter_mut().enumerate() {
+            let slower = 1.0 - 0.02 * place as f64;
+            run.cells
+                .iter_mut()
+                .for_each(|window| window.load.window.ok = (window.load.window.ok as f64 * slower) as u64);
+        }
+    }
+    let verdict = judge(&tired);
+    assert_eq!(check(&verdict.trust, "order").outcome, Outcome::Warn, "{:?}", verdict.trust);
+    assert_eq!(check(&judge(&record(&field)).trust, "trend").outcome, Outcome::Pass);
+    assert!(
+        judge(&record(&[("a", &[1.0, 2.0, 3.0])])).trust.iter().all(|check| check.rule != "order"),
+        "too few rounds"
+    );
+}
+
+/// A record whose server has four CPUs, used as told; `others` are in the cell with more connections.
+fn limit_of(how: impl FnMut(&mut Measurement)) -> (LimitedBy, String) {
+    let mut record = spoilt(how);
+    record.isolation.server_cpus = "4-7".to_owned();
+    let verdict = judge(&record);
+    let a = of(&verdict, "a");
+    (a.limited_by, a.limit_evidence.clone())
+}
+
+/// `busy` of the four CPUs' time, `thread` of it by the busiest thread.
+fn used(window: &mut Measurement, busy: f64, thread: f64) {
+    let second = window.load.window_ns.0 as f64;
+    let usage = server(window);
+    usage.user_ns = Nanos((second * 4.0 * busy) as u64);
+    usage.system_ns = Nanos::ZERO;
+    usage.busiest_thread_ns = Some(Nanos((second * thread) as u64));
+    window.machine.server_idle_share = 1.0 - busy;
+    window.machine.server_cpu_busy_shares = vec![busy; 4];
+    window.load.generator.user_ns = Nanos(1_000_000);
+}
+
+#[test]
+fn what_was_the_limit_is_told_with_its_evidence() {
+    let (by, evidence) = limit_of(|window| used(window, 0.97, 0.97));
+    assert_eq!((by, evidence.as_str()), (LimitedBy::Server, "the server used 97 % of its 4 CPUs"));
+
+    let (by, evidence) = limit_of(|window| used(window, 0.26, 0.99));
+    assert_eq!(
+        (by, evidence.as_str()),
+        (LimitedBy::ServerCore, "one thread used 99 % of a CPU; the server used 26 % of its 4 CPUs")
+    );
+
+    let (by, evidence) = limit_of(|window| {
+        used(window, 0.3, 0.3);
+        window.machine.server_cpu_busy_shares = vec![0.1, 0.98, 0.06, 0.06];
+    });
+    assert_eq!(by, LimitedBy::ServerCore);
+    assert!(evidence.starts_with("one CPU was 98 % busy"), "{evidence}");
+
+    let (by, evidence) = limit_of(|window| {
+        used(window, 0.3, 0.3);
+        window.load.thread_busy_shares = vec![0.5, 0.99];
+    });
+    assert_eq!(by, LimitedBy::Generator);
+    assert!(evidence.contains("99 %"), "{evidence}");
+
+    let (by, evidence) = limit_of(|window| used(window, 0.1, 0.1));
+    assert_eq!(by, LimitedBy::Neither);
+    assert!(evidence.ends_with("requests waited for something else"), "{evidence}");
+
+    let (by, evidence) = limit_of(|window| {
+        used(window, 0.1, 0.1);
+        (window.machine.server_idle_share, window.machine.server_other_share) = (0.83, 0.07);
+        window.machine.server_cpu_busy_shares = vec![0.98, 0.0, 0.0, 0.0];
+    });
+    assert_eq!(by, LimitedBy::Neither, "that CPU was others': {evidence}");
+
+    let (by, evidence) = limit_of(|window| window.machine.server_other_share = 0.5);
+    assert_eq!((by, evidence.as_str()), (LimitedBy::Unknown, "no window counts"));
+
+    let (by, _) = limit_of(|window| window.server = None);
+    assert_eq!(by, LimitedBy::Unknown);
+}
+
+#[test]
+fn too_few_connections_are_told_by_their_time_on_a_cpu() {
+    let (by, evidence) = limit_of(|window| {
+        used(window, 0.2, 0.2);
+        window.load.connections = 1;
+    });
+    assert_eq!(by, LimitedBy::Connections);
+    assert!(evidence.starts_with("1 request in flight spent 80 % of"), "{evidence}");
+}
+
+#[test]
+fn too_few_connections_are_told_by_what_more_of_them_brought() {
+    let with_more = |factor: f64| {
+        let mut record = spoilt(|window| used(window, 0.2, 0.2));
+        record.isolation.server_cpus = "4-7".to_owned();
+        record.experiment.measures[0].connections = vec![64, 256];
+        for run in record.rounds.iter_mut().flat_map(|round| &mut round.runs) {
+            let mut wider = run.cells[0].clone();
+            wider.cell.connections = 256;
+            wider.load.window.ok = (wider.load.window.ok as f64 * factor) as u64;
+            run.cells.push(wider);
+        }
+        let verdict = judge(&record);
+        let standing =
+            verdict.cells[0].standings.iter().find(|standing| standing.contender == "a").expect("a");
+        (standing.limited_by, standing.limit_evidence.clone())
+    };
+    let (by, evidence) = with_more(2.0);
+    assert_eq!(
+        (by, evidence.as_str()),
+        (LimitedBy::Connections, "with more connections it served 2.0 times as much")
+    );
+    assert_eq!(with_more(1.02).0, LimitedBy::Neither);
+}
+
+#[test]
+fn the_price_of_an_answer_is_told_as_far_as_it_is_known() {
+    let mut record = spoilt(|window| {
+        let answers = window.load.books.ok;
+        let usage = server(window);
+        usage.voluntary_switches = answers / 2;
+        usage.minor_faults = answers / 4;
+    });
+    for run in record.rounds.iter_mut().flat_map(|round| &mut round.runs) {
+        let counted = Counted {
+            answers: 100,
+            system_calls: Some(250),
+            absent: vec!["cycles: no".to_owned()],
+            ..Counted::default()
+        };
+        let warmup = Warmup {
+            workload: "hello".to_owned(),
+            per_second: Vec::new(),
+            settled: true,
+            counted: Some(counted),
+        };
+        run.warmups.push(warmup);
+        run.idle = Some(Usage { rss_bytes: 5 << 20, ..Usage::default() });
+    }
+    let price = of(&judge(&record), "a").price;
+    assert_eq!(
+        (price.system_calls, price.cycles, price.rss_idle_bytes),
+        (Some(2.5), None, Some(f64::from(5 << 20)))
+    );
+    assert!(price.voluntary_switches.is_some_and(|n| (n - 0.5).abs() < 1e-3));
+    assert!(price.page_faults.is_some_and(|n| (n - 0.25).abs() < 1e-3));
+    assert!(price.user_ns.zip(price.system_ns).is_some_and(|(user, system)| user > 0.0 && system > user));
+}
