@@ -59,7 +59,7 @@ impl Failure {
 fn exit_of_load(error: &assay_load::LoadError) -> Exit {
     use assay_load::LoadError;
     match error {
-        LoadError::Plan(_) | LoadError::Request { .. } | LoadError::ExpectedJson { .. } => Exit::Usage,
+        LoadError::Plan(_) | LoadError::Request { .. } | LoadError::BadRequest { .. } => Exit::Usage,
         LoadError::Unreachable { .. } => Exit::ContenderFailed,
         LoadError::Descriptors { .. } | LoadError::Pin(_) | LoadError::Engine(_) => Exit::MachineUnfit,
         LoadError::Histogram(_) | LoadError::Thread(_) => Exit::Bug,

@@ -192,7 +192,14 @@ mod tests {
         let mut recorder = recorder(is_open);
         for i in 0..999u64 {
             let at = Nanos(i * 1000 + lag);
-            let flight = Flight { intended: Nanos(i * 1000), noticed: at, sent: at, kind: 0, is_last: false };
+            let flight = Flight {
+                intended: Nanos(i * 1000),
+                noticed: at,
+                sent: at,
+                kind: 0,
+                number: 0,
+                is_last: false,
+            };
             recorder.sent(flight.sent);
             recorder.succeeded(&flight, at, at + Nanos(1000), 0);
         }

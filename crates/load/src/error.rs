@@ -6,6 +6,7 @@ use assay_engine::EngineError;
 use assay_host::cpuset::PinError;
 use assay_http::render::RenderError;
 use assay_model::load::ErrorClass;
+use assay_model::workload::BadRequest;
 use assay_stats::StatsError;
 
 /// Why no measurement could be made. A server that fails under load is no error: its failures are in the report.
@@ -24,13 +25,13 @@ pub enum LoadError {
         /// What is wrong with it.
         source: RenderError,
     },
-    /// An expected JSON body is not JSON.
-    #[error("the expected JSON of {path} is not JSON: {source}")]
-    ExpectedJson {
+    /// A placeholder or an expectation of the workload means nothing.
+    #[error("request {path}: {source}")]
+    BadRequest {
         /// The request's path.
         path: String,
-        /// What is wrong with it, and where.
-        source: serde_json::Error,
+        /// What is wrong, and where.
+        source: BadRequest,
     },
     /// Not one connection could be made.
     #[error(

@@ -2,10 +2,10 @@
 
 use assay_http::{Framing, HeadTemplate, ResponseHead};
 use assay_model::load::ErrorClass;
-use assay_model::workload::RequestKind;
+use assay_model::shape::Shape;
+use assay_model::template::{Draw, Numbers, Part, Template};
+use assay_model::workload::{BadRequest, RequestKind};
 use serde_json::Value;
-
-use crate::LoadError;
 
 /// Different heads remembered per kind; servers have one, some alternate between a few lengths.
 const MAX_TEMPLATES: usize = 4;
@@ -13,14 +13,15 @@ const MAX_TEMPLATES: usize = 4;
 /// Different texts of a right JSON body remembered per kind.
 const MAX_JSON_TEXTS: usize = 16;
 
-/// Longest JSON body that is looked at; a longer one counts as of wrong length.
-pub(crate) const MAX_JSON_BYTES: usize = 1 << 20;
+/// Longest body that is looked at where only a whole one can be judged; a longer one counts as of wrong length.
+pub(crate) const MAX_WHOLE_BYTES: usize = 1 << 20;
 
 /// Judges the answers to one kind of request. Belongs to one thread.
 pub(crate) struct Judge {
     status: Option<u16>,
     content_type: Option<String>,
     body: BodyRule,
+    length: Option<[u64; 2]>,
     is_head: bool,
     /// Heads that were scanned strictly and found right.
     known: Vec<(HeadTemplate, HeadFacts)>,
@@ -30,7 +31,19 @@ pub(crate) struct Judge {
 enum BodyRule {
     Any,
     Exact(Box<[u8]>),
+    Echo(Box<Echo>),
     Json { value: Value, accepted: Vec<Box<[u8]>> },
+    Shape(Shape),
+    Contains(Box<[u8]>),
+}
+
+/// An exact body that repeats numbers of its request.
+struct Echo {
+    template: Template,
+    numbers: Numbers,
+    /// The request that `text` answers.
+    draw: Draw,
+    text: Vec<u8>,
 }
 
 /// What remains of a head once it is judged.
@@ -45,21 +58,28 @@ pub(crate) struct HeadFacts {
 }
 
 impl Judge {
-    /// A judge who has seen nothing yet.
-    pub(crate) fn new(kind: &RequestKind) -> Result<Self, LoadError> {
+    /// A judge who has seen nothing yet, for requests with these numbers.
+    pub(crate) fn new(kind: &RequestKind, numbers: Numbers) -> Result<Self, BadRequest> {
+        kind.example()?;
         let is_head = kind.method == "HEAD";
-        let expect = &kind.expect;
-        let body = match (&expect.json, &expect.body) {
-            _ if is_head => BodyRule::Any,
-            (Some(json), _) => {
-                let fault = |source| LoadError::ExpectedJson { path: kind.path.clone(), source };
-                BodyRule::Json { value: serde_json::from_str(json).map_err(fault)?, accepted: Vec::new() }
-            }
-            (None, Some(body)) => BodyRule::Exact(body.as_bytes().into()),
-            (None, None) => BodyRule::Any,
-        };
-        let content_type = expect.content_type.clone();
-        Ok(Self { status: expect.status, content_type, body, is_head, known: Vec::new() })
+        Ok(Self {
+            status: kind.expect.status,
+            content_type: kind.expect.content_type.clone(),
+            body: if is_head { BodyRule::Any } else { BodyRule::new(kind, numbers)? },
+            length: kind.expect.length.filter(|_| !is_head),
+            is_head,
+            known: Vec::new(),
+        })
+    }
+
+    /// Turns to the answer to this request.
+    #[inline]
+    pub(crate) fn turn_to(&mut self, draw: Draw) {
+        if let BodyRule::Echo(echo) = &mut self.body
+            && echo.draw != draw
+        {
+            echo.turn_to(draw);
+        }
     }
 
     /// The head at the start of `bytes`, if it is one that was found right before.
@@ -108,42 +128,44 @@ impl Judge {
     /// Whether `part`, found at `offset` of the body, is right there; always, when that cannot be told from a part.
     #[inline]
     pub(crate) fn fits(&self, offset: u64, part: &[u8]) -> bool {
-        match &self.body {
-            BodyRule::Exact(expected) => {
-                let offset = usize::try_from(offset).unwrap_or(usize::MAX);
-                let end = offset.saturating_add(part.len());
-                expected.get(offset..end).is_some_and(|right| right == part)
-            }
-            BodyRule::Any | BodyRule::Json { .. } => true,
-        }
+        let Some(expected) = self.exact_body() else { return true };
+        let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+        let end = offset.saturating_add(part.len());
+        expected.get(offset..end).is_some_and(|right| right == part)
     }
 
     /// Whether only a whole body can be judged.
     #[inline]
     pub(crate) fn wants_whole_body(&self) -> bool {
-        matches!(self.body, BodyRule::Json { .. })
+        matches!(self.body, BodyRule::Json { .. } | BodyRule::Shape(_) | BodyRule::Contains(_))
     }
 
-    /// Whether a whole body equals the expected JSON as a value. A text that does is remembered, so that each text is
-    /// parsed once.
-    pub(crate) fn accepts_json(&mut self, text: &[u8]) -> bool {
-        let BodyRule::Json { value, accepted } = &mut self.body else { return true };
-        if accepted.iter().any(|known| **known == *text) {
-            return true;
-        }
-        let equal = serde_json::from_slice::<Value>(text).is_ok_and(|found| found == *value);
-        if equal && accepted.len() < MAX_JSON_TEXTS {
-            accepted.push(text.into());
-        }
-        equal
-    }
-
-    /// The length that an exact body must have.
+    /// Whether a whole body is right.
     #[inline]
-    pub(crate) fn body_len(&self) -> Option<u64> {
+    pub(crate) fn accepts(&mut self, text: &[u8]) -> bool {
+        match &mut self.body {
+            BodyRule::Json { value, accepted } => accepts_json(value, accepted, text),
+            BodyRule::Shape(shape) => shape.matches(text),
+            BodyRule::Contains(part) => {
+                part.is_empty() || text.windows(part.len()).any(|window| window == &**part)
+            }
+            BodyRule::Any | BodyRule::Exact(_) | BodyRule::Echo(_) => self.fits(0, text),
+        }
+    }
+
+    /// Whether a body may have this length.
+    #[inline]
+    pub(crate) fn allows_length(&self, length: u64) -> bool {
+        self.exact_body().is_none_or(|body| body.len() as u64 == length)
+            && self.length.is_none_or(|[least, greatest]| (least..=greatest).contains(&length))
+    }
+
+    #[inline]
+    fn exact_body(&self) -> Option<&[u8]> {
         match &self.body {
-            BodyRule::Exact(expected) => Some(expected.len() as u64),
-            BodyRule::Any | BodyRule::Json { .. } => None,
+            BodyRule::Exact(body) => Some(body),
+            BodyRule::Echo(echo) => Some(&echo.text),
+            _ => None,
         }
     }
 
@@ -157,15 +179,71 @@ impl Judge {
             ErrorClass::WrongHeader => {
                 format!("content type {}", self.content_type.as_deref().unwrap_or("of any kind"))
             }
-            _ => match &self.body {
-                BodyRule::Any => "any body".to_owned(),
-                BodyRule::Exact(body) => format!("a certain body of {} bytes", body.len()),
-                BodyRule::Json { .. } => {
-                    format!("JSON of a certain value, at most {MAX_JSON_BYTES} bytes long")
-                }
+            ErrorClass::WrongLength => match self.length {
+                Some([least, greatest]) => format!("a body of {least} to {greatest} bytes"),
+                None => self.body.to_string(),
             },
+            _ => self.body.to_string(),
         }
     }
+}
+
+impl BodyRule {
+    fn new(kind: &RequestKind, numbers: Numbers) -> Result<Self, BadRequest> {
+        let expect = &kind.expect;
+        if let Some(json) = &expect.json {
+            let value = serde_json::from_str(json).map_err(BadRequest::Json)?;
+            return Ok(Self::Json { value, accepted: Vec::new() });
+        }
+        if let Some(shape) = &expect.shape {
+            return Ok(Self::Shape(shape.parse()?));
+        }
+        if let Some(part) = &expect.contains {
+            return Ok(Self::Contains(part.as_bytes().into()));
+        }
+        let Some(body) = &expect.body else { return Ok(Self::Any) };
+        let bad = |source| BadRequest::Placeholder { key: "expect.body", source };
+        let template = numbers.read_answer(body).map_err(bad)?;
+        let is_fixed = template.is_fixed();
+        let mut echo = Echo { template, numbers, draw: Draw::default(), text: Vec::new() };
+        echo.turn_to(Draw::default());
+        Ok(if is_fixed { Self::Exact(echo.text.into()) } else { Self::Echo(Box::new(echo)) })
+    }
+}
+
+impl std::fmt::Display for BodyRule {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Any => out.write_str("any body"),
+            Self::Exact(body) => write!(out, "a certain body of {} bytes", body.len()),
+            Self::Echo(echo) => write!(out, "a certain body of {} bytes", echo.text.len()),
+            Self::Json { .. } => write!(out, "JSON of a certain value, at most {MAX_WHOLE_BYTES} bytes long"),
+            Self::Shape(_) => write!(out, "JSON of a certain shape, at most {MAX_WHOLE_BYTES} bytes long"),
+            Self::Contains(_) => {
+                write!(out, "a body with a certain text, at most {MAX_WHOLE_BYTES} bytes long")
+            }
+        }
+    }
+}
+
+impl Echo {
+    fn turn_to(&mut self, draw: Draw) {
+        self.draw = draw;
+        self.text.clear();
+        self.template.write(&self.numbers, draw, &mut Part::new(0, usize::MAX, &mut self.text));
+    }
+}
+
+/// Whether a text equals the expected JSON as a value. One that does is remembered, so that each text is parsed once.
+fn accepts_json(value: &Value, accepted: &mut Vec<Box<[u8]>>, text: &[u8]) -> bool {
+    if accepted.iter().any(|known| **known == *text) {
+        return true;
+    }
+    let equal = serde_json::from_slice::<Value>(text).is_ok_and(|found| found == *value);
+    if equal && accepted.len() < MAX_JSON_TEXTS {
+        accepted.push(text.into());
+    }
+    equal
 }
 
 #[cfg(test)]
@@ -176,10 +254,19 @@ mod tests {
 
     fn judge(expect: Expect) -> Judge {
         let (method, path) = ("GET".into(), "/".into());
-        Judge::new(&RequestKind { weight: 1, method, path, headers: Vec::new(), body: None, expect }).unwrap()
+        let kind = RequestKind { weight: 1, method, path, headers: Vec::new(), body: None, expect };
+        Judge::new(&kind, Numbers::default()).unwrap()
     }
 
-    const ANY: Expect = Expect { status: None, body: None, json: None, content_type: None };
+    const ANY: Expect = Expect {
+        status: None,
+        body: None,
+        json: None,
+        shape: None,
+        length: None,
+        contains: None,
+        content_type: None,
+    };
 
     fn examine(judge: &mut Judge, head: &str) -> HeadFacts {
         match scan_response(head.as_bytes(), &Limits::DEFAULT) {
@@ -226,12 +313,12 @@ mod tests {
     #[test]
     fn json_is_compared_as_a_value_and_each_text_parsed_once() {
         let mut judge = judge(Expect { json: Some(r#"{"a":1,"b":[true]}"#.into()), ..ANY });
-        assert!(judge.accepts_json(br#"{ "b": [true], "a": 1 }"#));
+        assert!(judge.accepts(br#"{ "b": [true], "a": 1 }"#));
         for wrong in [&br#"{"a":1,"b":[false]}"#[..], b"", b"{", br#"{"a":1}"#] {
-            assert!(!judge.accepts_json(wrong));
+            assert!(!judge.accepts(wrong));
         }
         for n in 0..100 {
-            assert!(judge.accepts_json(format!(r#"{{"a":1,"b":[true]{}}}"#, " ".repeat(n)).as_bytes()));
+            assert!(judge.accepts(format!(r#"{{"a":1,"b":[true]{}}}"#, " ".repeat(n)).as_bytes()));
         }
         assert!(matches!(&judge.body, BodyRule::Json { accepted, .. } if accepted.len() == MAX_JSON_TEXTS));
     }
@@ -241,5 +328,31 @@ mod tests {
         let judge = judge(Expect { body: Some("hello".into()), ..ANY });
         assert!(judge.fits(0, b"hello") && judge.fits(2, b"ll") && judge.fits(5, b""));
         assert!(!judge.fits(0, b"hellp") && !judge.fits(3, b"loo") && !judge.fits(u64::MAX, b"h"));
+    }
+
+    #[test]
+    fn shapes_texts_and_lengths_are_judged() {
+        let mut shape = judge(Expect { shape: Some("{\"id\": 1..9}".into()), ..ANY });
+        assert!(shape.accepts(br#"{"id":9}"#) && !shape.accepts(br#"{"id":10}"#) && shape.wants_whole_body());
+        let mut contains = judge(Expect { contains: Some("rm".into()), ..ANY });
+        assert!(contains.accepts(b"form") && !contains.accepts(b"from") && !contains.accepts(b""));
+        assert!(judge(Expect { contains: Some(String::new()), ..ANY }).accepts(b"x"));
+        let length = judge(Expect { length: Some([2, 3]), ..ANY });
+        assert_eq!([1, 2, 3, 4].map(|n| length.allows_length(n)), [false, true, true, false]);
+    }
+
+    #[test]
+    fn an_answer_that_repeats_its_request_is_judged_by_it() {
+        let expect = Expect { body: Some("id ${sequence}".into()), ..ANY };
+        let (method, path) = ("GET".into(), "/${sequence}".into());
+        let kind = RequestKind { weight: 1, method, path, headers: Vec::new(), body: None, expect };
+        let mut numbers = Numbers::default();
+        numbers.read(&kind.path).unwrap();
+        let mut judge = Judge::new(&kind, numbers).unwrap();
+        for (request, right) in [(0, "id 1"), (9, "id 10"), (9, "id 10"), (0, "id 1")] {
+            judge.turn_to(Draw { seed: 0, request });
+            assert!(judge.fits(0, right.as_bytes()) && judge.allows_length(right.len() as u64));
+            assert!(!judge.fits(0, b"id 2") && !judge.allows_length(3));
+        }
     }
 }

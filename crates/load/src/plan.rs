@@ -155,12 +155,7 @@ mod tests {
             path: "/".into(),
             headers: Vec::new(),
             body: None,
-            expect: assay_model::workload::Expect {
-                status: None,
-                body: None,
-                json: None,
-                content_type: None,
-            },
+            expect: assay_model::workload::Expect::default(),
         };
         Plan::new("127.0.0.1:80".parse().unwrap(), vec![kind])
     }

@@ -4,7 +4,7 @@
 use assay_http::{BodyError, BodyReader, Framing, Limits, ParseError, Scan, scan_response, worth_rescan};
 use assay_model::load::ErrorClass;
 
-use crate::judge::{HeadFacts, Judge, MAX_JSON_BYTES};
+use crate::judge::{HeadFacts, Judge, MAX_WHOLE_BYTES};
 
 const LIMITS: Limits = Limits::DEFAULT;
 
@@ -175,8 +175,8 @@ impl Reader {
     fn take(&mut self, judge: &mut Judge, data: &[u8], is_last: bool) {
         if self.fault.is_none() && judge.wants_whole_body() {
             if is_last && self.received == 0 {
-                self.fits = judge.accepts_json(data);
-            } else if self.assembled.len() + data.len() <= MAX_JSON_BYTES {
+                self.fits = judge.accepts(data);
+            } else if self.assembled.len() + data.len() <= MAX_WHOLE_BYTES {
                 self.assembled.extend_from_slice(data);
             }
         } else {
@@ -198,16 +198,16 @@ impl Reader {
 
     #[inline]
     fn body_fault(&mut self, judge: &mut Judge) -> Option<ErrorClass> {
-        if judge.body_len().is_some_and(|right| right != self.received) {
+        if !judge.allows_length(self.received) {
             return Some(ErrorClass::WrongLength);
         }
         if judge.wants_whole_body() {
-            if self.received > MAX_JSON_BYTES as u64 {
+            if self.received > MAX_WHOLE_BYTES as u64 {
                 return Some(ErrorClass::WrongLength);
             }
             // Either it came in one piece and was judged then, or it was assembled.
             if self.received == 0 || !self.assembled.is_empty() {
-                self.fits = judge.accepts_json(&self.assembled);
+                self.fits = judge.accepts(&self.assembled);
             }
         }
         (!self.fits).then_some(ErrorClass::WrongBody)
@@ -217,13 +217,23 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_model::template::Numbers;
     use assay_model::workload::{Expect, RequestKind};
 
-    const ANY: Expect = Expect { status: None, body: None, json: None, content_type: None };
+    const ANY: Expect = Expect {
+        status: None,
+        body: None,
+        json: None,
+        shape: None,
+        length: None,
+        contains: None,
+        content_type: None,
+    };
 
     fn judge(method: &str, expect: Expect) -> Judge {
         let (method, path) = (method.into(), "/".into());
-        Judge::new(&RequestKind { weight: 1, method, path, headers: Vec::new(), body: None, expect }).unwrap()
+        let kind = RequestKind { weight: 1, method, path, headers: Vec::new(), body: None, expect };
+        Judge::new(&kind, Numbers::default()).unwrap()
     }
 
     fn hello() -> Judge {
@@ -303,7 +313,7 @@ mod tests {
         for wrong in [&b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n[2,1]"[..], b"HTTP/1.1 204 N\r\n\r\n"] {
             assert_eq!(verdicts(&mut judge, wrong), [Err(ErrorClass::WrongBody)]);
         }
-        let long = format!("[1,2{}]", " ".repeat(MAX_JSON_BYTES));
+        let long = format!("[1,2{}]", " ".repeat(MAX_WHOLE_BYTES));
         let bytes = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{long}", long.len());
         let answers = read(&mut judge, bytes.as_bytes(), 1 << 17, false).unwrap();
         assert_eq!(answers[0].verdict, Err(ErrorClass::WrongLength));

@@ -239,7 +239,7 @@ mod tests {
 
     fn flight(intended: u64, noticed: u64, sent: u64) -> Flight {
         let [intended, noticed, sent] = [intended, noticed, sent].map(Nanos);
-        Flight { intended, noticed, sent, kind: 0, is_last: false }
+        Flight { intended, noticed, sent, kind: 0, number: 0, is_last: false }
     }
 
     #[test]

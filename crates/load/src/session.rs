@@ -57,6 +57,21 @@ pub(crate) struct Parcel<'a> {
 }
 
 impl<'a> Parcel<'a> {
+    fn of(part: &'a [u8]) -> Self {
+        let mut parcel = Self { parts: [&[]; PARTS], len: 0, bytes: 0 };
+        if !part.is_empty() {
+            parcel.push(part);
+        }
+        parcel
+    }
+
+    #[inline]
+    fn push(&mut self, part: &'a [u8]) {
+        self.parts[self.len] = part;
+        self.len += 1;
+        self.bytes += part.len();
+    }
+
     pub(crate) fn parts(&self) -> &[&'a [u8]] {
         &self.parts[..self.len]
     }
@@ -171,23 +186,34 @@ impl<A: Arrivals> Session<A> {
 
     /// What of the slot's requests has not been accepted by the engine, as far as it fits one send.
     #[inline]
-    pub(crate) fn parcel(&self, index: u32) -> Parcel<'_> {
+    pub(crate) fn parcel(&mut self, index: u32) -> Parcel<'_> {
+        if self.traffic.varies() {
+            let slot = &self.slots[index as usize];
+            let flights = (slot.in_flight - slot.unaccepted..slot.in_flight)
+                .map(|i| self.flights.get(index as usize, slot, i));
+            return Parcel::of(self.traffic.write(flights, slot.accepted_bytes as usize));
+        }
+        self.fixed_parcel(index)
+    }
+
+    /// The same when every request is the same every time: nothing has to be written.
+    #[inline]
+    fn fixed_parcel(&self, index: u32) -> Parcel<'_> {
         let slot = &self.slots[index as usize];
-        let mut parcel = Parcel { parts: [&[]; PARTS], len: 0, bytes: 0 };
+        let mut parcel = Parcel::of(&[]);
         let mut i = slot.in_flight - slot.unaccepted;
         while i < slot.in_flight && parcel.len < PARTS {
             let flight = self.flights.get(index as usize, slot, i);
+            let Some(fixed) = self.traffic.fixed(flight.kind) else { break };
             let begun = parcel.len == 0 && slot.accepted_bytes > 0;
             let (part, requests) = if begun {
-                (&self.traffic.bytes(flight)[slot.accepted_bytes as usize..], 1)
+                (&fixed.bytes(flight.is_last)[slot.accepted_bytes as usize..], 1)
             } else if flight.is_last {
-                (self.traffic.bytes(flight), 1)
+                (fixed.bytes(true), 1)
             } else {
-                self.traffic.train(flight.kind, self.run_length(index, slot, i))
+                fixed.several(self.run_length(index, slot, i))
             };
-            parcel.parts[parcel.len] = part;
-            parcel.len += 1;
-            parcel.bytes += part.len();
+            parcel.push(part);
             i += requests as u16;
         }
         parcel
@@ -210,7 +236,7 @@ impl<A: Arrivals> Session<A> {
         let slot = &mut self.slots[index as usize];
         while bytes > 0 && slot.unaccepted > 0 {
             let flight = self.flights.get(index as usize, slot, slot.in_flight - slot.unaccepted);
-            let missing = self.traffic.bytes(flight).len() - slot.accepted_bytes as usize;
+            let missing = self.traffic.len(flight) - slot.accepted_bytes as usize;
             if bytes < missing {
                 slot.accepted_bytes += bytes as u32;
                 return;
@@ -235,9 +261,9 @@ impl<A: Arrivals> Session<A> {
             if slot.first_byte == Nanos::ZERO {
                 slot.first_byte = now;
             }
-            let kind = self.flights.get(index as usize, slot, 0).kind;
-            let trusted = slot.proven & kind_bit(kind) != 0;
-            match slot.reader.advance(self.traffic.judge(kind), trusted, rest) {
+            let flight = self.flights.get(index as usize, slot, 0);
+            let trusted = slot.proven & kind_bit(flight.kind) != 0;
+            match slot.reader.advance(self.traffic.judge(flight), trusted, rest) {
                 Ok(Advance::More(n)) => return (used + n, Fate::Keep),
                 Ok(Advance::Done(n, answer)) => {
                     used += n;
@@ -259,8 +285,8 @@ impl<A: Arrivals> Session<A> {
     pub(crate) fn ended(&mut self, index: u32, now: Nanos) {
         let slot = &mut self.slots[index as usize];
         if slot.in_flight > 0 {
-            let kind = self.flights.get(index as usize, slot, 0).kind;
-            if let Some(answer) = slot.reader.end(self.traffic.judge(kind)) {
+            let flight = self.flights.get(index as usize, slot, 0);
+            if let Some(answer) = slot.reader.end(self.traffic.judge(flight)) {
                 self.answered(index, answer, &[], now);
             }
         }
@@ -313,7 +339,7 @@ impl<A: Arrivals> Session<A> {
             }
             Err(class) => {
                 self.recorder.failed(&flight, class, now);
-                let judge = self.traffic.judge(flight.kind);
+                let judge = self.traffic.judge(&flight);
                 self.recorder.sample(class, bytes, || {
                     let expected = judge.expectation(class);
                     format!(
@@ -417,6 +443,7 @@ fn kind_bit(kind: u32) -> u64 {
 mod tests {
     use super::*;
     use crate::arrivals::Closed;
+    use crate::traffic::Numbering;
     use assay_model::workload::{Expect, RequestKind};
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
@@ -426,7 +453,7 @@ mod tests {
 
     /// One open connection of depth 3 at time 10, with requests of 100 bytes of body.
     fn session(most: u32) -> Session<Closed> {
-        let expect = Expect { status: None, body: Some("ok".into()), json: None, content_type: None };
+        let expect = Expect { body: Some("ok".into()), ..Expect::default() };
         let body = Some("x".repeat(100));
         let kind = RequestKind {
             weight: 1,
@@ -436,7 +463,8 @@ mod tests {
             body,
             expect,
         };
-        let traffic = Traffic::new(&[kind], "h", ChaCha8Rng::seed_from_u64(0)).unwrap();
+        let numbering = Numbering { seed: 0, thread: 0, threads: 1 };
+        let traffic = Traffic::new(&[kind], "h", numbering, ChaCha8Rng::seed_from_u64(0)).unwrap();
         let recorder = Recorder::new(false, Nanos(1_000_000));
         let schedule = Schedule::new(Closed);
         let mut session = Session::new(1, 3, Reuse::Requests(most), TIMEOUT, schedule, recorder, traffic);

@@ -66,13 +66,15 @@ pub(crate) struct Flight {
     pub(crate) sent: Nanos,
     /// Number of its kind.
     pub(crate) kind: u32,
+    /// Its number within its kind, from which its placeholders are filled.
+    pub(crate) number: u64,
     /// Whether it asks the server to close.
     pub(crate) is_last: bool,
 }
 
 impl Flight {
-    pub(crate) fn new(due: Due, sent: Nanos, kind: u32, is_last: bool) -> Self {
-        Self { intended: due.intended, noticed: due.noticed, sent, kind, is_last }
+    pub(crate) fn new(due: Due, sent: Nanos, (kind, number): (u32, u64), is_last: bool) -> Self {
+        Self { intended: due.intended, noticed: due.noticed, sent, kind, number, is_last }
     }
 }
 
@@ -178,7 +180,7 @@ mod tests {
                 flights.push(
                     index,
                     slot,
-                    Flight::new(due, Nanos(3), pushed[index] * 2 + index as u32, false),
+                    Flight::new(due, Nanos(3), (pushed[index] * 2 + index as u32, 0), false),
                 );
                 pushed[index] += 1;
             }

@@ -14,7 +14,7 @@ use crate::plan::{Plan, Span};
 use crate::recorder::Recorder;
 use crate::schedule::{Hours, Schedule};
 use crate::session::Session;
-use crate::traffic::Traffic;
+use crate::traffic::{Numbering, Traffic};
 use crate::usage::ThreadUsage;
 use crate::worker::{Address, Worker};
 
@@ -81,6 +81,8 @@ impl<'a> Place<'a> {
 
     fn worker<E: Engine, A: Arrivals>(&self, engine: E, arrivals: A) -> Result<Worker<'a, E, A>, LoadError> {
         let plan = self.plan;
+        let (thread, threads) = (self.thread as u64, plan.threads() as u64);
+        let numbering = Numbering { seed: plan.seed, thread, threads };
         let session = Session::new(
             self.connections(),
             plan.pipeline,
@@ -88,7 +90,7 @@ impl<'a> Place<'a> {
             plan.timeout,
             Schedule::new(arrivals),
             Recorder::new(A::OPEN, plan.series_interval),
-            Traffic::new(&plan.requests, &plan.host, self.random(0))?,
+            Traffic::new(&plan.requests, &plan.host, numbering, self.random(0))?,
         );
         let address = Address { remote: plan.target, sources: &plan.sources };
         Ok(Worker::new(engine, session, address, plan.timeout, self.signals, self.thread))

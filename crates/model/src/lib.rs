@@ -1,7 +1,8 @@
 //! The nouns of assay: experiments, contenders, workloads, records and verdicts, as pure data.
 //!
 //! Invariants
-//! - Data only: no I/O, no clock, no statistics; the only functions are conversions and checks of a value's own form.
+//! - Data only: no I/O, no clock, no statistics; the only functions are conversions and checks of a value's own form
+//!   ([`template`] writes a request's numbers, [`shape`] says whether a text has its form).
 //! - Every quantity carries its unit in its field name (`window_ns`, `rss_peak_bytes`, `per_second`); no formatted text.
 //! - What is written to disk is versioned ([`record::RECORD_SCHEMA`], [`load::LOAD_SCHEMA`]) and its JSON schema is
 //!   generated from these types into `schemas/`.
@@ -19,7 +20,9 @@ pub mod host;
 pub mod load;
 pub mod offered;
 pub mod record;
+pub mod shape;
 pub mod slo;
+pub mod template;
 pub mod units;
 pub mod usage;
 pub mod verdict;

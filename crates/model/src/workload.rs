@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::shape::{BadShape, Shape};
+use crate::template::{BadPlaceholder, Draw, Numbers};
+
 /// A mix of requests with their right answers; `workloads/NAME.toml`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Workload {
@@ -15,7 +18,8 @@ pub struct Workload {
     pub requests: Vec<RequestKind>,
 }
 
-/// One kind of request.
+/// One kind of request. Path, values of header fields and body may have placeholders such as `${random:1..500}`
+/// ([`crate::template`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RequestKind {
     /// How often this kind is drawn, relative to the others.
@@ -36,21 +40,101 @@ pub struct RequestKind {
     pub expect: Expect,
 }
 
-/// The right answer to a request. An absent part is not checked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// The right answer to a request. An absent part is not checked; of `body`, `json`, `shape` and `contains` at most one is
+/// present.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Expect {
     /// Status code; absent accepts every 2xx.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// Exact body.
+    /// Exact body. It may repeat named placeholders of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
     /// A JSON text; the body must be equal as a JSON value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub json: Option<String>,
+    /// What a JSON body must look like, where it varies: `[20 * {"id": 1..10000}]` ([`crate::shape`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<String>,
+    /// Bytes of the body: at least and at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length: Option<[u64; 2]>,
+    /// Text that the body contains; the body has at most 1 MiB then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contains: Option<String>,
     /// Media type without parameters, compared without regard to case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_type: Option<String>,
+}
+
+/// Why a kind of request means nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum BadRequest {
+    /// A placeholder cannot be understood.
+    #[error("{key}: placeholder {source}")]
+    Placeholder {
+        /// Which part of the request has it.
+        key: &'static str,
+        /// What is wrong with it.
+        source: BadPlaceholder,
+    },
+    /// The expected JSON is none.
+    #[error("expect.json is not JSON: {0}")]
+    Json(serde_json::Error),
+    /// The expected shape is none.
+    #[error("expect.shape, {0}")]
+    Shape(#[from] BadShape),
+    /// Two rules for the same body.
+    #[error("expect: body, json, shape and contains exclude each other; keep one")]
+    TwoBodies,
+    /// A length that nothing has.
+    #[error("expect.length: {0} to {1} bytes is no range; write [least, greatest]")]
+    Length(u64, u64),
+}
+
+impl RequestKind {
+    /// The first request of this kind with its right answer: without placeholders.
+    ///
+    /// # Errors
+    /// See [`BadRequest`]; all that it names is checked here.
+    pub fn example(&self) -> Result<Self, BadRequest> {
+        self.expect.check()?;
+        let mut numbers = Numbers::default();
+        let mut read = |key, text: &str| -> Result<String, BadRequest> {
+            let template = numbers.read(text).map_err(|source| BadRequest::Placeholder { key, source })?;
+            Ok(template.text(&numbers, Draw::default()))
+        };
+        let path = read("path", &self.path)?;
+        let field = |(name, value): &(String, String)| Ok((name.clone(), read("headers", value)?));
+        let headers = self.headers.iter().map(field).collect::<Result<_, BadRequest>>()?;
+        let body = self.body.as_ref().map(|body| read("body", body)).transpose()?;
+        let answer = |text: &String| -> Result<String, BadRequest> {
+            let bad = |source| BadRequest::Placeholder { key: "expect.body", source };
+            Ok(numbers.read_answer(text).map_err(bad)?.text(&numbers, Draw::default()))
+        };
+        let expected = self.expect.body.as_ref().map(answer).transpose()?;
+        let expect = Expect { body: expected, ..self.expect.clone() };
+        Ok(Self { path, headers, body, expect, method: self.method.clone(), weight: self.weight })
+    }
+}
+
+impl Expect {
+    fn check(&self) -> Result<(), BadRequest> {
+        let rules = [&self.body, &self.json, &self.shape, &self.contains];
+        if rules.into_iter().flatten().count() > 1 {
+            return Err(BadRequest::TwoBodies);
+        }
+        if let Some(json) = &self.json {
+            serde_json::from_str::<serde_json::Value>(json).map_err(BadRequest::Json)?;
+        }
+        if let Some(shape) = &self.shape {
+            shape.parse::<Shape>()?;
+        }
+        match self.length {
+            Some([least, greatest]) if least > greatest => Err(BadRequest::Length(least, greatest)),
+            _ => Ok(()),
+        }
+    }
 }
 
 fn one() -> u32 {
@@ -59,4 +143,41 @@ fn one() -> u32 {
 
 fn get() -> String {
     "GET".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(expect: Expect) -> RequestKind {
+        let headers = vec![("X-Id".into(), "${id}".into())];
+        let (method, path) = ("PUT".into(), "/${id=random:5..5}/${sequence}".into());
+        RequestKind { weight: 1, method, path, headers, body: Some("$${${id}".into()), expect }
+    }
+
+    #[test]
+    fn an_example_has_no_placeholders() {
+        let example =
+            kind(Expect { body: Some("id ${id}".into()), ..Expect::default() }).example().expect("good");
+        assert_eq!((example.path.as_str(), example.headers[0].1.as_str()), ("/5/1", "5"));
+        assert_eq!((example.body.as_deref(), example.expect.body.as_deref()), (Some("${5"), Some("id 5")));
+    }
+
+    #[test]
+    fn what_means_nothing_is_named() {
+        let any = Expect::default;
+        let text = |text: &str| Some(text.to_owned());
+        for (expect, words) in [
+            (Expect { body: text("${other}"), ..any() }, "expect.body: placeholder `${other}`"),
+            (Expect { json: text("{"), ..any() }, "expect.json is not JSON"),
+            (Expect { shape: text("[2 x]"), ..any() }, "expect.shape, at byte 3"),
+            (Expect { body: text("1"), shape: text("1"), ..any() }, "exclude each other"),
+            (Expect { length: Some([2, 1]), ..any() }, "2 to 1 bytes"),
+        ] {
+            let error = kind(expect).example().expect_err(words).to_string();
+            assert!(error.contains(words), "{error}");
+        }
+        let bad = RequestKind { path: "/${x}".into(), ..kind(any()) };
+        assert!(bad.example().expect_err("bad").to_string().starts_with("path: placeholder `${x}`"));
+    }
 }

@@ -115,7 +115,9 @@ impl Checked for Workload {
         }
         let broken = |(index, request): (usize, &RequestKind)| {
             let key = |name: &str| format!("request.{index}.{name}");
-            bad_request(request, &key).or_else(|| bad_expectation(request, &key))
+            bad_request(request, &key)
+                .or_else(|| bad_expectation(request, &key))
+                .or_else(|| bad_rule(request, &key))
         };
         self.requests.iter().enumerate().find_map(broken)
     }
@@ -151,6 +153,12 @@ fn bad_expectation(request: &RequestKind, key: &dyn Fn(&str) -> String) -> Optio
     let json = expect.json.as_deref()?;
     let error = serde_json::from_str::<serde_json::Value>(json).err()?;
     fault(key("expect.json"), format!("no JSON: {error}"), "write the JSON text that is expected")
+}
+
+/// Placeholders and rules for bodies that mean nothing.
+fn bad_rule(request: &RequestKind, key: &dyn Fn(&str) -> String) -> Option<Fault> {
+    let error = request.example().err()?;
+    fault(key("expect"), error.to_string(), "see WORKLOADS.md, \"Writing one\"")
 }
 
 impl Checked for Experiment {

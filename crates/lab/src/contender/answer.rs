@@ -1,5 +1,6 @@
 //! Whether an answer is the right one: the strict check before any load.
 
+use assay_model::shape::Shape;
 use assay_model::workload::Expect;
 
 /// Most characters of a wrong body that are shown.
@@ -42,6 +43,19 @@ fn wrong_type(expect: &Expect, answer: &Answer) -> Option<String> {
 }
 
 fn wrong_body(expect: &Expect, answer: &Answer) -> Option<String> {
+    let length = answer.body.len() as u64;
+    if let Some([least, greatest]) = expect.length.filter(|[least, most]| !(*least..=*most).contains(&length))
+    {
+        return Some(format!("a body of {length} bytes instead of {least} to {greatest}"));
+    }
+    if let Some(text) = &expect.contains {
+        let found = answer.body.windows(text.len().max(1)).any(|window| window == text.as_bytes());
+        return (!found).then(|| format!("body {} without {text:?}", shown(&answer.body)));
+    }
+    if let Some(text) = &expect.shape {
+        let right = text.parse::<Shape>().is_ok_and(|shape| shape.matches(&answer.body));
+        return (!right).then(|| format!("body {} that is not of the shape {text}", shown(&answer.body)));
+    }
     if let Some(wanted) = &expect.body {
         let wrong = answer.body != wanted.as_bytes();
         return wrong
@@ -83,6 +97,8 @@ mod tests {
             ("status = 404", answer(404, "", "x")),
             ("body = 'hello'", answer(200, "", "hello")),
             ("content_type = 'text/plain'", answer(200, "Text/Plain; charset=utf-8", "")),
+            ("contains = 'ell'\nlength = [5, 9]", answer(200, "", "hello")),
+            ("shape = '[2 * 1..9]'", answer(200, "", "[1, 9]")),
             (r#"json = '{"a": 1, "b": [true]}'"#, answer(200, "", " {\"b\":[true],\"a\":1}\n")),
         ] {
             assert_eq!(fault(&expect(wanted), &given), None, "{wanted}");
@@ -101,6 +117,9 @@ mod tests {
                 "Content-Type text/html instead of text/plain",
             ),
             ("content_type = 'text/plain'", answer(200, "", ""), "no Content-Type instead of text/plain"),
+            ("contains = 'elk'", answer(200, "", "hello"), r#"body "hello" without "elk""#),
+            ("length = [6, 9]", answer(200, "", "hello"), "a body of 5 bytes instead of 6 to 9"),
+            ("shape = '1..9'", answer(200, "", "0"), r#"body "0" that is not of the shape 1..9"#),
             ("json = '1'", answer(200, "", "2"), r#"JSON "2" instead of "1""#),
         ] {
             assert_eq!(fault(&expect(wanted), &given).as_deref(), Some(words));

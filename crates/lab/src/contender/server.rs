@@ -216,7 +216,9 @@ fn attempt(authority: &str, request: &RequestKind) -> Result<(), NotRun> {
         log_tail: Vec::new(),
     };
     const MEND: &str = "mend the server, or leave the workload out that it does not answer";
-    match ask(authority, request, ANSWER_TIMEOUT) {
+    let request =
+        request.example().map_err(|error| problem(Stage::Answer, format!("{what}: {error}"), MEND))?;
+    match ask(authority, &request, ANSWER_TIMEOUT) {
         Ok(answer) => match answer::fault(&request.expect, &answer) {
             None => Ok(()),
             Some(fault) => Err(problem(Stage::Answer, format!("{what} was answered with {fault}"), MEND)),

@@ -4,5 +4,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod faults;
+mod placeholders;
 mod right;
 mod support;

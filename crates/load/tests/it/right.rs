@@ -75,13 +75,8 @@ fn a_body_longer_than_the_receive_view_is_compared_to_its_end() {
     let body: String = (0..300_000).map(|n| format!("{n} ")).collect();
     let mut wrong = body.clone();
     wrong.replace_range(body.len() - 1.., "!");
-    let (right, kind) = (
-        body.clone(),
-        RequestKind {
-            expect: Expect { status: None, body: Some(body), json: None, content_type: None },
-            ..get("/")
-        },
-    );
+    let (right, kind) =
+        (body.clone(), RequestKind { expect: Expect { body: Some(body), ..Expect::default() }, ..get("/") });
     let server = Server::start(move |seen| {
         Act::Answer(answer(200, if seen.number % 2 == 0 { &right } else { &wrong }))
     });

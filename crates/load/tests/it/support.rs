@@ -185,8 +185,8 @@ pub(crate) fn get(path: &str) -> RequestKind {
         expect: Expect {
             status: Some(200),
             body: Some("hello".into()),
-            json: None,
             content_type: Some("text/plain".into()),
+            ..Expect::default()
         },
     }
 }

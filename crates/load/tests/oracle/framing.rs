@@ -34,7 +34,7 @@ fn t13_every_framing_is_read_right() {
         all_right(RequestKind { method: "HEAD".into(), ..get(path) }, 20);
     }
     for status in [204, 304] {
-        let expect = Expect { status: Some(status), body: None, json: None, content_type: None };
+        let expect = Expect { status: Some(status), ..Expect::default() };
         all_right(RequestKind { expect, ..get(&format!("/{status}")) }, 20);
     }
 }
@@ -42,7 +42,7 @@ fn t13_every_framing_is_read_right() {
 #[test]
 fn t13_a_long_body_is_counted_to_the_byte() {
     let _alone = alone();
-    let expect = Expect { status: Some(200), body: None, json: None, content_type: None };
+    let expect = Expect { status: Some(200), ..Expect::default() };
     let kind = RequestKind { expect, ..get("/pattern/33554433") };
     let run = measure(&program(), &Plan { requests: vec![kind], ..plan(1, Arrival::Closed, 2) });
     assert_eq!((run.report.books.ok, run.report.window.body_bytes), (2, 2 * 33_554_433));

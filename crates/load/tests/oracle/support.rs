@@ -41,7 +41,7 @@ pub(crate) struct Run {
 
 /// A request for `path` that expects the stub's body.
 pub(crate) fn get(path: &str) -> RequestKind {
-    let expect = Expect { status: Some(200), body: Some(BODY.into()), json: None, content_type: None };
+    let expect = Expect { status: Some(200), body: Some(BODY.into()), ..Expect::default() };
     RequestKind {
         weight: 1,
         method: "GET".into(),

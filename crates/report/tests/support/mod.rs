@@ -106,7 +106,7 @@ fn workloads() -> Vec<Workload> {
             path: path.to_owned(),
             headers: Vec::new(),
             body: None,
-            expect: Expect { status: Some(200), body: Some(body.to_owned()), json: None, content_type: None },
+            expect: Expect { status: Some(200), body: Some(body.to_owned()), ..Expect::default() },
         }],
     };
     vec![

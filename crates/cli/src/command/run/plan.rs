@@ -144,7 +144,7 @@ fn own_path(arguments: &RunArguments, subjects: &[Subject]) -> Result<String, Fa
 }
 
 pub(crate) fn own_workload(path: &str) -> Workload {
-    let expect = Expect { status: None, body: None, json: None, content_type: None };
+    let expect = Expect::default();
     let request = RequestKind {
         weight: 1,
         method: "GET".to_owned(),
