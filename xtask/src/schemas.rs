@@ -7,7 +7,7 @@ use assay_model::conformance::CheckReport;
 use assay_model::contender::Contender;
 use assay_model::doctor::Diagnosis;
 use assay_model::experiment::Experiment;
-use assay_model::load::LoadReport;
+use assay_model::load::{LoadReport, LoadSecond};
 use assay_model::record::Record;
 use assay_model::verdict::Verdict;
 use assay_model::workload::Workload;
@@ -41,6 +41,7 @@ fn all() -> [(&'static str, Schema); 9] {
         ("doctor", schema_for!(Diagnosis)),
         ("experiment", schema_for!(Experiment)),
         ("load", schema_for!(LoadReport)),
+        ("load-second", schema_for!(LoadSecond)),
         ("record", schema_for!(Record)),
         ("verdict", schema_for!(Verdict)),
         ("workload", schema_for!(Workload)),

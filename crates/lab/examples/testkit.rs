@@ -130,6 +130,7 @@ fn load(arguments: &[String]) {
         thread_busy_shares: vec![0.5],
         samples: Vec::new(),
         checks: Vec::new(),
+        ..LoadReport::default()
     };
     println!("{}", serde_json::to_string(&report).expect("json"));
 }

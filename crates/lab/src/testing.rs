@@ -38,6 +38,7 @@ pub(crate) fn load_report(connections: u32, per_second: f64) -> LoadReport {
         thread_busy_shares: vec![0.5],
         samples: Vec::new(),
         checks: vec![little(Outcome::Pass)],
+        ..LoadReport::default()
     }
 }
 

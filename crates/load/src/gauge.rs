@@ -1,15 +1,30 @@
 //! What the threads and the caller tell each other while a measurement runs: each thread writes its own cache lines.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
+use assay_model::load::Phase;
 use assay_model::units::Nanos;
+
+use crate::seconds::{Part, Second};
 
 /// How often a thread publishes its progress.
 pub(crate) const PUBLISH_INTERVAL: Nanos = Nanos::from_millis(100);
 
+/// What the caller is told while a measurement runs.
+#[derive(Clone, Debug)]
+pub enum News {
+    /// About ten times a second, and at the end.
+    Progress(Progress),
+    /// A second is over; only if the plan asks for it.
+    Second(Box<Second>),
+}
+
 /// How far a measurement is; counts are from its start and about 100 ms old.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
+    /// Which part of the measurement this is.
+    pub phase: Phase,
     /// Time since the first request was due.
     pub elapsed: Nanos,
     /// Requests that were due.
@@ -68,6 +83,8 @@ pub(crate) struct Signals {
     /// When no more requests are due.
     end: AtomicU64,
     pub(crate) gauges: Vec<Gauge>,
+    /// Parts of seconds, handed over once a second by each thread.
+    parts: Mutex<Vec<Part>>,
 }
 
 impl Signals {
@@ -77,6 +94,7 @@ impl Signals {
             start: AtomicU64::new(u64::MAX),
             end: AtomicU64::new(u64::MAX),
             gauges: (0..threads).map(|_| Gauge::default()).collect(),
+            parts: Mutex::default(),
         }
     }
 
@@ -110,9 +128,27 @@ impl Signals {
         self.end.fetch_min(end.0, Relaxed);
     }
 
-    pub(crate) fn progress(&self, now: Nanos) -> Progress {
-        let elapsed = self.start().map_or(Nanos::ZERO, |start| now - start);
-        let mut progress = Progress { elapsed, ..Progress::default() };
+    /// Hands a part of a second to the caller.
+    pub(crate) fn hand_over(&self, part: Part) {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner).push(part);
+    }
+
+    /// The parts that were handed over since the last call.
+    pub(crate) fn take_parts(&self) -> Vec<Part> {
+        std::mem::take(&mut *self.parts.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The progress at `now` of a measurement with so long a warm-up.
+    pub(crate) fn progress(&self, now: Nanos, warmup: Nanos) -> Progress {
+        let start = self.start();
+        let elapsed = start.map_or(Nanos::ZERO, |start| now - start);
+        let phase = match start {
+            None => Phase::Connecting,
+            Some(_) if now >= self.end() => Phase::Drain,
+            Some(_) if elapsed < warmup => Phase::WarmUp,
+            Some(_) => Phase::Window,
+        };
+        let mut progress = Progress { phase, elapsed, ..Progress::default() };
         self.gauges.iter().for_each(|gauge| gauge.add_to(&mut progress));
         progress
     }
@@ -139,7 +175,10 @@ mod tests {
         signals.begin(Nanos(100), Nanos(500));
         signals.end_at(Nanos(400));
         signals.end_at(Nanos(450));
-        let sum = signals.progress(Nanos(150));
+        let progress = |now| signals.progress(Nanos(now), Nanos(100));
+        let phases = [150, 250, 400].map(|now| progress(now).phase);
+        assert_eq!(phases, [Phase::WarmUp, Phase::Window, Phase::Drain]);
+        let sum = progress(150);
         assert_eq!(
             (sum.elapsed, sum.issued, sum.system_calls, signals.end()),
             (Nanos(50), 6, 18, Nanos(400))

@@ -30,6 +30,7 @@ mod report;
 mod request;
 mod run;
 mod schedule;
+mod seconds;
 mod session;
 mod slot;
 mod tally;
@@ -39,6 +40,7 @@ mod usage;
 mod worker;
 
 pub use error::LoadError;
-pub use gauge::Progress;
+pub use gauge::{News, Progress};
 pub use plan::{MAX_CONNECTIONS, MAX_PIPELINE, Plan, Reuse, Span};
 pub use run::run;
+pub use seconds::Second;

@@ -51,6 +51,8 @@ pub struct Plan {
     pub seed: u64,
     /// Interval of the series of right answers.
     pub series_interval: Nanos,
+    /// Whether each second is told ([`crate::News::Second`]).
+    pub seconds: bool,
 }
 
 /// The length of a measurement.
@@ -91,6 +93,7 @@ impl Plan {
             sources: Vec::new(),
             seed: 0,
             series_interval: Nanos::from_millis(100),
+            seconds: false,
         }
     }
 

@@ -6,6 +6,7 @@ use assay_stats::Histogram;
 
 use crate::flow::{Edges, Flow};
 use crate::schedule::Due;
+use crate::seconds::Seen;
 use crate::slot::Flight;
 use crate::tally::Tally;
 
@@ -35,6 +36,8 @@ pub(crate) struct Recorder {
     pub(crate) unsolicited: u64,
     /// When the last request ended.
     pub(crate) last_end: Nanos,
+    /// The present second, if seconds are asked for.
+    pub(crate) second: Option<Box<Seen>>,
     interval: Nanos,
     interval_end: Nanos,
 }
@@ -72,6 +75,7 @@ impl Recorder {
             samples: Vec::new(),
             unsolicited: 0,
             last_end: Nanos::ZERO,
+            second: None,
             interval,
             interval_end: Nanos::MAX,
         }
@@ -94,6 +98,9 @@ impl Recorder {
     pub(crate) fn succeeded(&mut self, flight: &Flight, first_byte: Nanos, now: Nanos, body_bytes: u64) {
         self.left(flight, now);
         self.total.succeed(body_bytes);
+        if let Some(second) = &mut self.second {
+            second.succeeded(flight, now, body_bytes);
+        }
         if self.flow.contains(now) {
             self.window.succeed(body_bytes);
             self.count_in_series(now);
@@ -132,6 +139,9 @@ impl Recorder {
     /// So many requests failed without having been submitted.
     pub(crate) fn failed_unsent(&mut self, class: ErrorClass, n: u64, now: Nanos) {
         self.total.fail(class, n);
+        if let Some(second) = &mut self.second {
+            second.tally.fail(class, n);
+        }
         if self.flow.contains(now) {
             self.window.fail(class, n);
         }

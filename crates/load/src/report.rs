@@ -1,7 +1,10 @@
 //! What the threads saw, put together.
 
+use assay_engine::Statistics;
 use assay_host::cpuset::CpuSet;
-use assay_model::load::{Books, LOAD_SCHEMA, Latency, LoadReport, Series, WindowCounts};
+use assay_model::load::{
+    Books, GeneratorMemory, LOAD_SCHEMA, Latency, LoadReport, Series, SystemCalls, WindowCounts,
+};
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 
@@ -12,7 +15,12 @@ use crate::recorder::Recorder;
 use crate::thread::Outcome;
 
 /// The report of a measurement that began at `start`; there is at least one outcome.
-pub(crate) fn assemble(plan: &Plan, start: Nanos, outcomes: &[Outcome]) -> Result<LoadReport, LoadError> {
+pub(crate) fn assemble(
+    plan: &Plan,
+    start: Nanos,
+    memory: GeneratorMemory,
+    outcomes: &[Outcome],
+) -> Result<LoadReport, LoadError> {
     let recorder = merged(plan, outcomes);
     let window_start = start + plan.warmup;
     let window_end = outcomes.iter().map(|outcome| outcome.window_end).max().unwrap_or_default();
@@ -51,6 +59,8 @@ pub(crate) fn assemble(plan: &Plan, start: Nanos, outcomes: &[Outcome]) -> Resul
         series: series(&recorder, plan.series_interval, window),
         generator: usage(outcomes, window),
         thread_busy_shares,
+        system_calls: system_calls(outcomes),
+        memory,
         samples: recorder.samples,
     })
 }
@@ -106,13 +116,33 @@ fn series(recorder: &Recorder, interval: Nanos, window: Nanos) -> Series {
 
 fn usage(outcomes: &[Outcome], window: Nanos) -> Usage {
     let mut usage = Usage { wall_ns: window, ..Usage::default() };
-    outcomes.iter().for_each(|outcome| outcome.usage[1].add_since(&outcome.usage[0], &mut usage));
+    outcomes.iter().for_each(|outcome| {
+        let [before, after] = &outcome.readings;
+        after.usage.add_since(&before.usage, &mut usage);
+    });
     usage
+}
+
+fn system_calls(outcomes: &[Outcome]) -> SystemCalls {
+    let sum = |of: fn(&Statistics) -> u64| {
+        let during = |outcome: &Outcome| {
+            let [before, after] = &outcome.readings;
+            of(&after.statistics) - of(&before.statistics)
+        };
+        outcomes.iter().map(during).sum()
+    };
+    SystemCalls {
+        waits: sum(|s| s.waits),
+        receives: sum(|s| s.receives),
+        sends: sum(|s| s.sends),
+        others: sum(|s| s.other_calls),
+    }
 }
 
 fn busy_shares(outcomes: &[Outcome], window: Nanos) -> Vec<f64> {
     let share = |outcome: &Outcome| {
-        let cpu = outcome.usage[1].cpu_since(&outcome.usage[0]) - outcome.spun;
+        let [before, after] = &outcome.readings;
+        let cpu = after.usage.cpu_since(&before.usage) - (after.spun - before.spun);
         // The readings are taken just after the window's edges, so a busy thread may seem to exceed it.
         if window == Nanos::ZERO { 0.0 } else { (cpu.0 as f64 / window.0 as f64).min(1.0) }
     };

@@ -6,15 +6,17 @@ use std::time::Duration;
 
 use assay_engine::{Config, Engine, EngineError, EngineKind, Epoll, Uring, clock};
 use assay_host::limits::{nofile, raise_nofile};
-use assay_model::load::{Arrival, ErrorClass, LoadReport};
+use assay_model::load::{Arrival, ErrorClass, GeneratorMemory, LoadReport};
 use assay_model::units::Nanos;
 
 use crate::LoadError;
 use crate::arrivals::{Closed, Constant, Poisson};
-use crate::gauge::{Progress, Signals};
+use crate::gauge::{News, Signals};
 use crate::plan::{Plan, Span};
 use crate::report;
+use crate::seconds::Seconds;
 use crate::thread::{Outcome, Place};
+use crate::usage::ThreadUsage;
 
 /// How often the caller is told of the progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
@@ -30,16 +32,17 @@ const START_DELAY: Nanos = Nanos::from_millis(2);
 const OTHER_DESCRIPTORS: u64 = 512;
 
 /// Carries out the plan. When `stop` becomes true the load ends, what is in flight is waited for, and the report holds what
-/// was measured. `progress` is called about every 100 ms and once at the end.
+/// was measured. `tell` is called with the progress about every 100 ms and once at the end, and with each second if the
+/// plan asks for them.
 ///
 /// # Errors
 /// See [`LoadError`]. Failures of the server under load are not among them but in the report.
-pub fn run(plan: &Plan, stop: &AtomicBool, progress: impl FnMut(Progress)) -> Result<LoadReport, LoadError> {
+pub fn run(plan: &Plan, stop: &AtomicBool, tell: impl FnMut(News)) -> Result<LoadReport, LoadError> {
     plan.check()?;
     provide_descriptors(plan.connections)?;
     match plan.engine {
-        EngineKind::Epoll => run_on(plan, stop, progress, Epoll::new),
-        EngineKind::IoUring => run_on(plan, stop, progress, Uring::new),
+        EngineKind::Epoll => run_on(plan, stop, tell, Epoll::new),
+        EngineKind::IoUring => run_on(plan, stop, tell, Uring::new),
     }
 }
 
@@ -50,17 +53,21 @@ impl<E, F: Fn(Config) -> Result<E, EngineError> + Copy + Send> MakeEngine<E> for
 fn run_on<E: Engine>(
     plan: &Plan,
     stop: &AtomicBool,
-    mut progress: impl FnMut(Progress),
+    tell: impl FnMut(News),
     make: impl MakeEngine<E>,
 ) -> Result<LoadReport, LoadError> {
+    let mut memory =
+        GeneratorMemory { start_bytes: ThreadUsage::read().rss_bytes(), ..GeneratorMemory::default() };
     let signals = Signals::new(plan.threads());
+    let mut teller = Teller { plan, signals: &signals, seconds: Seconds::new(plan.threads()), tell };
     let outcomes = scope(|scope| {
         let start = |thread| start_thread(scope, Place { plan, signals: &signals, thread }, make);
         let threads = (0..plan.threads()).map(start).collect::<Result<Vec<_>, _>>();
         match threads {
             Ok(threads) => {
-                let reachable = begin(plan, &signals, stop, &threads);
-                watch(&signals, stop, &threads, &mut progress);
+                let reachable = begin(&mut teller, stop, &threads);
+                memory.ready_bytes = ThreadUsage::read().rss_bytes();
+                watch(&mut teller, stop, &threads);
                 join(threads, reachable, plan)
             }
             Err(error) => {
@@ -69,8 +76,26 @@ fn run_on<E: Engine>(
             }
         }
     })?;
-    progress(signals.progress(clock::now()));
-    report::assemble(plan, signals.start().unwrap_or_default(), &outcomes)
+    teller.tell(true);
+    report::assemble(plan, signals.start().unwrap_or_default(), memory, &outcomes)
+}
+
+/// Tells the caller of the progress and of the seconds.
+struct Teller<'a, T> {
+    plan: &'a Plan,
+    signals: &'a Signals,
+    seconds: Seconds,
+    tell: T,
+}
+
+impl<T: FnMut(News)> Teller<'_, T> {
+    fn tell(&mut self, is_end: bool) {
+        self.signals.take_parts().into_iter().for_each(|part| self.seconds.add(part));
+        while let Some(second) = self.seconds.next(is_end) {
+            (self.tell)(News::Second(Box::new(second)));
+        }
+        (self.tell)(News::Progress(self.signals.progress(clock::now(), self.plan.warmup)));
+    }
 }
 
 type Handle<'s> = ScopedJoinHandle<'s, Result<Outcome, LoadError>>;
@@ -106,12 +131,19 @@ impl Drop for Waker {
 }
 
 /// Waits until the connections are made, then lets the load begin. Returns whether there is any connection.
-fn begin(plan: &Plan, signals: &Signals, stop: &AtomicBool, threads: &[Handle<'_>]) -> bool {
+fn begin(teller: &mut Teller<'_, impl FnMut(News)>, stop: &AtomicBool, threads: &[Handle<'_>]) -> bool {
+    let (plan, signals) = (teller.plan, teller.signals);
     let broken = || threads.iter().any(ScopedJoinHandle::is_finished);
+    let mut told = clock::now();
     while !signals.all_ready() && !stop.load(Relaxed) && !broken() {
         park_timeout(RAMP_INTERVAL);
+        let now = clock::now();
+        if now > told + PROGRESS_INTERVAL.into() {
+            told = now;
+            teller.tell(false);
+        }
     }
-    let reachable = !signals.all_ready() || signals.progress(Nanos::ZERO).connections > 0;
+    let reachable = !signals.all_ready() || signals.progress(Nanos::ZERO, Nanos::ZERO).connections > 0;
     let start = clock::now() + START_DELAY;
     let end = match plan.span {
         _ if !reachable || broken() => start,
@@ -123,14 +155,14 @@ fn begin(plan: &Plan, signals: &Signals, stop: &AtomicBool, threads: &[Handle<'_
 }
 
 /// Tells of the progress until all threads have ended, and ends the load early when asked to or when a thread fails.
-fn watch(signals: &Signals, stop: &AtomicBool, threads: &[Handle<'_>], progress: &mut impl FnMut(Progress)) {
+fn watch(teller: &mut Teller<'_, impl FnMut(News)>, stop: &AtomicBool, threads: &[Handle<'_>]) {
     while !threads.iter().all(ScopedJoinHandle::is_finished) {
         park_timeout(PROGRESS_INTERVAL);
         if stop.load(Relaxed) {
             // Soon instead of now: no thread may have seen a later time already.
-            signals.end_at(clock::now() + START_DELAY);
+            teller.signals.end_at(clock::now() + START_DELAY);
         }
-        progress(signals.progress(clock::now()));
+        teller.tell(false);
     }
 }
 

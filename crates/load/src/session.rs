@@ -36,6 +36,8 @@ pub(crate) struct Session<A> {
     /// Requests per connection.
     most: u32,
     in_flight: usize,
+    /// Slots with an established connection.
+    connected: usize,
 }
 
 /// What is to be done with a connection.
@@ -101,12 +103,18 @@ impl<A: Arrivals> Session<A> {
             timeout,
             most,
             in_flight: 0,
+            connected: 0,
         }
     }
 
     /// Requests submitted and not answered.
     pub(crate) fn in_flight(&self) -> usize {
         self.in_flight
+    }
+
+    /// Connections that are established.
+    pub(crate) fn connected(&self) -> usize {
+        self.connected
     }
 
     /// Starts the schedule; in the window at most `quota` requests become due.
@@ -138,7 +146,16 @@ impl<A: Arrivals> Session<A> {
         self.recorder.times.connect.record((now - slot.began).0);
         slot.state = State::Open;
         slot.deadline = Nanos::MAX;
+        self.connected += 1;
         self.list(index);
+    }
+
+    /// The slot's connection is gone; returns how many in a row were of no use.
+    pub(crate) fn vacated(&mut self, index: u32) -> u8 {
+        let slot = &mut self.slots[index as usize];
+        self.connected -= usize::from(slot.is_connected());
+        slot.vacate();
+        slot.failures
     }
 
     /// Issues what is due on the next slot that can take it, and returns the slot. A closed loop fills its pipeline; an open

@@ -28,14 +28,28 @@ pub(crate) struct Outcome {
     pub(crate) intended_in_window: u64,
     pub(crate) given_up: u64,
     /// At the window's start and end.
-    pub(crate) usage: [ThreadUsage; 2],
-    /// Of the time between, how long it only waited, awake, for the next request to be due.
-    pub(crate) spun: Nanos,
+    pub(crate) readings: [Reading; 2],
     pub(crate) statistics: Statistics,
     /// When its window ended: at the end of the load or, when that was set by a count, with the last answer.
     pub(crate) window_end: Nanos,
     /// How its first attempt to connect that failed did so.
     pub(crate) first_failure: Option<(ErrorClass, String)>,
+}
+
+/// What a thread had used when it was asked.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Reading {
+    pub(crate) usage: ThreadUsage,
+    /// CPU time in which it only waited, awake, for the next request to be due.
+    pub(crate) spun: Nanos,
+    pub(crate) statistics: Statistics,
+}
+
+impl Reading {
+    fn of<E: Engine, A: Arrivals>(worker: &Worker<'_, E, A>) -> Self {
+        let statistics = *worker.engine().statistics();
+        Self { usage: ThreadUsage::read(), spun: worker.spun, statistics }
+    }
 }
 
 /// One thread's place among the others.
@@ -69,14 +83,14 @@ impl<'a> Place<'a> {
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         let mut worker = self.worker(engine, arrivals)?;
         let hours = self.connect(&mut worker)?;
-        worker.begin(hours, self.quota());
+        worker.begin(hours, self.quota(), self.plan.seconds);
         drive(&mut worker, hours.window)?;
-        let (before, spun_before) = (ThreadUsage::read(), worker.spun);
+        let before = Reading::of(&worker);
         drive(&mut worker, Nanos::MAX)?;
-        let (after, spun) = (ThreadUsage::read(), worker.spun - spun_before);
+        let after = Reading::of(&worker);
         let end = self.signals.end();
         drain(&mut worker, end + self.plan.drain)?;
-        Ok(Outcome { usage: [before, after], spun, ..finish(worker, end) })
+        Ok(Outcome { readings: [before, after], ..finish(worker, end) })
     }
 
     fn worker<E: Engine, A: Arrivals>(&self, engine: E, arrivals: A) -> Result<Worker<'a, E, A>, LoadError> {
@@ -143,14 +157,15 @@ fn drain<E: Engine, A: Arrivals>(worker: &mut Worker<'_, E, A>, until: Nanos) ->
 
 /// What is known when all is done.
 fn finish<E: Engine, A: Arrivals>(mut worker: Worker<'_, E, A>, end: Nanos) -> Outcome {
-    worker.session.close_books(clock::now());
+    let now = clock::now();
+    worker.session.close_books(now);
+    worker.tell_second(now);
     worker.close_all();
     Outcome {
         issued: worker.session.schedule.issued(),
         intended_in_window: worker.session.schedule.intended_in_window(),
         given_up: worker.session.schedule.given_up(),
-        usage: Default::default(),
-        spun: Nanos::ZERO,
+        readings: Default::default(),
         statistics: *worker.engine().statistics(),
         window_end: if end == Nanos::MAX { worker.session.recorder.last_end } else { end },
         first_failure: worker.first_failure,

@@ -60,6 +60,17 @@ impl ThreadUsage {
         }
     }
 
+    /// Resident memory of the process.
+    pub(crate) fn rss_bytes(&self) -> u64 {
+        self.rss_bytes
+    }
+
+    /// Time between `earlier` and this in which the thread could have run but another one had its CPU; zero where the
+    /// kernel does not tell.
+    pub(crate) fn waited_since(&self, earlier: &Self) -> Nanos {
+        self.run_delay.zip(earlier.run_delay).map_or(Nanos::ZERO, |(now, then)| now - then)
+    }
+
     /// CPU time between `earlier` and this.
     pub(crate) fn cpu_since(&self, earlier: &Self) -> Nanos {
         self.cpu - earlier.cpu
@@ -103,6 +114,7 @@ mod tests {
         let nothing = ThreadUsage::parse(Nanos::ZERO, "", "", "1 100 1\n");
         later.add_since(&nothing, &mut usage);
         assert_eq!(usage.run_delay_ns, Some(Nanos(300)));
+        assert_eq!(later.waited_since(&nothing), Nanos(300));
         assert_eq!((usage.minor_faults, usage.major_faults), (9, 2));
         assert_eq!(ThreadUsage::parse(Nanos::ZERO, stat, status, "0 0 0\n").run_delay, None);
         assert_eq!((usage.user_ns, usage.system_ns), (Nanos(300), Nanos(700)));

@@ -11,6 +11,7 @@ use crate::arrivals::Arrivals;
 use crate::dialler::{Dialler, pause};
 use crate::gauge::{PUBLISH_INTERVAL, Progress, Signals};
 use crate::schedule::Hours;
+use crate::seconds::{Counters, Metronome, Seen};
 use crate::session::{Fate, Session};
 use crate::slot::State;
 use crate::usage::cpu_time;
@@ -43,6 +44,8 @@ pub(crate) struct Worker<'a, E, A> {
     /// Number of this thread.
     thread: usize,
     next_publish: Nanos,
+    /// Beats the seconds, if they are asked for.
+    metronome: Option<Metronome>,
     /// The thread's CPU time when the turn began that spun and found nothing to do, if the last one was such.
     spinning_since: Option<Nanos>,
     /// CPU time spent in such turns. It is no work, so it does not count as being busy.
@@ -83,15 +86,18 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
             signals,
             thread,
             next_publish: now,
+            metronome: None,
             spinning_since: None,
             spun: Nanos::ZERO,
         }
     }
 
-    /// Starts the load.
-    pub(crate) fn begin(&mut self, hours: Hours, quota: u64) {
+    /// Starts the load; `seconds` are told if they are asked for.
+    pub(crate) fn begin(&mut self, hours: Hours, quota: u64, seconds: bool) {
         self.begun = true;
         self.session.begin(hours, quota);
+        self.metronome = seconds.then(|| Metronome::new(hours));
+        self.session.recorder.second = seconds.then(|| Box::new(Seen::new(A::OPEN)));
     }
 
     /// When the load ends.
@@ -114,13 +120,15 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
     /// # Errors
     /// The engine broke.
     pub(crate) fn turn(&mut self, until: Nanos) -> Result<Nanos, EngineError> {
-        let until = until.min(self.next_publish).min(self.wheel.next());
+        let beat = self.metronome.as_ref().map_or(Nanos::MAX, Metronome::next);
+        let until = until.min(self.next_publish).min(self.wheel.next()).min(beat);
         let until = if A::OPEN { self.sleep_until(until) } else { until };
         let mut events = std::mem::take(&mut self.events);
         let woken = self.engine.poll(until, &mut events);
         let issued = self.session.schedule.issued();
         if let Ok(now) = woken {
             self.session.end_at(self.signals.end());
+            self.tell_seconds(now);
             self.submit();
             for batch in events.chunks(BATCH) {
                 batch.iter().for_each(|&event| self.handle(event, now));
@@ -369,14 +377,37 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
 
     /// The slot has lost its connection; it gets another, at once if this one was of use.
     fn vacate(&mut self, index: u32, now: Nanos) {
-        let slot = &mut self.session.slots[index as usize];
-        slot.vacate();
-        match pause(slot.failures) {
+        match pause(self.session.vacated(index)) {
             Nanos::ZERO => self.dialler.want(index),
             pause => {
-                slot.deadline = now + pause;
+                self.session.slots[index as usize].deadline = now + pause;
                 self.arm(index, now + pause);
             }
+        }
+    }
+
+    /// Tells of the seconds that are over. What a wake found happened at its time, so this comes before anything else.
+    #[inline]
+    fn tell_seconds(&mut self, now: Nanos) {
+        let end = self.signals.end();
+        while self.metronome.as_mut().is_some_and(|metronome| metronome.is_over(now, end)) {
+            self.tell_second(now);
+        }
+    }
+
+    /// Tells of the present second, as far as it has come.
+    pub(crate) fn tell_second(&mut self, now: Nanos) {
+        let statistics = self.engine.statistics();
+        let counters = Counters {
+            issued: self.session.schedule.issued(),
+            sent_bytes: statistics.sent_bytes,
+            received_bytes: statistics.received_bytes,
+            in_flight: self.session.in_flight() as u64,
+            connections: self.session.connected() as u64,
+        };
+        if let (Some(metronome), Some(seen)) = (&mut self.metronome, &mut self.session.recorder.second) {
+            let seen = std::mem::replace(&mut **seen, Seen::new(A::OPEN));
+            self.signals.hand_over(metronome.end(now, seen, counters));
         }
     }
 
@@ -387,13 +418,13 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
         self.next_publish = now + PUBLISH_INTERVAL;
         let session = &self.session;
         self.signals.gauges[self.thread].publish(&Progress {
-            elapsed: Nanos::ZERO,
             issued: session.schedule.issued(),
             ok: session.recorder.total.ok,
             failed: session.recorder.total.failed(),
             in_flight: session.in_flight() as u64,
-            connections: session.slots.iter().filter(|slot| slot.is_connected()).count() as u64,
+            connections: session.connected() as u64,
             system_calls: self.engine.statistics().system_calls(),
+            ..Progress::default()
         });
     }
 }

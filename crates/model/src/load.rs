@@ -12,8 +12,11 @@ use crate::usage::Usage;
 /// Name and version of the format of [`LoadReport`].
 pub const LOAD_SCHEMA: &str = "assay-load/1";
 
+/// Name and version of the format of [`LoadSecond`].
+pub const SECOND_SCHEMA: &str = "assay-load-second/1";
+
 /// One measurement by the load generator: raw evidence, no summary.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadReport {
     /// [`LOAD_SCHEMA`].
     pub schema: String,
@@ -46,6 +49,12 @@ pub struct LoadReport {
     /// CPU time of each generator thread during the window over the window's length, 0 to 1, in thread order. Under an
     /// open model a thread spins shortly before a request is due; that is left out here, though not in `generator`.
     pub thread_busy_shares: Vec<f64>,
+    /// System calls of the generator's engines during the window.
+    #[serde(default)]
+    pub system_calls: SystemCalls,
+    /// Memory of the generator.
+    #[serde(default)]
+    pub memory: GeneratorMemory,
     /// The first wrong answers, for people.
     pub samples: Vec<ErrorSample>,
     /// What the generator has to say about its own trustworthiness (METHODOLOGY, trust).
@@ -53,10 +62,11 @@ pub struct LoadReport {
 }
 
 /// When requests are issued.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "model")]
 pub enum Arrival {
     /// The next request follows the last response.
+    #[default]
     Closed,
     /// At even intervals, whatever the answers do.
     Constant {
@@ -214,6 +224,88 @@ pub struct Series {
     pub interval_ns: Nanos,
     /// Right answers in each.
     pub ok: Vec<u64>,
+}
+
+/// System calls by what they are for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SystemCalls {
+    /// They wait for events; with io_uring they also carry what is sent and received.
+    pub waits: u64,
+    /// They receive.
+    pub receives: u64,
+    /// They send.
+    pub sends: u64,
+    /// All others: open, register, close.
+    pub others: u64,
+}
+
+impl SystemCalls {
+    /// Calls of all kinds.
+    pub fn total(&self) -> u64 {
+        self.waits + self.receives + self.sends + self.others
+    }
+}
+
+/// Resident memory of the generator's process; what the kernel holds for its sockets is not part of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GeneratorMemory {
+    /// Before its threads were started.
+    pub start_bytes: u64,
+    /// When all connections had been made, before the first request.
+    pub ready_bytes: u64,
+}
+
+/// What happened in one second or less: a line of `assay load --stream`. Intervals begin and end with the window too.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadSecond {
+    /// [`SECOND_SCHEMA`].
+    pub schema: String,
+    /// Begin of the interval, since the first request was due.
+    pub offset_ns: Nanos,
+    /// Length of the interval.
+    pub length_ns: Nanos,
+    /// Which part of the measurement it belongs to.
+    pub phase: Phase,
+    /// Requests that became due in it.
+    pub issued: u64,
+    /// Right answers in it.
+    pub ok: u64,
+    /// Requests that failed in it, by class; a class is absent when it counts none.
+    pub errors: BTreeMap<ErrorClass, u64>,
+    /// Bytes of right answers' bodies.
+    pub body_bytes: u64,
+    /// Bytes handed to the sockets.
+    pub sent_bytes: u64,
+    /// Bytes taken from the sockets.
+    pub received_bytes: u64,
+    /// Requests submitted and not answered at its end.
+    pub in_flight: u64,
+    /// Connections open at its end.
+    pub connections: u64,
+    /// Median of the right answers' times: response times under an open model, service times in a closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_ns: Option<Nanos>,
+    /// Their 99th percentile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_ns: Option<Nanos>,
+    /// The longest of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_ns: Option<Nanos>,
+}
+
+/// Part of a measurement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Connections are being made; no request is due.
+    #[default]
+    Connecting,
+    /// Load that does not count.
+    WarmUp,
+    /// Load that counts.
+    Window,
+    /// No request is due any more; answers are waited for.
+    Drain,
 }
 
 /// A wrong answer, kept for people to look at.

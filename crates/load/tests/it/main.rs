@@ -6,4 +6,5 @@
 mod faults;
 mod placeholders;
 mod right;
+mod seconds;
 mod support;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::support::{Act, Server, answer, get, hello, measure, plan};
 use assay_engine::{Config, EngineKind, Uring};
-use assay_load::{Plan, Reuse, Span, run};
+use assay_load::{News, Plan, Reuse, Span, run};
 use assay_model::check::Outcome;
 use assay_model::load::{Arrival, ErrorClass};
 use assay_model::units::Nanos;
@@ -191,9 +191,11 @@ fn a_stop_ends_the_load_and_keeps_what_was_measured() {
     let plan = Plan { connections: 2, span: Span::Time(hour), ..plan(&server, 1) };
     let stop = AtomicBool::new(false);
     let mut last = None;
-    let report = run(&plan, &stop, |progress| {
-        stop.store(progress.ok > 50, SeqCst);
-        last = Some(progress);
+    let report = run(&plan, &stop, |news| {
+        if let News::Progress(progress) = news {
+            stop.store(progress.ok > 50, SeqCst);
+            last = Some(progress);
+        }
     });
     let report = report.unwrap();
     assert!(report.books.balance() && report.window.ok > 50 && report.window_ns < hour);

@@ -287,6 +287,7 @@ fn load_report(maker: &Maker, cell: &Cell, ok: u64, failed: u64) -> LoadReport {
         thread_busy_shares: vec![if maker.0 == WITHHELD { 0.998 } else { 0.61 }],
         samples: Vec::new(),
         checks: Vec::new(),
+        ..LoadReport::default()
     }
 }
 

@@ -7,7 +7,7 @@ use std::io::IsTerminal;
 use std::sync::atomic::Ordering;
 
 use assay_lab::Exit;
-use assay_load::Progress;
+use assay_load::{News, Progress};
 use assay_report::format;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -19,7 +19,11 @@ pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
     let plan = plan::build(&arguments)?;
     let stop = signals::flag()?;
     let line = live_line(&arguments);
-    let report = assay_load::run(&plan, &stop, |progress| draw(line.as_ref(), &progress))?;
+    let report = assay_load::run(&plan, &stop, |news| {
+        if let News::Progress(progress) = news {
+            draw(line.as_ref(), &progress)
+        }
+    })?;
     if let Some(line) = &line {
         line.finish_and_clear();
     }
