@@ -61,7 +61,10 @@ fn exit_of_load(error: &assay_load::LoadError) -> Exit {
     match error {
         LoadError::Plan(_) | LoadError::Request { .. } | LoadError::BadRequest { .. } => Exit::Usage,
         LoadError::Unreachable { .. } => Exit::ContenderFailed,
-        LoadError::Descriptors { .. } | LoadError::Pin(_) | LoadError::Engine(_) => Exit::MachineUnfit,
+        LoadError::Descriptors { .. }
+        | LoadError::Ports { .. }
+        | LoadError::Pin(_)
+        | LoadError::Engine(_) => Exit::MachineUnfit,
         LoadError::Histogram(_) | LoadError::Thread(_) => Exit::Bug,
     }
 }

@@ -2,6 +2,7 @@
 //! evidence to checks.
 
 use assay_model::check::{Check, Outcome};
+use assay_model::load::ErrorClass;
 use assay_model::units::Nanos;
 use assay_stats::Histogram;
 
@@ -12,6 +13,12 @@ const BUSY_LIMIT_OPEN: f64 = 0.80;
 
 /// A thread that is busier than this may be what limits a closed loop.
 const BUSY_LIMIT_CLOSED: f64 = 0.95;
+
+/// Share of the time that a thread may wait for its CPU without a word.
+const WAITING_LIMIT_WARN: f64 = 0.01;
+
+/// Share of the time from which on its waiting voids a run: as much as others may take of a server's CPUs.
+const WAITING_LIMIT_VOID: f64 = 0.10;
 
 /// The least send lag at the 99th percentile that voids a run.
 const LAG_FLOOR: Nanos = Nanos::from_micros(50);
@@ -31,6 +38,10 @@ pub(crate) struct Evidence<'a> {
     pub(crate) window: Nanos,
     pub(crate) recorder: &'a Recorder,
     pub(crate) busy_shares: &'a [f64],
+    /// Share of the window in which each thread could have run but another one had its CPU.
+    pub(crate) waiting_shares: &'a [f64],
+    /// Times that a thread was taken off its CPU.
+    pub(crate) involuntary_switches: u64,
     pub(crate) intended_in_window: u64,
     pub(crate) given_up: u64,
     pub(crate) mean_in_flight: Option<f64>,
@@ -42,13 +53,17 @@ pub(crate) struct Evidence<'a> {
 
 /// All rules that apply, in a fixed order.
 pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Check> {
-    let mut checks = vec![saturation(evidence), failures(evidence), unfinished(evidence)];
+    let mut checks =
+        vec![saturation(evidence), starvation(evidence), failures(evidence), unfinished(evidence)];
     if evidence.is_open {
         checks.extend([send_lag(evidence), offered_load(evidence)]);
-    } else {
-        checks.push(littles_law(evidence));
     }
-    checks.extend([unsolicited(evidence), connections(evidence)]);
+    checks.extend([
+        littles_law(evidence),
+        unsolicited(evidence),
+        connections(evidence),
+        local_ports(evidence),
+    ]);
     checks
 }
 
@@ -63,6 +78,19 @@ fn saturation(evidence: &Evidence<'_>) -> Check {
     let seen = format!("the busiest thread of the generator used {:.1} % of its CPU", busiest * 100.0);
     let remedy = "give the generator more CPUs, or use fewer connections or a lower rate";
     check("generator-saturated", busiest > limit, outcome, seen, remedy)
+}
+
+/// Whether other programs had the generator's CPUs while it wanted them.
+fn starvation(evidence: &Evidence<'_>) -> Check {
+    let longest = evidence.waiting_shares.iter().copied().fold(0.0, f64::max);
+    let outcome = if longest > WAITING_LIMIT_VOID { Outcome::Void } else { Outcome::Warn };
+    let seen = format!(
+        "a thread of the generator waited for its CPU {:.1} % of the time; {} involuntary switches",
+        longest * 100.0,
+        evidence.involuntary_switches
+    );
+    let remedy = "end what else runs on the generator's CPUs, or give it others with --cpus";
+    check("generator-starved", longest > WAITING_LIMIT_WARN, outcome, seen, remedy)
 }
 
 /// Requests that failed never count as throughput, but the server did other work than intended.
@@ -118,11 +146,15 @@ fn offered_load(evidence: &Evidence<'_>) -> Check {
     check("offered-load", short, Outcome::Void, seen, remedy)
 }
 
-/// Little's law, L = λW: the mean number in flight, integrated over time, against throughput times mean latency from the
-/// histograms, with the parts of latencies that lie outside the window left out on both sides.
+/// Little's law, L = λW: the mean number in flight, integrated over time, against throughput times mean latency, with the
+/// parts of latencies that lie outside the window left out on both sides. In a closed loop the latencies are those of the
+/// histograms; under an open model these hold the requests that were due in the window instead of those that ended in it.
 fn littles_law(evidence: &Evidence<'_>) -> Check {
     let recorder = evidence.recorder;
-    let latencies = recorder.times.service.sum() + recorder.times.failed.sum();
+    let latencies = match evidence.is_open {
+        true => recorder.ended_ns,
+        false => recorder.times.service.sum() + recorder.times.failed.sum(),
+    };
     let lambda_w = recorder.edges.apply(latencies) / evidence.window.0.max(1) as f64;
     let l = evidence.mean_in_flight.unwrap_or(0.0);
     let difference = if l > 0.0 { (l - lambda_w).abs() / l } else { 0.0 };
@@ -148,6 +180,15 @@ fn connections(evidence: &Evidence<'_>) -> Check {
     check("connections", opened < asked, Outcome::Warn, seen, remedy)
 }
 
+/// Without a free local port nothing is sent, which is no fault of the server's.
+fn local_ports(evidence: &Evidence<'_>) -> Check {
+    let n = evidence.recorder.total.count(ErrorClass::AddressExhausted);
+    let seen = format!("for {n} requests there was no free local port");
+    let remedy =
+        "name more addresses with --source, widen net.ipv4.ip_local_port_range, or keep connections open";
+    check("local-ports", n > 0, Outcome::Void, seen, remedy)
+}
+
 fn check(rule: &str, objection: bool, outcome: Outcome, evidence: String, remedy: &str) -> Check {
     let outcome = if objection { outcome } else { Outcome::Pass };
     Check { rule: rule.to_owned(), outcome, evidence, remedy: objection.then(|| remedy.to_owned()) }
@@ -157,7 +198,6 @@ fn check(rule: &str, objection: bool, outcome: Outcome, evidence: String, remedy
 mod tests {
     use super::*;
     use crate::slot::Flight;
-    use assay_model::load::ErrorClass;
 
     const WINDOW: Nanos = Nanos(1_000_000);
 
@@ -173,6 +213,8 @@ mod tests {
             window: WINDOW,
             recorder,
             busy_shares,
+            waiting_shares: &[0.0],
+            involuntary_switches: 0,
             intended_in_window: recorder.flow.entered_in_window(),
             given_up: 0,
             mean_in_flight: recorder.flow.mean_in_flight(WINDOW),
@@ -227,6 +269,23 @@ mod tests {
     }
 
     #[test]
+    fn a_generator_that_must_wait_for_its_cpu_is_told() {
+        let recorder = recorder(false);
+        for (share, expected) in [(0.009, Outcome::Pass), (0.02, Outcome::Warn), (0.11, Outcome::Void)] {
+            let shares = [0.0, share];
+            let waiting = Evidence { waiting_shares: &shares, ..evidence(false, &recorder, &[0.1]) };
+            assert_eq!(outcome(&all(&waiting), "generator-starved"), expected);
+        }
+    }
+
+    #[test]
+    fn want_of_ports_voids() {
+        let mut recorder = traffic(false, 0);
+        recorder.failed_unsent(ErrorClass::AddressExhausted, 1, Nanos(5));
+        assert_eq!(outcome(&all(&evidence(false, &recorder, &[0.1])), "local-ports"), Outcome::Void);
+    }
+
+    #[test]
     fn a_late_generator_voids_an_open_run() {
         let (late, in_time) = (traffic(true, 51_000), traffic(true, 49_000));
         assert_eq!(outcome(&all(&evidence(true, &late, &[0.1])), "send-lag"), Outcome::Void);
@@ -244,9 +303,11 @@ mod tests {
 
     #[test]
     fn little_finds_requests_that_the_histograms_do_not_know() {
-        let mut recorder = traffic(false, 0);
-        (0..20).for_each(|_| recorder.sent(Nanos(1000)));
-        assert_eq!(outcome(&all(&evidence(false, &recorder, &[0.1])), "littles-law"), Outcome::Void);
+        for is_open in [false, true] {
+            let mut recorder = traffic(is_open, 0);
+            (0..20).for_each(|_| recorder.sent(Nanos(1000)));
+            assert_eq!(outcome(&all(&evidence(is_open, &recorder, &[0.1])), "littles-law"), Outcome::Void);
+        }
     }
 
     #[test]

@@ -47,16 +47,37 @@ pub enum LoadError {
     },
     /// The process may not open as many descriptors as the plan needs.
     #[error(
-        "{connections} connections need {needed} descriptors, but this process may open {limit}; raise the hard \
-         limit (`ulimit -Hn`, or LimitNOFILE of its service) or use fewer connections"
+        "{connections} connections over {engine} need a limit of {needed} open files, but this process may have {limit}, \
+         which is enough for {fitting}; raise the hard limit (`ulimit -Hn {needed}` as root, or LimitNOFILE of its \
+         service), use fewer connections{other_engine}",
+        other_engine = if *engine == "io_uring" { " or `--engine epoll`, which needs half as many" } else { "" }
     )]
     Descriptors {
         /// Connections asked for.
         connections: u32,
-        /// Descriptors they need.
+        /// The engine that is to hold them.
+        engine: &'static str,
+        /// Limit that they need.
         needed: u64,
         /// The hard limit.
         limit: u64,
+        /// Connections that it is enough for.
+        fitting: u64,
+    },
+    /// There are not local ports enough for the plan.
+    #[error(
+        "{connections} connections to {target} need more local ports than there are: {addresses} source address(es) with \
+         {ports} each; name more with `--source`, widen net.ipv4.ip_local_port_range, or use fewer connections"
+    )]
+    Ports {
+        /// Connections asked for.
+        connections: u32,
+        /// Source addresses.
+        addresses: u32,
+        /// Ports of each.
+        ports: u32,
+        /// Where to.
+        target: SocketAddr,
     },
     /// A thread could not be pinned.
     #[error(transparent)]

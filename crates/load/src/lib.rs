@@ -28,6 +28,7 @@ mod reader;
 mod recorder;
 mod report;
 mod request;
+mod room;
 mod run;
 mod schedule;
 mod seconds;

@@ -29,6 +29,8 @@ pub(crate) struct Recorder {
     pub(crate) waits: Option<Waits>,
     pub(crate) flow: Flow,
     pub(crate) edges: Edges,
+    /// Sum of the service times of all requests that ended in the window.
+    pub(crate) ended_ns: u128,
     /// Right answers per interval of the window.
     pub(crate) series: Vec<u64>,
     pub(crate) samples: Vec<ErrorSample>,
@@ -71,6 +73,7 @@ impl Recorder {
             waits: is_open.then(Waits::default),
             flow: Flow::new(),
             edges: Edges::default(),
+            ended_ns: 0,
             series: Vec::new(),
             samples: Vec::new(),
             unsolicited: 0,
@@ -179,6 +182,7 @@ impl Recorder {
         }
         self.flow.merge(&other.flow);
         self.edges.merge(&other.edges);
+        self.ended_ns += other.ended_ns;
         self.series.resize(self.series.len().max(other.series.len()), 0);
         for (mine, theirs) in self.series.iter_mut().zip(&other.series) {
             *mine += theirs;
@@ -196,6 +200,7 @@ impl Recorder {
     fn left(&mut self, flight: &Flight, now: Nanos) {
         self.flow.leave(now);
         self.edges.note(&self.flow, flight.sent, now);
+        self.ended_ns += if self.flow.contains(now) { u128::from((now - flight.sent).0) } else { 0 };
         self.last_end = self.last_end.max(now);
     }
 

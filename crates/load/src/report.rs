@@ -12,7 +12,7 @@ use crate::LoadError;
 use crate::checks::{self, Evidence};
 use crate::plan::Plan;
 use crate::recorder::Recorder;
-use crate::thread::Outcome;
+use crate::thread::{Outcome, Reading};
 
 /// The report of a measurement that began at `start`; there is at least one outcome.
 pub(crate) fn assemble(
@@ -26,12 +26,15 @@ pub(crate) fn assemble(
     let window_end = outcomes.iter().map(|outcome| outcome.window_end).max().unwrap_or_default();
     let window = window_end - window_start;
     let thread_busy_shares = busy_shares(outcomes, window);
+    let generator = usage(outcomes, window);
     let sum = |of: fn(&Outcome) -> u64| outcomes.iter().map(of).sum::<u64>();
     let evidence = Evidence {
         is_open: plan.is_open(),
         window,
         recorder: &recorder,
         busy_shares: &thread_busy_shares,
+        waiting_shares: &waiting_shares(outcomes, window),
+        involuntary_switches: generator.involuntary_switches,
         intended_in_window: sum(|outcome| outcome.intended_in_window),
         given_up: sum(|outcome| outcome.given_up),
         mean_in_flight: recorder.flow.mean_in_flight(window_end),
@@ -57,7 +60,7 @@ pub(crate) fn assemble(
         },
         latency: latency(&recorder)?,
         series: series(&recorder, plan.series_interval, window),
-        generator: usage(outcomes, window),
+        generator,
         thread_busy_shares,
         system_calls: system_calls(outcomes),
         memory,
@@ -140,11 +143,22 @@ fn system_calls(outcomes: &[Outcome]) -> SystemCalls {
 }
 
 fn busy_shares(outcomes: &[Outcome], window: Nanos) -> Vec<f64> {
+    shares(outcomes, window, |before, after| {
+        after.usage.cpu_since(&before.usage) - (after.spun - before.spun)
+    })
+}
+
+fn waiting_shares(outcomes: &[Outcome], window: Nanos) -> Vec<f64> {
+    shares(outcomes, window, |before, after| after.usage.waited_since(&before.usage))
+}
+
+/// Of each thread, a time between its two readings as a share of the window.
+fn shares(outcomes: &[Outcome], window: Nanos, of: impl Fn(&Reading, &Reading) -> Nanos) -> Vec<f64> {
     let share = |outcome: &Outcome| {
         let [before, after] = &outcome.readings;
-        let cpu = after.usage.cpu_since(&before.usage) - (after.spun - before.spun);
         // The readings are taken just after the window's edges, so a busy thread may seem to exceed it.
-        if window == Nanos::ZERO { 0.0 } else { (cpu.0 as f64 / window.0 as f64).min(1.0) }
+        let time = of(before, after).0 as f64;
+        if window == Nanos::ZERO { 0.0 } else { (time / window.0 as f64).min(1.0) }
     };
     outcomes.iter().map(share).collect()
 }

@@ -5,7 +5,6 @@ use std::thread::{Builder, Scope, ScopedJoinHandle, Thread, current, park_timeou
 use std::time::Duration;
 
 use assay_engine::{Config, Engine, EngineError, EngineKind, Epoll, Uring, clock};
-use assay_host::limits::{nofile, raise_nofile};
 use assay_model::load::{Arrival, ErrorClass, GeneratorMemory, LoadReport};
 use assay_model::units::Nanos;
 
@@ -14,6 +13,7 @@ use crate::arrivals::{Closed, Constant, Poisson};
 use crate::gauge::{News, Signals};
 use crate::plan::{Plan, Span};
 use crate::report;
+use crate::room;
 use crate::seconds::Seconds;
 use crate::thread::{Outcome, Place};
 use crate::usage::ThreadUsage;
@@ -27,10 +27,6 @@ const RAMP_INTERVAL: Duration = Duration::from_millis(1);
 /// From the decision to begin until the first request is due: the threads look every millisecond.
 const START_DELAY: Nanos = Nanos::from_millis(2);
 
-/// Descriptors of a process beside its connections: the standard ones, a few for each thread's engine, some to read /proc, and
-/// the 256 by which the table of an io_uring engine is longer than the connections it takes.
-const OTHER_DESCRIPTORS: u64 = 512;
-
 /// Carries out the plan. When `stop` becomes true the load ends, what is in flight is waited for, and the report holds what
 /// was measured. `tell` is called with the progress about every 100 ms and once at the end, and with each second if the
 /// plan asks for them.
@@ -39,7 +35,8 @@ const OTHER_DESCRIPTORS: u64 = 512;
 /// See [`LoadError`]. Failures of the server under load are not among them but in the report.
 pub fn run(plan: &Plan, stop: &AtomicBool, tell: impl FnMut(News)) -> Result<LoadReport, LoadError> {
     plan.check()?;
-    provide_descriptors(plan.connections)?;
+    room::provide_descriptors(plan)?;
+    let plan = &Plan { sources: room::sources(plan)?, ..plan.clone() };
     match plan.engine {
         EngineKind::Epoll => run_on(plan, stop, tell, Epoll::new),
         EngineKind::IoUring => run_on(plan, stop, tell, Uring::new),
@@ -176,17 +173,4 @@ fn join(threads: Vec<Handle<'_>>, reachable: bool, plan: &Plan) -> Result<Vec<Ou
     let first = outcomes.iter().find_map(|outcome| outcome.first_failure.clone());
     let (class, why) = first.unwrap_or((ErrorClass::ConnectOther, "for no known reason".to_owned()));
     Err(LoadError::Unreachable { target: plan.target, class, why })
-}
-
-/// Raises the limit of open files as far as it may be raised, when the plan needs it.
-fn provide_descriptors(connections: u32) -> Result<(), LoadError> {
-    let needed = u64::from(connections) + OTHER_DESCRIPTORS;
-    let [soft, hard] = nofile();
-    if needed > hard {
-        return Err(LoadError::Descriptors { connections, needed, limit: hard });
-    }
-    if needed > soft {
-        raise_nofile().map_err(|_| LoadError::Descriptors { connections, needed, limit: soft })?;
-    }
-    Ok(())
 }

@@ -47,6 +47,10 @@ impl Tally {
         self.errors[class as usize] += n;
     }
 
+    pub(crate) fn count(&self, class: ErrorClass) -> u64 {
+        self.errors[class as usize]
+    }
+
     pub(crate) fn failed(&self) -> u64 {
         self.errors.iter().sum()
     }

@@ -10,8 +10,18 @@ use clap::{Args, ValueEnum};
 
 use super::{EngineName, value};
 
+/// What a request may vary in.
+const PLACEHOLDERS: &str = "Placeholders in the path, in header values and in bodies, new for each request:
+  ${random:1..500}      a random number
+  ${sequence}           1, 2, 3 and so on; ${sequence:1000} starts at 1000
+  ${id=random:1..500}   a random number that ${id} repeats, also in --expect-body
+Quote them for the shell: '/users/${sequence}'. $${ stands for a literal ${.";
+
 /// Drive one URL with the load generator.
+///
+/// A flag that is given twice counts as it was given last, but for -H, which adds a header field each time.
 #[derive(Args)]
+#[command(args_override_self = true, after_help = PLACEHOLDERS)]
 pub(crate) struct LoadArguments {
     /// http://host[:port][/path]
     pub(crate) url: String,
@@ -20,13 +30,13 @@ pub(crate) struct LoadArguments {
     #[arg(short, long, value_name = "N", default_value = "64", value_parser = value::connections, help_heading = "Load")]
     pub(crate) connections: u32,
     /// Offered load in requests per second, whatever the answers do; `max` waits for each answer
-    #[arg(short, long, value_name = "RATE", default_value = "max", help_heading = "Load")]
+    #[arg(short, long, short_alias = 'R', value_name = "RATE", default_value = "max", help_heading = "Load")]
     pub(crate) rate: String,
     /// How requests arrive at a given rate
     #[arg(long, value_enum, default_value = "poisson", help_heading = "Load")]
     pub(crate) arrival: ArrivalName,
     /// Requests in flight on one connection
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Load")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = value::connections, help_heading = "Load")]
     pub(crate) pipeline: u32,
     /// Length of the measurement
     #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = value::span, help_heading = "Load")]
@@ -41,10 +51,13 @@ pub(crate) struct LoadArguments {
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = value::span, help_heading = "Load")]
     pub(crate) timeout: Nanos,
     /// Close each connection after this many requests
-    #[arg(long, value_name = "N", help_heading = "Load")]
-    pub(crate) per_connection: Option<u32>,
+    #[arg(long, alias = "per-connection", value_name = "N", value_parser = value::connections, help_heading = "Load")]
+    pub(crate) requests_per_connection: Option<u32>,
+    /// Close each connection after one request
+    #[arg(long, conflicts_with = "requests_per_connection", help_heading = "Load")]
+    pub(crate) close: bool,
     /// Keep connections alive; accepted for hands that know ab, as this is what happens anyway
-    #[arg(short, long, conflicts_with = "per_connection", help_heading = "Load")]
+    #[arg(short, long, conflicts_with_all = ["requests_per_connection", "close"], help_heading = "Load")]
     pub(crate) keep_alive: bool,
 
     /// Method
@@ -63,10 +76,13 @@ pub(crate) struct LoadArguments {
     #[arg(long, value_name = "CODE", help_heading = "Request")]
     pub(crate) expect_status: Option<u16>,
     /// Body that counts as right [default: any]
-    #[arg(long, value_name = "TEXT", help_heading = "Request")]
+    #[arg(long, value_name = "TEXT", conflicts_with = "expect_shape", help_heading = "Request")]
     pub(crate) expect_body: Option<String>,
+    /// What a JSON body must look like: {"id": 1..10000, "name": string}, [20 * number]
+    #[arg(long, value_name = "SHAPE", help_heading = "Request")]
+    pub(crate) expect_shape: Option<String>,
     /// File with a workload (TOML or JSON) instead of a single request
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "headers", "body", "body_file", "expect_status", "expect_body"], help_heading = "Request")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "headers", "body", "body_file", "expect_status", "expect_body", "expect_shape"], help_heading = "Request")]
     pub(crate) workload: Option<PathBuf>,
 
     /// Threads, each pinned to a CPU of its own
@@ -78,8 +94,14 @@ pub(crate) struct LoadArguments {
     /// Event engine
     #[arg(long, value_enum, default_value = "auto", help_heading = "Machine")]
     pub(crate) engine: EngineName,
-    /// Local addresses to connect from, in turn
-    #[arg(long, value_name = "ADDRESS,…", value_delimiter = ',', help_heading = "Machine")]
+    /// Local addresses to connect from, in turn [default: on loopback, as many as the connections need]
+    #[arg(
+        long = "source",
+        alias = "sources",
+        value_name = "ADDRESS,…",
+        value_delimiter = ',',
+        help_heading = "Machine"
+    )]
     pub(crate) sources: Vec<IpAddr>,
     /// Seed of every random choice
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Machine")]
@@ -88,6 +110,15 @@ pub(crate) struct LoadArguments {
     /// Print the report as JSON
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
+    /// Write a line of JSON each second; `-` is standard output, and the summary then goes to standard error
+    #[arg(long, alias = "ndjson", value_name = "FILE", help_heading = "Output")]
+    pub(crate) stream: Option<PathBuf>,
+    /// Write the times of each second as an HdrHistogram log (.hlog)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) hdr: Option<PathBuf>,
+    /// Print percentiles; accepted for hands that know wrk, as this is what happens anyway
+    #[arg(long, help_heading = "Output")]
+    pub(crate) latency: bool,
     /// Stay within ASCII
     #[arg(long, help_heading = "Output")]
     pub(crate) ascii: bool,

@@ -9,27 +9,34 @@ pub(crate) fn span(text: &str) -> Result<Nanos, String> {
 
 /// A count with an optional `k` or `M`: `64`, `10k`, `1M`.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
-    let (number, factor) = match text.as_bytes().last() {
-        Some(b'k' | b'K') => (&text[..text.len() - 1], 1e3),
-        Some(b'm' | b'M') => (&text[..text.len() - 1], 1e6),
-        _ => (text, 1.0),
-    };
-    match number.parse::<f64>() {
-        Ok(value) if value > 0.0 && value.is_finite() && (value * factor).fract() == 0.0 => {
-            Ok((value * factor) as u64)
-        }
+    match scaled(text) {
+        Some(value) if value > 0.0 && value.fract() == 0.0 => Ok(value as u64),
         _ => Err(format!("`{text}` is no positive whole number; write for example 64, 10k or 1M")),
     }
 }
 
-/// A number of connections.
-pub(crate) fn connections(text: &str) -> Result<u32, String> {
-    u32::try_from(count(text)?).map_err(|_| format!("{text} connections are more than any machine holds"))
+/// A number that may end in `k`, `M` or `G`.
+fn scaled(text: &str) -> Option<f64> {
+    let (number, factor) = match text.as_bytes().last()? {
+        b'k' | b'K' => (&text[..text.len() - 1], 1e3),
+        b'm' | b'M' => (&text[..text.len() - 1], 1e6),
+        b'g' | b'G' => (&text[..text.len() - 1], 1e9),
+        _ => (text, 1.0),
+    };
+    number.parse().ok().map(|value: f64| value * factor).filter(|value| value.is_finite())
 }
 
-/// An offered load in requests per second: `1000`, `50k`, `50k/s`.
+/// A number of connections, or of requests on one.
+pub(crate) fn connections(text: &str) -> Result<u32, String> {
+    u32::try_from(count(text)?).map_err(|_| format!("{text} is more than any machine holds"))
+}
+
+/// An offered load in requests per second: `1000`, `50k`, `50k/s`, `0.5`.
 pub(crate) fn rate(text: &str) -> Result<f64, String> {
-    count(text.strip_suffix("/s").unwrap_or(text)).map(|n| n as f64)
+    let number = text.strip_suffix("/s").unwrap_or(text);
+    scaled(number).filter(|rate| *rate > 0.0).ok_or_else(|| {
+        format!("`{text}` is no rate above 0; write requests per second, such as 500, 50k or 0.5")
+    })
 }
 
 /// A header field: `Name: value`.
@@ -50,6 +57,8 @@ mod tests {
         assert!(count("0").is_err());
         assert!(count("1.5").is_err());
         assert_eq!(rate("50k/s"), Ok(50_000.0));
+        assert_eq!((rate("0.5"), rate("2.5k")), (Ok(0.5), Ok(2500.0)));
+        assert!(["0", "-1", "inf", "nan", "k", "", "1e"].iter().all(|bad| rate(bad).is_err()));
         assert!(connections("5000M").is_err());
     }
 

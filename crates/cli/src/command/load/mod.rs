@@ -1,38 +1,42 @@
 //! `assay load`: the bare generator, for people and for the lab.
 
+mod hdr_log;
+mod live;
 mod plan;
+mod seconds;
 mod summary;
 
-use std::io::IsTerminal;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use assay_lab::Exit;
-use assay_load::{News, Progress};
-use assay_report::format;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use assay_load::{News, Plan};
+use assay_model::load::LoadReport;
 
 use crate::args::LoadArguments;
 use crate::failure::Failure;
 use crate::{outcome, output, signals};
+use live::Live;
+use seconds::Seconds;
 
 pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
     let plan = plan::build(&arguments)?;
+    let mut seconds = Seconds::open(arguments.stream.as_deref(), arguments.hdr.as_deref())?;
+    let plan = Plan { seconds: seconds.are_wanted(), ..plan };
     let stop = signals::flag()?;
-    let line = live_line(&arguments);
-    let report = assay_load::run(&plan, &stop, |news| {
-        if let News::Progress(progress) = news {
-            draw(line.as_ref(), &progress)
+    let mut live = Live::new(&plan, !arguments.json);
+    let report = assay_load::run(&plan, &stop, |news| match news {
+        News::Progress(progress) => live.draw(&progress),
+        News::Second(second) => {
+            if !seconds.write(&second) {
+                stop.store(true, Ordering::Relaxed);
+            }
         }
-    })?;
-    if let Some(line) = &line {
-        line.finish_and_clear();
-    }
-    if arguments.json {
-        let text = serde_json::to_string(&report).map_err(|e| Failure::Bug(e.to_string()))?;
-        output::result(&(text + "\n"));
-    } else {
-        output::result(&summary::text(&report, &output::style(arguments.ascii))?);
-    }
+    });
+    live.clear();
+    let report = report?;
+    print(&report, &arguments)?;
+    seconds.finish()?;
     // Who reads the exit code must know that the measurement was cut short, whatever came back.
     if stop.load(Ordering::Relaxed) {
         return Ok(Exit::Interrupted);
@@ -40,24 +44,18 @@ pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
     Ok(outcome::exit_of_errors(report.books.errors.keys()))
 }
 
-fn live_line(arguments: &LoadArguments) -> Option<ProgressBar> {
-    if arguments.json || !std::io::stderr().is_terminal() {
-        return None;
+/// Prints the report; where standard output carries the stream, people find the summary on standard error.
+fn print(report: &LoadReport, arguments: &LoadArguments) -> Result<(), Failure> {
+    if arguments.json {
+        let text = serde_json::to_string(report).map_err(|e| Failure::Bug(e.to_string()))?;
+        output::result(&(text + "\n"));
+        return Ok(());
     }
-    let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    line.set_style(ProgressStyle::with_template("{wide_msg}").ok()?);
-    Some(line)
-}
-
-fn draw(line: Option<&ProgressBar>, progress: &Progress) {
-    let Some(line) = line else { return };
-    let seconds = progress.elapsed.as_secs_f64();
-    let rate = if seconds > 0.0 { progress.ok as f64 / seconds } else { 0.0 };
-    line.set_message(format!(
-        "{seconds:.0} s · {}/s · {} answered · {} failed · {} connections",
-        format::rate(rate),
-        format::count(progress.ok),
-        format::count(progress.failed),
-        format::count(progress.connections),
-    ));
+    let text = summary::text(report, &output::style(arguments.ascii))?;
+    if arguments.stream.as_deref() == Some(Path::new("-")) {
+        output::note(text.trim_end());
+    } else {
+        output::result(&text);
+    }
+    Ok(())
 }

@@ -3,22 +3,22 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
+use assay_engine::EngineKind;
 use assay_host::cpuset::CpuSet;
 use assay_lab::split_url;
 use assay_load::{Plan, Reuse, Span};
 use assay_model::load::Arrival;
 use assay_model::workload::{Expect, RequestKind, Workload};
 
-use crate::args::{LoadArguments, value};
+use crate::args::{EngineName, LoadArguments, value};
 use crate::failure::Failure;
 
 pub(super) fn build(arguments: &LoadArguments) -> Result<Plan, Failure> {
     let url = Url::parse(&arguments.url)?;
     let target = url.resolve()?;
-    Ok(Plan {
+    let plan = Plan {
         host: url.host_field(),
         connections: arguments.connections,
-        engine: arguments.engine.kind(),
         cpus: cpus(arguments)?,
         arrival: arrival(arguments)?,
         warmup: arguments.warmup,
@@ -26,11 +26,23 @@ pub(super) fn build(arguments: &LoadArguments) -> Result<Plan, Failure> {
         pipeline: arguments.pipeline,
         timeout: arguments.timeout,
         drain: arguments.timeout,
-        reuse: arguments.per_connection.map_or(Reuse::Always, Reuse::Requests),
+        reuse: reuse(arguments),
         sources: arguments.sources.clone(),
         seed: arguments.seed,
         ..Plan::new(target, requests(arguments, &url.path)?)
-    })
+    };
+    Ok(Plan { engine: engine(arguments, &plan), ..plan })
+}
+
+/// The engine that was asked for or, if that is left to us, the best one that can hold the connections.
+fn engine(arguments: &LoadArguments, plan: &Plan) -> EngineKind {
+    let kind = arguments.engine.kind();
+    if arguments.engine == EngineName::Auto && !plan.fits(kind) { EngineKind::Epoll } else { kind }
+}
+
+fn reuse(arguments: &LoadArguments) -> Reuse {
+    let once = arguments.close.then_some(1);
+    arguments.requests_per_connection.or(once).map_or(Reuse::Always, Reuse::Requests)
 }
 
 /// The parts of a URL that a load needs.

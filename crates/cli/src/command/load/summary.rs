@@ -6,7 +6,7 @@ use assay_model::check::Outcome;
 use assay_model::load::{Arrival, Books, ErrorClass, LoadReport};
 use assay_report::format;
 use assay_report::terminal::Style;
-use assay_report::text::ascii;
+use assay_report::text::{ascii, harmless, wrap};
 use assay_stats::{Histogram, censored};
 
 use crate::failure::Failure;
@@ -16,46 +16,86 @@ const SAMPLES_BEYOND: f64 = 100.0;
 const QUANTILES: [(f64, &str); 5] =
     [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9"), (0.9999, "p99.99")];
 
+/// Wrong answers that are shown.
+const MAX_SAMPLES: usize = 3;
+/// No line is broken shorter than this, however narrow the terminal.
+const MIN_COLUMNS: usize = 24;
+/// Columns of the names in front of the lines.
+const NAME_COLUMNS: usize = 12;
+
 pub(super) fn text(report: &LoadReport, style: &Style) -> Result<String, Failure> {
-    let mut out = String::new();
-    let seconds = report.window_ns.as_secs_f64();
-    let line = |out: &mut String, name: &str, text: String| {
-        let _ = writeln!(out, "{name:<12}{text}");
-    };
-    line(&mut out, "load", describe_load(report));
-    line(
-        &mut out,
-        "throughput",
-        format!(
-            "{}/s validated responses over {}",
-            format::rate(report.window.ok as f64 / seconds.max(f64::MIN_POSITIVE)),
-            format::span(report.window_ns.0)
-        ),
-    );
     let (kind, times) = headline(report)?;
-    line(&mut out, kind, quantiles(&times));
-    line(&mut out, "", spread(&times));
-    line(&mut out, "books", books(&report.books));
+    let mut lines = vec![
+        ("load", describe_load(report)),
+        ("throughput", throughput(report)),
+        (kind, quantiles(&times)),
+        ("", format!("{}; {}", spread(&times), meaning(report))),
+        ("books", books(&report.books)),
+    ];
     if report.books.failed() > 0 {
-        line(&mut out, "errors", errors(&report.books));
+        lines.push(("errors", errors(&report.books)));
     }
-    for sample in report.samples.iter().take(3) {
-        line(&mut out, "", format!("{}; received: {}", sample.detail, sample.received));
+    let samples = report.samples.iter().take(MAX_SAMPLES);
+    lines.extend(samples.map(|sample| ("", format!("{}; received: {}", sample.detail, sample.received))));
+    lines.push(("generator", generator(report)));
+    lines.extend(objections(report));
+    lines.push(("trust", trust(report)));
+    let text = lines.into_iter().map(|(name, text)| laid_out(name, &text, style.width)).collect::<String>();
+    Ok(if style.ascii { ascii(&text) } else { text })
+}
+
+/// A line with its name in front, broken between words to `width` columns.
+fn laid_out(name: &str, text: &str, width: usize) -> String {
+    let room = width.saturating_sub(NAME_COLUMNS).max(MIN_COLUMNS);
+    let mut out = String::new();
+    for (number, line) in wrap(&harmless(text), room).into_iter().enumerate() {
+        let name = if number == 0 { name } else { "" };
+        let _ = writeln!(out, "{name:<NAME_COLUMNS$}{line}");
     }
-    line(&mut out, "generator", generator(report));
-    for check in report.checks.iter().filter(|c| c.outcome != Outcome::Pass) {
+    out
+}
+
+fn throughput(report: &LoadReport) -> String {
+    let seconds = report.window_ns.as_secs_f64().max(f64::MIN_POSITIVE);
+    let rate = format::rate(report.window.ok as f64 / seconds);
+    let mut text = format!("{rate}/s validated responses over {}", format::span(report.window_ns.0));
+    if report.window.body_bytes > 0 {
+        let bytes = format::bytes((report.window.body_bytes as f64 / seconds) as u64);
+        let _ = write!(text, ", {bytes}/s of bodies");
+    }
+    text
+}
+
+/// What the printed times are, in words.
+fn meaning(report: &LoadReport) -> String {
+    let in_flight = u64::from(report.connections) * u64::from(report.pipeline);
+    match report.arrival {
+        Arrival::Closed => {
+            format!("from sending to the last byte, at {} in flight", format::count(in_flight))
+        }
+        _ => "from the moment a request was due to the last byte".to_owned(),
+    }
+}
+
+/// What the generator holds against its own numbers, with the remedies.
+fn objections(report: &LoadReport) -> impl Iterator<Item = (&'static str, String)> {
+    let objecting = report.checks.iter().filter(|check| check.outcome != Outcome::Pass);
+    objecting.map(|check| {
         let word = if check.outcome == Outcome::Void { "void" } else { "caution" };
-        let remedy = check.remedy.as_ref().map_or_else(String::new, |r| format!(" — {r}"));
-        line(&mut out, word, format!("{}{remedy}", check.evidence));
+        let remedy = check.remedy.as_ref().map_or_else(String::new, |remedy| format!(" — {remedy}"));
+        (word, format!("{}{remedy}", check.evidence))
+    })
+}
+
+/// What all checks together come to.
+fn trust(report: &LoadReport) -> String {
+    let count = |outcome| report.checks.iter().filter(|check| check.outcome == outcome).count();
+    match (count(Outcome::Void), count(Outcome::Warn)) {
+        (0, 0) => "nothing to object; what limited the server is not known from here".to_owned(),
+        (0, 1) => "believe these numbers with the caution above in mind".to_owned(),
+        (0, n) => format!("believe these numbers with the {n} cautions above in mind"),
+        _ => "do not believe these numbers, for the reason above that voids them".to_owned(),
     }
-    if report.checks.iter().all(|c| c.outcome == Outcome::Pass) {
-        line(
-            &mut out,
-            "trust",
-            "nothing to object; what limited the server is not known from here".to_owned(),
-        );
-    }
-    Ok(if style.ascii { ascii(&out) } else { out })
 }
 
 fn describe_load(report: &LoadReport) -> String {
@@ -131,10 +171,45 @@ fn errors(books: &Books) -> String {
 
 fn generator(report: &LoadReport) -> String {
     let busiest = report.thread_busy_shares.iter().copied().fold(0.0, f64::max);
-    let per_answer = report.generator.cpu_ns().0 as f64 / report.window.ok.max(1) as f64;
+    let answers = report.window.ok.max(1) as f64;
+    let cpu = format::duration(report.generator.cpu_ns().0 as f64 / answers);
+    let calls = report.system_calls.total() as f64 / answers;
+    let grown = report.memory.ready_bytes.saturating_sub(report.memory.start_bytes);
+    let memory = format::bytes(grown / u64::from(report.connections.max(1)));
     format!(
-        "busiest thread {} busy · {} CPU per answer",
-        format::percent(busiest),
-        format::duration(per_answer)
+        "busiest thread {} busy · {cpu} CPU and {calls:.2} system calls per answer · {memory} per connection",
+        format::percent(busiest)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_broken_to_the_width_and_keep_their_column() {
+        let text = laid_out("load", &"word ".repeat(30), 80);
+        assert!(text.lines().count() == 3 && text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(text.starts_with("load        word") && text.contains("\n            word"));
+        assert_eq!(laid_out("", "\x1b[31mred", 80).matches('\x1b').count(), 0);
+    }
+
+    #[test]
+    fn the_last_line_says_what_the_checks_come_to() {
+        let check = |outcome| assay_model::check::Check {
+            rule: String::new(),
+            outcome,
+            evidence: String::new(),
+            remedy: None,
+        };
+        let said = |outcomes: &[Outcome]| {
+            trust(&LoadReport {
+                checks: outcomes.iter().map(|o| check(*o)).collect(),
+                ..LoadReport::default()
+            })
+        };
+        assert!(said(&[Outcome::Pass]).starts_with("nothing to object"));
+        assert!(said(&[Outcome::Warn, Outcome::Warn]).contains("2 cautions"));
+        assert!(said(&[Outcome::Warn, Outcome::Void]).starts_with("do not believe"));
+    }
 }

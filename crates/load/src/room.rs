@@ -1,0 +1,136 @@
+//! Whether this machine has room for the connections: descriptors and local ports, before any of them is made.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use assay_engine::EngineKind;
+use assay_host::limits::{ephemeral_port_count, nofile, raise_nofile};
+
+use crate::LoadError;
+use crate::plan::Plan;
+
+/// Descriptors of a process beside its connections: the standard ones, a few for each thread's engine, some to read /proc.
+const OTHER_DESCRIPTORS: u64 = 64;
+
+/// The part of a loopback address's ports that is used before the next address is: the fuller the range, the longer
+/// connect(2) looks for a free port, and former connections may still hold some in TIME-WAIT.
+const FILL_SHARE: f64 = 0.5;
+
+/// Loopback addresses that are taken at most: 127.0.0.1 to 127.0.0.250.
+const MAX_LOOPBACK_SOURCES: u32 = 250;
+
+/// Descriptors that the plan's connections need with this engine.
+pub(crate) fn descriptors(plan: &Plan, engine: EngineKind) -> u64 {
+    match engine {
+        EngineKind::Epoll => u64::from(plan.connections) + OTHER_DESCRIPTORS,
+        // Each thread's ring has a table of its own, no larger than the limit, with two places for each connection
+        // (`assay_engine::Config`).
+        EngineKind::IoUring => plan.share(u64::from(plan.connections), 0) * 2 + OTHER_DESCRIPTORS,
+    }
+}
+
+impl Plan {
+    /// Whether the process may open the descriptors that the plan needs with this engine.
+    pub fn fits(&self, engine: EngineKind) -> bool {
+        descriptors(self, engine) <= nofile()[1]
+    }
+}
+
+/// Raises the limit of open files as far as it may be raised, when the plan needs it.
+pub(crate) fn provide_descriptors(plan: &Plan) -> Result<(), LoadError> {
+    let needed = descriptors(plan, plan.engine);
+    let [soft, hard] = nofile();
+    let too_many = |limit| LoadError::Descriptors {
+        connections: plan.connections,
+        engine: plan.engine.name(),
+        needed,
+        limit,
+        fitting: fitting(plan, limit),
+    };
+    if needed > hard {
+        return Err(too_many(hard));
+    }
+    if needed > soft {
+        raise_nofile().map_err(|_| too_many(soft))?;
+    }
+    Ok(())
+}
+
+/// Connections that fit a limit of open files with the plan's engine.
+fn fitting(plan: &Plan, limit: u64) -> u64 {
+    let room = limit.saturating_sub(OTHER_DESCRIPTORS);
+    match plan.engine {
+        EngineKind::Epoll => room,
+        EngineKind::IoUring => room / 2 * plan.cpus.len() as u64,
+    }
+}
+
+/// The local addresses to connect from; none lets the system choose.
+pub(crate) fn sources(plan: &Plan) -> Result<Vec<IpAddr>, LoadError> {
+    // A kernel that does not tell its range has the usual one.
+    choose(plan, ephemeral_port_count().unwrap_or(28_232))
+}
+
+fn choose(plan: &Plan, ports: u32) -> Result<Vec<IpAddr>, LoadError> {
+    let usable = (f64::from(ports) * FILL_SHARE) as u32;
+    let is_loopback = matches!(plan.target.ip(), IpAddr::V4(ip) if ip.is_loopback());
+    let addresses = plan.sources.len().max(1) as u32;
+    if !plan.sources.is_empty() || plan.connections <= usable || !is_loopback {
+        let room = u64::from(ports) * u64::from(addresses);
+        return if u64::from(plan.connections) <= room {
+            Ok(plan.sources.clone())
+        } else {
+            Err(LoadError::Ports { connections: plan.connections, addresses, ports, target: plan.target })
+        };
+    }
+    let wanted = plan.connections.div_ceil(usable.max(1));
+    if wanted > MAX_LOOPBACK_SOURCES {
+        let addresses = MAX_LOOPBACK_SOURCES;
+        return Err(LoadError::Ports {
+            connections: plan.connections,
+            addresses,
+            ports,
+            target: plan.target,
+        });
+    }
+    Ok((1..=wanted).map(|n| IpAddr::V4(Ipv4Addr::new(127, 0, 0, n as u8))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(target: &str, connections: u32) -> Plan {
+        Plan { connections, ..Plan::new(target.parse().unwrap(), Vec::new()) }
+    }
+
+    #[test]
+    fn loopback_gets_as_many_addresses_as_it_needs() {
+        let chosen = |connections| choose(&plan("127.0.0.1:80", connections), 28_000).unwrap();
+        assert_eq!((chosen(1).len(), chosen(14_000).len()), (0, 0));
+        let text: Vec<String> = chosen(14_001).iter().map(ToString::to_string).collect();
+        assert_eq!(text, ["127.0.0.1", "127.0.0.2"]);
+        assert_eq!(chosen(64_000).len(), 5);
+        assert!(choose(&plan("127.0.0.1:80", 1 << 20), 5000).is_err());
+    }
+
+    #[test]
+    fn elsewhere_too_many_connections_are_refused_before_they_are_made() {
+        assert!(choose(&plan("192.0.2.1:80", 28_000), 28_000).unwrap().is_empty());
+        let error = choose(&plan("192.0.2.1:80", 28_001), 28_000).unwrap_err().to_string();
+        assert!(error.contains("28001 connections") && error.contains("--source"), "{error}");
+        let sources: Vec<IpAddr> = vec!["192.0.2.7".parse().unwrap(), "192.0.2.8".parse().unwrap()];
+        let two = Plan { sources: sources.clone(), ..plan("192.0.2.1:80", 56_000) };
+        assert_eq!(choose(&two, 28_000).unwrap(), sources);
+        assert!(choose(&Plan { connections: 56_001, ..two }, 28_000).is_err());
+    }
+
+    #[test]
+    fn io_uring_needs_two_places_a_connection_in_each_threads_table() {
+        let plan = Plan { cpus: vec![0, 1], ..plan("127.0.0.1:80", 1000) };
+        assert_eq!(descriptors(&plan, EngineKind::Epoll), 1064);
+        assert_eq!(descriptors(&plan, EngineKind::IoUring), 1064);
+        let one = Plan { cpus: vec![0], ..plan };
+        assert_eq!(descriptors(&one, EngineKind::IoUring), 2064);
+        assert_eq!(fitting(&Plan { engine: EngineKind::IoUring, ..one }, 2064), 1000);
+    }
+}
