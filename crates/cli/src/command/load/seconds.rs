@@ -59,7 +59,7 @@ impl Seconds {
             stream.write(&(line + "\n"))?;
         }
         let Some(log) = &mut self.log else { return Ok(()) };
-        if second.line.phase == Phase::WarmUp {
+        if !belongs_to_window(second) {
             return Ok(());
         }
         if !self.begun {
@@ -74,6 +74,15 @@ impl Seconds {
             log.write(&hdr_log::line(tag, from, length, histogram).map_err(|e| bug(&e))?)?;
         }
         Ok(())
+    }
+}
+
+/// Whether the report counts what ended in this second: the answers to requests that were due in the window may come later.
+fn belongs_to_window(second: &Second) -> bool {
+    match second.line.phase {
+        Phase::Window => true,
+        Phase::Drain => second.response.is_some(),
+        Phase::Connecting | Phase::WarmUp => false,
     }
 }
 

@@ -16,6 +16,8 @@ const SAMPLES_BEYOND: f64 = 100.0;
 const QUANTILES: [(f64, &str); 5] =
     [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9"), (0.9999, "p99.99")];
 
+/// Connections from which on what each of them costs stands out of what the threads need anyway.
+const MANY_CONNECTIONS: u32 = 1000;
 /// Wrong answers that are shown.
 const MAX_SAMPLES: usize = 3;
 /// No line is broken shorter than this, however narrow the terminal.
@@ -139,7 +141,7 @@ fn quantiles(times: &Times) -> String {
         Some(format!("{name} {sign}{}", format::duration(quantile.value as f64)))
     });
     let shown: Vec<String> = shown.collect();
-    if shown.is_empty() { "too few answers for a percentile".to_owned() } else { shown.join("   ") }
+    if shown.is_empty() { "too few answers for a percentile".to_owned() } else { shown.join(" · ") }
 }
 
 fn spread(times: &Times) -> String {
@@ -148,7 +150,7 @@ fn spread(times: &Times) -> String {
     all.merge(&times.censored);
     match (all.mean(), all.max()) {
         (Some(mean), Some(max)) => {
-            format!("mean {sign}{}   max {sign}{}", format::duration(mean), format::duration(max as f64))
+            format!("mean {sign}{} · max {sign}{}", format::duration(mean), format::duration(max as f64))
         }
         _ => "no answers".to_owned(),
     }
@@ -174,12 +176,16 @@ fn generator(report: &LoadReport) -> String {
     let answers = report.window.ok.max(1) as f64;
     let cpu = format::duration(report.generator.cpu_ns().0 as f64 / answers);
     let calls = report.system_calls.total() as f64 / answers;
-    let grown = report.memory.ready_bytes.saturating_sub(report.memory.start_bytes);
-    let memory = format::bytes(grown / u64::from(report.connections.max(1)));
-    format!(
-        "busiest thread {} busy · {cpu} CPU and {calls:.2} system calls per answer · {memory} per connection",
+    let mut text = format!(
+        "busiest thread {} busy · {cpu} CPU and {calls:.2} system calls per answer",
         format::percent(busiest)
-    )
+    );
+    if report.connections >= MANY_CONNECTIONS {
+        let grown = report.memory.ready_bytes.saturating_sub(report.memory.start_bytes);
+        let each = format::bytes(grown / u64::from(report.connections));
+        let _ = write!(text, " · {each} of memory per connection");
+    }
+    text
 }
 
 #[cfg(test)]
