@@ -197,6 +197,7 @@ fn check(rule: &str, objection: bool, outcome: Outcome, evidence: String, remedy
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reader::Depth;
     use crate::slot::Flight;
 
     const WINDOW: Nanos = Nanos(1_000_000);
@@ -243,7 +244,7 @@ mod tests {
                 is_last: false,
             };
             recorder.sent(flight.sent);
-            recorder.succeeded(&flight, at, at + Nanos(1000), 0);
+            recorder.succeeded(&flight, at, at + Nanos(1000), 0, Depth::Whole);
         }
         recorder
     }

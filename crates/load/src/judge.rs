@@ -1,10 +1,12 @@
 //! What is the right answer to one kind of request, and which heads are known to begin one.
 
 use assay_http::{Framing, HeadTemplate, ResponseHead};
-use assay_model::load::ErrorClass;
+use assay_model::load::{Checking, ErrorClass};
 use assay_model::shape::Shape;
 use assay_model::template::{Draw, Numbers, Part, Template};
 use assay_model::workload::{BadRequest, RequestKind};
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
 /// Different heads remembered per kind; servers have one, some alternate between a few lengths.
@@ -16,6 +18,12 @@ const MAX_JSON_TEXTS: usize = 16;
 /// Longest body that is looked at where only a whole one can be judged; a longer one counts as of wrong length.
 pub(crate) const MAX_WHOLE_BYTES: usize = 1 << 20;
 
+/// A body of this length or more is large: what it costs to receive and compare it stands out of all other costs.
+const LARGE_BODY_BYTES: u64 = 16 * 1024;
+
+/// Under [`Checking::Sampled`], one in so many large bodies is compared to its end at random.
+pub(crate) const SAMPLED_ONE_IN: u32 = 16;
+
 /// Judges the answers to one kind of request. Belongs to one thread.
 pub(crate) struct Judge {
     status: Option<u16>,
@@ -23,6 +31,9 @@ pub(crate) struct Judge {
     body: BodyRule,
     length: Option<[u64; 2]>,
     is_head: bool,
+    checking: Checking,
+    /// Draws the sample.
+    rng: ChaCha8Rng,
     /// Heads that were scanned strictly and found right.
     known: Vec<(HeadTemplate, HeadFacts)>,
 }
@@ -58,8 +69,13 @@ pub(crate) struct HeadFacts {
 }
 
 impl Judge {
-    /// A judge who has seen nothing yet, for requests with these numbers.
-    pub(crate) fn new(kind: &RequestKind, numbers: Numbers) -> Result<Self, BadRequest> {
+    /// A judge who has seen nothing yet, for requests with these numbers; `rng` draws the sample of bodies.
+    pub(crate) fn new(
+        kind: &RequestKind,
+        numbers: Numbers,
+        checking: Checking,
+        rng: ChaCha8Rng,
+    ) -> Result<Self, BadRequest> {
         kind.example()?;
         let is_head = kind.method == "HEAD";
         Ok(Self {
@@ -68,8 +84,38 @@ impl Judge {
             body: if is_head { BodyRule::Any } else { BodyRule::new(kind, numbers)? },
             length: kind.expect.length.filter(|_| !is_head),
             is_head,
+            checking,
+            rng,
             known: Vec::new(),
         })
+    }
+
+    /// Whether anything is expected of a body's content.
+    #[inline]
+    pub(crate) fn judges_bodies(&self) -> bool {
+        !matches!(self.body, BodyRule::Any)
+    }
+
+    /// Whether the rest of this answer's body may be dropped unseen, if its beginning is right. `trusted` says that an
+    /// answer to such a request was right before on the same connection.
+    #[inline]
+    pub(crate) fn waives_rest(&mut self, facts: &HeadFacts, trusted: bool) -> bool {
+        match facts.framing {
+            Framing::Length(n) if n >= LARGE_BODY_BYTES => {
+                facts.fault.is_none() && self.allows_length(n) && self.waives_large(trusted)
+            }
+            _ => false,
+        }
+    }
+
+    fn waives_large(&mut self, trusted: bool) -> bool {
+        match (&self.body, self.checking) {
+            (BodyRule::Any, _) => true,
+            (BodyRule::Exact(_) | BodyRule::Echo(_), Checking::Sampled) => {
+                trusted && !self.rng.next_u32().is_multiple_of(SAMPLED_ONE_IN)
+            }
+            _ => false,
+        }
     }
 
     /// Turns to the answer to this request.
@@ -251,11 +297,12 @@ mod tests {
     use super::*;
     use assay_http::{Limits, Scan, scan_response};
     use assay_model::workload::Expect;
+    use rand::SeedableRng;
 
     fn judge(expect: Expect) -> Judge {
         let (method, path) = ("GET".into(), "/".into());
         let kind = RequestKind { weight: 1, method, path, headers: Vec::new(), body: None, expect };
-        Judge::new(&kind, Numbers::default()).unwrap()
+        Judge::new(&kind, Numbers::default(), Checking::Full, ChaCha8Rng::seed_from_u64(0)).unwrap()
     }
 
     const ANY: Expect = Expect {
@@ -348,11 +395,38 @@ mod tests {
         let kind = RequestKind { weight: 1, method, path, headers: Vec::new(), body: None, expect };
         let mut numbers = Numbers::default();
         numbers.read(&kind.path).unwrap();
-        let mut judge = Judge::new(&kind, numbers).unwrap();
+        let mut judge = Judge::new(&kind, numbers, Checking::Full, ChaCha8Rng::seed_from_u64(0)).unwrap();
         for (request, right) in [(0, "id 1"), (9, "id 10"), (9, "id 10"), (0, "id 1")] {
             judge.turn_to(Draw { seed: 0, request });
             assert!(judge.fits(0, right.as_bytes()) && judge.allows_length(right.len() as u64));
             assert!(!judge.fits(0, b"id 2") && !judge.allows_length(3));
         }
+    }
+
+    #[test]
+    fn only_large_bodies_of_known_length_are_waived_and_one_in_sixteen_is_not() {
+        let facts = |length| HeadFacts {
+            len: 0,
+            status: 200,
+            framing: Framing::Length(length),
+            keeps_alive: true,
+            fault: None,
+        };
+        let large = "x".repeat(LARGE_BODY_BYTES as usize);
+        let sampled = |body: &str| Judge {
+            checking: Checking::Sampled,
+            ..judge(Expect { body: Some(body.into()), ..ANY })
+        };
+        let mut judge = sampled(&large);
+        let n = (0..16_000).filter(|_| judge.waives_rest(&facts(LARGE_BODY_BYTES), true)).count();
+        // 15,000 ± 4 σ of a binomial count.
+        assert!(n.abs_diff(15_000) < 4 * 31, "{n}");
+        assert!((0..100).all(|_| !judge.waives_rest(&facts(LARGE_BODY_BYTES), false)), "the first ones");
+        assert!((0..100).all(|_| !judge.waives_rest(&facts(LARGE_BODY_BYTES + 1), true)), "a wrong length");
+        let chunked = HeadFacts { framing: Framing::Chunked, ..facts(0) };
+        assert!((0..100).all(|_| !judge.waives_rest(&chunked, true)), "an unknown length");
+        assert!((0..100).all(|_| !sampled("small").waives_rest(&facts(5), true)));
+        judge.checking = Checking::Full;
+        assert!((0..100).all(|_| !judge.waives_rest(&facts(LARGE_BODY_BYTES), true)), "full");
     }
 }

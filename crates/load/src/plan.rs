@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use assay_engine::EngineKind;
-use assay_model::load::Arrival;
+use assay_model::load::{Arrival, Checking};
 use assay_model::units::Nanos;
 use assay_model::workload::RequestKind;
 
@@ -49,6 +49,8 @@ pub struct Plan {
     pub sources: Vec<IpAddr>,
     /// Seed of every random choice.
     pub seed: u64,
+    /// Which bodies are compared to their end.
+    pub checking: Checking,
     /// Interval of the series of right answers.
     pub series_interval: Nanos,
     /// Whether each second is told ([`crate::News::Second`]).
@@ -92,6 +94,7 @@ impl Plan {
             reuse: Reuse::Always,
             sources: Vec::new(),
             seed: 0,
+            checking: Checking::Full,
             series_interval: Nanos::from_millis(100),
             seconds: false,
         }

@@ -8,6 +8,12 @@ use crate::judge::{HeadFacts, Judge, MAX_WHOLE_BYTES};
 
 const LIMITS: Limits = Limits::DEFAULT;
 
+/// Bytes of a body that are always looked at.
+const FIRST_BYTES: u64 = 64;
+
+/// It is not worth while to drop fewer bytes than this unseen: that takes an event of its own.
+const LEAST_SKIP_BYTES: u64 = 4 * 1024;
+
 /// Where a connection is within a response.
 pub(crate) struct Reader {
     /// The body being read; absent before the head is complete.
@@ -21,6 +27,12 @@ pub(crate) struct Reader {
     fits: bool,
     /// Bytes of body so far.
     received: u64,
+    /// Whether the rest of the body may be dropped unseen.
+    waives_rest: bool,
+    /// Bytes of it that are being dropped.
+    skipping: u64,
+    /// Whether some were.
+    skipped: bool,
     /// A body that can only be judged whole, as far as it has come. Its memory is kept for the next one.
     assembled: Vec<u8>,
 }
@@ -45,6 +57,19 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     /// Bytes of its body.
     pub(crate) received: u64,
+    /// How its body was looked at, if it is right.
+    pub(crate) depth: Depth,
+}
+
+/// How far a right answer's body was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// To its end.
+    Whole,
+    /// Only its length and its first bytes.
+    Length,
+    /// Not at all: nothing is expected of it.
+    Unjudged,
 }
 
 /// The bytes are not HTTP/1.1.
@@ -70,6 +95,9 @@ impl Reader {
             keeps_alive: true,
             fits: true,
             received: 0,
+            waives_rest: false,
+            skipping: 0,
+            skipped: false,
             assembled: Vec::new(),
         }
     }
@@ -101,7 +129,8 @@ impl Reader {
             return self.read_body(judge, input, 0);
         }
         if trusted && let Some(facts) = judge.recall(input) {
-            self.begin_body(facts);
+            let waives_rest = judge.waives_rest(&facts, true);
+            self.begin_body(facts, waives_rest);
             return self.read_body(judge, input, facts.len);
         }
         match self.scan_head(judge, input)? {
@@ -135,7 +164,9 @@ impl Reader {
                     at += head.len as usize;
                     self.seen = 0;
                     if !head.is_interim() {
-                        self.begin_body(judge.examine(rest, &head));
+                        let facts = judge.examine(rest, &head);
+                        let waives_rest = judge.waives_rest(&facts, false);
+                        self.begin_body(facts, waives_rest);
                         return Ok((at, true));
                     }
                 }
@@ -144,7 +175,7 @@ impl Reader {
     }
 
     #[inline]
-    fn begin_body(&mut self, facts: HeadFacts) {
+    fn begin_body(&mut self, facts: HeadFacts, waives_rest: bool) {
         self.body = Some(BodyReader::new(facts.framing));
         self.seen = 0;
         self.status = facts.status;
@@ -152,7 +183,56 @@ impl Reader {
         self.keeps_alive = facts.keeps_alive && facts.framing != Framing::UntilClose;
         self.fits = true;
         self.received = 0;
+        self.waives_rest = waives_rest;
+        self.skipped = false;
         self.assembled.clear();
+    }
+
+    /// How many of the bytes that come next are to be dropped unseen, if any; then [`skipped`](Self::skipped) must follow
+    /// before any other byte.
+    #[inline]
+    pub(crate) fn skip(&mut self) -> Option<u64> {
+        if !self.is_waived() {
+            return None;
+        }
+        let rest = self.body.as_ref().map_or(0, BodyReader::run_length);
+        self.skipping = if rest < LEAST_SKIP_BYTES { 0 } else { rest };
+        (self.skipping > 0).then_some(rest)
+    }
+
+    /// Whether what comes next of the body need not be looked at.
+    #[inline]
+    fn is_waived(&self) -> bool {
+        self.waives_rest && self.fits && self.received >= FIRST_BYTES
+    }
+
+    /// Whether bytes are being dropped.
+    #[inline]
+    pub(crate) fn is_skipping(&self) -> bool {
+        self.skipping > 0
+    }
+
+    /// All bytes that were to be dropped have been.
+    pub(crate) fn skipped(&mut self) {
+        let n = std::mem::take(&mut self.skipping);
+        self.pass_over(n);
+    }
+
+    /// Counts up to `n` bytes of the body as come, though nobody saw them; returns how many.
+    fn pass_over(&mut self, n: u64) -> u64 {
+        let Some(body) = &mut self.body else { return 0 };
+        let n = n.min(body.run_length());
+        // It is no more than the run length, so it is not refused.
+        let passed = if body.skip(n).is_ok() { n } else { 0 };
+        self.received += passed;
+        self.skipped = true;
+        passed
+    }
+
+    /// Whether the response has ended, though its end has not been told.
+    #[inline]
+    pub(crate) fn has_ended(&self) -> bool {
+        self.skipped && self.body.as_ref().is_some_and(BodyReader::is_finished)
     }
 
     #[inline]
@@ -164,7 +244,12 @@ impl Reader {
             if at == input.len() {
                 break;
             }
-            let step = body.next(&input[at..])?;
+            if self.waives_rest && self.fits && self.received >= FIRST_BYTES {
+                at += self.pass_over((input.len() - at) as u64) as usize;
+                continue;
+            }
+            let to = if self.waives_rest { input.len().min(at + FIRST_BYTES as usize) } else { input.len() };
+            let step = body.next(&input[at..to])?;
             at += step.consumed;
             self.take(judge, step.data, step.finished);
         }
@@ -193,7 +278,13 @@ impl Reader {
             Some(class) => Err(class),
             None => Ok(self.received),
         };
-        Answer { verdict, keeps_alive: self.keeps_alive, status: self.status, received: self.received }
+        let depth = match (judge.judges_bodies(), self.skipped) {
+            (false, _) => Depth::Unjudged,
+            (true, true) => Depth::Length,
+            (true, false) => Depth::Whole,
+        };
+        let (keeps_alive, status, received) = (self.keeps_alive, self.status, self.received);
+        Answer { verdict, keeps_alive, status, received, depth }
     }
 
     #[inline]
@@ -217,8 +308,11 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_model::load::Checking;
     use assay_model::template::Numbers;
     use assay_model::workload::{Expect, RequestKind};
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
 
     const ANY: Expect = Expect {
         status: None,
@@ -233,7 +327,7 @@ mod tests {
     fn judge(method: &str, expect: Expect) -> Judge {
         let (method, path) = (method.into(), "/".into());
         let kind = RequestKind { weight: 1, method, path, headers: Vec::new(), body: None, expect };
-        Judge::new(&kind, Numbers::default()).unwrap()
+        Judge::new(&kind, Numbers::default(), Checking::Full, ChaCha8Rng::seed_from_u64(0)).unwrap()
     }
 
     fn hello() -> Judge {
@@ -353,5 +447,25 @@ mod tests {
             let bytes = format!("HTTP/1.1 200 OK\r\n{fields}\r\nhello");
             assert_eq!(read(&mut hello(), bytes.as_bytes(), 100, true).unwrap()[0].keeps_alive, keeps);
         }
+    }
+
+    #[test]
+    fn the_rest_of_an_unjudged_body_is_dropped_and_counted() {
+        let mut judge = judge("GET", ANY);
+        let mut reader = Reader::new();
+        let length = 100_000;
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
+        let begin = [head.as_bytes(), &[b'x'; FIRST_BYTES as usize - 1]].concat();
+        assert_eq!(reader.advance(&mut judge, false, &begin), Ok(Advance::More(begin.len())));
+        assert_eq!(reader.skip(), None, "the first bytes have not all come");
+        assert_eq!(reader.advance(&mut judge, false, b"xy"), Ok(Advance::More(2)));
+        assert_eq!(reader.skip(), Some(length - FIRST_BYTES - 1));
+        assert!(reader.is_skipping() && !reader.has_ended() && reader.is_in_body());
+        assert!(reader.end(&mut judge).is_none(), "a connection that ends now is cut short");
+        reader.skipped();
+        assert!(!reader.is_skipping() && reader.has_ended());
+        let Ok(Advance::Done(0, answer)) = reader.advance(&mut judge, false, b"") else { panic!("not done") };
+        assert_eq!((answer.verdict, answer.depth), (Ok(length), Depth::Unjudged));
+        assert!(!reader.has_ended());
     }
 }

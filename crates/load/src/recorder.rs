@@ -5,6 +5,7 @@ use assay_model::units::Nanos;
 use assay_stats::Histogram;
 
 use crate::flow::{Edges, Flow};
+use crate::reader::Depth;
 use crate::schedule::Due;
 use crate::seconds::Seen;
 use crate::slot::Flight;
@@ -98,14 +99,21 @@ impl Recorder {
 
     /// A request was answered rightly.
     #[inline]
-    pub(crate) fn succeeded(&mut self, flight: &Flight, first_byte: Nanos, now: Nanos, body_bytes: u64) {
+    pub(crate) fn succeeded(
+        &mut self,
+        flight: &Flight,
+        first_byte: Nanos,
+        now: Nanos,
+        body_bytes: u64,
+        depth: Depth,
+    ) {
         self.left(flight, now);
-        self.total.succeed(body_bytes);
+        self.total.succeed(body_bytes, depth);
         if let Some(second) = &mut self.second {
-            second.succeeded(flight, now, body_bytes);
+            second.succeeded(flight, now, body_bytes, depth);
         }
         if self.flow.contains(now) {
-            self.window.succeed(body_bytes);
+            self.window.succeed(body_bytes, depth);
             self.count_in_series(now);
         }
         if self.is_measured(flight, now) {
@@ -263,7 +271,7 @@ mod tests {
         recorder.begin(Nanos(100), Nanos(200));
         for (sent, end) in [(80, 99), (90, 100), (150, 175), (190, 200)] {
             recorder.sent(Nanos(sent));
-            recorder.succeeded(&flight(sent, sent, sent), Nanos(end), Nanos(end), 5);
+            recorder.succeeded(&flight(sent, sent, sent), Nanos(end), Nanos(end), 5, Depth::Whole);
         }
         assert_eq!((recorder.total.ok, recorder.window.ok, recorder.window.body_bytes), (4, 2, 10));
         assert_eq!((recorder.times.service.count(), recorder.times.service.sum()), (2, 35));
@@ -274,8 +282,8 @@ mod tests {
     fn an_open_model_measures_what_was_intended_in_the_window() {
         let mut recorder = Recorder::new(true, Nanos(10));
         recorder.begin(Nanos(100), Nanos(200));
-        recorder.succeeded(&flight(99, 99, 99), Nanos(150), Nanos(150), 0);
-        recorder.succeeded(&flight(199, 209, 239), Nanos(300), Nanos(339), 0);
+        recorder.succeeded(&flight(99, 99, 99), Nanos(150), Nanos(150), 0, Depth::Whole);
+        recorder.succeeded(&flight(199, 209, 239), Nanos(300), Nanos(339), 0, Depth::Whole);
         let waits = recorder.waits.unwrap();
         assert_eq!((recorder.window.ok, recorder.times.service.sum(), waits.response.sum()), (1, 100, 140));
         let sums = [waits.client_lag.sum(), waits.pool_wait.sum(), recorder.times.ttfb.sum()];

@@ -3,15 +3,17 @@
 use assay_engine::Statistics;
 use assay_host::cpuset::CpuSet;
 use assay_model::load::{
-    Books, GeneratorMemory, LOAD_SCHEMA, Latency, LoadReport, Series, SystemCalls, WindowCounts,
+    BodyChecks, Books, GeneratorMemory, LOAD_SCHEMA, Latency, LoadReport, Series, SystemCalls, WindowCounts,
 };
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 
 use crate::LoadError;
 use crate::checks::{self, Evidence};
+use crate::judge::SAMPLED_ONE_IN;
 use crate::plan::Plan;
 use crate::recorder::Recorder;
+use crate::tally::Tally;
 use crate::thread::{Outcome, Reading};
 
 /// The report of a measurement that began at `start`; there is at least one outcome.
@@ -62,6 +64,7 @@ pub(crate) fn assemble(
         series: series(&recorder, plan.series_interval, window),
         generator,
         thread_busy_shares,
+        bodies: bodies(plan, &recorder.window),
         system_calls: system_calls(outcomes),
         memory,
         samples: recorder.samples,
@@ -124,6 +127,16 @@ fn usage(outcomes: &[Outcome], window: Nanos) -> Usage {
         after.usage.add_since(&before.usage, &mut usage);
     });
     usage
+}
+
+fn bodies(plan: &Plan, window: &Tally) -> BodyChecks {
+    BodyChecks {
+        checking: plan.checking,
+        sampled_one_in: SAMPLED_ONE_IN,
+        compared: window.ok - window.by_length - window.unjudged,
+        by_length: window.by_length,
+        unjudged: window.unjudged,
+    }
 }
 
 fn system_calls(outcomes: &[Outcome]) -> SystemCalls {

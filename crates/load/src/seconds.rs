@@ -6,6 +6,7 @@ use assay_model::load::{LoadSecond, Phase, SECOND_SCHEMA};
 use assay_model::units::Nanos;
 use assay_stats::Histogram;
 
+use crate::reader::Depth;
 use crate::schedule::Hours;
 use crate::slot::Flight;
 use crate::tally::Tally;
@@ -111,8 +112,8 @@ impl Seen {
 
     /// A request was answered rightly.
     #[inline]
-    pub(crate) fn succeeded(&mut self, flight: &Flight, now: Nanos, body_bytes: u64) {
-        self.tally.succeed(body_bytes);
+    pub(crate) fn succeeded(&mut self, flight: &Flight, now: Nanos, body_bytes: u64, depth: Depth) {
+        self.tally.succeed(body_bytes, depth);
         self.service.record((now - flight.sent).0);
         if let Some(response) = &mut self.response {
             response.record((now - flight.intended).0);
@@ -283,7 +284,7 @@ mod tests {
         let part = |beat: Beat, ns: u64| {
             let mut seen = Seen::new(false);
             seen.service.record(ns);
-            seen.tally.succeed(5);
+            seen.tally.succeed(5, Depth::Whole);
             let after = Counters { issued: 2, in_flight: 1, ..Counters::default() };
             Part::new(beat, beat.until, &hours, seen, [Counters::default(), after])
         };

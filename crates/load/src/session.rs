@@ -45,6 +45,8 @@ pub(crate) struct Session<A> {
 pub(crate) enum Fate {
     /// Go on.
     Keep,
+    /// Drop the next so many bytes unseen, and tell when that is done ([`Session::skipped`]).
+    Skip(u64),
     /// Wait until the given time for the server to close it.
     Linger(Nanos),
     /// Reset it.
@@ -266,10 +268,21 @@ impl<A: Arrivals> Session<A> {
         self.list(index);
     }
 
+    /// Whether bytes of the slot's connection are being dropped.
+    #[inline]
+    pub(crate) fn is_skipping(&self, index: u32) -> bool {
+        self.slots[index as usize].reader.is_skipping()
+    }
+
+    /// All bytes that were to be dropped have been; what came behind them can be read.
+    pub(crate) fn skipped(&mut self, index: u32) {
+        self.slots[index as usize].reader.skipped();
+    }
+
     /// Reads what came on a slot's connection; returns how many bytes are dealt with, and what becomes of it.
     pub(crate) fn received(&mut self, index: u32, view: &[u8], now: Nanos) -> (usize, Fate) {
         let mut used = 0;
-        while used < view.len() {
+        while used < view.len() || self.slots[index as usize].reader.has_ended() {
             let slot = &mut self.slots[index as usize];
             let rest = &view[used..];
             if slot.in_flight == 0 {
@@ -281,7 +294,7 @@ impl<A: Arrivals> Session<A> {
             let flight = self.flights.get(index as usize, slot, 0);
             let trusted = slot.proven & kind_bit(flight.kind) != 0;
             match slot.reader.advance(self.traffic.judge(flight), trusted, rest) {
-                Ok(Advance::More(n)) => return (used + n, Fate::Keep),
+                Ok(Advance::More(n)) => return (used + n, slot.reader.skip().map_or(Fate::Keep, Fate::Skip)),
                 Ok(Advance::Done(n, answer)) => {
                     used += n;
                     if slot.in_flight == 1 && used < view.len() {
@@ -352,7 +365,7 @@ impl<A: Arrivals> Session<A> {
         match answer.verdict {
             Ok(body_bytes) => {
                 slot.proven |= kind_bit(flight.kind);
-                self.recorder.succeeded(&flight, slot.first_byte, now, body_bytes);
+                self.recorder.succeeded(&flight, slot.first_byte, now, body_bytes, answer.depth);
             }
             Err(class) => {
                 self.recorder.failed(&flight, class, now);
@@ -461,6 +474,7 @@ mod tests {
     use super::*;
     use crate::arrivals::Closed;
     use crate::traffic::Numbering;
+    use assay_model::load::Checking;
     use assay_model::workload::{Expect, RequestKind};
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
@@ -481,7 +495,8 @@ mod tests {
             expect,
         };
         let numbering = Numbering { seed: 0, thread: 0, threads: 1 };
-        let traffic = Traffic::new(&[kind], "h", numbering, ChaCha8Rng::seed_from_u64(0)).unwrap();
+        let traffic =
+            Traffic::new(&[kind], "h", Checking::Full, numbering, ChaCha8Rng::seed_from_u64(0)).unwrap();
         let recorder = Recorder::new(false, Nanos(1_000_000));
         let schedule = Schedule::new(Closed);
         let mut session = Session::new(1, 3, Reuse::Requests(most), TIMEOUT, schedule, recorder, traffic);

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use assay_model::load::ErrorClass;
 
+use crate::reader::Depth;
+
 /// Every class, in the order of their numbers.
 const CLASSES: [ErrorClass; 18] = [
     ErrorClass::ConnectRefused,
@@ -33,13 +35,19 @@ pub(crate) struct Tally {
     pub(crate) ok: u64,
     /// Bytes of right answers' bodies.
     pub(crate) body_bytes: u64,
+    /// Right answers whose bodies were checked by length and first bytes only.
+    pub(crate) by_length: u64,
+    /// Right answers of whose bodies nothing was expected.
+    pub(crate) unjudged: u64,
     errors: [u64; CLASSES.len()],
 }
 
 impl Tally {
     #[inline]
-    pub(crate) fn succeed(&mut self, body_bytes: u64) {
+    pub(crate) fn succeed(&mut self, body_bytes: u64, depth: Depth) {
         self.ok += 1;
+        self.by_length += u64::from(depth == Depth::Length);
+        self.unjudged += u64::from(depth == Depth::Unjudged);
         self.body_bytes += body_bytes;
     }
 
@@ -58,6 +66,8 @@ impl Tally {
     pub(crate) fn merge(&mut self, other: &Self) {
         self.ok += other.ok;
         self.body_bytes += other.body_bytes;
+        self.by_length += other.by_length;
+        self.unjudged += other.unjudged;
         for (mine, theirs) in self.errors.iter_mut().zip(other.errors) {
             *mine += theirs;
         }

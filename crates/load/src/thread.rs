@@ -104,7 +104,7 @@ impl<'a> Place<'a> {
             plan.timeout,
             Schedule::new(arrivals),
             Recorder::new(A::OPEN, plan.series_interval),
-            Traffic::new(&plan.requests, &plan.host, numbering, self.random(0))?,
+            Traffic::new(&plan.requests, &plan.host, plan.checking, numbering, self.random(0))?,
         );
         let address = Address { remote: plan.target, sources: &plan.sources };
         Ok(Worker::new(engine, session, address, plan.timeout, self.signals, self.thread))

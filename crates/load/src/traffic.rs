@@ -1,7 +1,9 @@
 //! The workload of one thread: what is sent, drawn by weight, and who judges the answers.
 
+use assay_model::load::Checking;
 use assay_model::template::{Draw, Part};
 use assay_model::workload::RequestKind;
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use crate::LoadError;
@@ -44,12 +46,13 @@ impl Traffic {
     pub(crate) fn new(
         requests: &[RequestKind],
         host: &str,
+        checking: Checking,
         numbering: Numbering,
-        rng: ChaCha8Rng,
+        mut rng: ChaCha8Rng,
     ) -> Result<Self, LoadError> {
         let kind = |kind: &RequestKind| -> Result<Kind, LoadError> {
             let rendered = Rendered::new(kind, host)?;
-            let judge = Judge::new(kind, rendered.numbers())
+            let judge = Judge::new(kind, rendered.numbers(), checking, ChaCha8Rng::from_rng(&mut rng))
                 .map_err(|source| LoadError::BadRequest { path: kind.path.clone(), source })?;
             Ok(Kind { rendered, judge, drawn: 0 })
         };
@@ -125,7 +128,6 @@ impl Traffic {
 mod tests {
     use super::*;
     use assay_model::workload::Expect;
-    use rand::SeedableRng;
 
     #[test]
     fn no_two_threads_use_the_same_number() {
@@ -142,7 +144,8 @@ mod tests {
         for thread in 0..3 {
             let numbering = Numbering { seed: 1, thread, threads: 3 };
             let mut traffic =
-                Traffic::new(&kinds, "h", numbering, ChaCha8Rng::seed_from_u64(thread)).unwrap();
+                Traffic::new(&kinds, "h", Checking::Full, numbering, ChaCha8Rng::seed_from_u64(thread))
+                    .unwrap();
             for _ in 0..100 {
                 let (kind, number) = traffic.draw();
                 numbers[kind as usize].push(number);

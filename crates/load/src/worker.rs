@@ -208,11 +208,18 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
 
     #[inline]
     fn read(&mut self, conn: Conn, index: u32, now: Nanos) {
+        if self.session.is_skipping(index) {
+            if self.engine.skipping(conn) > 0 {
+                return;
+            }
+            self.session.skipped(index);
+        }
         let view = self.engine.receive(conn);
         let (used, fate) = self.session.received(index, view, now);
         self.engine.consume(conn, used);
         match fate {
             Fate::Keep => {}
+            Fate::Skip(n) => self.engine.skip(conn, n),
             Fate::Linger(until) => self.arm(index, until),
             Fate::Abort => {
                 self.engine.abort(conn);

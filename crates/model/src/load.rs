@@ -49,6 +49,9 @@ pub struct LoadReport {
     /// CPU time of each generator thread during the window over the window's length, 0 to 1, in thread order. Under an
     /// open model a thread spins shortly before a request is due; that is left out here, though not in `generator`.
     pub thread_busy_shares: Vec<f64>,
+    /// How the bodies of the window's right answers were looked at.
+    #[serde(default)]
+    pub bodies: BodyChecks,
     /// System calls of the generator's engines during the window.
     #[serde(default)]
     pub system_calls: SystemCalls,
@@ -224,6 +227,33 @@ pub struct Series {
     pub interval_ns: Nanos,
     /// Right answers in each.
     pub ok: Vec<u64>,
+}
+
+/// Which bodies are compared to their end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Checking {
+    /// All of which it is known what they must be.
+    #[default]
+    Full,
+    /// Of the large ones, the first of each kind on each connection and a random sample; of the others only status, head,
+    /// length and first bytes are checked, and the rest is dropped unseen.
+    Sampled,
+}
+
+/// How the bodies of right answers were looked at; the three counts add up to them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BodyChecks {
+    /// The rule.
+    pub checking: Checking,
+    /// Under the sampling rule, one in so many large bodies was compared at random.
+    pub sampled_one_in: u32,
+    /// Compared to their end.
+    pub compared: u64,
+    /// Checked by status, head, length and first bytes only.
+    pub by_length: u64,
+    /// Accepted whatever they were, because nothing was expected of them.
+    pub unjudged: u64,
 }
 
 /// System calls by what they are for.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use assay_host::cpuset::CpuSet;
 use assay_model::experiment::ArrivalModel;
+use assay_model::load::Checking;
 use assay_model::units::Nanos;
 use clap::{Args, ValueEnum};
 
@@ -81,6 +82,9 @@ pub(crate) struct LoadArguments {
     /// What a JSON body must look like: {"id": 1..10000, "name": string}, [20 * number]
     #[arg(long, value_name = "SHAPE", help_heading = "Request")]
     pub(crate) expect_shape: Option<String>,
+    /// How bodies of 16 KiB and more are checked against the expected one
+    #[arg(long, value_enum, value_name = "HOW", default_value = "full", help_heading = "Request")]
+    pub(crate) check: CheckName,
     /// File with a workload (TOML or JSON) instead of a single request
     #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "headers", "body", "body_file", "expect_status", "expect_body", "expect_shape"], help_heading = "Request")]
     pub(crate) workload: Option<PathBuf>,
@@ -122,6 +126,24 @@ pub(crate) struct LoadArguments {
     /// Stay within ASCII
     #[arg(long, help_heading = "Output")]
     pub(crate) ascii: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CheckName {
+    /// All to their end
+    Full,
+    /// The first on each connection and one in 16 to their end, the others by head, length and first bytes
+    Sampled,
+}
+
+impl CheckName {
+    /// The rule that is meant.
+    pub(crate) fn rule(self) -> Checking {
+        match self {
+            Self::Full => Checking::Full,
+            Self::Sampled => Checking::Sampled,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

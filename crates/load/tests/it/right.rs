@@ -65,7 +65,7 @@ fn counts_are_exact_at_any_depth_and_number_of_threads() {
 }
 
 /// Those that this machine has.
-fn engines() -> Vec<EngineKind> {
+pub(crate) fn engines() -> Vec<EngineKind> {
     let ring = Uring::new(Config { max_connections: 1 }).is_ok().then_some(EngineKind::IoUring);
     [EngineKind::Epoll].into_iter().chain(ring).collect()
 }

@@ -29,6 +29,7 @@ pub(super) fn build(arguments: &LoadArguments) -> Result<Plan, Failure> {
         reuse: reuse(arguments),
         sources: arguments.sources.clone(),
         seed: arguments.seed,
+        checking: arguments.check.rule(),
         ..Plan::new(target, requests(arguments, &url.path)?)
     };
     Ok(Plan { engine: engine(arguments, &plan), ..plan })

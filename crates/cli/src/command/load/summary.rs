@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use assay_model::check::Outcome;
-use assay_model::load::{Arrival, Books, ErrorClass, LoadReport};
+use assay_model::load::{Arrival, BodyChecks, Books, ErrorClass, LoadReport};
 use assay_report::format;
 use assay_report::terminal::Style;
 use assay_report::text::{ascii, harmless, wrap};
@@ -39,6 +39,7 @@ pub(super) fn text(report: &LoadReport, style: &Style) -> Result<String, Failure
     }
     let samples = report.samples.iter().take(MAX_SAMPLES);
     lines.extend(samples.map(|sample| ("", format!("{}; received: {}", sample.detail, sample.received))));
+    lines.extend(bodies(&report.bodies).map(|text| ("bodies", text)));
     lines.push(("generator", generator(report)));
     lines.extend(objections(report));
     lines.push(("trust", trust(report)));
@@ -169,6 +170,20 @@ fn books(books: &Books) -> String {
 fn errors(books: &Books) -> String {
     let one = |(class, n): (&ErrorClass, &u64)| format!("{} {class}", format::count(*n));
     books.errors.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// How bodies were looked at, where that was not to their end.
+fn bodies(bodies: &BodyChecks) -> Option<String> {
+    let BodyChecks { sampled_one_in, compared, by_length, unjudged, .. } = *bodies;
+    if by_length > 0 {
+        return Some(format!(
+            "1 in {sampled_one_in} large ones compared to the end, the rest by head, length and first bytes: {} and {}",
+            format::count(compared),
+            format::count(by_length)
+        ));
+    }
+    (unjudged > 0)
+        .then(|| format!("{} accepted whatever they were: nothing was expected", format::count(unjudged)))
 }
 
 fn generator(report: &LoadReport) -> String {
