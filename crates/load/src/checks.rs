@@ -20,6 +20,9 @@ const WAITING_LIMIT_WARN: f64 = 0.01;
 /// Share of the time from which on its waiting voids a run: as much as others may take of a server's CPUs.
 const WAITING_LIMIT_VOID: f64 = 0.10;
 
+/// Waiting for less than this is nothing that a measurement could suffer from, however short it is.
+const WAITING_FLOOR: Nanos = Nanos::from_millis(5);
+
 /// The least send lag at the 99th percentile that voids a run.
 const LAG_FLOOR: Nanos = Nanos::from_micros(50);
 
@@ -90,7 +93,8 @@ fn starvation(evidence: &Evidence<'_>) -> Check {
         evidence.involuntary_switches
     );
     let remedy = "end what else runs on the generator's CPUs, or give it others with --cpus";
-    check("generator-starved", longest > WAITING_LIMIT_WARN, outcome, seen, remedy)
+    let is_long = longest * evidence.window.0 as f64 > WAITING_FLOOR.0 as f64;
+    check("generator-starved", is_long && longest > WAITING_LIMIT_WARN, outcome, seen, remedy)
 }
 
 /// Requests that failed never count as throughput, but the server did other work than intended.
@@ -274,8 +278,12 @@ mod tests {
         let recorder = recorder(false);
         for (share, expected) in [(0.009, Outcome::Pass), (0.02, Outcome::Warn), (0.11, Outcome::Void)] {
             let shares = [0.0, share];
-            let waiting = Evidence { waiting_shares: &shares, ..evidence(false, &recorder, &[0.1]) };
-            assert_eq!(outcome(&all(&waiting), "generator-starved"), expected);
+            let waiting = |window| {
+                let evidence =
+                    Evidence { waiting_shares: &shares, window, ..evidence(false, &recorder, &[0.1]) };
+                outcome(&all(&evidence), "generator-starved")
+            };
+            assert_eq!((waiting(Nanos::from_millis(1000)), waiting(WINDOW)), (expected, Outcome::Pass));
         }
     }
 

@@ -1,6 +1,7 @@
 //! The generator and the reference server by hand.
 
-use assay_model::load::{Arrival, ErrorClass, LOAD_SCHEMA, LoadReport};
+use assay_model::load::{Arrival, ErrorClass, LOAD_SCHEMA, LoadReport, LoadSecond, Phase, SECOND_SCHEMA};
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use rustix::process::Signal;
@@ -114,6 +115,121 @@ fn an_interrupted_load_reports_what_it_has() {
     assert_eq!(status.code(), Some(130), "{}", load.said);
     let report: LoadReport = serde_json::from_str(&out).expect("a report");
     assert!(report.books.balance() && report.books.ok > 10 && report.books.failed() == 0, "{report:?}");
+}
+
+fn seconds(text: &str) -> Vec<LoadSecond> {
+    text.lines().map(|line| serde_json::from_str(line).expect("a line of the stream")).collect()
+}
+
+#[test]
+fn each_second_is_a_line_and_an_interval_of_the_log() {
+    let lab = Lab::new();
+    let (_server, url) = Running::serve(&lab);
+    let arguments = ["--json", "-d", "1.2s", "--warmup", "300ms", "-r", "500", "-c", "4"];
+    let files = ["--stream", "seconds.ndjson", "--hdr", "times.hlog"];
+    let report = report(&load(&lab, &url, &[&arguments[..], &files[..]].concat()).code(0));
+    let seconds = seconds(&std::fs::read_to_string(lab.path("seconds.ndjson")).expect("the stream"));
+    assert!(seconds.iter().all(|second| second.schema == SECOND_SCHEMA));
+    assert_eq!((seconds[0].phase, seconds[1].phase), (Phase::WarmUp, Phase::Window));
+    assert_eq!(seconds.iter().map(|second| second.ok).sum::<u64>(), report.books.ok);
+    let log = std::fs::read_to_string(lab.path("times.hlog")).expect("the log");
+    let mut counts = std::collections::BTreeMap::<String, u64>::new();
+    for entry in IntervalLogIterator::new(log.as_bytes()).map(|entry| entry.expect("a line of the log")) {
+        let LogEntry::Interval(interval) = entry else { continue };
+        let histogram = assay_stats::Histogram::from_hdr_base64(interval.encoded_histogram()).expect("times");
+        let tag = interval.tag().expect("a tag").as_str().to_owned();
+        *counts.entry(tag).or_default() += histogram.count();
+    }
+    let warm_up = seconds.iter().filter(|second| second.phase == Phase::WarmUp).map(|second| second.ok);
+    let counted = report.books.ok - warm_up.sum::<u64>();
+    assert_eq!(
+        counts.into_iter().collect::<Vec<_>>(),
+        [("response".into(), counted), ("service".into(), counted)]
+    );
+}
+
+#[test]
+fn the_stream_is_whole_after_an_interruption() {
+    let lab = Lab::new();
+    let (_server, url) = Running::serve(&lab);
+    let mut load =
+        Running::start(lab.command(&["load", &url, "--stream", "-", "-d", "10m", "-c", "2", "--cpus", "0"]));
+    std::thread::sleep(std::time::Duration::from_millis(1300));
+    load.signal(Signal::INT);
+    let (status, out) = load.end();
+    assert_eq!(status.code(), Some(130), "{}", load.said);
+    let seconds = seconds(&out);
+    assert!(seconds.len() >= 2 && seconds.iter().all(|second| second.errors.is_empty()), "{out}");
+    let of_all = seconds.iter().map(|second| second.ok).sum::<u64>();
+    // The summary is on standard error then.
+    let books = load.said.lines().find(|line| line.starts_with("books")).expect(&load.said);
+    assert!(books.replace(',', "").contains(&format!("= {of_all} right + 0 failed")), "{books} {of_all}");
+}
+
+#[test]
+fn hands_that_know_wrk_and_ab_find_their_flags() {
+    let lab = Lab::new();
+    let (_server, url) = Running::serve(&lab);
+    let run = |arguments: &[&str]| {
+        report(&lab.assay(&[&["load", &url, "--json"], arguments].concat()).assert().code(0))
+    };
+    let wrk = run(&["-t1", "-c", "8", "-d", "0.1", "--latency", "-H", "A: b", "-H", "C: d", "-c3"]);
+    assert_eq!(wrk.connections, 3, "the last one counts");
+    let ab = run(&["-n", "0.1k", "-c", "2", "-k", "--cpus", "0"]);
+    assert_eq!((ab.books.ok, ab.books.connections_opened), (100, 2));
+    let close = run(&["-n", "20", "-c", "2", "--close", "--cpus", "0"]);
+    assert_eq!((close.books.ok, close.books.connections_opened), (20, 20));
+    let slow = run(&["-n", "2", "-r", "2.5k/s", "-R", "12.5", "--cpus", "0"]);
+    assert_eq!(slow.arrival, Arrival::Poisson { per_second: 12.5 });
+    let text = stdout(&load(&lab, &url, &["--expect-body", "hello"]).code(0));
+    assert!((5..=10).contains(&text.lines().count()) || text.contains("caution"), "{text}");
+    assert!(text.lines().any(|line| line.contains("system calls per answer")), "{text}");
+    assert!(text.lines().last().is_some_and(|line| line.starts_with("trust ")), "{text}");
+}
+
+#[test]
+fn placeholders_and_shapes_work_from_the_command_line() {
+    let lab = Lab::new();
+    let (_server, url) = Running::serve(&lab);
+    let url = format!("{}/json?n=${{sequence}}&id=${{random:1..500}}", url.trim_end_matches('/'));
+    for (shape, code) in [(r#"{"message": string}"#, 0), (r#"{"message": 1..5}"#, 11)] {
+        load(&lab, &url, &["-H", "X: ${random:1..9}", "--expect-shape", shape]).code(code);
+    }
+    load(&lab, &url, &["--expect-shape", "[1 2]"]).code(2).stderr(contains("expect.shape, at byte 3"));
+    load(&lab, &url, &["-H", "X: ${nothing}"]).code(2).stderr(contains("`${nothing}`").and(contains("$${")));
+}
+
+#[test]
+fn nine_thousand_connections_are_made_and_used_on_either_engine() {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    if limit < 18_100 {
+        return eprintln!("skipped: this process may open {limit} files only");
+    }
+    let lab = Lab::new();
+    let (_server, url) = Running::serve(&lab);
+    for engine in ["epoll", "auto"] {
+        let arguments =
+            ["load", &url, "--json", "-c", "9k", "-n", "18k", "--engine", engine, "--timeout", "30s"];
+        let report =
+            report(&lab.assay(&[&arguments[..], &["--expect-body", "hello"]].concat()).assert().code(0));
+        assert_eq!((report.books.ok, report.books.connections_opened), (18_000, 9000), "{:?}", report.books);
+        assert!(report.memory.ready_bytes >= report.memory.start_bytes && report.memory.start_bytes > 0);
+    }
+}
+
+#[test]
+fn more_connections_than_the_machine_has_room_for_are_refused_before_any_is_made() {
+    let lab = Lab::new();
+    let stranger = Stranger::new();
+    let url = format!("http://127.0.0.1:{}/", stranger.port);
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    if limit < 1_000_000 {
+        load(&lab, &url, &["-c", "1M"])
+            .code(4)
+            .stderr(contains("open files").and(contains("ulimit -Hn")).and(contains("enough for")));
+    }
+    load(&lab, &url, &["-c", "2M"]).code(2).stderr(contains("2000000 connections"));
+    assert_eq!(stranger.answered(), 0);
 }
 
 #[test]
