@@ -56,8 +56,13 @@ pub(crate) struct Evidence<'a> {
 
 /// All rules that apply, in a fixed order.
 pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Check> {
-    let mut checks =
-        vec![saturation(evidence), starvation(evidence), failures(evidence), unfinished(evidence)];
+    let mut checks = vec![
+        answers(evidence),
+        saturation(evidence),
+        starvation(evidence),
+        failures(evidence),
+        unfinished(evidence),
+    ];
     if evidence.is_open {
         checks.extend([send_lag(evidence), offered_load(evidence)]);
     }
@@ -68,6 +73,14 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Check> {
         local_ports(evidence),
     ]);
     checks
+}
+
+/// A window without a single right answer has measured nothing.
+fn answers(evidence: &Evidence<'_>) -> Check {
+    let ok = evidence.recorder.window.ok;
+    let seen = format!("{ok} right answers came in the window");
+    let remedy = "look at the failures, or measure longer";
+    check("answers", ok == 0, Outcome::Void, seen, remedy)
 }
 
 /// Whether a thread of the generator was the limit. For a closed loop only the runner can tell, who sees the server's CPUs

@@ -83,8 +83,12 @@ fn requests(arguments: &LoadArguments, path: &str) -> Result<Vec<RequestKind>, F
         Some(file) => Some(read(file)?),
         None => arguments.body.clone(),
     };
-    let expect =
-        Expect { status: arguments.expect_status, body: arguments.expect_body.clone(), ..Expect::default() };
+    let expect = Expect {
+        status: arguments.expect_status,
+        body: arguments.expect_body.clone(),
+        shape: arguments.expect_shape.clone(),
+        ..Expect::default()
+    };
     let (method, headers) = (arguments.method.clone(), arguments.headers.clone());
     Ok(vec![RequestKind { weight: 1, method, path: path.to_owned(), headers, body, expect }])
 }
