@@ -6,7 +6,7 @@ use assay_model::units::Nanos;
 use assay_serve::stub::{Faults, Program, Service};
 use assay_stats::{Histogram, censored};
 
-use crate::support::{alone, constant, measure, plan};
+use crate::support::{alone, constant, engines, measure, plan};
 
 fn program(faults: &str) -> Program {
     let service = Service::Fixed(Nanos::from_micros(200));
@@ -17,8 +17,11 @@ fn program(faults: &str) -> Program {
 fn t9_a_black_hole_times_out_and_the_percentiles_it_reaches_are_lower_bounds() {
     let _alone = alone();
     let timeout = Nanos::from_millis(1000);
-    for arrival in [constant(1000.0), Arrival::Closed] {
-        let run = measure(&program("never=0.01"), &Plan { timeout, ..plan(50, arrival, 3000) });
+    for (arrival, engine) in
+        [constant(1000.0), Arrival::Closed].into_iter().zip(engines().into_iter().cycle())
+    {
+        let plan = Plan { timeout, engine, ..plan(50, arrival, 3000) };
+        let run = measure(&program("never=0.01"), &plan);
         let lost = run.report.books.errors[&ErrorClass::HeadTimeout];
         // 1 % of 3000 ± 3 σ.
         assert!(lost.abs_diff(30) <= 16, "{lost}");
@@ -37,8 +40,9 @@ fn t9_what_is_unfinished_at_the_end_is_censored() {
     let _alone = alone();
     let span = Span::Time(Nanos::from_millis(500));
     let drain = Nanos::from_millis(200);
-    let run = measure_unfinished(&Plan { span, drain, ..plan(50, constant(1000.0), 1) });
-    assert!(run > 0);
+    for engine in engines() {
+        assert!(measure_unfinished(&Plan { span, drain, engine, ..plan(50, constant(1000.0), 1) }) > 0);
+    }
 }
 
 /// Requests that a server never answers, with a patience beyond the end; returns how many were censored.
@@ -59,9 +63,10 @@ fn measure_unfinished(plan: &Plan) -> u64 {
 fn t10_each_fault_is_counted_in_its_own_class() {
     let _alone = alone();
     let faults = "wrong-byte=0.02,status-500=0.03,reset-in-body=0.04,never=0.002";
-    for arrival in [Arrival::Closed, constant(2000.0)] {
+    let arrivals = |engine| [(Arrival::Closed, engine), (constant(2000.0), engine)];
+    for (arrival, engine) in engines().into_iter().flat_map(arrivals) {
         let timeout = Nanos::from_millis(1000);
-        let run = measure(&program(faults), &Plan { timeout, ..plan(32, arrival, 3000) });
+        let run = measure(&program(faults), &Plan { timeout, engine, ..plan(32, arrival, 3000) });
         let counts = run.counts;
         for (counted, share) in
             [(counts.wrong_byte, 0.02), (counts.status_500, 0.03), (counts.reset_in_body, 0.04)]
@@ -76,10 +81,9 @@ fn t10_each_fault_is_counted_in_its_own_class() {
 fn t14_the_books_balance_at_any_depth() {
     let _alone = alone();
     for (connections, pipeline) in [(1, 1), (7, 4), (3, 32)] {
-        let run = measure(
-            &program("wrong-byte=0.1"),
-            &Plan { pipeline, ..plan(connections, Arrival::Closed, 2001) },
-        );
-        assert_eq!(run.report.books.issued, 2001);
+        for engine in engines() {
+            let plan = Plan { pipeline, engine, ..plan(connections, Arrival::Closed, 1001) };
+            assert_eq!(measure(&program("wrong-byte=0.1"), &plan).report.books.issued, 1001);
+        }
     }
 }

@@ -10,7 +10,7 @@ use assay_model::units::Nanos;
 use assay_model::workload::{Expect, RequestKind};
 use assay_serve::stub::{BODY, Program, Service};
 
-use crate::support::{alone, get, measure, plan, with_stub};
+use crate::support::{alone, engines, get, measure, plan, with_stub};
 
 const WITH_BODY: [&str; 8] =
     ["/", "/trickle", "/split", "/fields", "/long-head", "/chunked", "/interim", "/close"];
@@ -21,8 +21,11 @@ fn program() -> Program {
 
 fn all_right(kind: RequestKind, n: u64) {
     let path = kind.path.clone();
-    let run = measure(&program(), &Plan { requests: vec![kind], ..plan(2, Arrival::Closed, n) });
-    assert_eq!(run.report.books.ok, n, "{path}: {:?} {:?}", run.report.books, run.report.samples);
+    for engine in engines() {
+        let plan = Plan { requests: vec![kind.clone()], engine, ..plan(2, Arrival::Closed, n) };
+        let report = measure(&program(), &plan).report;
+        assert_eq!(report.books.ok, n, "{path}: {:?} {:?}", report.books, report.samples);
+    }
 }
 
 #[test]
@@ -44,8 +47,11 @@ fn t13_a_long_body_is_counted_to_the_byte() {
     let _alone = alone();
     let expect = Expect { status: Some(200), ..Expect::default() };
     let kind = RequestKind { expect, ..get("/pattern/33554433") };
-    let run = measure(&program(), &Plan { requests: vec![kind], ..plan(1, Arrival::Closed, 2) });
-    assert_eq!((run.report.books.ok, run.report.window.body_bytes), (2, 2 * 33_554_433));
+    for engine in engines() {
+        let plan = Plan { requests: vec![kind.clone()], engine, ..plan(1, Arrival::Closed, 2) };
+        let report = measure(&program(), &plan).report;
+        assert_eq!((report.books.ok, report.window.body_bytes), (2, 2 * 33_554_433));
+    }
 }
 
 /// Beyond 4 GiB the arithmetic is what can fail, and that needs no socket.

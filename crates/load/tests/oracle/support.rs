@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use assay_engine::EngineKind;
+use assay_engine::{Config, EngineKind, Uring};
 use assay_host::cpuset::CpuSet;
 use assay_load::{Plan, Span, run};
 use assay_model::check::Outcome;
@@ -60,6 +60,12 @@ pub(crate) fn constant(per_second: f64) -> Arrival {
 /// Arrivals of a Poisson process.
 pub(crate) fn poisson(per_second: f64) -> Arrival {
     Arrival::Poisson { per_second }
+}
+
+/// The engines that this machine has: counts must not depend on who makes the system calls.
+pub(crate) fn engines() -> Vec<EngineKind> {
+    let ring = Uring::new(Config { max_connections: 1 }).is_ok().then_some(EngineKind::IoUring);
+    [EngineKind::Epoll].into_iter().chain(ring).collect()
 }
 
 /// `n` requests.

@@ -8,7 +8,7 @@ use assay_serve::stub::{Discipline, Program, Service, Stall};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::support::{between, constant, get, mean_ms, near, plan, poisson, quantiles, settle};
+use crate::support::{between, constant, engines, get, mean_ms, near, plan, poisson, quantiles, settle};
 
 fn program(service: &str) -> Program {
     Program::new(service.parse::<Service>().unwrap())
@@ -25,8 +25,9 @@ fn queue(service: &str) -> Program {
 
 #[test]
 fn t1_a_fixed_delay_is_measured_as_it_is() {
-    for arrival in [constant(2000.0), poisson(2000.0)] {
-        settle(&program("1ms"), &plan(100, arrival, 2000), |run| {
+    let arrivals = [constant(2000.0), poisson(2000.0)];
+    for (arrival, engine) in arrivals.into_iter().zip(engines().into_iter().cycle()) {
+        settle(&program("1ms"), &Plan { engine, ..plan(100, arrival, 2000) }, |run| {
             quantiles("response", &run.response(), &[(0.5, 1.0), (0.9, 1.0)])?;
             quantiles("service", &run.service(), &[(0.5, 1.0), (0.99, 1.0)])
         });
