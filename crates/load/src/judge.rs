@@ -1,22 +1,18 @@
 //! What is the right answer to one kind of request, and which heads are known to begin one.
 
+mod body;
+
 use assay_http::{Framing, HeadTemplate, ResponseHead};
 use assay_model::load::{Checking, ErrorClass};
-use assay_model::shape::Shape;
-use assay_model::template::{Draw, Numbers, Part, Template};
+use assay_model::template::Numbers;
 use assay_model::workload::{BadRequest, RequestKind};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-use serde_json::Value;
+
+pub(crate) use body::{BodyRule, MAX_WHOLE_BYTES};
 
 /// Different heads remembered per kind; servers have one, some alternate between a few lengths.
 const MAX_TEMPLATES: usize = 4;
-
-/// Different texts of a right JSON body remembered per kind.
-const MAX_JSON_TEXTS: usize = 16;
-
-/// Longest body that is looked at where only a whole one can be judged; a longer one counts as of wrong length.
-pub(crate) const MAX_WHOLE_BYTES: usize = 1 << 20;
 
 /// A body of this length or more is large: what it costs to receive and compare it stands out of all other costs.
 const LARGE_BODY_BYTES: u64 = 16 * 1024;
@@ -36,25 +32,6 @@ pub(crate) struct Judge {
     rng: ChaCha8Rng,
     /// Heads that were scanned strictly and found right.
     known: Vec<(HeadTemplate, HeadFacts)>,
-}
-
-/// What a body must be.
-enum BodyRule {
-    Any,
-    Exact(Box<[u8]>),
-    Echo(Box<Echo>),
-    Json { value: Value, accepted: Vec<Box<[u8]>> },
-    Shape(Shape),
-    Contains(Box<[u8]>),
-}
-
-/// An exact body that repeats numbers of its request.
-struct Echo {
-    template: Template,
-    numbers: Numbers,
-    /// The request that `text` answers.
-    draw: Draw,
-    text: Vec<u8>,
 }
 
 /// What remains of a head once it is judged.
@@ -90,10 +67,10 @@ impl Judge {
         })
     }
 
-    /// Whether anything is expected of a body's content.
+    /// What a body must be.
     #[inline]
-    pub(crate) fn judges_bodies(&self) -> bool {
-        !matches!(self.body, BodyRule::Any)
+    pub(crate) fn body(&mut self) -> &mut BodyRule {
+        &mut self.body
     }
 
     /// Whether the rest of this answer's body may be dropped unseen, if its beginning is right. `trusted` says that an
@@ -115,16 +92,6 @@ impl Judge {
                 trusted && !self.rng.next_u32().is_multiple_of(SAMPLED_ONE_IN)
             }
             _ => false,
-        }
-    }
-
-    /// Turns to the answer to this request.
-    #[inline]
-    pub(crate) fn turn_to(&mut self, draw: Draw) {
-        if let BodyRule::Echo(echo) = &mut self.body
-            && echo.draw != draw
-        {
-            echo.turn_to(draw);
         }
     }
 
@@ -171,48 +138,11 @@ impl Judge {
         }
     }
 
-    /// Whether `part`, found at `offset` of the body, is right there; always, when that cannot be told from a part.
-    #[inline]
-    pub(crate) fn fits(&self, offset: u64, part: &[u8]) -> bool {
-        let Some(expected) = self.exact_body() else { return true };
-        let offset = usize::try_from(offset).unwrap_or(usize::MAX);
-        let end = offset.saturating_add(part.len());
-        expected.get(offset..end).is_some_and(|right| right == part)
-    }
-
-    /// Whether only a whole body can be judged.
-    #[inline]
-    pub(crate) fn wants_whole_body(&self) -> bool {
-        matches!(self.body, BodyRule::Json { .. } | BodyRule::Shape(_) | BodyRule::Contains(_))
-    }
-
-    /// Whether a whole body is right.
-    #[inline]
-    pub(crate) fn accepts(&mut self, text: &[u8]) -> bool {
-        match &mut self.body {
-            BodyRule::Json { value, accepted } => accepts_json(value, accepted, text),
-            BodyRule::Shape(shape) => shape.matches(text),
-            BodyRule::Contains(part) => {
-                part.is_empty() || text.windows(part.len()).any(|window| window == &**part)
-            }
-            BodyRule::Any | BodyRule::Exact(_) | BodyRule::Echo(_) => self.fits(0, text),
-        }
-    }
-
     /// Whether a body may have this length.
     #[inline]
     pub(crate) fn allows_length(&self, length: u64) -> bool {
-        self.exact_body().is_none_or(|body| body.len() as u64 == length)
+        self.body.exact().is_none_or(|body| body.len() as u64 == length)
             && self.length.is_none_or(|[least, greatest]| (least..=greatest).contains(&length))
-    }
-
-    #[inline]
-    fn exact_body(&self) -> Option<&[u8]> {
-        match &self.body {
-            BodyRule::Exact(body) => Some(body),
-            BodyRule::Echo(echo) => Some(&echo.text),
-            _ => None,
-        }
     }
 
     /// The right answer's `class` of property, in words.
@@ -232,64 +162,6 @@ impl Judge {
             _ => self.body.to_string(),
         }
     }
-}
-
-impl BodyRule {
-    fn new(kind: &RequestKind, numbers: Numbers) -> Result<Self, BadRequest> {
-        let expect = &kind.expect;
-        if let Some(json) = &expect.json {
-            let value = serde_json::from_str(json).map_err(BadRequest::Json)?;
-            return Ok(Self::Json { value, accepted: Vec::new() });
-        }
-        if let Some(shape) = &expect.shape {
-            return Ok(Self::Shape(shape.parse()?));
-        }
-        if let Some(part) = &expect.contains {
-            return Ok(Self::Contains(part.as_bytes().into()));
-        }
-        let Some(body) = &expect.body else { return Ok(Self::Any) };
-        let bad = |source| BadRequest::Placeholder { key: "expect.body", source };
-        let template = numbers.read_answer(body).map_err(bad)?;
-        let is_fixed = template.is_fixed();
-        let mut echo = Echo { template, numbers, draw: Draw::default(), text: Vec::new() };
-        echo.turn_to(Draw::default());
-        Ok(if is_fixed { Self::Exact(echo.text.into()) } else { Self::Echo(Box::new(echo)) })
-    }
-}
-
-impl std::fmt::Display for BodyRule {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Any => out.write_str("any body"),
-            Self::Exact(body) => write!(out, "a certain body of {} bytes", body.len()),
-            Self::Echo(echo) => write!(out, "a certain body of {} bytes", echo.text.len()),
-            Self::Json { .. } => write!(out, "JSON of a certain value, at most {MAX_WHOLE_BYTES} bytes long"),
-            Self::Shape(_) => write!(out, "JSON of a certain shape, at most {MAX_WHOLE_BYTES} bytes long"),
-            Self::Contains(_) => {
-                write!(out, "a body with a certain text, at most {MAX_WHOLE_BYTES} bytes long")
-            }
-        }
-    }
-}
-
-impl Echo {
-    fn turn_to(&mut self, draw: Draw) {
-        self.draw = draw;
-        self.text.clear();
-        self.template.write(&self.numbers, draw, &mut Part::new(0, usize::MAX, &mut self.text));
-    }
-}
-
-/// Whether a text equals the expected JSON as a value. One that does is remembered, so that each text is parsed once.
-fn accepts_json(value: &Value, accepted: &mut Vec<Box<[u8]>>, text: &[u8]) -> bool {
-    if accepted.iter().any(|known| **known == *text) {
-        return true;
-    }
-    let equal = serde_json::from_slice::<Value>(text).is_ok_and(|found| found == *value);
-    if equal && accepted.len() < MAX_JSON_TEXTS {
-        accepted.push(text.into());
-    }
-    equal
 }
 
 #[cfg(test)]
@@ -358,52 +230,6 @@ mod tests {
     }
 
     #[test]
-    fn json_is_compared_as_a_value_and_each_text_parsed_once() {
-        let mut judge = judge(Expect { json: Some(r#"{"a":1,"b":[true]}"#.into()), ..ANY });
-        assert!(judge.accepts(br#"{ "b": [true], "a": 1 }"#));
-        for wrong in [&br#"{"a":1,"b":[false]}"#[..], b"", b"{", br#"{"a":1}"#] {
-            assert!(!judge.accepts(wrong));
-        }
-        for n in 0..100 {
-            assert!(judge.accepts(format!(r#"{{"a":1,"b":[true]{}}}"#, " ".repeat(n)).as_bytes()));
-        }
-        assert!(matches!(&judge.body, BodyRule::Json { accepted, .. } if accepted.len() == MAX_JSON_TEXTS));
-    }
-
-    #[test]
-    fn parts_of_an_exact_body_fit_in_their_place_only() {
-        let judge = judge(Expect { body: Some("hello".into()), ..ANY });
-        assert!(judge.fits(0, b"hello") && judge.fits(2, b"ll") && judge.fits(5, b""));
-        assert!(!judge.fits(0, b"hellp") && !judge.fits(3, b"loo") && !judge.fits(u64::MAX, b"h"));
-    }
-
-    #[test]
-    fn shapes_texts_and_lengths_are_judged() {
-        let mut shape = judge(Expect { shape: Some("{\"id\": 1..9}".into()), ..ANY });
-        assert!(shape.accepts(br#"{"id":9}"#) && !shape.accepts(br#"{"id":10}"#) && shape.wants_whole_body());
-        let mut contains = judge(Expect { contains: Some("rm".into()), ..ANY });
-        assert!(contains.accepts(b"form") && !contains.accepts(b"from") && !contains.accepts(b""));
-        assert!(judge(Expect { contains: Some(String::new()), ..ANY }).accepts(b"x"));
-        let length = judge(Expect { length: Some([2, 3]), ..ANY });
-        assert_eq!([1, 2, 3, 4].map(|n| length.allows_length(n)), [false, true, true, false]);
-    }
-
-    #[test]
-    fn an_answer_that_repeats_its_request_is_judged_by_it() {
-        let expect = Expect { body: Some("id ${sequence}".into()), ..ANY };
-        let (method, path) = ("GET".into(), "/${sequence}".into());
-        let kind = RequestKind { weight: 1, method, path, headers: Vec::new(), body: None, expect };
-        let mut numbers = Numbers::default();
-        numbers.read(&kind.path).unwrap();
-        let mut judge = Judge::new(&kind, numbers, Checking::Full, ChaCha8Rng::seed_from_u64(0)).unwrap();
-        for (request, right) in [(0, "id 1"), (9, "id 10"), (9, "id 10"), (0, "id 1")] {
-            judge.turn_to(Draw { seed: 0, request });
-            assert!(judge.fits(0, right.as_bytes()) && judge.allows_length(right.len() as u64));
-            assert!(!judge.fits(0, b"id 2") && !judge.allows_length(3));
-        }
-    }
-
-    #[test]
     fn only_large_bodies_of_known_length_are_waived_and_one_in_sixteen_is_not() {
         let facts = |length| HeadFacts {
             len: 0,
@@ -428,5 +254,14 @@ mod tests {
         assert!((0..100).all(|_| !sampled("small").waives_rest(&facts(5), true)));
         judge.checking = Checking::Full;
         assert!((0..100).all(|_| !judge.waives_rest(&facts(LARGE_BODY_BYTES), true)), "full");
+    }
+
+    #[test]
+    fn a_length_is_that_of_the_exact_body_or_within_its_limits() {
+        let length = judge(Expect { length: Some([2, 3]), ..ANY });
+        assert_eq!([1, 2, 3, 4].map(|n| length.allows_length(n)), [false, true, true, false]);
+        let exact = judge(Expect { body: Some("ab".into()), ..ANY });
+        assert_eq!([1, 2, 3].map(|n| exact.allows_length(n)), [false, true, false]);
+        assert!(judge(ANY).allows_length(u64::MAX));
     }
 }

@@ -237,19 +237,21 @@ impl Reader {
 
     #[inline]
     fn read_body(&mut self, judge: &mut Judge, input: &[u8], mut at: usize) -> Result<Advance, Malformed> {
-        while let Some(body) = &mut self.body {
+        loop {
+            let waived = self.is_waived();
+            let Some(body) = &mut self.body else { break };
             if body.is_finished() {
                 return Ok(Advance::Done(at, self.conclude(judge)));
             }
             if at == input.len() {
                 break;
             }
-            if self.waives_rest && self.fits && self.received >= FIRST_BYTES {
+            if waived {
                 at += self.pass_over((input.len() - at) as u64) as usize;
                 continue;
             }
-            let to = if self.waives_rest { input.len().min(at + FIRST_BYTES as usize) } else { input.len() };
-            let step = body.next(&input[at..to])?;
+            let first = if self.waives_rest { FIRST_BYTES as usize } else { usize::MAX };
+            let step = body.next(&input[at..input.len().min(at.saturating_add(first))])?;
             at += step.consumed;
             self.take(judge, step.data, step.finished);
         }
@@ -258,14 +260,14 @@ impl Reader {
 
     #[inline]
     fn take(&mut self, judge: &mut Judge, data: &[u8], is_last: bool) {
-        if self.fault.is_none() && judge.wants_whole_body() {
+        if self.fault.is_none() && judge.body().wants_whole() {
             if is_last && self.received == 0 {
-                self.fits = judge.accepts(data);
+                self.fits = judge.body().accepts(data);
             } else if self.assembled.len() + data.len() <= MAX_WHOLE_BYTES {
                 self.assembled.extend_from_slice(data);
             }
         } else {
-            self.fits = self.fits && judge.fits(self.received, data);
+            self.fits = self.fits && judge.body().fits(self.received, data);
         }
         self.received += data.len() as u64;
     }
@@ -278,7 +280,7 @@ impl Reader {
             Some(class) => Err(class),
             None => Ok(self.received),
         };
-        let depth = match (judge.judges_bodies(), self.skipped) {
+        let depth = match (judge.body().expects_something(), self.skipped) {
             (false, _) => Depth::Unjudged,
             (true, true) => Depth::Length,
             (true, false) => Depth::Whole,
@@ -292,13 +294,13 @@ impl Reader {
         if !judge.allows_length(self.received) {
             return Some(ErrorClass::WrongLength);
         }
-        if judge.wants_whole_body() {
+        if judge.body().wants_whole() {
             if self.received > MAX_WHOLE_BYTES as u64 {
                 return Some(ErrorClass::WrongLength);
             }
             // Either it came in one piece and was judged then, or it was assembled.
             if self.received == 0 || !self.assembled.is_empty() {
-                self.fits = judge.accepts(&self.assembled);
+                self.fits = judge.body().accepts(&self.assembled);
             }
         }
         (!self.fits).then_some(ErrorClass::WrongBody)

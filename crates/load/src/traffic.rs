@@ -77,7 +77,7 @@ impl Traffic {
     pub(crate) fn judge(&mut self, flight: &Flight) -> &mut Judge {
         let draw = self.draw_of(flight);
         let judge = &mut self.kinds[flight.kind as usize].judge;
-        judge.turn_to(draw);
+        judge.body().turn_to(draw);
         judge
     }
 

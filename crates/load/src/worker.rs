@@ -1,17 +1,20 @@
 //! One thread of the generator: an engine, a session, and the order in which they act.
 
+mod connecting;
+mod telling;
+
 use std::net::{IpAddr, SocketAddr};
 
 use assay_engine::wheel::Wheel;
-use assay_engine::{Conn, Engine, EngineError, Event, Reason, clock};
+use assay_engine::{Conn, Engine, EngineError, Event, clock};
 use assay_model::load::ErrorClass;
 use assay_model::units::Nanos;
 
 use crate::arrivals::Arrivals;
-use crate::dialler::{Dialler, pause};
-use crate::gauge::{PUBLISH_INTERVAL, Progress, Signals};
+use crate::dialler::Dialler;
+use crate::gauge::Signals;
 use crate::schedule::Hours;
-use crate::seconds::{Counters, Metronome, Seen};
+use crate::seconds::{Metronome, Seen};
 use crate::session::{Fate, Session};
 use crate::slot::State;
 use crate::usage::cpu_time;
@@ -169,12 +172,6 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
         self.publish_now(clock::now());
     }
 
-    /// Tells the caller how far this thread is.
-    pub(crate) fn publish_now(&mut self, now: Nanos) {
-        self.next_publish = now;
-        self.publish(now);
-    }
-
     fn handle(&mut self, event: Event, now: Nanos) {
         let (Event::Accepted(conn)
         | Event::Connected(conn)
@@ -264,28 +261,6 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
         }
     }
 
-    fn broken(&mut self, index: u32, reason: Reason, now: Nanos) {
-        let slot = &self.session.slots[index as usize];
-        if slot.state == State::Connecting {
-            let class = match reason {
-                Reason::Refused => ErrorClass::ConnectRefused,
-                Reason::TimedOut => ErrorClass::ConnectTimeout,
-                Reason::Reset | Reason::SendReset | Reason::Unreachable | Reason::Other(_) => {
-                    ErrorClass::ConnectOther
-                }
-            };
-            return self.connect_failed(index, class, &reason.to_string(), now);
-        }
-        match reason {
-            Reason::TimedOut => self.session.fail_flights(index, now, |slot, i| slot.timeout_class(i)),
-            _ => self.session.fail_flights(index, now, |slot, i| match slot.reset_class(i) {
-                ErrorClass::ResetBeforeHead if reason == Reason::SendReset => ErrorClass::SendReset,
-                class => class,
-            }),
-        }
-        self.vacate(index, now);
-    }
-
     /// Sees to it that the slot comes up at `deadline`. Requests do not need this one by one: their deadlines only move
     /// on, and a timer that comes up early is armed again.
     fn arm(&mut self, index: u32, deadline: Nanos) {
@@ -334,104 +309,5 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
                 self.vacate(index, now);
             }
         }
-    }
-
-    fn connect_waiting(&mut self, now: Nanos) {
-        if self.begun && self.session.schedule.is_spent(now) {
-            return;
-        }
-        while let Some(index) = self.dialler.begin() {
-            let sources = self.address.sources;
-            let source =
-                if sources.is_empty() { None } else { Some(sources[index as usize % sources.len()]) };
-            let began = clock::now();
-            match self.engine.connect(self.address.remote, source) {
-                Ok(conn) => self.connecting(index, conn, began),
-                Err(error) => {
-                    let class = match error {
-                        EngineError::NoPort { .. } => ErrorClass::AddressExhausted,
-                        EngineError::System { .. } => ErrorClass::ConnectOther,
-                        EngineError::Full { .. } => ErrorClass::ClientInternal,
-                    };
-                    self.connect_failed(index, class, &error.to_string(), now);
-                }
-            }
-        }
-    }
-
-    fn connecting(&mut self, index: u32, conn: Conn, began: Nanos) {
-        if conn.slot() >= self.owners.len() {
-            self.owners.resize(conn.slot() + 1, u32::MAX);
-        }
-        self.owners[conn.slot()] = index;
-        let slot = &mut self.session.slots[index as usize];
-        slot.state = State::Connecting;
-        slot.conn = Some(conn);
-        slot.began = began;
-        slot.deadline = began + self.timeout;
-        self.arm(index, began + self.timeout);
-    }
-
-    fn connect_failed(&mut self, index: u32, class: ErrorClass, why: &str, now: Nanos) {
-        self.dialler.finish();
-        self.first_failure.get_or_insert_with(|| (class, why.to_owned()));
-        if self.begun {
-            self.session.recorder.sample(class, &[], || why.to_owned());
-            self.session.fail_due(class, now);
-        }
-        self.vacate(index, now);
-    }
-
-    /// The slot has lost its connection; it gets another, at once if this one was of use.
-    fn vacate(&mut self, index: u32, now: Nanos) {
-        match pause(self.session.vacated(index)) {
-            Nanos::ZERO => self.dialler.want(index),
-            pause => {
-                self.session.slots[index as usize].deadline = now + pause;
-                self.arm(index, now + pause);
-            }
-        }
-    }
-
-    /// Tells of the seconds that are over. What a wake found happened at its time, so this comes before anything else.
-    #[inline]
-    fn tell_seconds(&mut self, now: Nanos) {
-        let end = self.signals.end();
-        while self.metronome.as_mut().is_some_and(|metronome| metronome.is_over(now, end)) {
-            self.tell_second(now);
-        }
-    }
-
-    /// Tells of the present second, as far as it has come.
-    pub(crate) fn tell_second(&mut self, now: Nanos) {
-        let statistics = self.engine.statistics();
-        let counters = Counters {
-            issued: self.session.schedule.issued(),
-            sent_bytes: statistics.sent_bytes,
-            received_bytes: statistics.received_bytes,
-            in_flight: self.session.in_flight() as u64,
-            connections: self.session.connected() as u64,
-        };
-        if let (Some(metronome), Some(seen)) = (&mut self.metronome, &mut self.session.recorder.second) {
-            let seen = std::mem::replace(&mut **seen, Seen::new(A::OPEN));
-            self.signals.hand_over(metronome.end(now, seen, counters));
-        }
-    }
-
-    fn publish(&mut self, now: Nanos) {
-        if now < self.next_publish {
-            return;
-        }
-        self.next_publish = now + PUBLISH_INTERVAL;
-        let session = &self.session;
-        self.signals.gauges[self.thread].publish(&Progress {
-            issued: session.schedule.issued(),
-            ok: session.recorder.total.ok,
-            failed: session.recorder.total.failed(),
-            in_flight: session.in_flight() as u64,
-            connections: session.connected() as u64,
-            system_calls: self.engine.statistics().system_calls(),
-            ..Progress::default()
-        });
     }
 }

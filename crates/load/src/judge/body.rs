@@ -1,0 +1,202 @@
+//! What a body must be, and whether one is.
+
+use assay_model::shape::Shape;
+use assay_model::template::{Draw, Numbers, Part, Template};
+use assay_model::workload::{BadRequest, RequestKind};
+use serde_json::Value;
+
+/// Longest body that is looked at where only a whole one can be judged; a longer one counts as of wrong length.
+pub(crate) const MAX_WHOLE_BYTES: usize = 1 << 20;
+
+/// Different texts of a right JSON body remembered per kind.
+const MAX_JSON_TEXTS: usize = 16;
+
+/// What a body must be.
+pub(crate) enum BodyRule {
+    Any,
+    Exact(Box<[u8]>),
+    Echo(Box<Echo>),
+    Json { value: Value, accepted: Vec<Box<[u8]>> },
+    Shape(Shape),
+    Contains(Box<[u8]>),
+}
+
+/// An exact body that repeats numbers of its request.
+pub(crate) struct Echo {
+    template: Template,
+    numbers: Numbers,
+    /// The request that `text` answers.
+    draw: Draw,
+    text: Vec<u8>,
+}
+
+impl BodyRule {
+    /// The rule for the answers to one kind of request, which has these numbers.
+    pub(super) fn new(kind: &RequestKind, numbers: Numbers) -> Result<Self, BadRequest> {
+        let expect = &kind.expect;
+        if let Some(json) = &expect.json {
+            let value = serde_json::from_str(json).map_err(BadRequest::Json)?;
+            return Ok(Self::Json { value, accepted: Vec::new() });
+        }
+        if let Some(shape) = &expect.shape {
+            return Ok(Self::Shape(shape.parse()?));
+        }
+        if let Some(part) = &expect.contains {
+            return Ok(Self::Contains(part.as_bytes().into()));
+        }
+        let Some(body) = &expect.body else { return Ok(Self::Any) };
+        let bad = |source| BadRequest::Placeholder { key: "expect.body", source };
+        let template = numbers.read_answer(body).map_err(bad)?;
+        let is_fixed = template.is_fixed();
+        let mut echo = Echo { template, numbers, draw: Draw::default(), text: Vec::new() };
+        echo.turn_to(Draw::default());
+        Ok(if is_fixed { Self::Exact(echo.text.into()) } else { Self::Echo(Box::new(echo)) })
+    }
+
+    /// Turns to the answer to this request.
+    #[inline]
+    pub(crate) fn turn_to(&mut self, draw: Draw) {
+        if let Self::Echo(echo) = self
+            && echo.draw != draw
+        {
+            echo.turn_to(draw);
+        }
+    }
+
+    /// The exact body, if there is one.
+    #[inline]
+    pub(super) fn exact(&self) -> Option<&[u8]> {
+        match self {
+            Self::Exact(body) => Some(body),
+            Self::Echo(echo) => Some(&echo.text),
+            _ => None,
+        }
+    }
+
+    /// Whether anything is expected at all.
+    #[inline]
+    pub(crate) fn expects_something(&self) -> bool {
+        !matches!(self, Self::Any)
+    }
+
+    /// Whether `part`, found at `offset` of the body, is right there; always, when that cannot be told from a part.
+    #[inline]
+    pub(crate) fn fits(&self, offset: u64, part: &[u8]) -> bool {
+        let Some(expected) = self.exact() else { return true };
+        let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+        let end = offset.saturating_add(part.len());
+        expected.get(offset..end).is_some_and(|right| right == part)
+    }
+
+    /// Whether only a whole body can be judged.
+    #[inline]
+    pub(crate) fn wants_whole(&self) -> bool {
+        matches!(self, Self::Json { .. } | Self::Shape(_) | Self::Contains(_))
+    }
+
+    /// Whether a whole body is right.
+    #[inline]
+    pub(crate) fn accepts(&mut self, text: &[u8]) -> bool {
+        match self {
+            Self::Json { value, accepted } => accepts_json(value, accepted, text),
+            Self::Shape(shape) => shape.matches(text),
+            Self::Contains(part) => {
+                part.is_empty() || text.windows(part.len()).any(|window| window == &**part)
+            }
+            Self::Any | Self::Exact(_) | Self::Echo(_) => self.fits(0, text),
+        }
+    }
+}
+
+impl std::fmt::Display for BodyRule {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Any => out.write_str("any body"),
+            Self::Exact(body) => write!(out, "a certain body of {} bytes", body.len()),
+            Self::Echo(echo) => write!(out, "a certain body of {} bytes", echo.text.len()),
+            Self::Json { .. } => write!(out, "JSON of a certain value, at most {MAX_WHOLE_BYTES} bytes long"),
+            Self::Shape(_) => write!(out, "JSON of a certain shape, at most {MAX_WHOLE_BYTES} bytes long"),
+            Self::Contains(_) => {
+                write!(out, "a body with a certain text, at most {MAX_WHOLE_BYTES} bytes long")
+            }
+        }
+    }
+}
+
+impl Echo {
+    fn turn_to(&mut self, draw: Draw) {
+        self.draw = draw;
+        self.text.clear();
+        self.template.write(&self.numbers, draw, &mut Part::new(0, usize::MAX, &mut self.text));
+    }
+}
+
+/// Whether a text equals the expected JSON as a value. One that does is remembered, so that each text is parsed once.
+fn accepts_json(value: &Value, accepted: &mut Vec<Box<[u8]>>, text: &[u8]) -> bool {
+    if accepted.iter().any(|known| **known == *text) {
+        return true;
+    }
+    let equal = serde_json::from_slice::<Value>(text).is_ok_and(|found| found == *value);
+    if equal && accepted.len() < MAX_JSON_TEXTS {
+        accepted.push(text.into());
+    }
+    equal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_model::workload::Expect;
+
+    fn rule(path: &str, expect: Expect) -> BodyRule {
+        let (method, path) = ("GET".into(), path.into());
+        let kind = RequestKind { weight: 1, method, path, headers: Vec::new(), body: None, expect };
+        let mut numbers = Numbers::default();
+        numbers.read(&kind.path).unwrap();
+        BodyRule::new(&kind, numbers).unwrap()
+    }
+
+    fn exact(body: &str) -> Expect {
+        Expect { body: Some(body.into()), ..Expect::default() }
+    }
+
+    #[test]
+    fn json_is_compared_as_a_value_and_each_text_parsed_once() {
+        let mut json = rule("/", Expect { json: Some(r#"{"a":1,"b":[true]}"#.into()), ..Expect::default() });
+        assert!(json.accepts(br#"{ "b": [true], "a": 1 }"#));
+        for wrong in [&br#"{"a":1,"b":[false]}"#[..], b"", b"{", br#"{"a":1}"#] {
+            assert!(!json.accepts(wrong));
+        }
+        for n in 0..100 {
+            assert!(json.accepts(format!(r#"{{"a":1,"b":[true]{}}}"#, " ".repeat(n)).as_bytes()));
+        }
+        assert!(matches!(&json, BodyRule::Json { accepted, .. } if accepted.len() == MAX_JSON_TEXTS));
+    }
+
+    #[test]
+    fn parts_of_an_exact_body_fit_in_their_place_only() {
+        let hello = rule("/", exact("hello"));
+        assert!(hello.fits(0, b"hello") && hello.fits(2, b"ll") && hello.fits(5, b""));
+        assert!(!hello.fits(0, b"hellp") && !hello.fits(3, b"loo") && !hello.fits(u64::MAX, b"h"));
+    }
+
+    #[test]
+    fn shapes_and_texts_are_judged_whole() {
+        let mut shape = rule("/", Expect { shape: Some("{\"id\": 1..9}".into()), ..Expect::default() });
+        assert!(shape.accepts(br#"{"id":9}"#) && !shape.accepts(br#"{"id":10}"#) && shape.wants_whole());
+        let containing = |text: &str| rule("/", Expect { contains: Some(text.into()), ..Expect::default() });
+        let mut contains = containing("rm");
+        assert!(contains.accepts(b"form") && !contains.accepts(b"from") && !contains.accepts(b""));
+        assert!(containing("").accepts(b"x") && containing("").accepts(b""));
+    }
+
+    #[test]
+    fn an_answer_that_repeats_its_request_is_judged_by_it() {
+        let mut echo = rule("/${sequence}", exact("id ${sequence}"));
+        for (request, right) in [(0, "id 1"), (9, "id 10"), (9, "id 10"), (0, "id 1")] {
+            echo.turn_to(Draw { seed: 0, request });
+            assert!(echo.fits(0, right.as_bytes()) && echo.exact() == Some(right.as_bytes()));
+            assert!(!echo.fits(0, b"id 2"));
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! A session without an engine: bytes and times by hand.
+
+use super::*;
+use crate::arrivals::Closed;
+use crate::traffic::Numbering;
+use assay_model::load::Checking;
+use assay_model::workload::{Expect, RequestKind};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+const TIMEOUT: Nanos = Nanos(1000);
+
+/// One open connection of depth 3 at time 10, with requests of 100 bytes of body.
+fn session(most: u32) -> Session<Closed> {
+    let expect = Expect { body: Some("ok".into()), ..Expect::default() };
+    let body = Some("x".repeat(100));
+    let kind =
+        RequestKind { weight: 1, method: "PUT".into(), path: "/".into(), headers: Vec::new(), body, expect };
+    let numbering = Numbering { seed: 0, thread: 0, threads: 1 };
+    let traffic =
+        Traffic::new(&[kind], "h", Checking::Full, numbering, ChaCha8Rng::seed_from_u64(0)).unwrap();
+    let recorder = Recorder::new(false, Nanos(1_000_000));
+    let schedule = Schedule::new(Closed);
+    let mut session = Session::new(1, 3, Reuse::Requests(most), TIMEOUT, schedule, recorder, traffic);
+    session.begin(Hours { start: Nanos(10), window: Nanos(10), end: Nanos::MAX }, u64::MAX);
+    session.opened(0, Nanos(10));
+    session
+}
+
+fn send_all(session: &mut Session<Closed>, now: u64) -> usize {
+    let mut sent = 0;
+    while session.issue(Nanos(now)).is_some() {
+        let bytes = session.parcel(0).bytes;
+        session.accepted(0, bytes);
+        sent += bytes;
+    }
+    sent
+}
+
+fn errors(session: &Session<Closed>) -> Vec<(ErrorClass, u64)> {
+    session.recorder.total.errors().into_iter().collect()
+}
+
+#[test]
+fn a_pipeline_is_filled_and_refilled_as_answers_come() {
+    let mut session = session(u32::MAX);
+    let three = send_all(&mut session, 10);
+    assert_eq!((session.in_flight(), send_all(&mut session, 11)), (3, 0));
+    let (used, fate) = session.received(0, &[OK, OK, &OK[..7]].concat(), Nanos(20));
+    assert_eq!((used, fate, session.in_flight()), (2 * OK.len(), Fate::Keep, 1));
+    assert_eq!(send_all(&mut session, 20) * 3, three * 2);
+    assert_eq!((session.recorder.total.ok, session.schedule.issued()), (2, 5));
+}
+
+#[test]
+fn a_parcel_goes_on_where_the_engine_stopped_accepting() {
+    let mut session = session(u32::MAX);
+    session.issue(Nanos(10));
+    let whole: Vec<u8> = session.parcel(0).parts().concat();
+    let mut sent = Vec::new();
+    while session.slots[0].unaccepted > 0 {
+        let piece = session.parcel(0).parts().concat();
+        let n = piece.len().min(77);
+        sent.extend_from_slice(&piece[..n]);
+        session.accepted(0, n);
+    }
+    assert_eq!(sent, whole);
+}
+
+#[test]
+fn a_reset_is_told_apart_by_what_had_left_and_what_had_come() {
+    let mut session = session(u32::MAX);
+    session.issue(Nanos(10));
+    let bytes = session.parcel(0).bytes;
+    session.accepted(0, bytes / 3 * 2 + 5);
+    session.received(0, &OK[..OK.len() - 1], Nanos(20));
+    session.fail_flights(0, Nanos(30), Slot::reset_class);
+    let classes = [ErrorClass::SendReset, ErrorClass::ResetBeforeHead, ErrorClass::ResetInBody];
+    assert_eq!(errors(&session), classes.map(|class| (class, 1)));
+    assert_eq!(session.in_flight(), 0);
+}
+
+#[test]
+fn an_answer_before_its_request_has_left_ends_the_connection() {
+    let mut session = session(1);
+    session.issue(Nanos(10));
+    session.accepted(0, 20);
+    assert_eq!(session.received(0, OK, Nanos(20)), (OK.len(), Fate::Abort));
+    assert_eq!((session.recorder.total.ok, session.in_flight()), (1, 0));
+}
+
+#[test]
+fn a_surplus_byte_spoils_the_last_answer() {
+    let mut session = session(u32::MAX);
+    send_all(&mut session, 10);
+    let bytes = [OK, OK, OK, b"H"].concat();
+    assert_eq!(session.received(0, &bytes, Nanos(20)), (bytes.len(), Fate::Abort));
+    assert_eq!((session.recorder.total.ok, errors(&session)), (2, vec![(ErrorClass::Parse, 1)]));
+}
+
+#[test]
+fn a_deadline_belongs_to_the_oldest_request() {
+    let mut session = session(u32::MAX);
+    send_all(&mut session, 10);
+    assert_eq!(session.slots[0].deadline, Nanos(10) + TIMEOUT);
+    session.received(0, &[OK, OK].concat(), Nanos(20));
+    send_all(&mut session, 25);
+    session.received(0, OK, Nanos(30));
+    assert_eq!(session.slots[0].deadline, Nanos(25) + TIMEOUT);
+    session.received(0, &[OK, OK].concat(), Nanos(40));
+    assert_eq!((session.in_flight(), session.slots[0].deadline), (0, Nanos::MAX));
+}
+
+#[test]
+fn the_last_request_of_a_connection_asks_to_close_and_the_connection_lingers() {
+    let mut session = session(2);
+    session.issue(Nanos(10));
+    let text = String::from_utf8(session.parcel(0).parts().concat()).unwrap();
+    assert_eq!((text.matches("PUT").count(), text.matches("Connection: close").count()), (2, 1));
+    let bytes = session.parcel(0).bytes;
+    session.accepted(0, bytes);
+    let fate = session.received(0, &[OK, OK].concat(), Nanos(20)).1;
+    assert_eq!((fate, session.issue(Nanos(21))), (Fate::Linger(Nanos(20) + LINGER), None));
+    assert_eq!(session.received(0, b"x", Nanos(22)), (1, Fate::Abort));
+    assert_eq!((session.recorder.unsolicited, session.recorder.total.failed()), (1, 0));
+}
