@@ -11,18 +11,18 @@ use clap::{Args, ValueEnum};
 
 use super::{EngineName, value};
 
-/// What a request may vary in.
-const PLACEHOLDERS: &str = "Placeholders in the path, in header values and in bodies, new for each request:
+/// What stands behind the flags.
+const NOTES: &str = "Placeholders in the path, in header values and in bodies, new for each request:
   ${random:1..500}      a random number
   ${sequence}           1, 2, 3 and so on; ${sequence:1000} starts at 1000
   ${id=random:1..500}   a random number that ${id} repeats, also in --expect-body
-Quote them for the shell: '/users/${sequence}'. $${ stands for a literal ${.";
+Quote them for the shell: '/users/${sequence}'. $${ stands for a literal ${.
+
+Of a flag that is given twice the last one counts; -H adds a field each time.";
 
 /// Drive one URL with the load generator.
-///
-/// A flag that is given twice counts as it was given last, but for -H, which adds a header field each time.
 #[derive(Args)]
-#[command(args_override_self = true, after_help = PLACEHOLDERS)]
+#[command(args_override_self = true, after_help = NOTES)]
 pub(crate) struct LoadArguments {
     /// http://host[:port][/path]
     pub(crate) url: String,

@@ -45,6 +45,7 @@ impl Ring {
         let ring: IoUring = IoUring::builder()
             .setup_single_issuer()
             .setup_defer_taskrun()
+            .setup_taskrun_flag()
             .setup_submit_all()
             .setup_cqsize(COMPLETIONS)
             .setup_clamp()
@@ -107,6 +108,9 @@ impl Ring {
     fn submit(&self, want: usize, timeout: Option<Nanos>) -> io::Result<usize> {
         match timeout {
             None => self.ring.submit_and_wait(want),
+            // A timeout of zero is still a timer that is set, slept for and woken by: 15 µs on a virtual CPU. Without one
+            // the flag says whether there is work that only an enter for events would do (IORING_SQ_TASKRUN).
+            Some(Nanos::ZERO) => self.ring.submitter().submit(),
             Some(span) => {
                 let span = Timespec::new().sec(span.0 / 1_000_000_000).nsec((span.0 % 1_000_000_000) as u32);
                 self.ring.submitter().submit_with_args(want, &SubmitArgs::new().timespec(&span))

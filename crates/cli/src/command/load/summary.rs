@@ -97,7 +97,7 @@ fn trust(report: &LoadReport) -> String {
         (0, 0) => "nothing to object; what limited the server is not known from here".to_owned(),
         (0, 1) => "believe these numbers with the caution above in mind".to_owned(),
         (0, n) => format!("believe these numbers with the {n} cautions above in mind"),
-        _ => "do not believe these numbers, for the reason above that voids them".to_owned(),
+        _ => "do not believe these numbers: see void above".to_owned(),
     }
 }
 
