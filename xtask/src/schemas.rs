@@ -33,7 +33,7 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<(), Vec<String>> {
     if findings.is_empty() { Ok(()) } else { Err(findings) }
 }
 
-fn all() -> [(&'static str, Schema); 9] {
+fn all() -> [(&'static str, Schema); 10] {
     [
         ("check", schema_for!(CheckReport)),
         ("comparison", schema_for!(Comparison)),

@@ -49,8 +49,7 @@ pub enum LoadError {
     #[error(
         "{connections} connections over {engine} need a limit of {needed} open files, but this process may have {limit}, \
          which is enough for {fitting}; raise the hard limit (`ulimit -Hn {needed}` as root, or LimitNOFILE of its \
-         service) or use fewer connections{other_engine}",
-        other_engine = if *engine == "io_uring" { "; `--engine epoll` needs half as many" } else { "" }
+         service) or use fewer connections"
     )]
     Descriptors {
         /// Connections asked for.

@@ -11,6 +11,9 @@ use crate::plan::Plan;
 /// Descriptors of a process beside its connections: the standard ones, a few for each thread's engine, some to read /proc.
 const OTHER_DESCRIPTORS: u64 = 64;
 
+/// Places by which the table of an io_uring engine is longer than the connections it takes (`assay_engine::Config`).
+const SPARE_PLACES: u64 = 256;
+
 /// The part of a loopback address's ports that is used before the next address is: the fuller the range, the longer
 /// connect(2) looks for a free port, and former connections may still hold some in TIME-WAIT.
 const FILL_SHARE: f64 = 0.5;
@@ -22,9 +25,8 @@ const MAX_LOOPBACK_SOURCES: u32 = 250;
 pub(crate) fn descriptors(plan: &Plan, engine: EngineKind) -> u64 {
     match engine {
         EngineKind::Epoll => u64::from(plan.connections) + OTHER_DESCRIPTORS,
-        // Each thread's ring has a table of its own, no larger than the limit, with two places for each connection
-        // (`assay_engine::Config`).
-        EngineKind::IoUring => plan.share(u64::from(plan.connections), 0) * 2 + OTHER_DESCRIPTORS,
+        // Each thread's ring has a table of its own, no larger than the limit.
+        EngineKind::IoUring => plan.share(u64::from(plan.connections), 0) + SPARE_PLACES + OTHER_DESCRIPTORS,
     }
 }
 
@@ -60,7 +62,7 @@ fn fitting(plan: &Plan, limit: u64) -> u64 {
     let room = limit.saturating_sub(OTHER_DESCRIPTORS);
     match plan.engine {
         EngineKind::Epoll => room,
-        EngineKind::IoUring => room / 2 * plan.cpus.len() as u64,
+        EngineKind::IoUring => room.saturating_sub(SPARE_PLACES) * plan.cpus.len() as u64,
     }
 }
 
@@ -125,12 +127,12 @@ mod tests {
     }
 
     #[test]
-    fn io_uring_needs_two_places_a_connection_in_each_threads_table() {
+    fn io_uring_needs_a_place_for_each_connection_in_its_threads_table() {
         let plan = Plan { cpus: vec![0, 1], ..plan("127.0.0.1:80", 1000) };
         assert_eq!(descriptors(&plan, EngineKind::Epoll), 1064);
-        assert_eq!(descriptors(&plan, EngineKind::IoUring), 1064);
+        assert_eq!(descriptors(&plan, EngineKind::IoUring), 820);
         let one = Plan { cpus: vec![0], ..plan };
-        assert_eq!(descriptors(&one, EngineKind::IoUring), 2064);
-        assert_eq!(fitting(&Plan { engine: EngineKind::IoUring, ..one }, 2064), 1000);
+        assert_eq!(descriptors(&one, EngineKind::IoUring), 1320);
+        assert_eq!(fitting(&Plan { engine: EngineKind::IoUring, ..one }, 1320), 1000);
     }
 }
