@@ -17,7 +17,7 @@ pub(crate) fn write(place: &Place, paths: &[&str], body: Option<&str>) -> Result
         path: (*path).to_owned(),
         headers: Vec::new(),
         body: None,
-        expect: Expect { status: Some(200), body: body.map(str::to_owned), json: None, content_type: None },
+        expect: Expect { status: Some(200), body: body.map(str::to_owned), ..Expect::default() },
     };
     let workload = Workload {
         name: "xtask".into(),
