@@ -234,6 +234,14 @@ impl Search {
         self.give_up();
     }
 
+    /// What is known now; before the end the bounds are not confirmed.
+    pub fn so_far(&self) -> Redline {
+        match self.phase {
+            Phase::Over(end) => self.redline(end),
+            _ => self.redline(End::TrialsSpent),
+        }
+    }
+
     fn give_up(&mut self) {
         if matches!(self.phase, Phase::Over(_)) {
             return;
