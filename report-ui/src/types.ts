@@ -551,7 +551,8 @@ export interface Workload {
   request: RequestKind[];
 }
 /**
- * One kind of request.
+ * One kind of request. Path, values of header fields and body may have placeholders such as `${random:1..500}`
+ * ([`crate::template`]).
  */
 export interface RequestKind {
   /**
@@ -581,9 +582,13 @@ export interface RequestKind {
  */
 export interface Expect {
   /**
-   * Exact body.
+   * Exact body. It may repeat named placeholders of the request.
    */
   body?: string | null;
+  /**
+   * Text that the body contains; the body has at most 1 MiB then.
+   */
+  contains?: string | null;
   /**
    * Media type without parameters, compared without regard to case.
    */
@@ -592,6 +597,17 @@ export interface Expect {
    * A JSON text; the body must be equal as a JSON value.
    */
   json?: string | null;
+  /**
+   * Bytes of the body: at least and at most.
+   *
+   * @minItems 2
+   * @maxItems 2
+   */
+  length?: [number, number] | null;
+  /**
+   * What a JSON body must look like, where it varies: `[20 * {"id": 1..10000}]` ([`crate::shape`]).
+   */
+  shape?: string | null;
   /**
    * Status code; absent accepts every 2xx.
    */
@@ -662,6 +678,10 @@ export interface Verdict {
    * How far a contender seemed to differ from itself; absent when none took part twice.
    */
   noise_floor?: NoiseFloor | null;
+  /**
+   * One judgement per cell in which a redline was searched, in the experiment's order.
+   */
+  redlines?: RedlineVerdict[];
   /**
    * Rounds that count.
    */
@@ -1129,6 +1149,76 @@ export interface Interval4 {
    * Lower end.
    */
   low: number;
+}
+/**
+ * The redlines of one cell: the highest rates that keep the objective, which is in the cell's load.
+ */
+export interface RedlineVerdict {
+  /**
+   * Connections held open.
+   */
+  connections: number;
+  /**
+   * The load offered in a cell, as people write it.
+   */
+  offered?: string;
+  /**
+   * Requests in flight on one connection at most.
+   */
+  pipeline?: number;
+  /**
+   * Contenders, the highest redline first.
+   */
+  standings: RedlineStanding[];
+  /**
+   * Name of the workload.
+   */
+  workload: string;
+}
+/**
+ * One contender's redline: it lies between the rate that was kept and the rate that was missed.
+ */
+export interface RedlineStanding {
+  /**
+   * Name of the contender.
+   */
+  contender: string;
+  /**
+   * How the search ended.
+   */
+  end: "confirmed" | "above_highest" | "below_lowest" | "unfinished" | "too_many_void";
+  /**
+   * Highest rate known to keep the objective, in requests per second; absent when none is.
+   */
+  kept_per_second: number | null;
+  /**
+   * Lowest rate known to miss it; absent when none is.
+   */
+  missed_per_second: number | null;
+  /**
+   * Highest rate at which a server kept it again after it had been overloaded; absent when that was not found out.
+   */
+  recovered_per_second: number | null;
+  /**
+   * Servers that were started for them; 0 for one that was running already.
+   */
+  servers: number;
+  /**
+   * The kept rate over the contender's capacity in the same cell; absent when either is not known.
+   */
+  share_of_capacity: number | null;
+  /**
+   * Trials made.
+   */
+  trials: number;
+  /**
+   * Those that were void.
+   */
+  void_windows: number;
+  /**
+   * Windows measured.
+   */
+  windows: number;
 }
 /**
  * A rule that was broken, once, with everything it concerns.

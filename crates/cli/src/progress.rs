@@ -6,6 +6,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use assay_lab::rounds::{Event, Observer};
+use assay_lab::verdict::Settling;
 use assay_model::experiment::Cell;
 use assay_model::record::NotRun;
 use assay_report::format;
@@ -21,6 +22,8 @@ pub(crate) struct Live {
     round: u32,
     rounds: u32,
     precision: Option<f64>,
+    /// How many pairs are settled, in words.
+    settled: Option<String>,
     /// When the last round is expected to end.
     ends: Instant,
     contender: String,
@@ -44,6 +47,7 @@ impl Live {
             round: 0,
             rounds: 0,
             precision: None,
+            settled: None,
             ends: now,
             contender: String::new(),
             last: String::new(),
@@ -80,6 +84,9 @@ impl Live {
         if let Some(precision) = self.precision {
             let _ = write!(line, " · {}", precision_so_far(precision));
         }
+        if let Some(settled) = &self.settled {
+            let _ = write!(line, " · {settled}");
+        }
         let left = self.ends.saturating_duration_since(Instant::now());
         if !left.is_zero() {
             let _ = write!(line, " · {} left", clock(left));
@@ -101,7 +108,8 @@ impl Live {
         self.ends = Instant::now() + left;
         if self.bar.is_none() {
             let precision = precision.map_or_else(String::new, |p| format!(", {}", precision_so_far(p)));
-            self.say(&format!("round {} of {of} saved{precision}, {} left", index + 1, clock(left)));
+            let settled = self.settled.as_ref().map_or_else(String::new, |settled| format!(", {settled}"));
+            self.say(&format!("round {} of {of} saved{precision}{settled}, {} left", index + 1, clock(left)));
         }
     }
 }
@@ -109,13 +117,14 @@ impl Live {
 impl Observer for Live {
     fn notice(&mut self, event: &Event<'_>) {
         match event {
-            Event::Begun { id, prediction } => {
+            Event::Begun { id, prediction, precision } => {
                 self.ends = Instant::now() + prediction.total();
-                self.say(&format!(
-                    "run {id}: {} rounds, about {}",
-                    prediction.rounds,
-                    clock(prediction.total())
-                ));
+                let expected = precision.map_or_else(
+                    || "precision known after the second".to_owned(),
+                    |p| format!("expect ±{}, if as noisy as the last run here", format::percent(p)),
+                );
+                let time = clock(prediction.total());
+                self.say(&format!("run {id}: {} rounds, about {time}; {expected}", prediction.rounds));
             }
             Event::Probing { contender } => {
                 (*contender).clone_into(&mut self.contender);
@@ -146,8 +155,9 @@ impl Observer for Live {
                 }
             }
             Event::Failed { contender, reason } => self.warn(contender, "ended early", reason),
-            Event::RoundSaved { index, of, precision, left } => {
-                self.end_round(*index, *of, *precision, *left)
+            Event::RoundSaved { index, of, precision, settling, left } => {
+                self.settled = settling.as_ref().map(in_words);
+                self.end_round(*index, *of, *precision, *left);
             }
         }
     }
@@ -167,6 +177,17 @@ fn precision_so_far(half_width: f64) -> String {
         "precision not known yet".to_owned()
     } else {
         format!("precision so far ±{}", format::percent(half_width))
+    }
+}
+
+/// `4 of 6 pairs settled`; of nobody to compare with there is nothing to say.
+fn in_words(settling: &Settling) -> String {
+    match settling.pairs {
+        0 if settling.searches > 0 => "searching".to_owned(),
+        0 => "no pairs to settle".to_owned(),
+        1 if settling.open == 0 => "the pair settled".to_owned(),
+        1 => "the pair open".to_owned(),
+        pairs => format!("{} of {pairs} pairs settled", pairs - settling.open),
     }
 }
 

@@ -20,6 +20,7 @@ mod error;
 pub mod generator;
 pub mod keeper;
 mod plan;
+mod redline;
 pub mod rounds;
 pub mod schedule;
 mod stop;

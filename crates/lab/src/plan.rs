@@ -87,7 +87,7 @@ impl Plan {
                 return Err(catalogue::unknown("workload", &measure.workload, known));
             }
         }
-        let somebody = (0..self.subjects.len()).any(|subject| !self.cells_of(subject).is_empty());
+        let somebody = self.subjects.iter().any(|subject| !self.cells_of(subject).is_empty());
         if somebody {
             return Ok(());
         }
@@ -98,20 +98,33 @@ impl Plan {
 
     /// How long it will take when all contenders take part.
     pub fn prediction(&self) -> Prediction {
-        let cells = |subject| self.cells_of(subject).into_iter().map(|(_, cell)| cell).collect::<Vec<_>>();
-        let takes_part: Vec<Vec<Cell>> =
-            (0..self.subjects.len()).map(cells).filter(|cells| !cells.is_empty()).collect();
-        let round = predicted_round(&self.experiment, &takes_part);
-        let asked = (0..self.subjects.len()).filter(|&subject| self.is_asked(subject)).count();
+        let round = predicted_round(&self.experiment, &self.parts());
+        let asked = self.subjects.iter().filter(|subject| self.is_asked(subject)).count();
         let conformance = predicted_conformance(asked);
         Prediction { conformance, rounds: affordable_rounds(&self.experiment, conformance, round), round }
     }
 
     /// Whether a subject is asked for the rules. One that somebody else runs is not: they asked for a measurement, and a
     /// suite that sends broken requests is more than that.
-    pub(crate) fn is_asked(&self, subject: usize) -> bool {
-        let started = matches!(self.subjects[subject].launch, Launch::Process(_));
+    pub(crate) fn is_asked(&self, subject: &Subject) -> bool {
+        let started = matches!(subject.launch, Launch::Process(_));
         self.conformance && started && !self.cells_of(subject).is_empty()
+    }
+
+    /// Windows in one round when all contenders take part.
+    pub fn windows_per_round(&self) -> usize {
+        self.parts().iter().map(Vec::len).sum()
+    }
+
+    /// The cells of everybody who takes part, those of the longest possible twin included.
+    fn parts(&self) -> Vec<Vec<Cell>> {
+        let cells = |subject| self.cells_of(subject).into_iter().map(|(_, cell)| cell).collect::<Vec<_>>();
+        let own = self.subjects.iter().map(cells).filter(|cells| !cells.is_empty()).collect::<Vec<_>>();
+        let at_capacity = |cells: &Vec<Cell>| -> Vec<Cell> {
+            cells.iter().filter(|cell| cell.offered.is_capacity()).cloned().collect()
+        };
+        let twin = own.iter().map(at_capacity).max_by_key(Vec::len).filter(|_| self.experiment.aa);
+        own.into_iter().chain(twin).collect()
     }
 
     pub(crate) fn workload(&self, name: &str) -> Option<&Workload> {
@@ -119,8 +132,7 @@ impl Plan {
     }
 
     /// The cells that a subject takes part in, with their index among all.
-    pub(crate) fn cells_of(&self, subject: usize) -> Vec<(usize, Cell)> {
-        let subject = &self.subjects[subject];
+    pub(crate) fn cells_of(&self, subject: &Subject) -> Vec<(usize, Cell)> {
         let cells = self.experiment.cells().into_iter().enumerate();
         cells.filter(|(_, cell)| subject.answers(&cell.workload)).collect()
     }

@@ -3,11 +3,18 @@
 use std::time::Duration;
 
 use assay_model::experiment::{Cell, Experiment};
+use assay_model::offered::Offered;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// Rounds that are measured even where the budget is too small: from one round no interval can be had.
 pub const MIN_ROUNDS: u32 = 2;
+/// Rounds after which a run that has nothing to compare has enough: the range of six medians is a 97 % interval.
+pub const ENOUGH_ROUNDS: u32 = 6;
+/// The same where response times are measured, at rates that are known to all after the first round only.
+pub const ENOUGH_LATENCY_ROUNDS: u32 = ENOUGH_ROUNDS + 1;
+/// How many rounds more than fit are planned where contenders may be left out of later ones, which then take less time.
+const SPARE_ROUNDS: f64 = 1.25;
 /// What starting and stopping a contender takes, before any was timed.
 const TYPICAL_START: Duration = Duration::from_millis(1000);
 /// What warming a contender up takes, before any was timed; most are warm sooner than an experiment allows.
@@ -16,6 +23,9 @@ const TYPICAL_WARMUP_S: f64 = 2.0;
 const TYPICAL_CONFORMANCE: Duration = Duration::from_millis(1000);
 /// What starting the generator, connecting and saving takes for one cell, before any was timed.
 const TYPICAL_OVERHEAD: Duration = Duration::from_millis(120);
+
+/// What the search for a redline takes of one server's life, before any was timed: a trial or two.
+const TYPICAL_SEARCH: Duration = Duration::from_secs(10);
 
 /// The order of one round, a randomised complete block (METHODOLOGY, "From runs to a verdict").
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +45,13 @@ pub fn block(seed: u64, index: u32, contenders: usize, cells: usize) -> Block {
     Block { contenders: permutation(&mut rng, contenders), cells: permutation(&mut rng, cells) }
 }
 
+/// One of `n`, which must not be zero, by the seed; it shares no random numbers with any [`block`].
+pub fn choice(seed: u64, n: usize) -> usize {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(u64::MAX);
+    permutation(&mut rng, n)[0]
+}
+
 /// Sorting by random keys rather than a library's shuffle, whose algorithm may change between versions.
 fn permutation(rng: &mut ChaCha8Rng, n: usize) -> Vec<usize> {
     let mut keyed: Vec<(u64, usize)> = (0..n).map(|index| (rng.next_u64(), index)).collect();
@@ -46,6 +63,9 @@ fn permutation(rng: &mut ChaCha8Rng, n: usize) -> Vec<usize> {
 pub fn predicted_round(experiment: &Experiment, contenders: &[Vec<Cell>]) -> Duration {
     let start = Duration::from_secs_f64(experiment.warmup_s.min(TYPICAL_WARMUP_S)) + TYPICAL_START;
     let window = |cell: &Cell| {
+        if matches!(cell.offered, Offered::Redline(_)) {
+            return TYPICAL_SEARCH;
+        }
         let seconds = experiment.settle_s + experiment.window_at(cell.offered);
         Duration::from_secs_f64(seconds) + TYPICAL_OVERHEAD
     };
@@ -65,6 +85,29 @@ pub fn affordable_rounds(experiment: &Experiment, before: Duration, round: Durat
     let fitting = (left_s / round.as_secs_f64().max(1e-9)).floor().min(f64::from(u32::MAX));
     // `as` saturates, and the value is a whole number in range.
     (fitting as u32).max(MIN_ROUNDS).min(experiment.rounds)
+}
+
+/// Most rounds of a run that looks after each, to be fixed before the first look: those that fit after `before`
+/// when each takes `round`, and some to spare where more than two are compared.
+pub fn planned_rounds(experiment: &Experiment, before: Duration, round: Duration, compared: usize) -> u32 {
+    let Some(budget_s) = experiment.budget_s else { return experiment.rounds };
+    let spare = if compared > 2 { SPARE_ROUNDS } else { 1.0 };
+    affordable_rounds(&Experiment { budget_s: Some(budget_s * spare), ..experiment.clone() }, before, round)
+}
+
+/// Rounds before which a run does not end because all is settled.
+pub fn least_rounds(experiment: &Experiment, pairs: usize) -> u32 {
+    let cells = experiment.cells();
+    let searches = cells.iter().any(|cell| matches!(cell.offered, Offered::Redline(_)));
+    let offers_rates =
+        cells.iter().any(|cell| !matches!(cell.offered, Offered::Redline(_) | Offered::Capacity));
+    match (offers_rates, pairs) {
+        // A search decides itself how many servers it needs.
+        (false, 0) if searches => MIN_ROUNDS,
+        (true, _) => ENOUGH_LATENCY_ROUNDS,
+        (false, 0) => ENOUGH_ROUNDS,
+        (false, _) => MIN_ROUNDS,
+    }
 }
 
 /// Whether a round may begin after `done` rounds took `elapsed` and the next will take `round`.
@@ -131,6 +174,16 @@ mod tests {
         let free = experiment("rounds = 1");
         assert_eq!(affordable_rounds(&free, round, round), 1);
         assert!(!allows_another(&free, 1, Duration::ZERO, round));
+    }
+
+    #[test]
+    fn rounds_are_planned_within_the_budget_and_some_to_spare_where_contenders_may_leave() {
+        let auto = experiment("rounds = 40\nuntil_settled = true\nbudget_s = 100.0");
+        assert_eq!(planned_rounds(&auto, Duration::ZERO, Duration::from_secs(10), 2), 10);
+        assert_eq!(planned_rounds(&auto, Duration::ZERO, Duration::from_secs(10), 3), 12);
+        assert_eq!(planned_rounds(&auto, Duration::ZERO, Duration::from_secs(1), 2), 40);
+        assert_eq!(planned_rounds(&experiment("rounds = 7"), Duration::ZERO, Duration::from_secs(1), 2), 7);
+        assert_eq!((least_rounds(&auto, 1), least_rounds(&auto, 0)), (MIN_ROUNDS, ENOUGH_ROUNDS));
     }
 
     #[test]

@@ -66,6 +66,15 @@ fn window(per_second: f64) -> Measurement {
     }
 }
 
+/// Makes the last contender of a record the twin of the first.
+pub(crate) fn with_twin(mut record: Record) -> Record {
+    let original = record.contenders[0].name.clone();
+    if let Some(last) = record.contenders.last_mut() {
+        last.twin_of = Some(original);
+    }
+    record
+}
+
 /// A complete record of one cell, `hello` at 64 connections: contenders with their throughput in each round. One called
 /// `limit` is the limit; a throughput of zero is a round in which it died before the window.
 pub(crate) fn record(contenders: &[(&str, &[f64])]) -> Record {

@@ -15,6 +15,7 @@ use assay_lab::store::Store;
 use assay_lab::verdict::{exit, judge};
 use assay_lab::{Exit, LabError, Plan, Stop, Subject};
 use assay_model::contender::Contender;
+use assay_model::load::Arrival;
 use assay_model::record::{NotRun, Program, Record, Stage, State};
 use common::{processes_with, testkit};
 use tempfile::TempDir;
@@ -55,7 +56,7 @@ impl Place {
         let topology = Topology::read();
         Plan {
             experiment: toml::from_str(
-                "name = \"test\"\ncontenders = []\nrounds = 2\nwarmup_s = 0.05\nsettle_s = 0.02\nwindow_s = 0.25\n\
+                "name = \"test\"\ncontenders = []\nrounds = 2\naa = false\nwarmup_s = 0.05\nsettle_s = 0.02\nwindow_s = 0.25\n\
                  timeout_s = 1.0\n[[measure]]\nworkload = \"hello\"\nconnections = [1, 4]\n",
             )
             .expect("experiment"),
@@ -142,6 +143,80 @@ fn good_servers_are_measured_in_every_round_and_cell() {
         assert!(cell.standings.len() == 2 && (cell.pairs.len() == 1 || disturbed), "{cell:?}");
     }
     assert_eq!(exit(&record, &verdict, false), Exit::Ok);
+    place.assert_clean(&record);
+}
+
+#[test]
+fn one_contender_takes_part_twice_and_rates_follow_from_capacity() {
+    let place = Place::new();
+    let subjects =
+        vec![place.contender("a", "exec KIT serve right"), place.contender("b", "exec KIT serve right")];
+    let mut plan = place.plan(subjects);
+    plan.experiment.aa = true;
+    plan.experiment.measures[0].connections = vec![2];
+    plan.experiment.measures[0].rates =
+        ["50%", "common", "100/s"].map(|load| load.parse().expect(load)).to_vec();
+    let record = run(&plan, &place.store(), &mut |_: &Event<'_>| {}, &Stop::new()).expect("run");
+    assert_eq!(record.contenders.len(), 3);
+    let original = record.contenders[2].twin_of.as_deref().expect("a twin");
+    assert_eq!(record.contenders[2].name, format!("{original}′"));
+    for round in &record.rounds {
+        assert_eq!(round.runs.len(), 3);
+        for run in &round.runs {
+            let loads: Vec<String> = run.cells.iter().map(|window| window.cell.offered.to_string()).collect();
+            let is_twin = run.contender == record.contenders[2].name;
+            assert!(loads[0] == "max" && loads.contains(&"100/s".to_owned()) != is_twin, "{loads:?}");
+            // Before the first round is whole, nobody can know what the slowest serves.
+            assert!(round.index > 0 || !loads.contains(&"common".to_owned()), "{loads:?}");
+        }
+    }
+    // Another test may void the window from which a rate would follow; a rate that was offered stays.
+    let arrivals = |contender: &str, load: &str| -> Vec<Arrival> {
+        let runs = record.rounds.iter().flat_map(|round| &round.runs);
+        let windows = runs.filter(|run| run.contender == contender).flat_map(|run| &run.cells);
+        let at_load = windows.filter(|window| window.cell.offered.to_string() == load);
+        at_load.map(|window| window.load.arrival.clone()).collect()
+    };
+    for (load, least) in [("50%", 0), ("common", 0), ("100/s", 2)] {
+        let arrivals = arrivals("a", load);
+        assert!(
+            arrivals.len() >= least && arrivals.windows(2).all(|pair| pair[0] == pair[1]),
+            "{arrivals:?}"
+        );
+    }
+    assert!(arrivals("b", "common").iter().all(|rate| arrivals("a", "common").iter().all(|own| own == rate)));
+    place.assert_clean(&record);
+}
+
+#[test]
+fn a_run_until_all_is_settled_keeps_its_yardsticks_and_its_bounds() {
+    let place = Place::new();
+    let subjects = ["a", "b", "c"].map(|name| place.contender(name, "exec KIT serve right")).to_vec();
+    let mut plan = place.plan(subjects);
+    plan.experiment.measures[0].connections = vec![2];
+    (plan.experiment.aa, plan.experiment.until_settled, plan.experiment.rounds) = (true, true, 5);
+    plan.experiment.precision = Some(0.9);
+    let mut open = Vec::new();
+    let mut observer = |event: &Event<'_>| {
+        if let Event::RoundSaved { settling, .. } = event {
+            open.push(settling.as_ref().map(|settling| (settling.open, settling.unsettled.clone())));
+        }
+    };
+    let record = run(&plan, &place.store(), &mut observer, &Stop::new()).expect("run");
+    assert!((2..=5).contains(&record.rounds.len()) && open.len() == record.rounds.len());
+    let twin = record.contenders.last().expect("a twin");
+    let original = twin.twin_of.as_deref().expect("twin of somebody");
+    for (round, before) in record.rounds.iter().skip(2).zip(&open[1..]) {
+        let (_, unsettled) = before.as_ref().expect("a look after each round");
+        let names: Vec<&str> = round.runs.iter().map(|run| run.contender.as_str()).collect();
+        for name in ["a", "b", "c", &twin.name] {
+            let yardstick = name == original || name == twin.name;
+            assert_eq!(names.contains(&name), yardstick || unsettled.contains(name), "{name} in {names:?}");
+        }
+    }
+    let last = open.last().expect("a round").as_ref().expect("a look");
+    assert!(last.0 == 0 || record.rounds.len() == 5, "it ended with open pairs before its rounds were over");
+    assert_eq!(judge(&record).rounds as usize, record.rounds.len());
     place.assert_clean(&record);
 }
 

@@ -59,7 +59,7 @@ pub struct Record {
 pub enum State {
     /// Rounds are being measured, or the process died while they were.
     Running,
-    /// Every planned round was measured.
+    /// Every planned round was measured, or every pair settled before that in a run that stops then.
     Complete,
     /// The budget did not allow for all rounds.
     BudgetSpent,

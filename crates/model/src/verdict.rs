@@ -40,6 +40,9 @@ pub struct Verdict {
     /// One judgement per cell measured at a given rate, in the experiment's order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub latency: Vec<LatencyVerdict>,
+    /// One judgement per cell in which a redline was searched, in the experiment's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redlines: Vec<RedlineVerdict>,
 }
 
 /// One contender against itself, restarted independently: what equals seem to differ by on this machine.
@@ -107,6 +110,57 @@ pub struct ResponseQuantile {
     pub is_lower_bound: bool,
 }
 
+/// The redlines of one cell: the highest rates that keep the objective, which is in the cell's load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RedlineVerdict {
+    /// Which cell.
+    #[serde(flatten)]
+    pub cell: Cell,
+    /// Contenders, the highest redline first.
+    pub standings: Vec<RedlineStanding>,
+}
+
+/// One contender's redline: it lies between the rate that was kept and the rate that was missed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RedlineStanding {
+    /// Name of the contender.
+    pub contender: String,
+    /// Highest rate known to keep the objective, in requests per second; absent when none is.
+    pub kept_per_second: Option<f64>,
+    /// Lowest rate known to miss it; absent when none is.
+    pub missed_per_second: Option<f64>,
+    /// Highest rate at which a server kept it again after it had been overloaded; absent when that was not found out.
+    pub recovered_per_second: Option<f64>,
+    /// The kept rate over the contender's capacity in the same cell; absent when either is not known.
+    pub share_of_capacity: Option<f64>,
+    /// Trials made.
+    pub trials: u32,
+    /// Servers that were started for them; 0 for one that was running already.
+    pub servers: u32,
+    /// Windows measured.
+    pub windows: u32,
+    /// Those that were void.
+    pub void_windows: u32,
+    /// How the search ended.
+    pub end: RedlineEnd,
+}
+
+/// How a search for a redline ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RedlineEnd {
+    /// Both bounds are confirmed.
+    Confirmed,
+    /// Even twice the capacity keeps the objective.
+    AboveHighest,
+    /// Even a thousandth of the capacity misses it.
+    BelowLowest,
+    /// The run or its trials were over before; the bounds are the best known.
+    Unfinished,
+    /// Too many windows in a row were void.
+    TooManyVoid,
+}
+
 /// The tails of two contenders at the same rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyPair {
@@ -114,7 +168,8 @@ pub struct LatencyPair {
     pub longer: String,
     /// Name of the other.
     pub shorter: String,
-    /// 99th percentile of the first over that of the second: median over the rounds' ratios, simultaneous over all pairs.
+    /// 99th percentile of the first over that of the second: median over the rounds' ratios with its order-statistic
+    /// interval, each pair on its own.
     pub ratio: Interval,
     /// What may be said.
     pub call: Call,

@@ -5,7 +5,7 @@ use assay_model::experiment::Cell;
 use assay_model::load::Arrival;
 use assay_model::record::{Measurement, Record, Run};
 use assay_model::usage::Usage;
-use assay_model::verdict::{CellVerdict, Interval, Standing, Verdict};
+use assay_model::verdict::{CellVerdict, Interval, LatencyVerdict, RedlineVerdict, Standing, Verdict};
 use serde::Serialize;
 
 use crate::{ReportError, format, notes, page, text};
@@ -40,6 +40,10 @@ pub fn markdown(record: &Record, verdict: &Verdict) -> String {
     for cell in &verdict.cells {
         out += &markdown_standings(record, cell);
     }
+    for cell in &verdict.latency {
+        out += &markdown_latency(record, cell);
+    }
+    verdict.redlines.iter().for_each(|cell| out += &markdown_redlines(cell));
     out += &markdown_notes(record, verdict);
     let facts = format!(
         "{} rounds, differences under {} count as none; assay {}, seed {}",
@@ -84,6 +88,51 @@ fn markdown_row(record: &Record, standing: &Standing) -> String {
         or_dash(standing.conformance.map(|score| format::score(&score))),
         notes::limit_in_words(standing.limited_by),
     )
+}
+
+fn markdown_latency(record: &Record, verdict: &LatencyVerdict) -> String {
+    let mut out = format!("\n### {}\n\n", notes::latency_title(record, &verdict.cell));
+    out += "| contender | offered/s | of own capacity | p50 | p90 | p99 | interval | p99.9 |\n";
+    out += "|:--|--:|--:|--:|--:|--:|:-:|--:|\n";
+    for standing in &verdict.standings {
+        let name = cell_text(&standing.contender);
+        if let Some(reason) = &standing.withheld {
+            out += &format!("| {name} | withheld: {} | | | | | | |\n", cell_text(reason));
+            continue;
+        }
+        let limit = if notes::is_limit(record, &standing.contender) { " (limit)" } else { "" };
+        out += &format!(
+            "| {name}{limit} | {} | {} | {} | {} | {} | {} | {} |\n",
+            format::rate(standing.offered_per_second),
+            or_dash(standing.share_of_capacity.map(format::percent)),
+            notes::quantile_text(standing, 0.5),
+            notes::quantile_text(standing, 0.9),
+            notes::quantile_text(standing, 0.99),
+            notes::quantile_interval(standing, 0.99),
+            notes::quantile_text(standing, 0.999),
+        );
+    }
+    out
+}
+
+fn markdown_redlines(verdict: &RedlineVerdict) -> String {
+    let mut out = format!("\n### {}\n\n", cell_text(&notes::redline_title(&verdict.cell)));
+    out += "| contender | keeps/s | misses/s | of capacity | recovers at | trials | servers | |\n";
+    out += "|:--|--:|--:|--:|--:|--:|--:|:--|\n";
+    for standing in &verdict.standings {
+        out += &format!(
+            "| {} | {} | {} | {} | {} | {} | {} | {} |\n",
+            cell_text(&standing.contender),
+            notes::or_dash(standing.kept_per_second, format::rate),
+            notes::or_dash(standing.missed_per_second, format::rate),
+            notes::or_dash(standing.share_of_capacity, format::percent),
+            notes::or_dash(standing.recovered_per_second, format::rate),
+            standing.trials,
+            standing.servers,
+            notes::redline_end_in_words(standing.end),
+        );
+    }
+    out
 }
 
 fn markdown_notes(record: &Record, verdict: &Verdict) -> String {

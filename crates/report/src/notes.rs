@@ -6,10 +6,14 @@ use std::collections::BTreeSet;
 use assay_model::check::{Check, Outcome};
 use assay_model::conformance::{Conformance, Severity};
 use assay_model::contender::Kind;
+use assay_model::experiment::{ArrivalModel, Cell};
+use assay_model::offered::Offered;
 use assay_model::record::{Entry, NotRun, Record, Run, Stage, State};
-use assay_model::verdict::{LimitedBy, Verdict};
+use assay_model::verdict::{LatencyStanding, LimitedBy, RedlineEnd, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use crate::format;
 
 /// A rule that was broken, once, with everything it concerns.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -60,6 +64,14 @@ pub(crate) fn warnings(verdict: &Verdict) -> Vec<Warning> {
             }
         }
     }
+    for cell in &verdict.latency {
+        for standing in &cell.standings {
+            for check in standing.checks.iter().filter(|check| check.outcome != Outcome::Pass) {
+                let place = (&standing.contender, &cell.cell.workload, cell.cell.connections);
+                gather(&mut warnings, check, Some(place));
+            }
+        }
+    }
     warnings.sort_by_key(|warning| Reverse(warning.outcome));
     warnings
 }
@@ -84,6 +96,7 @@ fn gather(warnings: &mut Vec<Warning>, check: &Check, place: Option<(&String, &S
     let Some((contender, workload, connections)) = place else { return };
     let known = warning.places.iter_mut().find(|p| &p.contender == contender && &p.workload == workload);
     match known {
+        Some(known) if known.connections.contains(&connections) => {}
         Some(known) => known.connections.push(connections),
         None => warning.places.push(Place {
             contender: contender.clone(),
@@ -152,6 +165,69 @@ pub(crate) fn places_in_words(places: &[Place]) -> String {
         format!("{name} ({})", cells.collect::<Vec<_>>().join("; "))
     };
     names.into_iter().map(of).collect::<Vec<_>>().join(", ")
+}
+
+/// What a table of response times shows: workload, connections, arrivals and load.
+pub(crate) fn latency_title(record: &Record, cell: &Cell) -> String {
+    let arrival = match record.experiment.arrival {
+        ArrivalModel::Poisson => "Poisson",
+        ArrivalModel::Constant => "even",
+    };
+    let load = match cell.offered {
+        Offered::Capacity => "in a closed loop".to_owned(),
+        Offered::Share(thousandths) => {
+            format!("at {} of own capacity", format::percent(f64::from(thousandths) / 1000.0))
+        }
+        Offered::Common => "at a rate all can serve".to_owned(),
+        Offered::Rate(per_second) => {
+            format!("of {}/s", format::count(u64::from(per_second)))
+        }
+        Offered::Redline(slo) => format!("in search of the redline, {slo}"),
+    };
+    format!("{}, {} connections: response time, {arrival} load {load}", cell.workload, cell.width())
+}
+
+/// What a table of redlines shows.
+pub(crate) fn redline_title(cell: &Cell) -> String {
+    let objective = match cell.offered {
+        Offered::Redline(slo) => slo.to_string(),
+        other => other.to_string(),
+    };
+    format!("{}, {} connections: highest rate that keeps {objective}", cell.workload, cell.width())
+}
+
+/// How a search for a redline ended, in a word or two; nothing for one that ended well.
+pub(crate) fn redline_end_in_words(end: RedlineEnd) -> &'static str {
+    match end {
+        RedlineEnd::Confirmed => "",
+        RedlineEnd::AboveHighest => "keeps all that was offered",
+        RedlineEnd::BelowLowest => "misses all that was offered",
+        RedlineEnd::Unfinished => "not confirmed",
+        RedlineEnd::TooManyVoid => "given up: void windows",
+    }
+}
+
+/// A value in words, or a dash for none.
+pub(crate) fn or_dash(value: Option<f64>, format: fn(f64) -> String) -> String {
+    value.map_or_else(|| "–".to_owned(), format)
+}
+
+/// A percentile of the response time: `0.34 ms`, `> 5.00 s` for a lower bound, a dash when it may not be told.
+pub(crate) fn quantile_text(standing: &LatencyStanding, quantile: f64) -> String {
+    let found = standing.quantiles.iter().find(|of| of.quantile == quantile);
+    found.map_or_else(
+        || "–".to_owned(),
+        |of| {
+            let sign = if of.is_lower_bound { "> " } else { "" };
+            format!("{sign}{}", format::duration(of.response_ns.estimate))
+        },
+    )
+}
+
+/// The interval of a percentile.
+pub(crate) fn quantile_interval(standing: &LatencyStanding, quantile: f64) -> String {
+    let found = standing.quantiles.iter().find(|of| of.quantile == quantile);
+    found.map_or_else(|| "–".to_owned(), |of| format::duration_interval(&of.response_ns).interval)
 }
 
 /// What a step in a contender's life is called after the fact.

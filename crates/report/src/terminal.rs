@@ -2,6 +2,8 @@
 
 mod columns;
 mod prose;
+mod rates;
+mod table;
 
 use anstyle::{AnsiColor, Style as Ansi};
 use assay_model::record::Record;
@@ -40,6 +42,12 @@ pub fn render(record: &Record, verdict: &Verdict, style: &Style) -> String {
     let mut letters = false;
     for cell in &verdict.cells {
         letters |= page.standings(record, cell);
+    }
+    for cell in &verdict.latency {
+        rates::response_times(&mut page, record, cell);
+    }
+    for cell in &verdict.redlines {
+        rates::redlines(&mut page, record, cell);
     }
     if letters {
         page.line(&[(FAINT, " Two contenders that share a letter are not shown to differ.")]);
@@ -110,13 +118,13 @@ impl Page {
         columns.iter().any(|column| column.head == LETTERS)
     }
 
-    fn name(&self, record: &Record, standing: &Standing) -> String {
-        let limit = if notes::is_limit(record, &standing.contender) { " (limit)" } else { "" };
-        self.spell(&format!("{}{limit}", standing.contender))
+    fn title(&self, record: &Record, contender: &str) -> String {
+        let limit = if notes::is_limit(record, contender) { " (limit)" } else { "" };
+        self.spell(&format!("{contender}{limit}"))
     }
 
     fn name_width(&self, record: &Record, cell: &CellVerdict) -> usize {
-        let names = cell.standings.iter().map(|standing| width(&self.name(record, standing)));
+        let names = cell.standings.iter().map(|standing| width(&self.title(record, &standing.contender)));
         names.max().unwrap_or(0).clamp(10, NAME_WIDTH)
     }
 
@@ -137,7 +145,7 @@ impl Page {
     }
 
     fn row(&mut self, record: &Record, standing: &Standing, columns: &[Column], name_width: usize) {
-        let name = elide(&self.name(record, standing), name_width, self.ellipsis());
+        let name = elide(&self.title(record, &standing.contender), name_width, self.ellipsis());
         let name = format!(" {name}{}", " ".repeat(name_width.saturating_sub(width(&name))));
         if let Some(reason) = &standing.withheld {
             let room = self.style.width.saturating_sub(width(&name) + GAP.len());

@@ -1,5 +1,7 @@
 //! A made-up run (`support`) through every format: what is shown, what is withheld, and what hostile text can do.
 
+#[path = "support/latency.rs"]
+mod latency;
 mod support;
 
 use std::collections::BTreeSet;
@@ -75,6 +77,43 @@ fn a_withheld_number_is_nowhere_in_the_summaries() {
         for line in text.lines().filter(|line| line.contains(WITHHELD) && line.contains("withheld")) {
             assert!(!line.contains("84.") && !line.contains("ms"), "{line}");
         }
+    }
+}
+
+#[test]
+fn response_times_have_tables_of_their_own() {
+    let (record, mut verdict) = sample();
+    (verdict.cells, verdict.trust, verdict.sentences) = (Vec::new(), Vec::new(), Vec::new());
+    verdict.latency = latency::latency();
+    let at = |width| render(&record, &verdict, &Style { width, colour: false, ascii: false });
+    insta::assert_snapshot!(at(80).split(" Failed").next().unwrap());
+    for columns in [40, 60, 80, 120] {
+        let tables = at(columns);
+        assert!(
+            tables.lines().filter(|line| line.starts_with(" n")).all(|line| text::width(line) <= columns)
+        );
+        assert!(tables.contains("> 13.8 s"), "{tables}");
+    }
+    let markdown = export::markdown(&record, &verdict);
+    for words in ["Poisson load at 50 % of own capacity", "| node | 30.5k |", "withheld: only 2 of 6"] {
+        assert!(markdown.contains(words), "{words} in {markdown}");
+    }
+}
+
+#[test]
+fn redlines_are_told_with_both_bounds() {
+    let (record, mut verdict) = sample();
+    (verdict.cells, verdict.trust, verdict.sentences) = (Vec::new(), Vec::new(), Vec::new());
+    verdict.redlines = latency::redlines();
+    let table = render(&record, &verdict, &Style { width: 100, colour: false, ascii: false });
+    insta::assert_snapshot!(table.split(" Failed").next().unwrap().split(" Not run").next().unwrap());
+    let markdown = export::markdown(&record, &verdict);
+    for words in [
+        "highest rate that keeps p99&lt;10ms",
+        "| nginx | 63.2k | 64.3k | 79 % | 56.9k | 23 | 9 |",
+        "given up: void",
+    ] {
+        assert!(markdown.contains(words), "{words} in {markdown}");
     }
 }
 

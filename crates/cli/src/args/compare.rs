@@ -6,7 +6,7 @@ use assay_model::comparison::Threshold;
 use assay_model::units::Nanos;
 use clap::{Args, Parser, ValueEnum};
 
-use super::{Places, RunArguments, value};
+use super::{Places, Rounds, RunArguments, value};
 
 /// Tell what changed: between runs, between contenders, or between commands measured now.
 ///
@@ -119,7 +119,8 @@ impl CompareArguments {
             connections: self.connections.clone(),
             duration: self.duration,
             warmup: self.warmup,
-            rounds: Some(self.rounds.unwrap_or(ROUNDS)),
+            rounds: Some(Rounds::Exactly(self.rounds.unwrap_or(ROUNDS))),
+            no_aa: true,
             budget: self.budget,
             seed: self.seed,
             places: self.places.clone(),

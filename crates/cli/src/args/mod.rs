@@ -20,7 +20,7 @@ pub(crate) use check::CheckArguments;
 pub(crate) use compare::{CompareArguments, ComparisonFormat};
 pub(crate) use doctor::DoctorArguments;
 pub(crate) use load::{ArrivalName, LoadArguments};
-pub(crate) use run::RunArguments;
+pub(crate) use run::{RedlineArguments, Rounds, RunArguments};
 pub(crate) use serve::ServeArguments;
 pub(crate) use stub::StubArguments;
 
@@ -49,6 +49,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Measure servers against each other and against what this machine can do
     Run(RunArguments),
+    /// Search for the highest rate at which a server keeps an objective such as p99<10ms
+    Redline(RedlineArguments),
     /// Ask servers for every rule of HTTP/1.1, and say which they keep
     Check(CheckArguments),
     /// Tell what changed: between runs, between contenders, or between commands measured now

@@ -1,9 +1,11 @@
 //! The arguments of `assay run`.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use assay_host::cpuset::CpuSet;
 use assay_model::offered::Offered;
+use assay_model::slo::Slo;
 use assay_model::units::Nanos;
 use clap::Args;
 
@@ -57,10 +59,17 @@ pub(crate) struct RunArguments {
     /// Longest load given to a fresh server until it no longer gets faster [default: 5s]
     #[arg(long, value_name = "TIME", value_parser = value::span, help_heading = "Length")]
     pub(crate) warmup: Option<Nanos>,
-    /// Restarts of every contender [default: 6]
-    #[arg(long, value_name = "N", help_heading = "Length")]
-    pub(crate) rounds: Option<u32>,
-    /// Longest time for all rounds
+    /// Restarts of every contender: exactly so many, or `auto` until every pair is settled [default: auto, or the
+    /// experiment's]
+    #[arg(long, value_name = "auto|N", help_heading = "Length")]
+    pub(crate) rounds: Option<Rounds>,
+    /// Half-width of a ratio's interval that is precise enough, such as 2%; implies --rounds auto
+    #[arg(long, value_name = "SHARE", value_parser = value::share, help_heading = "Length")]
+    pub(crate) precision: Option<f64>,
+    /// Measure no contender twice: saves its time, and leaves this machine's noise unknown
+    #[arg(long, help_heading = "Length")]
+    pub(crate) no_aa: bool,
+    /// Longest time for all rounds; implies --rounds auto [default: 5m with --rounds auto]
     #[arg(long, value_name = "TIME", value_parser = value::span, help_heading = "Length")]
     pub(crate) budget: Option<Nanos>,
     /// Longest wait for one response [default: 5s]
@@ -98,4 +107,42 @@ pub(crate) struct RunArguments {
     pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) places: Places,
+    /// Whether the limit stays away.
+    #[arg(skip)]
+    pub(crate) no_limit: bool,
+}
+
+/// Search for the highest rate at which a server keeps an objective.
+///
+/// The rate is doubled and halved until its bounds are 2 % apart, each confirmed on freshly started servers, on the way up and
+/// after an overload. A server given as a URL is not restarted.
+#[derive(Args)]
+pub(crate) struct RedlineArguments {
+    /// What is to be kept: p50, p90, p95, p99, p99.9 or max below a time, or errors below a share
+    #[arg(long, value_name = "p99<10ms")]
+    pub(crate) slo: Slo,
+    #[command(flatten)]
+    pub(crate) run: RunArguments,
+}
+
+/// How many rounds to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rounds {
+    /// Until every pair is settled, or the time is over.
+    Auto,
+    /// So many, whatever they show.
+    Exactly(u32),
+}
+
+impl FromStr for Rounds {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            _ => {
+                text.parse().map(Self::Exactly).map_err(|_| format!("`{text}` is neither auto nor a number"))
+            }
+        }
+    }
 }

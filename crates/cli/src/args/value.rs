@@ -39,6 +39,15 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
     })
 }
 
+/// A share: `2%` or `0.02`.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 0.01));
+    match number.trim().parse::<f64>() {
+        Ok(value) if value > 0.0 && value * unit < 1.0 => Ok(value * unit),
+        _ => Err(format!("`{text}` is no share between 0 and 1; write for example 2% or 0.02")),
+    }
+}
+
 /// A header field: `Name: value`.
 pub(crate) fn field(text: &str) -> Result<(String, String), String> {
     let (name, value) =
@@ -60,6 +69,13 @@ mod tests {
         assert_eq!((rate("0.5"), rate("2.5k")), (Ok(0.5), Ok(2500.0)));
         assert!(["0", "-1", "inf", "nan", "k", "", "1e"].iter().all(|bad| rate(bad).is_err()));
         assert!(connections("5000M").is_err());
+    }
+
+    #[test]
+    fn shares() {
+        assert_eq!(share("2%"), Ok(0.02));
+        assert_eq!(share("0.5"), Ok(0.5));
+        assert!(["0", "100%", "2", "-1%", "much"].iter().all(|text| share(text).is_err()));
     }
 
     #[test]

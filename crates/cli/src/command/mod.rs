@@ -7,6 +7,7 @@ pub(crate) mod export;
 pub(crate) mod keep;
 pub(crate) mod list;
 pub(crate) mod load;
+pub(crate) mod redline;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod serve;

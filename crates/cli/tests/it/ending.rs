@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use crate::support::{Lab, Running, eventually, listing};
 
 fn start(lab: &Lab, arguments: &[&str]) -> Running {
-    let mut command = lab.command(&[&["run", "--warmup", "50ms", "-c", "2"], arguments].concat());
+    let mut command = lab.command(&[&["run", "--warmup", "50ms", "-c", "2", "--no-aa"], arguments].concat());
     // A group of its own, as a shell gives to a job.
     command.process_group(0);
     Running::start(command)

@@ -1,9 +1,9 @@
 //! A good run, from the command line to the files, and everything that can be made of its record later.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use assay_model::load::{Books, LOAD_SCHEMA};
+use assay_model::load::{Arrival, Books, LOAD_SCHEMA};
 use assay_model::record::{Origin, RECORD_SCHEMA, Record, State};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
@@ -109,6 +109,72 @@ fn json_is_all_of_standard_output() {
     lab.assay(&["list", "runs"]).assert().code(0).stdout(contains(record.id.as_str()));
     lab.assay(&["show", &record.id[..10]]).assert().code(0).stdout(contains("Verdict"));
     lab.assay(&["show", "last~1"]).assert().code(2).stderr(contains("it holds 1 runs"));
+}
+
+#[test]
+fn a_run_without_a_number_of_rounds_goes_on_until_all_is_settled() {
+    let lab = lab();
+    let run = ["run", "first", "second", "-d", "50ms", "--warmup", "50ms", "-c", "2"];
+    let dry = lab.assay(&[&run[..], &["--dry-run", "--budget", "60s"]].concat()).assert().code(0);
+    assert!(stdout(&dry).contains("one contender takes part twice"), "{}", stdout(&dry));
+    let assert = lab.assay(&[&run[..], &["--precision", "90%", "--budget", "15s"]].concat()).assert().code(0);
+    assert!(stderr(&assert).contains("the pair "), "{}", stderr(&assert));
+    let record = lab.record();
+    let experiment = &record.experiment;
+    assert!(experiment.until_settled && experiment.aa && experiment.precision == Some(0.9));
+    assert!((2..=experiment.rounds as usize).contains(&record.rounds.len()), "{}", record.rounds.len());
+    let twin = record.contenders.iter().find_map(|entry| entry.twin_of.clone()).expect("a twin");
+    assert!(["first", "second"].contains(&twin.as_str()));
+    assert!(!stdout(&assert).contains('′'), "{}", stdout(&assert));
+}
+
+#[test]
+fn loads_may_be_mixed_and_all_of_them_are_recorded() {
+    let lab = lab();
+    let loads = ["first", "second", "-r", "50%,common,200", "--pipeline", "2", "--arrival", "constant"];
+    lab.run(&loads).assert().code(0);
+    let record = lab.record();
+    let windows = || record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells);
+    assert!(windows().all(|window| window.load.pipeline == 2 && window.load.connections == 2));
+    for window in windows() {
+        let offered = window.cell.offered.to_string();
+        match window.load.arrival {
+            Arrival::Closed => assert_eq!(offered, "max"),
+            Arrival::Constant { per_second } if offered == "200/s" => assert_eq!(per_second, 200.0),
+            Arrival::Constant { per_second } => assert!(per_second >= 1.0),
+            Arrival::Poisson { .. } => panic!("{offered} was offered with Poisson arrivals"),
+        }
+    }
+    assert_eq!(windows().filter(|window| window.cell.offered.to_string() == "200/s").count(), 6);
+    let csv = stdout(&lab.assay(&["export", "--format", "csv"]).assert().code(0));
+    assert!(csv.lines().any(|line| line.contains(",hello,2,2,200/s,")), "{csv}");
+}
+
+#[test]
+fn a_redline_is_searched_at_rates_that_are_all_recorded() {
+    let lab = lab();
+    let search = [
+        "redline", "first", "--slo", "p90<2s", "-c", "2", "-d", "100ms", "--warmup", "50ms", "--budget", "6s",
+    ];
+    let assert = lab.assay(&search).assert().code(0);
+    let record = lab.record();
+    assert_eq!(record.contenders.len(), 1, "neither the limit nor a twin takes part");
+    let windows = || record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells);
+    let loads: BTreeSet<String> = windows().map(|window| window.cell.offered.to_string()).collect();
+    assert!(
+        loads.contains("max") && loads.iter().all(|load| load == "max" || load == "redline:p90<2s"),
+        "{loads:?}"
+    );
+    for window in windows().filter(|window| !window.cell.offered.is_capacity()) {
+        assert!(matches!(window.load.arrival, Arrival::Poisson { per_second } if per_second >= 1.0));
+    }
+    // Where other tests void every closed loop there is no rate to begin from; else something is told of it.
+    assert!(
+        loads.len() == 1 || stdout(&assert).contains("highest rate that keeps p90<2s"),
+        "{}",
+        stdout(&assert)
+    );
+    assert_eq!(stdout(&lab.assay(&["show"]).assert().code(0)), stdout(&assert));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use assay_model::experiment::Cell;
 use assay_model::record::NotRun;
 
 use crate::plan::Prediction;
+use crate::verdict::Settling;
 
 /// Something that happened in a run.
 #[derive(Clone, Debug)]
@@ -16,6 +17,9 @@ pub enum Event<'a> {
         id: &'a str,
         /// How long it will take after the preparation.
         prediction: Prediction,
+        /// Half-width of a ratio's interval to expect at the end, as a share, if rounds are as noisy as in an earlier run on
+        /// this machine; absent when there is none.
+        precision: Option<f64>,
     },
     /// What a contender needs is being probed.
     Probing {
@@ -84,6 +88,8 @@ pub enum Event<'a> {
         of: u32,
         /// Half-width of a typical interval of a ratio so far, as a share; absent before the second round.
         precision: Option<f64>,
+        /// What is settled; absent in a run whose number of rounds is fixed.
+        settling: Option<Settling>,
         /// Time until the last round ends, probably.
         left: Duration,
     },

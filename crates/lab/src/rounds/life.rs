@@ -9,15 +9,17 @@ use assay_host::snapshot::{Sampler, tree_usage};
 use assay_host::system::SystemSample;
 use assay_model::experiment::Cell;
 use assay_model::load::{Arrival, LoadReport};
+use assay_model::offered::Offered;
 use assay_model::record::{Measurement, NotRun, Record, Run, Stage, Warmup};
 use assay_model::units::Nanos;
 use assay_model::usage::Counted;
 
 use super::event::{Event, Observer};
-use super::rates::rate_for;
+use super::rates::{course_of, rate_for};
 use crate::contender::{Server, StartOrder};
 use crate::generator::{LoadError, LoadOrder};
 use crate::plan::Plan;
+use crate::redline::Next;
 use crate::stop::Stop;
 use crate::subject::Subject;
 
@@ -46,6 +48,16 @@ pub(crate) struct Life<'a> {
     pub began: Instant,
     /// A person's wish.
     pub stop: &'a Stop,
+}
+
+/// A window to be measured.
+struct Order<'a> {
+    cell: &'a Cell,
+    arrival: Arrival,
+    settle_s: f64,
+    window_s: f64,
+    /// Which window of the round, so that no two have the same arrivals where they must not.
+    window: u32,
 }
 
 impl Life<'_> {
@@ -122,7 +134,9 @@ impl Life<'_> {
             Warmup { workload: cell.workload.clone(), per_second: Vec::new(), settled: false, counted: None };
         let (mut fastest, mut without_gain, mut left_s) = (0.0, 0, most_s);
         while left_s > 0.0 && !warmup.settled {
-            let report = self.load(server, cell, Arrival::Closed, 0.0, left_s.min(WARMUP_SLICE_S))?;
+            let (settle_s, window_s) = (0.0, left_s.min(WARMUP_SLICE_S));
+            let order = Order { cell, arrival: Arrival::Closed, settle_s, window_s, window: 0 };
+            let report = self.load(server, &order)?;
             let per_second = report.window.ok as f64 / report.window_ns.as_secs_f64().max(f64::MIN_POSITIVE);
             without_gain = if per_second > fastest * WARMUP_GAIN { 0 } else { without_gain + 1 };
             warmup.settled = without_gain >= SETTLED_SLICES;
@@ -137,7 +151,9 @@ impl Life<'_> {
     /// One slice more for what must not be counted inside a window: a counted system call takes longer.
     fn counted(&self, server: &mut Server, cell: &Cell) -> Result<Counted, Option<NotRun>> {
         let counters = Counters::start(&self.plan.isolation.server);
-        let report = self.load(server, cell, Arrival::Closed, 0.0, WARMUP_SLICE_S)?;
+        let order =
+            Order { cell, arrival: Arrival::Closed, settle_s: 0.0, window_s: WARMUP_SLICE_S, window: 0 };
+        let report = self.load(server, &order)?;
         Ok(counters.finish(report.books.ok))
     }
 
@@ -147,10 +163,13 @@ impl Life<'_> {
         run: &mut Run,
         observer: &mut dyn Observer,
     ) -> Result<(), Option<NotRun>> {
-        let contender = &self.subject.name;
         for cell in &self.cells {
             if self.stop.soon() {
                 return Err(None);
+            }
+            if matches!(cell.offered, Offered::Redline(_)) {
+                self.search(server, run, cell, observer)?;
+                continue;
             }
             let arrival = if cell.offered.is_capacity() {
                 Arrival::Closed
@@ -159,29 +178,68 @@ impl Life<'_> {
                 let Some(rate) = rate_for(self.record, run, cell) else { continue };
                 self.plan.experiment.arrival.at(rate)
             };
-            observer.notice(&Event::Measuring { contender, cell });
-            let window = self.window(server, cell, arrival)?;
-            let (ok, failed) = (window.load.window.ok, window.load.books.failed());
-            let per_second = ok as f64 / window.load.window_ns.as_secs_f64().max(f64::MIN_POSITIVE);
-            run.cells.push(window);
-            observer.notice(&Event::Measured { contender, cell, per_second, failed });
+            let experiment = &self.plan.experiment;
+            let (settle_s, window_s) = (experiment.settle_s, experiment.window_at(cell.offered));
+            let order = Order { cell, arrival, settle_s, window_s, window: 0 };
+            self.measure(server, run, &order, observer)?;
         }
         Ok(())
     }
 
-    /// One window, with what server and machine did from just before the generator started to just after it ended.
-    fn window(
+    /// Goes on with the search for a redline until it needs another server or is over. A server that somebody else runs
+    /// cannot be replaced, so there the search goes on with it.
+    fn search(
         &self,
         server: &mut Server,
+        run: &mut Run,
         cell: &Cell,
-        arrival: Arrival,
-    ) -> Result<Measurement, Option<NotRun>> {
-        let experiment = &self.plan.experiment;
+        observer: &mut dyn Observer,
+    ) -> Result<(), Option<NotRun>> {
+        let Some(mut course) = course_of(self.record, Some(run), &run.contender, cell) else { return Ok(()) };
+        let mut is_fresh = server.pid().is_some();
+        while let Next::Window { per_second, settle_s, window_s, fresh_server } = course.next() {
+            let needs_another = fresh_server && !is_fresh && server.pid().is_some();
+            let budget_s = self.plan.experiment.budget_s.unwrap_or(f64::INFINITY);
+            if needs_another || self.began.elapsed().as_secs_f64() >= budget_s {
+                break;
+            }
+            if self.stop.soon() {
+                return Err(None);
+            }
+            let arrival = self.plan.experiment.arrival.at(per_second);
+            let window = u32::try_from(run.cells.len()).unwrap_or(u32::MAX);
+            let order = Order { cell, arrival, settle_s, window_s, window };
+            let window = self.measure(server, run, &order, observer)?;
+            course.take(window);
+            is_fresh = false;
+        }
+        Ok(())
+    }
+
+    /// Measures one window and files it.
+    fn measure<'r>(
+        &self,
+        server: &mut Server,
+        run: &'r mut Run,
+        order: &Order<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<&'r Measurement, Option<NotRun>> {
+        let (contender, cell) = (&self.subject.name, order.cell);
+        observer.notice(&Event::Measuring { contender, cell });
+        let window = self.window(server, order)?;
+        let (ok, failed) = (window.load.window.ok, window.load.books.failed());
+        let per_second = ok as f64 / window.load.window_ns.as_secs_f64().max(f64::MIN_POSITIVE);
+        observer.notice(&Event::Measured { contender, cell, per_second, failed });
+        run.cells.push(window);
+        Ok(&run.cells[run.cells.len() - 1])
+    }
+
+    /// One window, with what server and machine did from just before the generator started to just after it ended.
+    fn window(&self, server: &mut Server, order: &Order<'_>) -> Result<Measurement, Option<NotRun>> {
         let offset_ns = self.began.elapsed().into();
         let sampler = server.pid().and_then(|pid| Sampler::start(pid).ok());
         let before = SystemSample::take();
-        let window_s = experiment.window_at(cell.offered);
-        let load = self.load(server, cell, arrival, experiment.settle_s, window_s)?;
+        let load = self.load(server, order)?;
         let after = SystemSample::take();
         let used = sampler.and_then(|sampler| sampler.finish().ok()).map(|window| window.usage);
         // A server that died at the very end was not measured: its last answers may be its last words.
@@ -192,18 +250,12 @@ impl Life<'_> {
         }
         let isolation = &self.plan.isolation;
         let machine = after.since(&before).machine(&isolation.server, &isolation.generator, used.as_ref());
-        Ok(Measurement { cell: cell.clone(), offset_ns, load, server: used, machine })
+        Ok(Measurement { cell: order.cell.clone(), offset_ns, load, server: used, machine })
     }
 
     /// Runs the generator while the server lives and nobody wants to stop at once. An error without a reason is a wish.
-    fn load(
-        &self,
-        server: &mut Server,
-        cell: &Cell,
-        arrival: Arrival,
-        warmup_s: f64,
-        window_s: f64,
-    ) -> Result<LoadReport, Option<NotRun>> {
+    fn load(&self, server: &mut Server, order: &Order<'_>) -> Result<LoadReport, Option<NotRun>> {
+        let cell = order.cell;
         let workload = self.work.join(format!("{}.json", cell.workload));
         let url = format!("http://{}", server.authority);
         let order = LoadOrder {
@@ -211,12 +263,12 @@ impl Life<'_> {
             workload: &workload,
             connections: cell.connections,
             pipeline: cell.pipeline,
-            arrival,
-            warmup_s,
-            window_s,
+            arrival: order.arrival.clone(),
+            warmup_s: order.settle_s,
+            window_s: order.window_s,
             timeout_s: self.plan.experiment.timeout_s,
             cpus: &self.plan.isolation.generator.to_string(),
-            seed: self.plan.seed,
+            seed: arrivals_seed(self.plan.seed, self.record.rounds.len(), order.window),
         };
         let mut death = None;
         let mut wanted = || {
@@ -230,6 +282,12 @@ impl Life<'_> {
             (None, error) => Some(generator_failure(error)),
         })
     }
+}
+
+/// All contenders of a round meet the same arrivals, and no two rounds do: else the luck of one schedule would look like a
+/// property of the servers, however many rounds there are.
+fn arrivals_seed(seed: u64, round: usize, window: u32) -> u64 {
+    seed.wrapping_add((round as u64) << 32).wrapping_add(u64::from(window) << 16)
 }
 
 fn generator_failure(error: LoadError) -> NotRun {

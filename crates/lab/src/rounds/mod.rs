@@ -2,29 +2,34 @@
 
 mod event;
 mod life;
+mod prior;
 pub(crate) mod rates;
+mod twin;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use assay_check::Pace;
 use assay_model::experiment::Cell;
+use assay_model::offered::Offered;
 use assay_model::record::{NotRun, RECORD_SCHEMA, Record, Round, Run, Stage, State};
 use assay_model::units::Nanos;
 use jiff::Timestamp;
 
 pub use event::{Event, Observer};
 use life::Life;
+use prior::prior_cv;
 
 use crate::conformance::{Inspection, TIME_IN_A_RUN};
 use crate::contender::Preparation;
 use crate::error::LabError;
 use crate::plan::Plan;
-use crate::schedule::{affordable_rounds, allows_another, block};
+use crate::schedule::{affordable_rounds, allows_another, block, least_rounds, planned_rounds};
 use crate::stop::Stop;
 use crate::store::{RunFolder, Store};
-use crate::subject::{Launch, Process};
-use crate::verdict;
+use crate::subject::{Launch, Process, Subject};
+use crate::verdict::{self, Settling};
 
 /// Failures in a row after which a contender is not started again.
 const MAX_FAILURES: u32 = 2;
@@ -51,13 +56,17 @@ struct Runner<'a> {
     folder: RunFolder,
     work: PathBuf,
     record: Record,
+    /// Who takes part, in the order of the record's contenders: the plan's subjects and perhaps one's twin.
+    subjects: Vec<Subject>,
     /// When the first round began.
     began: Instant,
     /// How long asking for the rules took before that; it counts as part of the budget.
     asking: Duration,
     /// Failures in a row, by subject.
     failures: Vec<u32>,
-    /// Length of the longest round so far, or the predicted one.
+    /// Names of those whom another round may tell apart; `None` while everybody takes part whatever the results.
+    unsettled: Option<BTreeSet<String>>,
+    /// Length of the next round, going by the longest so far, or the predicted one.
     round_length: Duration,
 }
 
@@ -80,9 +89,8 @@ impl<'a> Runner<'a> {
         let record = empty_record(plan, &folder.id, now);
         folder.save(&record)?;
         let prediction = plan.prediction();
-        observer.notice(&Event::Begun { id: &folder.id, prediction });
-        let failures = vec![0; plan.subjects.len()];
-        let round_length = prediction.round;
+        let precision = expected_precision(plan, store, &record, prediction.rounds);
+        observer.notice(&Event::Begun { id: &folder.id, prediction, precision });
         Ok(Self {
             plan,
             observer,
@@ -90,10 +98,12 @@ impl<'a> Runner<'a> {
             folder,
             work,
             record,
+            subjects: plan.subjects.clone(),
             began: Instant::now(),
             asking: Duration::ZERO,
-            failures,
-            round_length,
+            failures: vec![0; plan.subjects.len()],
+            unsettled: None,
+            round_length: prediction.round,
         })
     }
 
@@ -106,13 +116,23 @@ impl<'a> Runner<'a> {
                 self.drop_out(index, reason);
             }
         }
+        if self.plan.experiment.aa {
+            self.admit_twin();
+        }
         self.folder.save(&self.record)
+    }
+
+    fn admit_twin(&mut self) {
+        let Some((subject, entry)) = twin::twin(self.plan, &self.record.contenders) else { return };
+        self.subjects.push(subject);
+        self.record.contenders.push(entry);
+        self.failures.push(0);
     }
 
     fn prepare_one(&mut self, index: usize) -> Result<(), NotRun> {
         let subject = &self.plan.subjects[index];
         let contender = subject.name.as_str();
-        if self.plan.cells_of(index).is_empty() {
+        if self.plan.cells_of(subject).is_empty() {
             return Err(answers_nothing(&subject.workloads));
         }
         let Launch::Process(process) = &subject.launch else { return Ok(()) };
@@ -131,8 +151,9 @@ impl<'a> Runner<'a> {
 
     fn ask_for_rules(&mut self) -> Result<(), LabError> {
         let began = Instant::now();
-        for index in (0..self.plan.subjects.len()).filter(|&index| self.plan.is_asked(index)) {
-            if !self.stop.soon() && self.record.contenders[index].not_run.is_none() {
+        for (index, subject) in self.plan.subjects.iter().enumerate() {
+            let asked = self.plan.is_asked(subject);
+            if asked && !self.stop.soon() && self.record.contenders[index].not_run.is_none() {
                 self.ask_one(index);
             }
         }
@@ -162,66 +183,129 @@ impl<'a> Runner<'a> {
     fn measure(&mut self) -> Result<(), LabError> {
         self.began = Instant::now();
         while self.another_round() {
-            let index = u32::try_from(self.record.rounds.len()).unwrap_or(u32::MAX);
+            let index = self.rounds_done();
             self.observer.notice(&Event::RoundBegun { index, of: self.rounds_expected() });
             let before = Instant::now();
-            let first = self.record.rounds.is_empty();
             self.round(index);
-            // The first measured length replaces the predicted one; from then on the longest counts.
-            let length = before.elapsed();
-            self.round_length = if first { length } else { self.round_length.max(length) };
+            self.time_rounds(index, before.elapsed());
+            let settling = self.look(index);
             self.record.elapsed_ns = self.began.elapsed().into();
             self.folder.save(&self.record)?;
-            let of = self.rounds_expected().max(index + 1);
+            let of = if self.all_settled() { index + 1 } else { self.rounds_expected().max(index + 1) };
             let left = self.round_length * of.saturating_sub(index + 1);
             let precision = verdict::precision(&self.record);
-            self.observer.notice(&Event::RoundSaved { index, of, precision, left });
+            self.observer.notice(&Event::RoundSaved { index, of, precision, settling, left });
         }
         Ok(())
     }
 
+    /// The first measured length replaces the predicted one; from then on the longest counts, per contender measured.
+    fn time_rounds(&mut self, index: u32, length: Duration) {
+        let runs = self.record.rounds.last().map_or(0, |round| round.runs.len()).max(1);
+        let next = length.mul_f64(self.taking_part() as f64 / runs as f64);
+        self.round_length = if index == 0 { next } else { self.round_length.max(next) };
+        if index == 0 && self.plan.experiment.until_settled {
+            // Fixed before the first look, because the sequential rule must know how many there can be.
+            let compared = self.plan.subjects.iter().filter(|subject| !subject.is_limit()).count();
+            self.record.experiment.rounds =
+                planned_rounds(&self.plan.experiment, self.asking, self.round_length, compared);
+        }
+    }
+
+    /// Looks at the results and decides who is measured in the next round.
+    fn look(&mut self, index: u32) -> Option<Settling> {
+        if !self.plan.experiment.until_settled {
+            return None;
+        }
+        let settling = verdict::settling(&self.record);
+        if index + 1 >= least_rounds(&self.plan.experiment, settling.pairs) {
+            let before = self.taking_part();
+            self.unsettled = Some(settling.unsettled.clone());
+            self.round_length = self.round_length.mul_f64(self.taking_part() as f64 / before.max(1) as f64);
+        }
+        Some(settling)
+    }
+
     fn another_round(&self) -> bool {
-        let done = u32::try_from(self.record.rounds.len()).unwrap_or(u32::MAX);
-        let time = allows_another(
-            &self.plan.experiment,
-            done,
-            self.asking + self.began.elapsed(),
-            self.round_length,
-        );
-        time && !self.stop.soon() && self.record.contenders.iter().any(|entry| entry.not_run.is_none())
+        let experiment = &self.record.experiment;
+        let elapsed = self.asking + self.began.elapsed();
+        let time = allows_another(experiment, self.rounds_done(), elapsed, self.round_length);
+        let somebody = self.record.contenders.iter().any(|entry| entry.not_run.is_none());
+        time && somebody && !self.stop.soon() && !self.all_settled()
+    }
+
+    fn rounds_done(&self) -> u32 {
+        u32::try_from(self.record.rounds.len()).unwrap_or(u32::MAX)
     }
 
     fn rounds_expected(&self) -> u32 {
-        affordable_rounds(&self.plan.experiment, self.asking, self.round_length)
+        affordable_rounds(&self.record.experiment, self.asking, self.round_length)
+    }
+
+    fn all_settled(&self) -> bool {
+        self.unsettled.as_ref().is_some_and(BTreeSet::is_empty)
+    }
+
+    fn taking_part(&self) -> usize {
+        (0..self.subjects.len()).filter(|&subject| !self.is_out(subject)).count()
     }
 
     fn round(&mut self, index: u32) {
         let all_cells = self.plan.experiment.cells().len();
-        let order = block(self.plan.seed, index, self.plan.subjects.len(), all_cells);
+        let order = block(self.plan.seed, index, self.subjects.len(), all_cells);
         self.record.rounds.push(Round { index, runs: Vec::new() });
         for subject in order.contenders {
             if self.stop.soon() {
                 break;
             }
-            if self.record.contenders[subject].not_run.is_some() {
+            if self.is_out(subject) {
                 continue;
             }
-            let own = self.plan.cells_of(subject);
+            let own = self.plan.cells_of(&self.subjects[subject]);
             let cells = order.cells.iter().filter_map(|cell| own.iter().find(|(index, _)| index == cell));
             let mut cells: Vec<Cell> = cells.map(|(_, cell)| cell.clone()).collect();
             cells.sort_by_key(|cell| !cell.offered.is_capacity());
+            cells.retain(|cell| self.takes(subject, cell.offered));
             let life = Life {
                 plan: self.plan,
                 record: &self.record,
-                subject: &self.plan.subjects[subject],
+                subject: &self.subjects[subject],
                 cells,
-                log: self.folder.log(&self.plan.subjects[subject].name, index),
+                log: self.folder.log(&self.subjects[subject].name, index),
                 work: &self.work,
                 began: self.began,
                 stop: self.stop,
             };
             let run = life.live(self.observer);
             self.settle(subject, run);
+        }
+    }
+
+    /// Whether it takes part no longer: given up, or settled. The limit and the A/A pair stay to the end, because every round
+    /// is measured against them; a twin goes when its original does.
+    fn is_out(&self, subject: usize) -> bool {
+        let entry = &self.record.contenders[subject];
+        let original = entry.twin_of.as_ref();
+        let given_up = |name: &String| {
+            self.record.contenders.iter().any(|entry| entry.name == *name && entry.not_run.is_some())
+        };
+        if entry.not_run.is_some() || original.is_some_and(given_up) {
+            return true;
+        }
+        let yardstick = self.subjects[subject].is_limit()
+            || original.is_some()
+            || self.record.contenders.iter().any(|twin| twin.twin_of.as_ref() == Some(&entry.name));
+        !yardstick && self.unsettled.as_ref().is_some_and(|unsettled| !unsettled.contains(&entry.name))
+    }
+
+    /// Whether it is measured at a load: a twin only at capacity, which is where the noise floor is told, and a redline is
+    /// searched for those only who are compared.
+    fn takes(&self, subject: usize, offered: Offered) -> bool {
+        let is_twin = self.record.contenders[subject].twin_of.is_some();
+        match offered {
+            Offered::Capacity => true,
+            Offered::Redline(_) => !is_twin && !self.subjects[subject].is_limit(),
+            Offered::Share(_) | Offered::Common | Offered::Rate(_) => !is_twin,
         }
     }
 
@@ -241,7 +325,7 @@ impl<'a> Runner<'a> {
             return;
         };
         self.failures[subject] += 1;
-        let contender = self.plan.subjects[subject].name.as_str();
+        let contender = self.subjects[subject].name.as_str();
         self.observer.notice(&Event::Failed { contender, reason: &reason });
         if reason.stage == Stage::Answer || self.failures[subject] >= MAX_FAILURES {
             self.drop_out(subject, reason);
@@ -249,17 +333,17 @@ impl<'a> Runner<'a> {
     }
 
     fn drop_out(&mut self, subject: usize, reason: NotRun) {
-        let contender = self.plan.subjects[subject].name.as_str();
+        let contender = self.subjects[subject].name.as_str();
         self.observer.notice(&Event::Dropped { contender, reason: &reason });
         self.record.contenders[subject].not_run = Some(reason);
     }
 
     fn finish(mut self) -> Result<Record, LabError> {
-        let rounds = u32::try_from(self.record.rounds.len()).unwrap_or(u32::MAX);
+        let rounds = self.rounds_done();
         let nobody_left = self.record.contenders.iter().all(|entry| entry.not_run.is_some());
         self.record.state = if self.stop.soon() {
             State::Interrupted
-        } else if rounds >= self.plan.experiment.rounds || nobody_left {
+        } else if rounds >= self.record.experiment.rounds || nobody_left || self.all_settled() {
             State::Complete
         } else {
             State::BudgetSpent
@@ -274,6 +358,13 @@ impl Drop for Runner<'_> {
     fn drop(&mut self) {
         self.folder.clear_work();
     }
+}
+
+/// What precision so many rounds will bring if they are as noisy as in an earlier run on this machine.
+fn expected_precision(plan: &Plan, store: &Store, record: &Record, rounds: u32) -> Option<f64> {
+    let cv = prior_cv(store, &record.host, &plan.isolation)?;
+    let compared = plan.subjects.iter().filter(|subject| !subject.is_limit()).count();
+    verdict::expected_half_width(cv, compared.max(2), rounds, plan.experiment.until_settled)
 }
 
 fn answers_nothing(workloads: &[String]) -> NotRun {

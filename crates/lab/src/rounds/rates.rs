@@ -7,6 +7,7 @@ use assay_model::load::Arrival;
 use assay_model::offered::Offered;
 use assay_model::record::{Entry, Measurement, Record, Run};
 
+use crate::redline::Course;
 use crate::verdict::throughput;
 
 /// Share of the slowest contender's capacity that all are offered at a common rate.
@@ -28,6 +29,14 @@ pub(crate) fn rate_for(record: &Record, own: &Run, cell: &Cell) -> Option<f64> {
     };
     // The generator takes whole numbers.
     Some(rate.round().max(1.0))
+}
+
+/// The search for the redline of the contender of `own` as far as it got; `None` while its capacity is not known.
+pub(crate) fn course_of(record: &Record, own: Option<&Run>, contender: &str, cell: &Cell) -> Option<Course> {
+    let Offered::Redline(slo) = cell.offered else { return None };
+    let runs = || runs_of(record, contender).chain(own);
+    let course = Course::new(slo, first_capacity(runs(), cell)?)?;
+    Some(course.replay(runs().flat_map(|run| &run.cells).filter(|window| window.cell == *cell)))
 }
 
 /// What the slowest of those who still take part can serve, of a whole round at least.

@@ -7,7 +7,7 @@ use assay_model::record::Record;
 use assay_model::verdict::{CellVerdict, Standing};
 
 use super::headroom;
-use super::ranking::{Field, rank};
+use super::ranking::{Field, Looks, rank};
 use super::sample::{Sample, samples};
 use super::standing::{Beside, standing};
 
@@ -18,7 +18,7 @@ pub(crate) fn judge_cell(record: &Record, cell: &Cell, margin: f64) -> CellVerdi
         CellVerdict { cell: cell.clone(), standings: standings(record, cell, &samples), pairs: Vec::new() };
     let is_limit = |name: &str| samples.iter().any(|sample| sample.is_limit() && sample.entry.name == name);
     headroom::withhold_the_bunched(&mut verdict, is_limit);
-    let ranking = rank(field(&samples, &verdict.standings), margin);
+    let ranking = rank(field(&samples, &verdict.standings), margin, Looks::of(record));
     for standing in &mut verdict.standings {
         if let Some((_, tier, letters)) =
             ranking.places.iter().find(|(name, _, _)| *name == standing.contender)
@@ -37,7 +37,7 @@ pub(crate) fn judge_cell(record: &Record, cell: &Cell, margin: f64) -> CellVerdi
 }
 
 /// Each contender by itself, beside the limit and beside itself with more connections.
-fn standings(record: &Record, cell: &Cell, samples: &[Sample<'_>]) -> Vec<Standing> {
+pub(crate) fn standings(record: &Record, cell: &Cell, samples: &[Sample<'_>]) -> Vec<Standing> {
     // Of a limit that is itself withheld no share can be told.
     let known = |limit: &&Sample<'_>| standing(record, limit, Beside::default()).withheld.is_none();
     let limit = samples.iter().filter(|sample| sample.is_limit()).find(known);

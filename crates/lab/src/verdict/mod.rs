@@ -4,12 +4,16 @@
 //! record always gives the same verdict.
 
 mod cell;
+mod floor;
 mod headroom;
+mod latency;
 mod limit;
 mod order;
 mod price;
 mod ranking;
+mod redline;
 mod sample;
+mod settling;
 mod standing;
 mod trust;
 mod words;
@@ -22,6 +26,7 @@ use assay_model::verdict::{CellVerdict, Interval, Verdict};
 use crate::error::Exit;
 
 pub(crate) use sample::throughput;
+pub use settling::{Settling, expected_half_width, round_cv, settling};
 
 /// Probability with which intervals cover; for pairs it holds for all pairs of a cell at once.
 pub const CONFIDENCE: f64 = 0.95;
@@ -38,14 +43,18 @@ pub const AT_LIMIT: f64 = 0.98;
 
 /// Judges a record, in whatever state it is.
 pub fn judge(record: &Record) -> Verdict {
-    // No A/A pair is part of a run yet, so the margin is the least one; a check says so.
-    let margin = assay_stats::tiers::margin(None);
+    let noise_floor = floor::noise_floor(record);
+    let margin = floor::margin(noise_floor.as_ref());
     let cells: Vec<CellVerdict> =
         closed(record).iter().map(|cell| cell::judge_cell(record, cell, margin)).collect();
-    let trust = trust::checks(record, &cells);
-    let sentences = words::sentences(record, &cells, &trust);
+    let trust = trust::checks(record, &cells, noise_floor.as_ref());
+    let latency = latency::judge(record, margin);
+    let mut sentences = words::sentences(record, &cells, &trust);
+    sentences.extend(latency::sentences(&latency));
+    let redlines = redline::judge(record);
+    sentences.extend(redline::sentences(&redlines));
     let rounds = sample::counted_rounds(record);
-    Verdict { sentences, trust, rounds, margin, noise_floor: None, cells, latency: Vec::new() }
+    Verdict { sentences, trust, rounds, margin, noise_floor, cells, latency, redlines }
 }
 
 /// The cells that were measured at capacity.
@@ -56,7 +65,7 @@ fn closed(record: &Record) -> Vec<Cell> {
 /// Half-width of a typical interval of a ratio between two ranked contenders, as a share: the median over all pairs and
 /// cells. `None` before there is one.
 pub fn precision(record: &Record) -> Option<f64> {
-    let margin = assay_stats::tiers::margin(None);
+    let margin = floor::margin(None);
     let cells = closed(record);
     let verdicts = cells.iter().map(|cell| cell::judge_cell(record, cell, margin));
     let widths =

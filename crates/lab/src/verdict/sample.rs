@@ -3,11 +3,11 @@
 use assay_host::cpuset::CpuSet;
 use assay_model::contender::Kind;
 use assay_model::experiment::Cell;
-use assay_model::record::{Entry, Measurement, Record, Run};
+use assay_model::record::{Entry, Measurement, Record, Round, Run};
 use assay_stats::Histogram;
 
 /// Fewest samples beyond a quantile that make it worth printing (METHODOLOGY, "Quantiles").
-const SAMPLES_BEYOND: f64 = 100.0;
+pub(crate) const SAMPLES_BEYOND: f64 = 100.0;
 
 /// One contender in one cell over all rounds.
 pub(crate) struct Sample<'r> {
@@ -23,27 +23,35 @@ pub(crate) struct Sample<'r> {
 
 /// The contenders proper that were measured in `cell` at least once.
 pub(crate) fn samples<'r>(record: &'r Record, cell: &Cell) -> Vec<Sample<'r>> {
-    let server_cpus = record.isolation.server_cpus.parse::<CpuSet>().map_or(0, |cpus| cpus.len());
-    let of = |entry: &'r Entry| {
-        let runs: Vec<Option<&Run>> = record
-            .rounds
-            .iter()
-            .map(|round| round.runs.iter().find(|run| run.contender == entry.name))
-            .collect();
-        let window = |run: &Option<&'r Run>| (*run)?.cells.iter().find(|window| window.cell == *cell);
-        let windows = runs.iter().map(window).collect();
-        Sample { entry, runs, windows, server_cpus }
-    };
     let proper = record.contenders.iter().filter(|entry| entry.twin_of.is_none());
-    proper.map(of).filter(|sample| sample.measured().next().is_some()).collect()
+    let samples = proper.map(|entry| sample_of(record, entry, cell));
+    samples.filter(|sample| sample.measured().next().is_some()).collect()
 }
 
-/// Rounds in which every contender that still takes part was measured.
+/// One contender, measured or not.
+pub(crate) fn sample_of<'r>(record: &'r Record, entry: &'r Entry, cell: &Cell) -> Sample<'r> {
+    let server_cpus = record.isolation.server_cpus.parse::<CpuSet>().map_or(0, |cpus| cpus.len());
+    let run_in = |round: &'r Round| round.runs.iter().find(|run| run.contender == entry.name);
+    let runs: Vec<Option<&Run>> = record.rounds.iter().map(run_in).collect();
+    let window = |run: &Option<&'r Run>| (*run)?.cells.iter().find(|window| window.cell == *cell);
+    let windows = runs.iter().map(window).collect();
+    Sample { entry, runs, windows, server_cpus }
+}
+
+/// Rounds in which every contender that still takes part was measured. In a run that goes on until all is settled, whoever
+/// was settled takes part no longer.
 pub(crate) fn counted_rounds(record: &Record) -> u32 {
-    let taking_part: Vec<&Entry> = record.contenders.iter().filter(|entry| entry.not_run.is_none()).collect();
-    let complete = record.rounds.iter().filter(|round| {
-        !round.runs.is_empty()
-            && taking_part.iter().all(|entry| round.runs.iter().any(|run| run.contender == entry.name))
+    let measured = |entry: &Entry, round: &Round| round.runs.iter().any(|run| run.contender == entry.name);
+    let left_after = |entry: &Entry| record.rounds.iter().rposition(|round| measured(entry, round));
+    let taking_part: Vec<(&Entry, Option<usize>)> = (record.contenders.iter())
+        .filter(|entry| entry.not_run.is_none())
+        .map(|entry| (entry, left_after(entry).filter(|_| record.experiment.until_settled)))
+        .collect();
+    let complete = record.rounds.iter().enumerate().filter(|(index, round)| {
+        let there = |(entry, left): &(&Entry, Option<usize>)| {
+            left.is_some_and(|last| *index > last) || measured(entry, round)
+        };
+        !round.runs.is_empty() && taking_part.iter().all(there)
     });
     u32::try_from(complete.count()).unwrap_or(u32::MAX)
 }

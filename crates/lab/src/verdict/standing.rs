@@ -124,7 +124,7 @@ fn startup(sample: &Sample<'_>) -> Option<f64> {
 
 /// How many of its requests failed in windows that count: one in which others had its CPUs says nothing against it. Nor
 /// does the generator's want of ports.
-fn errors(sample: &Sample<'_>) -> Option<Check> {
+pub(crate) fn errors(sample: &Sample<'_>) -> Option<Check> {
     let (failed, all) = sample.counting().fold((0, 0), |(failed, all), window| {
         let books = &window.load.books;
         let without_port = books.errors.get(&ErrorClass::AddressExhausted).unwrap_or(&0);
@@ -239,7 +239,7 @@ fn at_limit(share: Option<&Interval>) -> Option<Check> {
 }
 
 /// What the generator itself said, each rule once with its worst outcome.
-fn generator_objections(sample: &Sample<'_>) -> Vec<Check> {
+pub(crate) fn generator_objections(sample: &Sample<'_>) -> Vec<Check> {
     let objects =
         |check: &&Check| check.outcome != Outcome::Pass && !JUDGED_HERE.contains(&check.rule.as_str());
     let mut found: Vec<Check> = Vec::new();

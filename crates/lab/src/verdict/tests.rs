@@ -8,7 +8,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::*;
-use crate::testing::{little, record};
+use crate::testing::{little, record, with_twin};
 
 /// `n` throughputs around `mean` with about 1 % noise; round by round the machine's mood, which `pace` gives, is shared.
 pub(super) fn noisy(mean: f64, seed: u64, n: usize) -> Vec<f64> {
@@ -71,6 +71,53 @@ fn ten_percent_are_found_out_in_six_rounds() {
     );
     assert!(verdict.sentences[1].starts_with("fast serves 1.1"), "{verdict:?}");
     assert!(precision(&record(&[("a", &[100.0, 110.0]), ("b", &[100.0, 100.0])])).is_some_and(|p| p > 0.0));
+}
+
+#[test]
+fn a_contender_that_takes_part_twice_is_the_noise_floor_and_no_contender() {
+    let series =
+        [("a", noisy(50_000.0, 20, 6)), ("b", noisy(45_000.0, 21, 6)), ("a′", noisy(50_000.0, 22, 6))];
+    let series: Vec<(&str, &[f64])> = series.iter().map(|(name, rates)| (*name, rates.as_slice())).collect();
+    let verdict = judge(&with_twin(record(&series)));
+    let floor = verdict.noise_floor.as_ref().expect("measured");
+    assert_eq!((floor.contender.as_str(), floor.ratios.len()), ("a", 1));
+    let ratio = floor.ratios[0].ratio;
+    assert!(ratio.low < 1.0 && 1.0 < ratio.high && floor.half_width < 0.03, "{floor:?}");
+    assert_eq!(verdict.margin, floor.half_width.max(0.01));
+    let told = check(&verdict.trust, "noise-floor");
+    assert_eq!(told.outcome, Outcome::Pass);
+    assert!(told.evidence.ends_with("(a against itself)"), "{}", told.evidence);
+    let names: Vec<&str> = only_cell(&verdict).standings.iter().map(|s| s.contender.as_str()).collect();
+    assert_eq!(names, ["a", "b"]);
+    assert!(verdict.sentences.iter().all(|sentence| !sentence.contains('′')), "{:?}", verdict.sentences);
+}
+
+#[test]
+fn a_machine_on_which_equals_differ_is_not_fit() {
+    let apart = with_twin(record(&[("a", &noisy(50_000.0, 20, 6)), ("a′", &noisy(40_000.0, 21, 6))]));
+    let told = judge(&apart).trust;
+    let told = check(&told, "noise-floor");
+    assert!(told.outcome == Outcome::Warn && told.evidence.contains("a differs from itself"), "{told:?}");
+}
+
+#[test]
+fn on_a_noisy_machine_nothing_is_called_equivalent() {
+    let wild = [50_000.0, 20_000.0, 80_000.0];
+    let tame = [50_000.0, 52_000.0, 49_000.0];
+    for until_settled in [false, true] {
+        let mut noisy = with_twin(record(&[("a", &tame), ("b", &tame), ("a′", &wild)]));
+        noisy.experiment.until_settled = until_settled;
+        noisy.experiment.rounds = 3;
+        let slower: Vec<f64> =
+            tame.iter().zip([0.93, 0.9, 0.92]).map(|(rate, factor)| rate * factor).collect();
+        for (round, rate) in noisy.rounds.iter_mut().zip(&slower) {
+            round.runs[1].cells[0].load.window.ok = *rate as u64;
+        }
+        let verdict = judge(&noisy);
+        assert!(verdict.margin > 0.5);
+        assert_eq!(only_cell(&verdict).pairs[0].call, Call::Tie, "{:?}", only_cell(&verdict).pairs);
+        assert_eq!(check(&verdict.trust, "noise-floor").outcome, Outcome::Warn);
+    }
 }
 
 #[test]

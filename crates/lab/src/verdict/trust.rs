@@ -4,12 +4,12 @@ use assay_host::cpuset::CpuSet;
 use assay_model::check::{Check, Outcome};
 use assay_model::contender::Kind;
 use assay_model::record::{MAX_GENERATOR_DELAY_SHARE, MAX_OTHER_SHARE, MAX_STEAL_SHARE, Measurement, Record};
-use assay_model::verdict::CellVerdict;
+use assay_model::verdict::{CellVerdict, NoiseFloor};
 
 use super::sample::counted_rounds;
 use super::standing::{MORE_CPUS, NOTICEABLE_RETRANSMITS, NOTICEABLE_SHARE, TCP_REMEDY, tcp_evidence};
 use super::words::{count_of, percent};
-use super::{LEAST_HEADROOM, is_void, median, objection, order, pass};
+use super::{LEAST_HEADROOM, floor, is_void, median, objection, order, pass};
 use crate::schedule::MIN_ROUNDS;
 
 /// The generator's rule that compares a window's throughput and latency with what was in flight (Little's law).
@@ -22,10 +22,10 @@ const NOTICEABLE_OTHER: f64 = 0.03;
 const NOTICEABLE_PRESSURE: f64 = 0.03;
 
 /// All checks of a run, in the order in which a person wants to read them.
-pub(crate) fn checks(record: &Record, cells: &[CellVerdict]) -> Vec<Check> {
+pub(crate) fn checks(record: &Record, cells: &[CellVerdict], floor: Option<&NoiseFloor>) -> Vec<Check> {
     let windows: Vec<&Measurement> =
         record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells).collect();
-    let mut checks = vec![build(record), rounds(record), isolation(record), noise_floor()];
+    let mut checks = vec![build(record), rounds(record), isolation(record), floor::check(floor)];
     if !windows.is_empty() {
         checks.extend(generator(cells));
         checks.extend(headroom(record, cells));
@@ -74,13 +74,6 @@ fn isolation(record: &Record) -> Check {
         return objection("isolation", Outcome::Void, isolation.statement.clone(), remedy);
     }
     pass("isolation", isolation.statement.clone())
-}
-
-fn noise_floor() -> Check {
-    let evidence = "not measured: the margin of a tie is the least one, 1 %".to_owned();
-    let remedy =
-        "to see this machine's noise, measure a copy of a contender's folder beside it: the two should tie";
-    objection("noise-floor", Outcome::Warn, evidence, remedy)
 }
 
 /// The worst of what the standings say of their generator.

@@ -135,7 +135,7 @@ fn pair<'c>(cell: &'c CellVerdict, faster: &str, slower: &str) -> Option<&'c Pai
 /// Who is not ranked or was not run, each once, with the reason.
 fn missing(record: &Record, cells: &[CellVerdict]) -> Vec<String> {
     let mut sentences = Vec::new();
-    for entry in &record.contenders {
+    for entry in record.contenders.iter().filter(|entry| entry.twin_of.is_none()) {
         let own = |cell: &'_ CellVerdict| cell.standings.iter().find(|s| s.contender == entry.name).cloned();
         let standings: Vec<(String, Standing)> =
             cells.iter().filter_map(|cell| Some((cell.cell.to_string(), own(cell)?))).collect();
@@ -205,7 +205,7 @@ fn plus_minus(ratio: &Interval) -> String {
 }
 
 /// "a", "a and b", "a, b and c".
-fn all_of(names: &[String]) -> String {
+pub(crate) fn all_of(names: &[String]) -> String {
     match names {
         [] => String::new(),
         [only] => only.clone(),

@@ -47,6 +47,7 @@ pub(super) fn verdict(record: &Record) -> Verdict {
         margin: MARGIN,
         noise_floor: None,
         latency: Vec::new(),
+        redlines: Vec::new(),
         cells: record.experiment.cells().into_iter().map(|cell| judge(record, cell)).collect(),
     }
 }

@@ -40,8 +40,7 @@ pub(crate) fn record(arguments: &RunArguments) -> Result<Record, Failure> {
 }
 
 fn measure(plan: &Plan, runs: &Path) -> Result<Record, Failure> {
-    let per_round = plan.subjects.len() * plan.experiment.cells().len();
-    let mut live = Live::new(per_round as u64);
+    let mut live = Live::new(plan.windows_per_round() as u64);
     let stop = signals::stop(|stop| {
         output::note(if stop.now() {
             "stopping now"
@@ -110,13 +109,18 @@ fn describe(plan: &Plan) -> String {
     let cells = plan.experiment.cells();
     let cells: Vec<String> = cells.iter().map(ToString::to_string).collect();
     format!(
-        "experiment  {}\ncontenders  {}\ncells       {}\nrounds      {} of about {}\ntime        about {}\ncpus        {}\nseed        {}\n",
+        "experiment  {}\ncontenders  {}\ncells       {}\nrounds      {} of about {}\ntime        about {}\nnoise floor {}\ncpus        {}\nseed        {}\n",
         plan.experiment.name,
         names.join(", "),
         cells.join("; "),
         prediction.rounds,
         clock(prediction.round),
         clock(prediction.total()),
+        if plan.experiment.aa {
+            "one contender takes part twice, to learn how far equals seem to differ"
+        } else {
+            "not measured"
+        },
         plan.isolation.statement,
         plan.seed,
     )

@@ -15,7 +15,7 @@ use assay_model::offered::Offered;
 use assay_model::record::{Origin, Program};
 use assay_model::workload::{Expect, RequestKind, Workload};
 
-use crate::args::RunArguments;
+use crate::args::{Rounds, RunArguments};
 use crate::command::list;
 use crate::failure::Failure;
 use crate::output;
@@ -24,13 +24,28 @@ use crate::output;
 const DEFAULT_EXPERIMENT: &str = "showdown";
 const DEFAULT_WORKLOAD: &str = "hello";
 const DEFAULT_CONNECTIONS: u32 = 64;
+/// Most rounds of a run that goes on until all is settled.
+const MOST_ROUNDS: u32 = 40;
+/// Longest time of such a run, in seconds, unless another is given.
+const DEFAULT_BUDGET_S: f64 = 300.0;
 /// What `--latency` asks for: low, middle and high load for each contender, and the same for all.
-const LATENCY: [Offered; 5] =
-    [Offered::Share(100), Offered::Share(500), Offered::Share(800), Offered::Share(950), Offered::Common];
+const LATENCY: [Offered; 6] = [
+    Offered::Capacity,
+    Offered::Share(100),
+    Offered::Share(500),
+    Offered::Share(800),
+    Offered::Share(950),
+    Offered::Common,
+];
 /// The workload of a URL or command of the user's own: whatever is there, as long as it is a 2xx.
 const OWN_WORKLOAD: &str = "get";
 
 pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
+    if arguments.precision.is_some() && matches!(arguments.rounds, Some(Rounds::Exactly(_))) {
+        return Err(Failure::usage(
+            "a number of rounds is kept to exactly; leave out --rounds or --precision",
+        ));
+    }
     let catalogue = catalogue(arguments)?;
     let mut experiment = experiment(&catalogue, arguments)?;
     let subjects = subjects(&catalogue, arguments, &experiment)?;
@@ -87,7 +102,8 @@ fn experiment(catalogue: &Catalogue, arguments: &RunArguments) -> Result<Experim
 
 /// An experiment of one cell, for arguments to change.
 fn ad_hoc(workload: &str) -> Experiment {
-    Experiment::new("run", vec![Measure::capacity(workload, vec![DEFAULT_CONNECTIONS])])
+    let measures = vec![Measure::capacity(workload, vec![DEFAULT_CONNECTIONS])];
+    Experiment { rounds: MOST_ROUNDS, until_settled: true, ..Experiment::new("run", measures) }
 }
 
 fn override_with(experiment: &mut Experiment, arguments: &RunArguments) {
@@ -114,8 +130,24 @@ fn override_with(experiment: &mut Experiment, arguments: &RunArguments) {
     experiment.window_s = seconds(arguments.duration, experiment.window_s);
     experiment.warmup_s = seconds(arguments.warmup, experiment.warmup_s);
     experiment.timeout_s = seconds(arguments.timeout, experiment.timeout_s);
-    experiment.rounds = arguments.rounds.unwrap_or(experiment.rounds);
+    override_length(experiment, arguments);
+    experiment.aa &= !arguments.no_aa;
+}
+
+/// How long to go on. A number of rounds is kept to exactly, so that nothing depends on a look at the results; a budget or a
+/// precision goes on until all is settled.
+fn override_length(experiment: &mut Experiment, arguments: &RunArguments) {
     experiment.budget_s = arguments.budget.map(|b| b.as_secs_f64()).or(experiment.budget_s);
+    experiment.precision = arguments.precision.or(experiment.precision);
+    let auto = arguments.budget.is_some() || arguments.precision.is_some();
+    match arguments.rounds {
+        Some(Rounds::Exactly(rounds)) => (experiment.rounds, experiment.until_settled) = (rounds, false),
+        None if !auto => {}
+        Some(Rounds::Auto) | None => (experiment.rounds, experiment.until_settled) = (MOST_ROUNDS, true),
+    }
+    if experiment.until_settled {
+        experiment.budget_s.get_or_insert(DEFAULT_BUDGET_S);
+    }
 }
 
 /// Whether the load is a GET of the user's own path, and not a workload of the catalogue.
@@ -178,6 +210,7 @@ fn subjects(
     // What is asked of a server of the user's own, the reference server need not know.
     let own = asks_for_its_own(arguments);
     subjects.retain(|s| !own || !s.is_limit() || s.workloads.iter().any(|w| w == OWN_WORKLOAD));
+    subjects.retain(|s| !arguments.no_limit || !s.is_limit());
     check_names(&subjects, &cwd)?;
     subjects.iter().try_for_each(check_host)?;
     Ok(subjects)

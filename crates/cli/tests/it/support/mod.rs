@@ -14,7 +14,8 @@ pub(crate) use running::{Running, Stranger};
 /// Longest wait for anything that must happen; generous, as the machine may be busy with other tests.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// What makes a run short, unless the test says otherwise.
-const QUICK: [[&str; 2]; 4] = [["-d", "100ms"], ["--warmup", "50ms"], ["--rounds", "2"], ["-c", "2"]];
+const QUICK: [&[&str]; 5] =
+    [&["-d", "100ms"], &["--warmup", "50ms"], &["--rounds", "2"], &["-c", "2"], &["--no-aa"]];
 
 /// A folder with a catalogue, runs and temporary files. Every process that is started from here carries the folder's name
 /// in its environment, as TMPDIR, and so can be found.
@@ -110,7 +111,7 @@ impl Lab {
 
     /// `assay run ARGUMENTS`, short.
     pub(crate) fn run(&self, arguments: &[&str]) -> Command {
-        let quick = QUICK.into_iter().filter(|[name, _]| !arguments.contains(name)).flatten();
+        let quick = QUICK.into_iter().filter(|words| !arguments.contains(&words[0])).flatten().copied();
         let all: Vec<&str> =
             ["run", "--no-check"].into_iter().chain(quick).chain(arguments.iter().copied()).collect();
         self.assay(&all)

@@ -1,0 +1,27 @@
+//! `assay redline`: a run that searches for nothing but the highest rate that keeps an objective.
+
+use assay_lab::Exit;
+use assay_model::offered::Offered;
+use assay_model::units::Nanos;
+
+use super::run;
+use crate::args::{RedlineArguments, RunArguments};
+use crate::failure::Failure;
+
+/// Longest time of a search, unless another is given.
+const DEFAULT_BUDGET: Nanos = Nanos::from_millis(10 * 60 * 1000);
+
+pub(crate) fn run(arguments: RedlineArguments) -> Result<Exit, Failure> {
+    let RedlineArguments { slo, run: given } = arguments;
+    if given.selectors.is_empty() && given.cmd.is_empty() {
+        return Err(Failure::usage("whose redline? Give a contender, a URL, or a command with --cmd"));
+    }
+    run::run(RunArguments {
+        rate: vec![Offered::Redline(slo)],
+        latency: false,
+        budget: given.budget.or(Some(DEFAULT_BUDGET)),
+        no_aa: true,
+        no_limit: true,
+        ..given
+    })
+}

@@ -1,0 +1,298 @@
+//! The search for a redline, driven by windows: which load comes next, and what the windows measured so far have shown.
+//!
+//! Pure. The search is a function of the windows in the record, so it can be replayed from there: the same windows lead to
+//! the same trials and to the same answer. A trial is made of several windows at one load, its slices.
+
+use assay_model::load::ErrorClass;
+use assay_model::record::Measurement;
+use assay_model::slo::Slo;
+use assay_stats::Histogram;
+use assay_stats::redline::{Decision, Judge, Outcome, Plan, Redline, Search, Slice, Step};
+
+/// Bounds nearer than this to each other are near enough.
+const WIDTH: f64 = 0.02;
+/// Servers that must agree on each bound.
+const RESTARTS: u32 = 3;
+/// Most trials of one search.
+const MOST_TRIALS: u32 = 60;
+/// Where the search begins, and between which loads it is made, as shares of the capacity. A little more than the capacity
+/// can be carried where a closed loop leaves the server waiting.
+const START_SHARE: f64 = 0.5;
+const LOWEST_SHARE: f64 = 0.001;
+const HIGHEST_SHARE: f64 = 2.0;
+/// Windows that a trial begins with.
+const SLICES: u32 = 4;
+/// Shortest and longest of them, in seconds.
+const SLICE_S: std::ops::RangeInclusive<f64> = 0.5..=20.0;
+/// How many deadlines a window must last. At a load of 2 % too much the queue grows by 2 % of the time, so that after fifty
+/// deadlines every further request is late.
+const DEADLINES: f64 = 100.0;
+/// Load before a window, over the window's length: a queue begins empty.
+const SETTLE_SHARE: f64 = 0.2;
+/// Allowed share of an objective that allows nothing: no finite number of requests could show that none is ever late.
+const LEAST_SHARE: f64 = 1e-4;
+/// A rule of the generator that speaks of the server here: a load that cannot be carried is late, not void.
+const CARRIED: &str = "offered-load";
+
+/// A search with what is known of its current trial.
+#[derive(Clone, Debug)]
+pub(crate) struct Course {
+    slo: Slo,
+    search: Search,
+    judge: Judge,
+    /// Windows of the current trial so far.
+    slices: Vec<Slice>,
+    /// Its void windows so far.
+    void_slices: u32,
+    /// Length of the next window.
+    slice_s: f64,
+}
+
+/// What to do next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Next {
+    /// Measure a window.
+    Window {
+        /// Offered load in requests per second.
+        per_second: f64,
+        /// Load before it, in seconds.
+        settle_s: f64,
+        /// Its length in seconds.
+        window_s: f64,
+        /// Whether a trial begins with it that needs a server which was not overloaded.
+        fresh_server: bool,
+    },
+    /// The search is over.
+    Done(Redline),
+}
+
+impl Course {
+    /// A search that begins below `capacity`, the throughput of a closed loop; `None` when that is no rate to begin from.
+    pub(crate) fn new(slo: Slo, capacity: f64) -> Option<Self> {
+        let plan = Plan {
+            start: capacity * START_SHARE,
+            lowest: capacity * LOWEST_SHARE,
+            highest: capacity * HIGHEST_SHARE,
+            width: WIDTH,
+            restarts: RESTARTS,
+            most_trials: MOST_TRIALS,
+        };
+        let mut course = Self {
+            slo,
+            search: Search::new(plan).ok()?,
+            judge: judge(slo, plan.start)?,
+            slices: Vec::new(),
+            void_slices: 0,
+            slice_s: 0.0,
+        };
+        course.begin_trial();
+        Some(course)
+    }
+
+    /// The search after the windows of the record.
+    pub(crate) fn replay<'m>(mut self, windows: impl Iterator<Item = &'m Measurement>) -> Self {
+        windows.for_each(|window| self.take(window));
+        self
+    }
+
+    /// What to do next; the same until a window is taken.
+    pub(crate) fn next(&self) -> Next {
+        match self.search.step() {
+            Step::Done(redline) => Next::Done(redline),
+            Step::Try(trial) => Next::Window {
+                // The generator takes whole numbers.
+                per_second: trial.per_second.round().max(1.0),
+                settle_s: self.slice_s * SETTLE_SHARE,
+                window_s: self.slice_s,
+                fresh_server: trial.fresh_server && self.slices.is_empty() && self.void_slices == 0,
+            },
+        }
+    }
+
+    /// What is known now, whether or not the search is over.
+    pub(crate) fn so_far(&self) -> Redline {
+        self.search.so_far()
+    }
+
+    /// Takes the window that [`Self::next`] asked for.
+    pub(crate) fn take(&mut self, window: &Measurement) {
+        let Some(slice) = slice(window, self.slo) else {
+            // One bad window is repeated; a trial that has as many of them as it needs good ones is void.
+            self.void_slices += 1;
+            if self.void_slices >= SLICES {
+                self.search.tell(Outcome::Void);
+                self.begin_trial();
+            }
+            return;
+        };
+        self.slices.push(slice);
+        let outcome = if self.is_hopeless() {
+            Outcome::Fail
+        } else if self.slices.len() < SLICES as usize {
+            return;
+        } else {
+            match self.judge.decide(&self.slices) {
+                Decision::Pass => Outcome::Pass,
+                Decision::Fail => Outcome::Fail,
+                Decision::Undecided => Outcome::Undecided,
+                Decision::Extend { requests } => return self.extend(requests),
+            }
+        };
+        self.search.tell(outcome);
+        self.begin_trial();
+    }
+
+    /// Whether so many requests were late, over a hundred deadlines and more, that no further window could make up for it.
+    fn is_hopeless(&self) -> bool {
+        let (late, due) =
+            self.slices.iter().fold((0, 0), |sum, slice| (sum.0 + slice.late, sum.1 + slice.due));
+        let beyond_doubt = f64::midpoint(1.0, allowed(self.slo));
+        due > 0 && late as f64 >= beyond_doubt * due as f64
+    }
+
+    /// As many further requests in windows of the same length, or in one more window that is long enough for them.
+    fn extend(&mut self, requests: u64) {
+        if let Next::Window { per_second, .. } = self.next() {
+            self.slice_s =
+                (requests as f64 / per_second / f64::from(SLICES)).clamp(self.slice_s, *SLICE_S.end());
+        }
+    }
+
+    fn begin_trial(&mut self) {
+        self.slices.clear();
+        self.void_slices = 0;
+        let Step::Try(trial) = self.search.step() else { return };
+        let Some(judge) = judge(self.slo, trial.per_second) else { return };
+        let enough_s = judge.first_requests() as f64 / trial.per_second / f64::from(SLICES);
+        let deadlines_s = self.slo.longest.map_or(0.0, |longest| longest.as_secs_f64()) * DEADLINES;
+        self.slice_s = enough_s.max(deadlines_s).clamp(*SLICE_S.start(), *SLICE_S.end());
+        self.judge = judge;
+    }
+}
+
+fn allowed(slo: Slo) -> f64 {
+    slo.allowed_share().max(LEAST_SHARE)
+}
+
+fn judge(slo: Slo, per_second: f64) -> Option<Judge> {
+    let deadlines_s = slo.longest.map_or(0.0, |longest| longest.as_secs_f64()) * DEADLINES;
+    let least_s = deadlines_s.clamp(*SLICE_S.start(), *SLICE_S.end()) * f64::from(SLICES);
+    // A tenth less, because a Poisson process may bring fewer than are due on average.
+    Judge::new(allowed(slo), (0.9 * least_s * per_second) as u64).ok()
+}
+
+/// How many requests of a window were late or failed; `None` for a void window.
+fn slice(window: &Measurement, slo: Slo) -> Option<Slice> {
+    if window.void_rules().iter().any(|rule| rule != CARRIED) {
+        return None;
+    }
+    let (load, read) = (&window.load, |text: &Option<String>| {
+        text.as_ref().and_then(|text| Histogram::from_hdr_base64(text).ok()).unwrap_or_default()
+    });
+    let (ended, cut_off) = (read(&load.latency.response_hdr), read(&load.latency.censored_hdr));
+    // Requests that were given up for lack of an answer in time are among the cut off ones.
+    let waited = |class: ErrorClass| {
+        use ErrorClass::{BodyTimeout, ConnectTimeout, HeadTimeout, UnsentEnd, UnsentNoConnection};
+        matches!(class, HeadTimeout | BodyTimeout | ConnectTimeout | UnsentEnd | UnsentNoConnection)
+    };
+    let failed: u64 = load.window.errors.iter().filter(|(class, _)| !waited(**class)).map(|(_, n)| n).sum();
+    let late = slo.longest.map_or(0, |longest| ended.count() - ended.count_at_or_below(longest.0));
+    Some(Slice { late: late + failed + cut_off.count(), due: ended.count() + failed + cut_off.count() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use assay_model::load::Arrival;
+    use assay_stats::redline::End;
+
+    fn slo() -> Slo {
+        "p99<10ms".parse().expect("slo")
+    }
+
+    /// A window at a load of a server that answers in time up to `redline` requests per second and is always late beyond.
+    fn window(per_second: f64, window_s: f64, redline: f64) -> Measurement {
+        let mut window = testing::record(&[("a", &[1000.0])]).rounds.remove(0).runs.remove(0).cells.remove(0);
+        let mut histogram = Histogram::new();
+        histogram.record_n(
+            if per_second <= redline { 1_000_000 } else { 50_000_000 },
+            (per_second * window_s) as u64,
+        );
+        window.load.arrival = Arrival::Poisson { per_second };
+        window.load.latency.response_hdr = Some(histogram.to_hdr_base64().expect("histogram"));
+        window
+    }
+
+    /// Windows until the search is over, and the answer.
+    fn search(redline: f64, spoil: impl Fn(usize, &mut Measurement)) -> (Vec<Measurement>, Redline) {
+        let mut course = Course::new(slo(), 10_000.0).expect("course");
+        let mut windows = Vec::new();
+        loop {
+            match course.next() {
+                Next::Done(found) => return (windows, found),
+                Next::Window { per_second, window_s, .. } => {
+                    let mut made = window(per_second, window_s, redline);
+                    spoil(windows.len(), &mut made);
+                    course.take(&made);
+                    windows.push(made);
+                    assert!(windows.len() < 2000, "no end");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_redline_is_found_and_the_record_replays_to_the_same_answer() {
+        let (windows, found) = search(7_300.0, |_, _| {});
+        assert_eq!(found.end, End::Confirmed);
+        let (lower, upper) = (found.lower.expect("kept"), found.upper.expect("missed"));
+        assert!(lower <= 7_301.0 && 7_299.0 <= upper && upper / lower <= 1.021, "{found:?}");
+        assert_eq!(found.gap_share(), Some(0.0));
+        let again = Course::new(slo(), 10_000.0).expect("course").replay(windows.iter());
+        assert_eq!(again.next(), Next::Done(found));
+        let half = Course::new(slo(), 10_000.0).expect("course").replay(windows[..windows.len() / 2].iter());
+        let rest = half.replay(windows[windows.len() / 2..].iter());
+        assert_eq!(rest.next(), Next::Done(found));
+    }
+
+    #[test]
+    fn a_void_window_is_no_fail_and_a_load_that_cannot_be_carried_is_one() {
+        let (_, found) = search(7_300.0, |index, window| {
+            if index % 40 == 3 {
+                window.machine.steal_share = 1.0;
+            }
+        });
+        assert!(found.lower.is_some_and(|lower| lower > 7_100.0), "{found:?}");
+        let mut slow = window(9_000.0, 1.0, 7_300.0);
+        let mut rule = testing::little(assay_model::check::Outcome::Void);
+        rule.rule = CARRIED.to_owned();
+        slow.load.checks = vec![rule];
+        assert_eq!(slice(&slow, slo()), Some(Slice { late: 9_000, due: 9_000 }));
+    }
+
+    #[test]
+    fn failures_count_as_late_and_those_without_an_answer_once() {
+        let mut spoilt = window(1_000.0, 1.0, 7_300.0);
+        spoilt.load.window.errors = [(ErrorClass::WrongBody, 5), (ErrorClass::HeadTimeout, 7)].into();
+        let mut cut_off = Histogram::new();
+        cut_off.record_n(5_000_000_000, 7);
+        spoilt.load.latency.censored_hdr = Some(cut_off.to_hdr_base64().expect("histogram"));
+        assert_eq!(slice(&spoilt, slo()), Some(Slice { late: 12, due: 1_012 }));
+        assert_eq!(slice(&spoilt, "errors<0.1%".parse().expect("slo")), Some(Slice { late: 12, due: 1_012 }));
+    }
+
+    #[test]
+    fn an_overload_ends_its_trial_early() {
+        let (windows, _) = search(7_300.0, |_, _| {});
+        let rate = |window: &Measurement| match window.load.arrival {
+            Arrival::Poisson { per_second } => per_second,
+            _ => 0.0,
+        };
+        let at_ten_thousand = windows.iter().filter(|window| rate(window) == 10_000.0).count();
+        assert!(
+            (1..SLICES as usize).contains(&at_ten_thousand),
+            "{at_ten_thousand} windows of a hopeless trial"
+        );
+    }
+}

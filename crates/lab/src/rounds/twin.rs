@@ -1,0 +1,33 @@
+//! The A/A pair: one contender takes part a second time, started independently under another name, so that every run shows
+//! how far equals seem to differ on this machine on this day (METHODOLOGY, "From runs to a verdict").
+
+use assay_model::record::Entry;
+
+use crate::plan::Plan;
+use crate::schedule::choice;
+use crate::subject::{Launch, Subject};
+
+/// What follows the name of the contender in that of its twin.
+const MARK: char = '′';
+
+/// A second part for one of those who are ready, with its entry; `entries` belong to the plan's subjects.
+///
+/// The seed chooses among the contenders that assay starts itself: whoever were chosen by hand — the fastest, or the limit,
+/// whose generator is busier than with any other — would stand for itself only. Servers that are running already are not
+/// restarted, and the limit is not what is compared, so these come next.
+pub(super) fn twin(plan: &Plan, entries: &[Entry]) -> Option<(Subject, Entry)> {
+    let ready: Vec<usize> = (0..plan.subjects.len())
+        .filter(|&index| entries[index].not_run.is_none() && !plan.cells_of(&plan.subjects[index]).is_empty())
+        .collect();
+    let of = |wanted: fn(&Subject) -> bool| -> Vec<usize> {
+        ready.iter().copied().filter(|&index| wanted(&plan.subjects[index])).collect()
+    };
+    let started = of(|subject| !subject.is_limit() && matches!(subject.launch, Launch::Process(_)));
+    let running = of(|subject| !subject.is_limit());
+    let eligible = [started, running, ready.clone()].into_iter().find(|group| !group.is_empty())?;
+    let original = eligible[choice(plan.seed, eligible.len())];
+    let name = format!("{}{MARK}", plan.subjects[original].name);
+    let subject = Subject { name: name.clone(), ..plan.subjects[original].clone() };
+    let twin_of = Some(entries[original].name.clone());
+    Some((subject, Entry { name, twin_of, ..entries[original].clone() }))
+}

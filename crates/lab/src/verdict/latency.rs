@@ -1,0 +1,261 @@
+//! Response times at a given rate: percentiles over restarts, and whose tail is longer where all got the same load.
+//!
+//! A percentile is taken from each window's own histogram and the median over the rounds is told with its order-statistic
+//! interval; percentiles are never averaged (METHODOLOGY, "From runs to a verdict").
+
+use assay_model::experiment::Cell;
+use assay_model::offered::Offered;
+use assay_model::record::{Measurement, Record};
+use assay_model::verdict::{Call, Interval, LatencyPair, LatencyStanding, LatencyVerdict, ResponseQuantile};
+use assay_stats::censored::{self, Quantile};
+use assay_stats::order::median_interval;
+use assay_stats::robust::geometric_mean;
+use assay_stats::{Histogram, tiers};
+
+use super::sample::{SAMPLES_BEYOND, Sample, sample_of, samples};
+use super::standing::{errors, generator_objections};
+use super::words::{all_of, count_of};
+use super::{CONFIDENCE, interval, is_void, point};
+use crate::rounds::rates::offered_rate;
+
+/// The percentiles that are told.
+const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
+/// The one by which tails are compared.
+const TAIL: f64 = 0.99;
+/// Least confidence with which two tails are called different; five rounds reach 0.938 and four 0.875.
+const LEAST_CONFIDENCE: f64 = 0.9;
+
+/// Judges every cell in which a rate was offered to somebody.
+pub(crate) fn judge(record: &Record, margin: f64) -> Vec<LatencyVerdict> {
+    let cells = record
+        .experiment
+        .cells()
+        .into_iter()
+        .filter(|cell| !cell.offered.is_capacity() && !matches!(cell.offered, Offered::Redline(_)));
+    cells.map(|cell| judge_cell(record, cell, margin)).filter(|judged| !judged.standings.is_empty()).collect()
+}
+
+fn judge_cell(record: &Record, cell: Cell, margin: f64) -> LatencyVerdict {
+    let samples = samples(record, &cell);
+    let mut standings: Vec<LatencyStanding> =
+        samples.iter().filter_map(|sample| standing(record, sample, &cell)).collect();
+    let tail = |standing: &LatencyStanding| {
+        let tail = standing.quantiles.iter().find(|of| of.quantile == TAIL);
+        tail.map_or(f64::INFINITY, |tail| tail.response_ns.estimate)
+    };
+    standings.sort_by(|a, b| tail(a).total_cmp(&tail(b)).then_with(|| a.contender.cmp(&b.contender)));
+    // At shares of their own capacities the rates differ, so a longer tail is no verdict on anybody.
+    let same_rate = !matches!(cell.offered, Offered::Share(_));
+    let pairs = if same_rate { pairs(&samples, &standings, margin) } else { Vec::new() };
+    LatencyVerdict { cell, standings, pairs }
+}
+
+fn standing(record: &Record, sample: &Sample<'_>, cell: &Cell) -> Option<LatencyStanding> {
+    let offered_per_second = sample.measured().find_map(offered_rate)?;
+    let checks: Vec<_> = errors(sample).into_iter().chain(generator_objections(sample)).collect();
+    let (counting, measured) = (sample.counting().count(), sample.measured().count());
+    let void = checks.iter().find(|check| is_void(check)).map(|check| check.evidence.clone());
+    let withheld = void.or_else(|| (counting * 2 < measured).then(|| too_few(sample, counting, measured)));
+    let rates: Vec<f64> =
+        sample_of(record, sample.entry, &cell.capacity()).rates().into_iter().flatten().collect();
+    let quantiles = QUANTILES.iter().filter(|_| withheld.is_none()).filter_map(|&q| quantile(sample, q));
+    Some(LatencyStanding {
+        contender: sample.entry.name.clone(),
+        offered_per_second,
+        share_of_capacity: geometric_mean(&rates).ok().map(|capacity| offered_per_second / capacity),
+        rounds: u32::try_from(counting).unwrap_or(u32::MAX),
+        quantiles: quantiles.collect(),
+        failed: sample.failed_of().0,
+        checks,
+        withheld,
+    })
+}
+
+fn too_few(sample: &Sample<'_>, counting: usize, measured: usize) -> String {
+    let mut broken: Vec<String> = sample.measured().flat_map(Measurement::void_rules).collect();
+    broken.sort_unstable();
+    broken.dedup();
+    format!("only {counting} of {} count ({})", count_of(measured, "window"), broken.join(", "))
+}
+
+fn quantile(sample: &Sample<'_>, q: f64) -> Option<ResponseQuantile> {
+    let values: Vec<Quantile> = sample.counting().filter_map(|window| response_quantile(window, q)).collect();
+    let numbers: Vec<f64> = values.iter().map(|value| value.value as f64).collect();
+    let response_ns = match numbers.as_slice() {
+        [] => return None,
+        [only] => point(*only),
+        _ => interval(median_interval(&numbers, CONFIDENCE).ok()?),
+    };
+    let is_lower_bound = values.iter().any(|value| value.is_lower_bound);
+    Some(ResponseQuantile { quantile: q, response_ns, is_lower_bound })
+}
+
+/// The quantile of one window, where enough requests lie beyond it.
+fn response_quantile(window: &Measurement, q: f64) -> Option<Quantile> {
+    let latency = &window.load.latency;
+    let ended = Histogram::from_hdr_base64(latency.response_hdr.as_ref()?).ok()?;
+    let censored = latency.censored_hdr.as_ref().and_then(|text| Histogram::from_hdr_base64(text).ok());
+    let censored = censored.unwrap_or_default();
+    let beyond = (ended.count() + censored.count()) as f64 * (1.0 - q);
+    // A relative slack of 1e-9: 1 − 0.99 is not exactly 0.01.
+    (beyond * (1.0 + 1e-9) >= SAMPLES_BEYOND).then(|| censored::quantile(&ended, &censored, q)).flatten()
+}
+
+/// All pairs of those who are told of, the limit aside, each on its own.
+fn pairs(samples: &[Sample<'_>], standings: &[LatencyStanding], margin: f64) -> Vec<LatencyPair> {
+    let told = |sample: &&Sample<'_>| {
+        let of = |standing: &LatencyStanding| standing.contender == sample.entry.name;
+        !sample.is_limit() && standings.iter().any(|standing| of(standing) && standing.withheld.is_none())
+    };
+    let tails: Vec<(&str, Vec<Option<f64>>)> =
+        samples.iter().filter(told).map(|sample| (sample.entry.name.as_str(), tails(sample))).collect();
+    let all = (0..tails.len()).flat_map(|i| (i + 1..tails.len()).map(move |j| (i, j)));
+    all.filter_map(|(i, j)| pair(&tails[i], &tails[j], margin)).collect()
+}
+
+/// The tail in each round.
+fn tails(sample: &Sample<'_>) -> Vec<Option<f64>> {
+    let counts = |window: &&Measurement| window.void_rules().is_empty();
+    let of = |window: &Option<&Measurement>| {
+        let tail = response_quantile(window.filter(counts)?, TAIL)?;
+        (!tail.is_lower_bound && tail.value > 0).then_some(tail.value as f64)
+    };
+    sample.windows.iter().map(of).collect()
+}
+
+fn pair(a: &(&str, Vec<Option<f64>>), b: &(&str, Vec<Option<f64>>), margin: f64) -> Option<LatencyPair> {
+    let both = a.1.iter().zip(&b.1).filter_map(|(a, b)| Some((*a)? / (*b)?));
+    let found = median_interval(&both.collect::<Vec<f64>>(), CONFIDENCE).ok()?;
+    let apart = tiers::call(&found, margin) != tiers::Call::Tie && found.confidence >= LEAST_CONFIDENCE;
+    let call = if apart { Call::Distinct } else { Call::Tie };
+    let ratio = interval(found);
+    let (longer, shorter, ratio) =
+        if ratio.estimate >= 1.0 { (a.0, b.0, ratio) } else { (b.0, a.0, inverse(ratio)) };
+    Some(LatencyPair { longer: longer.to_owned(), shorter: shorter.to_owned(), ratio, call })
+}
+
+fn inverse(ratio: Interval) -> Interval {
+    Interval { estimate: 1.0 / ratio.estimate, low: 1.0 / ratio.high, high: 1.0 / ratio.low, ..ratio }
+}
+
+/// What the tails at equal load come to, a sentence for each cell in which there are some.
+pub(crate) fn sentences(verdicts: &[LatencyVerdict]) -> Vec<String> {
+    verdicts.iter().filter(|verdict| !verdict.pairs.is_empty()).map(sentence).collect()
+}
+
+fn sentence(verdict: &LatencyVerdict) -> String {
+    let LatencyVerdict { cell, standings, pairs } = verdict;
+    let rate = standings.first().map_or(0.0, |standing| standing.offered_per_second);
+    let at =
+        format!("At the same {rate:.0} requests per second for all ({} at {})", cell.workload, cell.width());
+    let apart = pairs.iter().filter(|pair| pair.call == Call::Distinct);
+    let Some(widest) = apart.max_by(|a, b| a.ratio.estimate.total_cmp(&b.ratio.estimate)) else {
+        let mut names: Vec<String> =
+            pairs.iter().flat_map(|p| [p.longer.clone(), p.shorter.clone()]).collect();
+        names.sort_unstable();
+        names.dedup();
+        return format!("{at}, the 99th percentiles of {} are not shown to differ.", all_of(&names));
+    };
+    let LatencyPair { longer, shorter, ratio, .. } = widest;
+    format!(
+        "{at}, {longer}'s 99th percentile is {:.1} times as long as {shorter}'s (between {:.1} and {:.1}).",
+        ratio.estimate, ratio.low, ratio.high
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use assay_model::load::Arrival;
+
+    /// Adds to each run of `name` a window at a rate, with 10,000 responses of which a fiftieth takes `tail_us(round)`.
+    fn offer(record: &mut Record, name: &str, cell: &Cell, tail_us: impl Fn(u64) -> u64) {
+        for round in &mut record.rounds {
+            let index = u64::from(round.index);
+            for run in round.runs.iter_mut().filter(|run| run.contender == name) {
+                let mut histogram = Histogram::new();
+                histogram.record_n(100_000, 9_800);
+                histogram.record_n(tail_us(index) * 1000, 200);
+                let mut window = run.cells[0].clone();
+                window.cell = cell.clone();
+                window.load.arrival = Arrival::Poisson { per_second: 10_000.0 };
+                window.load.latency.response_hdr = Some(histogram.to_hdr_base64().expect("histogram"));
+                run.cells.push(window);
+            }
+        }
+    }
+
+    fn record(load: &str) -> (Record, Cell) {
+        let mut record =
+            testing::record(&[("limit", &[90_000.0; 6]), ("a", &[20_000.0; 6]), ("b", &[20_000.0; 6])]);
+        record.experiment.measures[0].rates = vec![load.parse().expect("load")];
+        let cell = Cell { offered: load.parse().expect("load"), ..Cell::closed("hello", 64) };
+        (record, cell)
+    }
+
+    #[test]
+    fn tails_at_equal_load_are_compared_by_medians_of_rounds() {
+        let (mut record, cell) = record("common");
+        offer(&mut record, "limit", &cell, |_| 500);
+        offer(&mut record, "a", &cell, |round| 1000 + round);
+        offer(&mut record, "b", &cell, |round| 1400 + round);
+        let verdicts = judge(&record, 0.01);
+        let [verdict] = verdicts.as_slice() else { panic!("{verdicts:?}") };
+        let names: Vec<&str> = verdict.standings.iter().map(|s| s.contender.as_str()).collect();
+        assert_eq!(names, ["limit", "a", "b"]);
+        let a = &verdict.standings[1];
+        assert_eq!((a.offered_per_second, a.rounds), (10_000.0, 6));
+        assert!(a.share_of_capacity.is_some_and(|share| (share - 0.5).abs() < 1e-9), "{a:?}");
+        let quantiles: Vec<f64> = a.quantiles.iter().map(|of| of.quantile).collect();
+        assert_eq!(quantiles, [0.5, 0.9, 0.99], "only 10 of 10,000 lie beyond the 99.9th percentile");
+        assert!((a.quantiles[2].response_ns.estimate / 1.0025e6 - 1.0).abs() < 0.005, "{a:?}");
+        let [pair] = verdict.pairs.as_slice() else { panic!("the limit is compared") };
+        assert_eq!((pair.longer.as_str(), pair.call), ("b", Call::Distinct));
+        let said = sentences(&verdicts);
+        assert_eq!(
+            said,
+            [
+                "At the same 10000 requests per second for all (hello at 64), b's 99th percentile is 1.4 times as long as \
+              a's (between 1.4 and 1.4)."
+            ]
+        );
+    }
+
+    #[test]
+    fn few_rounds_call_nobody_different_and_shares_are_not_compared() {
+        let (mut spoilt, cell) = record("common");
+        spoilt.rounds.truncate(4);
+        offer(&mut spoilt, "a", &cell, |_| 1000);
+        offer(&mut spoilt, "b", &cell, |_| 1400);
+        let verdicts = judge(&spoilt, 0.01);
+        assert_eq!(verdicts[0].pairs[0].call, Call::Tie);
+        assert!(sentences(&verdicts)[0].ends_with("a and b are not shown to differ."));
+        let (mut shares, cell) = record("50%");
+        offer(&mut shares, "a", &cell, |_| 1000);
+        offer(&mut shares, "b", &cell, |_| 1400);
+        assert!(judge(&shares, 0.01)[0].pairs.is_empty());
+    }
+
+    #[test]
+    fn cut_off_requests_make_a_bound_and_void_windows_do_not_count() {
+        let (mut record, cell) = record("common");
+        offer(&mut record, "a", &cell, |_| 1000);
+        let mut censored = Histogram::new();
+        censored.record_n(5_000_000_000, 300);
+        for run in
+            record.rounds.iter_mut().flat_map(|round| &mut round.runs).filter(|run| run.contender == "a")
+        {
+            run.cells[1].load.latency.censored_hdr = Some(censored.to_hdr_base64().expect("histogram"));
+        }
+        let verdict = judge(&record, 0.01).remove(0);
+        let bounds: Vec<bool> = verdict.standings[0].quantiles.iter().map(|of| of.is_lower_bound).collect();
+        assert_eq!(bounds, [false, false, true]);
+        for run in record.rounds.iter_mut().take(4).flat_map(|round| &mut round.runs) {
+            run.cells.iter_mut().for_each(|window| window.machine.steal_share = 0.5);
+        }
+        let verdict = judge(&record, 0.01).remove(0);
+        assert_eq!(verdict.standings[0].withheld.as_deref(), Some("only 2 of 6 windows count (steal)"));
+        assert!(verdict.standings[0].quantiles.is_empty());
+    }
+}

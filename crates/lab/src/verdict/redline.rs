@@ -1,0 +1,126 @@
+//! Redlines: the highest rate that keeps an objective, as the interval that the search in the record arrived at.
+
+use assay_model::experiment::Cell;
+use assay_model::offered::Offered;
+use assay_model::record::{Entry, Measurement, Origin, Record, Run};
+use assay_model::verdict::{RedlineEnd, RedlineStanding, RedlineVerdict};
+use assay_stats::redline::End;
+use assay_stats::robust::geometric_mean;
+
+use super::sample::sample_of;
+use crate::redline::Next;
+use crate::rounds::rates::course_of;
+
+/// Judges every cell in which a redline was searched.
+pub(crate) fn judge(record: &Record) -> Vec<RedlineVerdict> {
+    let cells = record.experiment.cells().into_iter();
+    let searched = cells.filter(|cell| matches!(cell.offered, Offered::Redline(_)));
+    searched.map(|cell| judge_cell(record, cell)).filter(|judged| !judged.standings.is_empty()).collect()
+}
+
+fn judge_cell(record: &Record, cell: Cell) -> RedlineVerdict {
+    let proper = record.contenders.iter().filter(|entry| entry.twin_of.is_none());
+    let mut standings: Vec<RedlineStanding> =
+        proper.filter_map(|entry| standing(record, entry, &cell)).collect();
+    let kept = |standing: &RedlineStanding| standing.kept_per_second.unwrap_or(0.0);
+    standings.sort_by(|a, b| kept(b).total_cmp(&kept(a)).then_with(|| a.contender.cmp(&b.contender)));
+    RedlineVerdict { cell, standings }
+}
+
+fn standing(record: &Record, entry: &Entry, cell: &Cell) -> Option<RedlineStanding> {
+    let runs: Vec<&Run> = record
+        .rounds
+        .iter()
+        .flat_map(|round| &round.runs)
+        .filter(|run| run.contender == entry.name)
+        .collect();
+    let of_cell = |run: &&Run| run.cells.iter().any(|window| window.cell == *cell);
+    let windows: Vec<&Measurement> =
+        runs.iter().flat_map(|run| &run.cells).filter(|window| window.cell == *cell).collect();
+    let course = course_of(record, None, &entry.name, cell).filter(|_| !windows.is_empty())?;
+    let found = course.so_far();
+    let end = match (course.next(), found.end) {
+        (Next::Window { .. }, _) | (_, End::TrialsSpent) => RedlineEnd::Unfinished,
+        (_, End::Confirmed) => RedlineEnd::Confirmed,
+        (_, End::AboveHighest) => RedlineEnd::AboveHighest,
+        (_, End::BelowLowest) => RedlineEnd::BelowLowest,
+        (_, End::TooManyVoid) => RedlineEnd::TooManyVoid,
+    };
+    let rates: Vec<f64> = sample_of(record, entry, &cell.capacity()).rates().into_iter().flatten().collect();
+    let capacity = geometric_mean(&rates).ok();
+    let void = windows.iter().filter(|window| !window.void_rules().is_empty()).count();
+    let servers =
+        if matches!(entry.origin, Origin::Url(_)) { 0 } else { runs.iter().copied().filter(of_cell).count() };
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    Some(RedlineStanding {
+        contender: entry.name.clone(),
+        kept_per_second: found.lower,
+        missed_per_second: found.upper,
+        recovered_per_second: found.descending,
+        share_of_capacity: found.lower.zip(capacity).map(|(kept, capacity)| kept / capacity),
+        trials: found.trials,
+        servers: count(servers),
+        windows: count(windows.len()),
+        void_windows: count(void),
+        end,
+    })
+}
+
+/// A sentence for each contender whose redline was searched.
+pub(crate) fn sentences(verdicts: &[RedlineVerdict]) -> Vec<String> {
+    let of = |verdict: &RedlineVerdict| {
+        let cell = verdict.cell.clone();
+        verdict.standings.iter().map(move |standing| sentence(&cell, standing)).collect::<Vec<_>>()
+    };
+    verdicts.iter().flat_map(of).collect()
+}
+
+fn sentence(cell: &Cell, standing: &RedlineStanding) -> String {
+    let Offered::Redline(slo) = cell.offered else { return String::new() };
+    let (name, at) = (&standing.contender, format!("{} at {}", cell.workload, cell.width()));
+    let servers = match standing.servers {
+        0 => "on one server that was never restarted".to_owned(),
+        1 => "on 1 server".to_owned(),
+        n => format!("on {n} servers"),
+    };
+    match (standing.end, standing.kept_per_second, standing.missed_per_second) {
+        (RedlineEnd::Confirmed, Some(kept), Some(missed)) => {
+            format!(
+                "{name} keeps {slo} up to {kept:.0} requests per second and misses it from {missed:.0} on ({at}, {servers}){}.",
+                recovery(standing)
+            )
+        }
+        (RedlineEnd::AboveHighest, Some(kept), _) => {
+            format!(
+                "{name} keeps {slo} at {kept:.0} requests per second and all below; more was not offered ({at})."
+            )
+        }
+        (RedlineEnd::BelowLowest, _, Some(missed)) => {
+            format!("{name} misses {slo} even at {missed:.0} requests per second ({at}).")
+        }
+        (_, Some(kept), Some(missed)) => format!(
+            "The redline of {name} for {slo} lies between {kept:.0} and {missed:.0} requests per second so far, not \
+             confirmed: {} ({at}).",
+            why(standing.end)
+        ),
+        _ => format!("The redline of {name} for {slo} was not found: {} ({at}).", why(standing.end)),
+    }
+}
+
+/// What an overload leaves behind.
+fn recovery(standing: &RedlineStanding) -> String {
+    match (standing.recovered_per_second, standing.kept_per_second) {
+        (Some(recovered), Some(kept)) if recovered < kept => {
+            format!("; once overloaded it recovers at {recovered:.0}")
+        }
+        (Some(_), _) => "; an overload leaves nothing behind".to_owned(),
+        (None, _) => String::new(),
+    }
+}
+
+fn why(end: RedlineEnd) -> &'static str {
+    match end {
+        RedlineEnd::TooManyVoid => "too many windows in a row were void",
+        _ => "the search was over too early; give it more time",
+    }
+}

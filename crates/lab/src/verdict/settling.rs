@@ -1,0 +1,198 @@
+//! While a run goes on: which pairs are still open, who must be measured again to settle them, and how noisy rounds are.
+
+use std::collections::BTreeSet;
+
+use assay_model::contender::Kind;
+use assay_model::experiment::{Cell, Measure};
+use assay_model::offered::Offered;
+use assay_model::record::{Entry, Record};
+use assay_model::verdict::Standing;
+use assay_stats::planning::half_width_within;
+use assay_stats::ratio::paired_log_ratio;
+use assay_stats::sequential::{Look, Settled, look, settled};
+use assay_stats::simultaneous::Boundary;
+use assay_stats::tiers::{Call, LEAST_MARGIN, call};
+
+use super::cell::standings;
+use super::ranking::Looks;
+use super::sample::{Sample, sample_of, samples};
+use super::{CONFIDENCE, closed, floor, is_void, median};
+use crate::redline::Next;
+use crate::rounds::rates::course_of;
+
+/// Where a run that stops when all is settled has got to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settling {
+    /// Pairs of contenders, over all cells.
+    pub pairs: usize,
+    /// Those that another round may settle.
+    pub open: usize,
+    /// Searches for a redline that are not over.
+    pub searches: usize,
+    /// Names of the contenders in such pairs and searches.
+    pub unsettled: BTreeSet<String>,
+}
+
+/// Looks at every pair in every cell measured at capacity. The intervals are those of a rule that allows for looking after
+/// each round ([`assay_stats::sequential`]), so the answer may decide whether there is another.
+pub fn settling(record: &Record) -> Settling {
+    let margin = floor::margin(floor::noise_floor(record).as_ref());
+    let mut settling = Settling::default();
+    for (cell, contender) in searches(record) {
+        let course = course_of(record, None, &contender, &cell);
+        if course.is_none_or(|course| matches!(course.next(), Next::Window { .. })) {
+            settling.searches += 1;
+            settling.unsettled.insert(contender);
+        }
+    }
+    let Some(boundary) = Looks::of(record).boundary() else { return settling };
+    // A capacity that was not asked for is measured only because rates follow from it.
+    let asked_for = |cell: &Cell| {
+        let names = |measure: &Measure| {
+            measure.rates.contains(&Offered::Capacity) && measure.cells().any(|of| of == *cell)
+        };
+        record.experiment.measures.iter().any(names)
+    };
+    for cell in closed(record).into_iter().filter(asked_for) {
+        let field = comparable(record, &cell);
+        let series: Vec<Vec<Option<f64>>> = field.iter().map(Sample::rates).collect();
+        for pair in look(&series, margin, &boundary).unwrap_or_default() {
+            settling.pairs += 1;
+            if is_open(&pair, margin, record.experiment.precision) {
+                settling.open += 1;
+                let names = [pair.first, pair.second].map(|index| field[index].entry.name.clone());
+                settling.unsettled.extend(names);
+            }
+        }
+    }
+    settling
+}
+
+/// Every redline to be found: a cell and the name of a contender that still takes part.
+fn searches(record: &Record) -> Vec<(Cell, String)> {
+    let is_search = |cell: &Cell| matches!(cell.offered, Offered::Redline(_));
+    let cells: Vec<Cell> = record.experiment.cells().into_iter().filter(is_search).collect();
+    let proper = record
+        .contenders
+        .iter()
+        .filter(|entry| entry.kind != Kind::Limit && !is_twin(entry) && entry.not_run.is_none());
+    proper.flat_map(|entry| cells.iter().map(|cell| (cell.clone(), entry.name.clone()))).collect()
+}
+
+/// Contenders of which another round may tell something: neither given up nor void for what they answered.
+fn comparable<'r>(record: &'r Record, cell: &Cell) -> Vec<Sample<'r>> {
+    let all = samples(record, cell);
+    let standings = standings(record, cell, &all);
+    let hopeless = |standing: &Standing| standing.checks.iter().any(is_void);
+    let promising = |(sample, standing): &(Sample<'_>, Standing)| {
+        !sample.is_limit() && sample.entry.not_run.is_none() && !hopeless(standing)
+    };
+    all.into_iter().zip(standings).filter(promising).map(|(sample, _)| sample).collect()
+}
+
+/// Early on the noise floor itself is hardly known, and whatever lies within it would pass for equal; so nothing is settled
+/// as a tie by anything wider than the least margin, or the precision that was asked for.
+fn is_open(pair: &Look, margin: f64, precision: Option<f64>) -> bool {
+    let Some(ratio) = pair.ratio else { return true };
+    let distinct = call(&ratio, margin) != Call::Tie;
+    let equivalent = settled(&ratio, LEAST_MARGIN) == Settled::Equivalent;
+    let precise = precision.is_some_and(|goal| ratio.relative_half_width() <= goal);
+    !(distinct || equivalent || precise)
+}
+
+/// How much the ratio of two contenders varies from round to round, as a coefficient of variation: that of the A/A pair
+/// where there is one, else of a typical pair; the median over cells. `None` where no two were measured twice together.
+pub fn round_cv(record: &Record) -> Option<f64> {
+    let proper: Vec<&Entry> = record.contenders.iter().filter(|entry| !is_twin(entry)).collect();
+    let twin = record.contenders.iter().find(|entry| is_twin(entry));
+    let original =
+        twin.and_then(|twin| proper.iter().find(|entry| Some(&entry.name) == twin.twin_of.as_ref()));
+    let pairs: Vec<(&Entry, &Entry)> = match twin.zip(original) {
+        Some((twin, original)) => vec![(original, twin)],
+        None => (0..proper.len())
+            .flat_map(|i| proper[i + 1..].iter().map(move |b| (i, *b)))
+            .map(|(i, b)| (proper[i], b))
+            .collect(),
+    };
+    let cells = closed(record);
+    let cv = |(a, b): &(&Entry, &Entry), cell: &Cell| {
+        let rates = |entry| sample_of(record, entry, cell).rates();
+        let both = rates(a).into_iter().zip(rates(b)).filter_map(|(a, b)| a.zip(b));
+        let (first, second): (Vec<f64>, Vec<f64>) = both.unzip();
+        paired_log_ratio(&first, &second, CONFIDENCE).ok().map(|ratio| ratio.round_cv())
+    };
+    let all =
+        cells.iter().flat_map(|cell| pairs.iter().filter_map(|pair| cv(pair, cell)).collect::<Vec<_>>());
+    median(&all.collect::<Vec<f64>>())
+}
+
+fn is_twin(entry: &Entry) -> bool {
+    entry.twin_of.is_some()
+}
+
+/// The half-width to expect of a ratio after `rounds` rounds among so many contenders, when it varies by `round_cv`.
+pub fn expected_half_width(
+    round_cv: f64,
+    contenders: usize,
+    rounds: u32,
+    until_settled: bool,
+) -> Option<f64> {
+    let rounds = rounds as usize;
+    let boundary = match until_settled {
+        true => Boundary::every_round(contenders, rounds, CONFIDENCE),
+        false => Boundary::once(contenders, rounds, CONFIDENCE),
+    };
+    half_width_within(&boundary.ok()?, round_cv, rounds).ok().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    const A: [f64; 6] = [1000.0, 1010.0, 995.0, 1004.0, 998.0, 1007.0];
+
+    fn going_on(series: &[(&str, &[f64])]) -> Record {
+        let mut record = testing::record(series);
+        record.experiment.until_settled = true;
+        record.experiment.rounds = 20;
+        record
+    }
+
+    #[test]
+    fn only_those_of_open_pairs_are_unsettled() {
+        let (near, far) = (A.map(|rate| rate * 1.012 + (rate - 1000.0)), A.map(|rate| rate * 2.0));
+        let record = going_on(&[("limit", &far), ("a", &A), ("near", &near), ("far", &far)]);
+        let settling = settling(&record);
+        assert_eq!((settling.pairs, settling.open), (3, 1));
+        assert_eq!(settling.unsettled.iter().collect::<Vec<_>>(), ["a", "near"]);
+    }
+
+    #[test]
+    fn a_precision_that_was_asked_for_settles_a_pair() {
+        let near = A.map(|rate| rate * 1.012 + (rate - 1000.0));
+        let mut record = going_on(&[("a", &A), ("near", &near)]);
+        assert_eq!(settling(&record).open, 1);
+        record.experiment.precision = Some(0.2);
+        assert_eq!(settling(&record).open, 0);
+    }
+
+    #[test]
+    fn two_rounds_settle_no_tie_and_one_says_nothing() {
+        assert_eq!(settling(&going_on(&[("a", &A[..2]), ("b", &[1001.0, 1010.0])])).open, 1);
+        assert_eq!(settling(&going_on(&[("a", &A[..1]), ("b", &[2000.0])])).open, 1);
+        assert_eq!(settling(&going_on(&[("a", &A)])).pairs, 0);
+    }
+
+    #[test]
+    fn the_pair_of_equals_tells_how_noisy_rounds_are() {
+        let noisy = [1100.0, 900.0, 1000.0, 1080.0, 920.0, 1000.0];
+        let quiet = A.map(|rate| rate * 1.0001);
+        let with = testing::with_twin(testing::record(&[("a", &A), ("b", &noisy), ("a′", &quiet)]));
+        assert!(round_cv(&with).is_some_and(|cv| cv < 1e-9));
+        assert!(round_cv(&testing::record(&[("a", &A), ("b", &noisy)])).is_some_and(|cv| cv > 0.05));
+        assert_eq!(round_cv(&testing::record(&[("a", &A)])), None);
+        let [once, looking] = [false, true].map(|looks| expected_half_width(0.02, 2, 10, looks));
+        assert!(once.is_some_and(|once| (once - 0.0144).abs() < 0.0005) && once < looking);
+    }
+}
