@@ -198,6 +198,7 @@ impl Inspection<'_> {
             tools: self.tools,
             cpus: self.cpus,
             log: self.log.clone(),
+            database: None,
             requests: self.workloads.iter().flat_map(|workload| &workload.requests).collect(),
             stop: self.stop,
         }

@@ -180,6 +180,7 @@ mod tests {
     const ANY: Expect = Expect {
         status: None,
         body: None,
+        body_file: None,
         json: None,
         shape: None,
         length: None,

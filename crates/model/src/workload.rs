@@ -50,6 +50,9 @@ pub struct Expect {
     /// Exact body. It may repeat named placeholders of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
+    /// A file with the exact body, from the workload's own folder. Whoever reads the workload puts its text into `body`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_file: Option<String>,
     /// A JSON text; the body must be equal as a JSON value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub json: Option<String>,
@@ -85,7 +88,7 @@ pub enum BadRequest {
     #[error("expect.shape, {0}")]
     Shape(#[from] BadShape),
     /// Two rules for the same body.
-    #[error("expect: body, json, shape and contains exclude each other; keep one")]
+    #[error("expect: body, body_file, json, shape and contains exclude each other; keep one")]
     TwoBodies,
     /// A length that nothing has.
     #[error("expect.length: {0} to {1} bytes is no range; write [least, greatest]")]
@@ -120,7 +123,7 @@ impl RequestKind {
 
 impl Expect {
     fn check(&self) -> Result<(), BadRequest> {
-        let rules = [&self.body, &self.json, &self.shape, &self.contains];
+        let rules = [&self.body, &self.body_file, &self.json, &self.shape, &self.contains];
         if rules.into_iter().flatten().count() > 1 {
             return Err(BadRequest::TwoBodies);
         }

@@ -44,7 +44,7 @@ const TEXTS: [(Answer, u16, &str, &str, &str); 22] = [
     (Answer::Hello, 200, TEXT, "", "hello"),
     (Answer::Plaintext, 200, TEXT, "", "Hello, World!"),
     (Answer::Json, 200, "application/json", "", ""),
-    (Answer::Byte, 200, TEXT, "", "a"),
+    (Answer::Byte, 200, TEXT, "", "!"),
     (Answer::ServerOptions, 204, "", "Allow: GET, HEAD, POST, OPTIONS", ""),
     (Answer::GetOptions, 204, "", "Allow: GET, HEAD, OPTIONS", ""),
     (Answer::PostOptions, 204, "", "Allow: POST, OPTIONS", ""),

@@ -21,6 +21,8 @@ pub struct Config {
     /// Folder of static files. With it, `/` is the folder's index and every path without a route of its own is
     /// looked up there; without it such paths are 404.
     pub root: Option<PathBuf>,
+    /// Whether `/` is `hello` although there is a folder.
+    pub hello: bool,
     /// What the server refuses to exceed.
     pub limits: Limits,
 }

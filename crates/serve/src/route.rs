@@ -20,18 +20,29 @@ pub(crate) enum Plan {
     File,
 }
 
-/// Decides what shall be done. `has_files` says whether there is a folder of static files, whose index is then `/`.
+/// Which paths are looked up among static files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Files {
+    /// None: there is no folder of them.
+    Nowhere,
+    /// Those without a route of their own; `/` is the folder's index.
+    Everywhere,
+    /// The same, but `/` is answered as if there was no folder.
+    BelowRoot,
+}
+
+/// Decides what shall be done.
 #[inline]
-pub(crate) fn plan(method: Method, form: TargetForm, raw: &[u8], has_files: bool) -> Plan {
-    match resource(raw, has_files) {
+pub(crate) fn plan(method: Method, form: TargetForm, raw: &[u8], files: Files) -> Plan {
+    match resource(raw, files) {
         Some(resource) => permit(method, resource),
-        None => plan_slowly(method, form, raw, has_files),
+        None => plan_slowly(method, form, raw, files),
     }
 }
 
 /// The target is not spelled as a route: it may have a query, a scheme, escapes, or be a file's.
 #[cold]
-fn plan_slowly(method: Method, form: TargetForm, raw: &[u8], has_files: bool) -> Plan {
+fn plan_slowly(method: Method, form: TargetForm, raw: &[u8], files: Files) -> Plan {
     if form == TargetForm::Asterisk {
         return Plan::Answer(Answer::ServerOptions);
     }
@@ -39,17 +50,17 @@ fn plan_slowly(method: Method, form: TargetForm, raw: &[u8], has_files: bool) ->
     let Ok(path) = target::decode_path(target::split(raw).path, &mut buffer) else {
         return Plan::Answer(Answer::BadRequest);
     };
-    match resource(path, has_files) {
+    match resource(path, files) {
         Some(resource) => permit(method, resource),
-        None if has_files => permit(method, Plan::File),
+        None if files != Files::Nowhere => permit(method, Plan::File),
         None => permit(method, Plan::Answer(Answer::NotFound)),
     }
 }
 
 #[inline]
-fn resource(path: &[u8], has_files: bool) -> Option<Plan> {
+fn resource(path: &[u8], files: Files) -> Option<Plan> {
     Some(match path {
-        b"/" if !has_files => Plan::Answer(Answer::Hello),
+        b"/" if files != Files::Everywhere => Plan::Answer(Answer::Hello),
         b"/hello" => Plan::Answer(Answer::Hello),
         b"/json" => Plan::Answer(Answer::Json),
         b"/byte" => Plan::Answer(Answer::Byte),
@@ -90,7 +101,7 @@ mod tests {
     use super::*;
 
     fn get(target: &str) -> Plan {
-        plan(Method::Get, TargetForm::Origin, target.as_bytes(), false)
+        plan(Method::Get, TargetForm::Origin, target.as_bytes(), Files::Nowhere)
     }
 
     #[test]
@@ -100,7 +111,7 @@ mod tests {
         {
             assert_eq!(get(spelling), Plan::Answer(Answer::Json), "{spelling}");
         }
-        let absolute = plan(Method::Get, TargetForm::Absolute, b"http://h/plaintext", false);
+        let absolute = plan(Method::Get, TargetForm::Absolute, b"http://h/plaintext", Files::Nowhere);
         assert_eq!(absolute, Plan::Answer(Answer::Plaintext));
         assert_eq!(get("/"), Plan::Answer(Answer::Hello));
         assert_eq!(get("/hello"), Plan::Answer(Answer::Hello));
@@ -120,7 +131,7 @@ mod tests {
 
     #[test]
     fn methods_are_checked_after_the_resource_is_known() {
-        let ask = |method, target: &str| plan(method, TargetForm::Origin, target.as_bytes(), false);
+        let ask = |method, target: &str| plan(method, TargetForm::Origin, target.as_bytes(), Files::Nowhere);
         assert_eq!(ask(Method::Post, "/json"), Plan::Answer(Answer::GetOnly));
         assert_eq!(ask(Method::Get, "/echo"), Plan::Answer(Answer::PostOnly));
         assert_eq!(ask(Method::Post, "/echo"), Plan::Echo);
@@ -134,9 +145,16 @@ mod tests {
 
     #[test]
     fn with_files_the_root_and_unknown_paths_are_files() {
-        let ask = |target: &str| plan(Method::Get, TargetForm::Origin, target.as_bytes(), true);
+        let ask = |target: &str| plan(Method::Get, TargetForm::Origin, target.as_bytes(), Files::Everywhere);
         assert_eq!(ask("/"), Plan::File);
         assert_eq!(ask("/a/b.css?v=1"), Plan::File);
         assert_eq!(ask("/json"), Plan::Answer(Answer::Json));
+    }
+
+    #[test]
+    fn files_can_leave_the_root_alone() {
+        let ask = |target: &str| plan(Method::Get, TargetForm::Origin, target.as_bytes(), Files::BelowRoot);
+        assert_eq!(ask("/"), Plan::Answer(Answer::Hello));
+        assert_eq!(ask("/index.html"), Plan::File);
     }
 }

@@ -9,6 +9,7 @@ use assay_host::memory;
 
 use crate::config::{Config, ServeError};
 use crate::files::Folder;
+use crate::route::Files;
 use crate::server::Server;
 use crate::site::Site;
 use crate::threads::{Place, on_each_cpu};
@@ -121,11 +122,19 @@ pub fn run(
     Ok(Summary { memory, threads })
 }
 
+fn files(config: &Config) -> Files {
+    match config.root {
+        None => Files::Nowhere,
+        Some(_) if config.hello => Files::BelowRoot,
+        Some(_) => Files::Everywhere,
+    }
+}
+
 fn serve<E: Engine>(config: &Config, place: &Place<'_>, mut engine: E) -> Result<ThreadSummary, ServeError> {
     let open =
         |path: &PathBuf| Folder::open(path).map_err(|source| ServeError::Root { path: path.clone(), source });
     let folder = config.root.as_ref().map(open).transpose()?;
-    let site = Site::new(config.limits, folder.is_some())?;
+    let site = Site::new(config.limits, files(config))?;
     place.listen(&mut engine)?;
     let mut server = Server::new(engine, site, folder);
     server.serve(|| place.stopped())?;

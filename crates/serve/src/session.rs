@@ -253,7 +253,7 @@ impl Session {
         let persistence = if self.last { Persistence::Close } else { Persistence::wanted(head) };
         let reply = Reply { head_only: head.method == Method::Head, persistence };
         let target = head.target.of(input);
-        let plan = route::plan(head.method, head.target_form, target, cx.site.has_files);
+        let plan = route::plan(head.method, head.target_form, target, cx.site.files);
         let consumed = head.len as usize;
         let more = input.len() > consumed;
         let turn = match (head.framing(), plan) {

@@ -10,6 +10,7 @@ use crate::answer::{ANSWER_BYTES, Answers};
 use crate::config::{Limits, ServeError};
 use crate::connection::Persistence;
 use crate::pattern::Pattern;
+use crate::route::Files;
 use crate::sending::{MOVED_BYTES, QUEUED_BYTES};
 
 /// Bytes that one step of a session produces at most: so many an engine always takes when nothing is queued.
@@ -21,8 +22,8 @@ const SECOND: u64 = 1_000_000_000;
 pub(crate) struct Site {
     pub(crate) limits: Limits,
     pub(crate) http_limits: assay_http::Limits,
-    /// Whether there is a folder of static files.
-    pub(crate) has_files: bool,
+    /// What is looked up in the folder of static files.
+    pub(crate) files: Files,
     /// Bytes that an answer without a body of its own has at most: more than that must be free in a step for it.
     pub(crate) answer_room: usize,
     pub(crate) answers: Answers,
@@ -43,13 +44,17 @@ impl Site {
     ///
     /// # Errors
     /// [`ServeError::Defect`] when a prepared answer cannot be rendered; [`ServeError::Engine`] when no descriptor is left.
-    pub(crate) fn new(limits: Limits, has_files: bool) -> Result<Self, ServeError> {
+    pub(crate) fn new(limits: Limits, files: Files) -> Result<Self, ServeError> {
         let http_limits = limits.http();
         Ok(Self {
             limits,
             http_limits,
-            has_files,
-            answer_room: ANSWER_BYTES + if has_files { http_limits.target_bytes as usize } else { 0 },
+            files,
+            // A redirect to a folder repeats the target.
+            answer_room: match files {
+                Files::Nowhere => ANSWER_BYTES,
+                Files::Everywhere | Files::BelowRoot => ANSWER_BYTES + http_limits.target_bytes as usize,
+            },
             answers: Answers::new().map_err(|error| ServeError::Defect(error.to_string()))?,
             pattern: Pattern::new(QUEUED_BYTES, MOVED_BYTES).map_err(no_memfd)?,
             requests: 0,

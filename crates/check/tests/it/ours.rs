@@ -32,6 +32,7 @@ impl Serving {
             cpus: CpuSet::from_iter(CpuSet::allowed().first()),
             engine,
             root,
+            hello: false,
             limits: Limits::default(),
         };
         let stop = Arc::new(AtomicBool::new(false));

@@ -51,6 +51,9 @@ pub(crate) struct ServeArguments {
     /// Folder of static files
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
+    /// Answer / with hello although there is a folder
+    #[arg(long, requires = "root")]
+    pub(crate) hello: bool,
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
 }

@@ -16,6 +16,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
         cpus: listening.cpus.clone().unwrap_or_else(CpuSet::allowed),
         engine: listening.engine.unwrap_or(EngineName::Auto).kind(),
         root: arguments.root.clone(),
+        hello: arguments.hello,
         limits: arguments.limits.limits(),
     };
     let stop = signals::flag_then_end()?;

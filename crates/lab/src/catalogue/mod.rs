@@ -4,6 +4,7 @@ mod check;
 mod file;
 mod names;
 mod select;
+mod workload;
 
 use std::path::{Path, PathBuf};
 
@@ -51,9 +52,11 @@ impl Catalogue {
             );
         }
         let files: Vec<PathBuf> = folders.iter().map(|folder| folder.join(CONTENDER_FILE)).collect();
-        let contenders = read_all("contender", &files, &mut warnings)?;
-        let workloads = read_all("workload", &toml_files(&root.join("workloads"))?, &mut warnings)?;
-        let experiments = read_all("experiment", &toml_files(&root.join("experiments"))?, &mut warnings)?;
+        let contenders = read_all("contender", &files, |file| read_file(file, &mut warnings))?;
+        let workloads = toml_files(&root.join("workloads"))?;
+        let workloads = read_all("workload", &workloads, |file| workload::read(file, &mut warnings))?;
+        let experiments = toml_files(&root.join("experiments"))?;
+        let experiments = read_all("experiment", &experiments, |file| read_file(file, &mut warnings))?;
         let home = |file: PathBuf| file.parent().unwrap_or(root).to_owned();
         Ok(Self {
             root: root.to_owned(),
@@ -73,6 +76,21 @@ impl Catalogue {
         let folder = folder.canonicalize().map_err(|source| LabError::read(folder, source))?;
         let contender: Contender = read_file(&folder.join(CONTENDER_FILE), &mut warnings)?;
         Ok((Subject::from_contender(&contender, &folder), warnings))
+    }
+
+    /// The workload in `file`, which need not belong to the catalogue.
+    ///
+    /// # Errors
+    /// When it, or a file that it names, cannot be read or understood.
+    pub fn workload_in(file: &Path) -> Result<(Workload, Vec<Warning>), LabError> {
+        let mut warnings = Vec::new();
+        Ok((workload::read(file, &mut warnings)?, warnings))
+    }
+
+    /// The folder whose files are served, as a path from the root where it exists.
+    pub fn files(&self) -> PathBuf {
+        let files = self.root.join("workloads/files");
+        files.canonicalize().unwrap_or(files)
     }
 
     /// The workload called `name`.
@@ -125,14 +143,14 @@ pub(crate) fn unknown<'a>(
     LabError::UnknownName { what, name: name.to_owned(), hint: hint(name, known) }
 }
 
-fn read_all<T: DeserializeOwned + check::Checked>(
+fn read_all<T: check::Checked>(
     what: &'static str,
     files: &[PathBuf],
-    warnings: &mut Vec<Warning>,
+    mut read: impl FnMut(&Path) -> Result<T, LabError>,
 ) -> Result<Vec<(T, PathBuf)>, LabError> {
     let mut found: Vec<(T, PathBuf)> = Vec::new();
     for file in files {
-        let value: T = read_file(file, warnings)?;
+        let value = read(file)?;
         if let Some((_, first)) = found.iter().find(|(other, _)| other.name() == value.name()) {
             return Err(LabError::Duplicate {
                 what,

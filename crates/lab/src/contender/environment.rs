@@ -4,10 +4,31 @@ use std::path::Path;
 
 use thiserror::Error;
 
+use super::Tools;
 use crate::catalogue::hint;
 
 /// The variables a contender finds in its environment, and that `${NAME}` stands for in its commands.
-pub const VARIABLES: [&str; 6] = ["ADDRESS", "PORT", "CPUS", "WORKERS", "SCRATCH", "ASSAY"];
+pub const VARIABLES: [&str; 8] =
+    ["ADDRESS", "PORT", "CPUS", "WORKERS", "SCRATCH", "FILES", "DATABASE_URL", "ASSAY"];
+
+/// What one start of a contender is about.
+#[derive(Clone, Copy, Debug)]
+pub struct Told<'a> {
+    /// The address to listen on.
+    pub address: &'a str,
+    /// The port to listen on.
+    pub port: u16,
+    /// The CPUs given, as the kernel lists them.
+    pub cpus: &'a str,
+    /// How many those are.
+    pub workers: usize,
+    /// A folder to write into.
+    pub scratch: &'a Path,
+    /// The programs and files that all contenders are told of.
+    pub tools: &'a Tools,
+    /// Where its database is; absent for one that needs none.
+    pub database: Option<&'a str>,
+}
 
 /// The values of the variables for one start of a contender.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,24 +45,29 @@ pub struct UnknownPlaceholder {
 }
 
 impl Environment {
-    /// The variables for a server that is to listen on `address` and `port`, use the CPUs of the kernel list `cpus` (of
-    /// which there are `workers`) and may write into `scratch`; `assay` is the path of our own program.
-    pub fn new(address: &str, port: u16, cpus: &str, workers: usize, scratch: &Path, assay: &Path) -> Self {
+    /// The variables for a contender that is told this.
+    pub fn new(told: &Told<'_>) -> Self {
         let text = |path: &Path| path.display().to_string();
         Self {
             values: [
-                address.to_owned(),
-                port.to_string(),
-                cpus.to_owned(),
-                workers.max(1).to_string(),
-                text(scratch),
-                text(assay),
+                told.address.to_owned(),
+                told.port.to_string(),
+                told.cpus.to_owned(),
+                told.workers.max(1).to_string(),
+                text(told.scratch),
+                text(&told.tools.files),
+                told.database.unwrap_or_default().to_owned(),
+                text(&told.tools.assay),
             ],
         }
     }
 
-    /// Names and values.
+    /// Names and values; those that have none are left out.
     pub fn pairs(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.all().filter(|(_, value)| !value.is_empty())
+    }
+
+    fn all(&self) -> impl Iterator<Item = (&'static str, &str)> {
         VARIABLES.into_iter().zip(self.values.iter().map(String::as_str))
     }
 
@@ -50,7 +76,7 @@ impl Environment {
     /// # Errors
     /// [`UnknownPlaceholder`] when a name is none of [`VARIABLES`].
     pub fn fill(&self, text: &str) -> Result<String, UnknownPlaceholder> {
-        fill(text, |name| self.pairs().find(|(known, _)| *known == name).map(|(_, value)| value))
+        fill(text, |name| self.all().find(|(known, _)| *known == name).map(|(_, value)| value))
     }
 }
 
@@ -86,7 +112,15 @@ mod tests {
     use super::*;
 
     fn environment() -> Environment {
-        Environment::new("127.0.0.1", 8080, "0-1", 2, Path::new("/tmp/s"), Path::new("/bin/assay"))
+        Environment::new(&Told {
+            address: "127.0.0.1",
+            port: 8080,
+            cpus: "0-1",
+            workers: 2,
+            scratch: Path::new("/tmp/s"),
+            tools: &Tools { assay: "/bin/assay".into(), files: "/srv/files".into() },
+            database: None,
+        })
     }
 
     #[test]
@@ -98,9 +132,15 @@ mod tests {
             ("-l ${ADDRESS}:${PORT} -w${WORKERS}", "-l 127.0.0.1:8080 -w2"),
             ("é${CPUS}é${SCRATCH}", "é0-1é/tmp/s"),
             ("$${PORT} ${ASSAY}", "${PORT} /bin/assay"),
+            ("--root=${FILES} ${DATABASE_URL}", "--root=/srv/files "),
         ] {
             assert_eq!(environment().fill(text).expect(text), wanted);
         }
+    }
+
+    #[test]
+    fn a_contender_without_a_database_finds_no_variable_for_it() {
+        assert!(environment().pairs().all(|(name, _)| name != "DATABASE_URL"));
     }
 
     #[test]

@@ -14,9 +14,11 @@ pub(crate) use port::free as free_port;
 pub(crate) use prepare::Preparation;
 pub(crate) use server::{Server, StartOrder};
 
-/// The programs that the lab starts.
+/// The programs that the lab starts, and the files that contenders serve.
 #[derive(Clone, Debug)]
 pub struct Tools {
     /// Our own program, for its subcommands `keep` and `load`.
     pub assay: PathBuf,
+    /// The folder of the catalogue whose files are served, `workloads/files`, from the root.
+    pub files: PathBuf,
 }

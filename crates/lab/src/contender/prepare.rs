@@ -9,7 +9,7 @@ use assay_model::contender::{Build, Need};
 use assay_model::record::{NotRun, Stage};
 
 use super::Tools;
-use super::environment::Environment;
+use super::environment::{Environment, Told};
 use super::version::{compare, first_version};
 use crate::keeper::{Bounded, KeepOptions, RunError, run_bounded, tail};
 use crate::stop::Stop;
@@ -95,7 +95,15 @@ impl Preparation<'_> {
         log_limit: u64,
         timeout: Duration,
     ) -> Result<Bounded, String> {
-        let environment = Environment::new("127.0.0.1", 0, "", 1, &std::env::temp_dir(), &self.tools.assay);
+        let environment = Environment::new(&Told {
+            address: "127.0.0.1",
+            port: 0,
+            cpus: "",
+            workers: 1,
+            scratch: &std::env::temp_dir(),
+            tools: self.tools,
+            database: None,
+        });
         let words: Result<Vec<OsString>, _> =
             command.iter().map(|word| environment.fill(word).map(Into::into)).collect();
         let mut options = KeepOptions::new(PathBuf::from(log), words.map_err(|error| error.to_string())?);

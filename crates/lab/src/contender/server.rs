@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use super::Tools;
 use super::answer;
 use super::ask::{AskError, ask};
-use super::environment::Environment;
+use super::environment::{Environment, Told};
 use super::port::{self, Listener};
 use crate::keeper::{Ended, KeepOptions, Kept, tail};
 use crate::stop::Stop;
@@ -44,6 +44,8 @@ pub(crate) struct StartOrder<'a> {
     pub cpus: &'a CpuSet,
     /// Where its output goes.
     pub log: PathBuf,
+    /// Where its database is, for one that needs it.
+    pub database: Option<&'a str>,
     /// Every kind of request that it will get, each to be answered rightly before the load.
     pub requests: Vec<&'a RequestKind>,
     /// Ends the waiting when asked twice.
@@ -247,14 +249,15 @@ fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, NotRun> {
     let scratch =
         scratch.map_err(|error| failed(format!("no scratch folder: {error}"), "make room in TMPDIR"))?;
     let cpus = order.cpus;
-    let environment = Environment::new(
-        &ADDRESS.to_string(),
+    let environment = Environment::new(&Told {
+        address: &ADDRESS.to_string(),
         port,
-        &cpus.to_string(),
-        cpus.len(),
-        scratch.path(),
-        &order.tools.assay,
-    );
+        cpus: &cpus.to_string(),
+        workers: cpus.len(),
+        scratch: scratch.path(),
+        tools: order.tools,
+        database: order.database,
+    });
     let fill = |text: &String| environment.fill(text).map(OsString::from);
     let mend =
         |error: super::environment::UnknownPlaceholder| failed(error.to_string(), "mend contender.toml");

@@ -105,6 +105,7 @@ impl Life<'_> {
             tools: &self.plan.tools,
             cpus: &self.plan.isolation.server,
             log: self.log.clone(),
+            database: None,
             requests: requests.collect(),
             stop: self.stop,
         }

@@ -7,6 +7,7 @@ use rustix::io::Errno;
 
 use super::*;
 use crate::config::Limits;
+use crate::route::Files;
 use crate::sending::{QUEUED_BYTES, Source};
 
 /// One connection with everything it needs; pieces are rendered as the bytes they stand for.
@@ -23,7 +24,7 @@ struct Wire {
 
 impl Wire {
     fn new(limits: Limits) -> Self {
-        let mut site = Site::new(limits, false).unwrap();
+        let mut site = Site::new(limits, Files::Nowhere).unwrap();
         site.set_wall_clock(Nanos::ZERO, Nanos(784_111_777_000_000_000));
         let session = Session::new(Nanos::ZERO, &site);
         Self {
@@ -405,7 +406,7 @@ fn stopping_ends_idle_connections_and_finishes_requests() {
 fn files_are_sent_whole_in_part_or_not_at_all() {
     let ask = |fields: &str| {
         let mut wire = Wire::new(Limits::default());
-        wire.site.has_files = true;
+        wire.site.files = Files::Everywhere;
         wire.files = vec![("/", "0123456789")];
         wire.deliver(format!("GET / HTTP/1.1\r\nHost: h\r\n{fields}\r\n{GET}").as_bytes());
         wire.text()
@@ -432,7 +433,7 @@ fn files_are_sent_whole_in_part_or_not_at_all() {
 #[test]
 fn a_folder_is_a_redirect_however_full_the_step_is() {
     let mut wire = Wire::new(Limits::default());
-    wire.site.has_files = true;
+    wire.site.files = Files::Everywhere;
     wire.files = vec![("/sub", "")];
     let request = "GET /sub HTTP/1.1\r\nHost: h\r\n\r\n";
     wire.deliver(request.repeat(1000).as_bytes());
@@ -444,7 +445,7 @@ fn a_folder_is_a_redirect_however_full_the_step_is() {
 fn trouble_with_a_file_is_told_from_a_shortage_that_passes() {
     for (error, status) in [(Errno::MFILE, 503), (Errno::NFILE, 503), (Errno::IO, 500)] {
         let mut wire = Wire::new(Limits::default());
-        wire.site.has_files = true;
+        wire.site.files = Files::Everywhere;
         let mut out = Vec::new();
         let mut find = |_: &Wanted<'_>| Err(error.into());
         let mut cx = Context { now: wire.now, site: &mut wire.site, out: &mut out, find: &mut find };

@@ -68,7 +68,15 @@ impl Drop for Running {
 
 pub(crate) fn config(engine: EngineKind, limits: Limits) -> Config {
     let cpus = CpuSet::from_iter(CpuSet::allowed().first());
-    Config { address: IpAddr::V4(Ipv4Addr::LOCALHOST), port: 0, cpus, engine, root: None, limits }
+    Config {
+        address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        port: 0,
+        cpus,
+        engine,
+        root: None,
+        hello: false,
+        limits,
+    }
 }
 
 pub(crate) fn rest(stream: &mut TcpStream) -> String {

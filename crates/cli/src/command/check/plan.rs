@@ -5,7 +5,6 @@ use assay_host::isolation;
 use assay_host::topology::Topology;
 use assay_lab::catalogue::Catalogue;
 use assay_lab::conformance::Inquiry;
-use assay_lab::contender::Tools;
 use assay_lab::{LabError, Launch, Subject};
 use assay_model::record::Origin;
 use assay_model::workload::Workload;
@@ -23,8 +22,12 @@ pub(super) fn build(arguments: &CheckArguments) -> Result<Inquiry, Failure> {
         Ok((subject, workloads))
     };
     let servers = subjects.into_iter().map(with_workloads).collect::<Result<_, Failure>>()?;
-    let assay = std::env::current_exe().map_err(|e| Failure::Bug(format!("where am I? {e}")))?;
-    Ok(Inquiry { servers, only: arguments.only.clone(), cpus: cpus(arguments), tools: Tools { assay } })
+    Ok(Inquiry {
+        servers,
+        only: arguments.only.clone(),
+        cpus: cpus(arguments),
+        tools: run::tools(&catalogue)?,
+    })
 }
 
 /// The catalogue; an empty one where none is found and none is needed.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use assay_engine::EngineKind;
 use assay_host::cpuset::CpuSet;
+use assay_lab::catalogue::Catalogue;
 use assay_lab::split_url;
 use assay_load::{Plan, Reuse, Span};
 use assay_model::load::Arrival;
@@ -12,6 +13,7 @@ use assay_model::workload::{Expect, RequestKind, Workload};
 
 use crate::args::{EngineName, LoadArguments, value};
 use crate::failure::Failure;
+use crate::output;
 
 pub(super) fn build(arguments: &LoadArguments) -> Result<Plan, Failure> {
     let url = Url::parse(&arguments.url)?;
@@ -95,13 +97,13 @@ fn requests(arguments: &LoadArguments, path: &str) -> Result<Vec<RequestKind>, F
 
 /// A workload as people write it (TOML) or as the lab hands it over (JSON).
 fn workload(file: &Path) -> Result<Workload, Failure> {
-    let text = read(file)?;
-    let wrong = |why: String| Failure::usage(format_args!("{}: {why}", file.display()));
     if file.extension().is_some_and(|e| e == "json") {
-        serde_json::from_str(&text).map_err(|e| wrong(e.to_string()))
-    } else {
-        toml::from_str(&text).map_err(|e| wrong(e.to_string()))
+        let wrong = |error| Failure::usage(format_args!("{}: {error}", file.display()));
+        return serde_json::from_str(&read(file)?).map_err(wrong);
     }
+    let (workload, warnings) = Catalogue::workload_in(file)?;
+    warnings.iter().for_each(output::warning);
+    Ok(workload)
 }
 
 fn read(file: &Path) -> Result<String, Failure> {

@@ -47,6 +47,7 @@ pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
         ));
     }
     let catalogue = catalogue(arguments)?;
+    let tools = tools(&catalogue)?;
     let mut experiment = experiment(&catalogue, arguments)?;
     let subjects = subjects(&catalogue, arguments, &experiment)?;
     let mut workloads = catalogue.workloads.clone();
@@ -56,7 +57,6 @@ pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
     }
     override_with(&mut experiment, arguments);
     let workloads = Catalogue { workloads, ..catalogue }.workloads_of(&experiment)?;
-    let assay = std::env::current_exe().map_err(|e| Failure::Bug(format!("where am I? {e}")))?;
     let command = std::iter::once("assay".to_owned()).chain(std::env::args().skip(1)).collect();
     let plan = Plan {
         experiment,
@@ -66,7 +66,7 @@ pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
         seed: arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),
         command,
         program: program(),
-        tools: Tools { assay },
+        tools,
         conformance: !arguments.no_check,
     };
     plan.check()?;
@@ -255,6 +255,12 @@ fn isolation(arguments: &RunArguments) -> Result<Isolation, Failure> {
         }
         _ => Ok(isolation::split(&allowed, &topology)),
     }
+}
+
+/// What contenders of the catalogue are started with.
+pub(crate) fn tools(catalogue: &Catalogue) -> Result<Tools, Failure> {
+    let assay = std::env::current_exe().map_err(|e| Failure::Bug(format!("where am I? {e}")))?;
+    Ok(Tools { assay, files: catalogue.files() })
 }
 
 pub(crate) fn program() -> Program {
