@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use assay_host::isolation::Isolation;
-use assay_model::experiment::{Cell, Experiment};
+use assay_model::experiment::{Cell, Experiment, Measure};
 use assay_model::record::Program;
 use assay_model::workload::Workload;
 
@@ -55,16 +55,18 @@ impl Prediction {
 }
 
 impl Catalogue {
-    /// The workloads that `experiment` names, each once.
+    /// The workloads that `experiment` names, each once. Where it names a family, it names all members from then on.
     ///
     /// # Errors
     /// [`LabError::UnknownName`] with the nearest names.
-    pub fn workloads_of(&self, experiment: &Experiment) -> Result<Vec<Workload>, LabError> {
+    pub fn workloads_of(&self, experiment: &mut Experiment) -> Result<Vec<Workload>, LabError> {
         let mut found: Vec<Workload> = Vec::new();
-        for measure in &experiment.measures {
-            let workload = self.workload(&measure.workload)?;
-            if found.iter().all(|known| known.name != workload.name) {
-                found.push(workload.clone());
+        for measure in std::mem::take(&mut experiment.measures) {
+            for workload in self.workloads_called(&measure.workload)? {
+                if found.iter().all(|known| known.name != workload.name) {
+                    found.push(workload.clone());
+                }
+                experiment.measures.push(Measure { workload: workload.name.clone(), ..measure.clone() });
             }
         }
         Ok(found)
@@ -134,6 +136,7 @@ impl Plan {
     /// The cells that a subject takes part in, with their index among all.
     pub(crate) fn cells_of(&self, subject: &Subject) -> Vec<(usize, Cell)> {
         let cells = self.experiment.cells().into_iter().enumerate();
-        cells.filter(|(_, cell)| subject.answers(&cell.workload)).collect()
+        let answers = |cell: &Cell| self.workload(&cell.workload).is_some_and(|w| subject.answers(w));
+        cells.filter(|(_, cell)| answers(cell)).collect()
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use assay_model::contender::{Build, Contender, Kind, Need, Run};
 use assay_model::record::{Entry, Origin};
+use assay_model::workload::Workload;
 
 use crate::catalogue::name_of;
 use crate::error::LabError;
@@ -146,8 +147,8 @@ impl Subject {
     }
 
     /// Whether it may be asked for `workload`.
-    pub fn answers(&self, workload: &str) -> bool {
-        self.workloads.is_empty() || self.workloads.iter().any(|name| name == workload)
+    pub fn answers(&self, workload: &Workload) -> bool {
+        self.workloads.is_empty() || self.workloads.iter().any(|name| workload.is_called(name))
     }
 
     /// Whether it stands for what the machine can do.
@@ -236,7 +237,7 @@ mod tests {
         let subject = Subject::from_command("node app.js", Path::new("/"), Some(8080)).expect("command");
         assert_eq!(subject.name, "node-app-js");
         assert_eq!(subject.entry().command, ["sh", "-c", "exec node app.js"]);
-        assert!(subject.answers("anything"));
+        assert!(subject.answers(&Workload::default()));
         let piped = Subject::from_command("a | b", Path::new("/"), None).expect("command");
         assert_eq!(piped.entry().command[2], "a | b");
         assert!(Subject::from_command(" ", Path::new("/"), None).is_err());

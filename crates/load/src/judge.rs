@@ -183,6 +183,8 @@ mod tests {
         body_file: None,
         json: None,
         shape: None,
+        html: None,
+        html_file: None,
         length: None,
         contains: None,
         content_type: None,

@@ -319,8 +319,11 @@ mod tests {
     const ANY: Expect = Expect {
         status: None,
         body: None,
+        body_file: None,
         json: None,
         shape: None,
+        html: None,
+        html_file: None,
         length: None,
         contains: None,
         content_type: None,

@@ -2,7 +2,7 @@
 //!
 //! Invariants
 //! - Data only: no I/O, no clock, no statistics; the only functions are conversions and checks of a value's own form
-//!   ([`template`] writes a request's numbers, [`shape`] says whether a text has its form).
+//!   ([`template`] writes a request's numbers, [`shape`] and [`html`] say whether a text has a form).
 //! - Every quantity carries its unit in its field name (`window_ns`, `rss_peak_bytes`, `per_second`); no formatted text.
 //! - What is written to disk is versioned ([`record::RECORD_SCHEMA`], [`load::LOAD_SCHEMA`]) and its JSON schema is
 //!   generated from these types into `schemas/`.
@@ -16,7 +16,9 @@ pub mod conformance;
 pub mod contender;
 pub mod doctor;
 pub mod experiment;
+pub mod family;
 pub mod host;
+pub mod html;
 pub mod load;
 pub mod offered;
 pub mod record;

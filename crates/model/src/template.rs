@@ -153,6 +153,19 @@ fn source(rule: &str) -> Result<Source, &'static str> {
     }
 }
 
+/// `text` with `${name}` replaced by a number that is known before any request; all other placeholders stay.
+pub fn with_number(text: &str, name: &str, number: u32) -> String {
+    let placeholder = format!("${{{name}}}");
+    let mut filled = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once(&placeholder) {
+        filled += before;
+        filled += &if before.ends_with('$') { placeholder.clone() } else { number.to_string() };
+        rest = behind;
+    }
+    filled + rest
+}
+
 fn cut(
     text: &str,
     mut index_of: impl FnMut(&str) -> Result<usize, &'static str>,
@@ -347,6 +360,12 @@ mod tests {
                 assert_eq!(part, &whole.as_bytes()[from..to.min(8)]);
             }
         }
+    }
+
+    #[test]
+    fn a_number_known_before_replaces_its_placeholder_only() {
+        let text = "${n} $${n} ${nn} ${n=sequence} ${n}";
+        assert_eq!(with_number(text, "n", 20), "20 $${n} ${nn} ${n=sequence} 20");
     }
 
     #[test]

@@ -3,16 +3,27 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::family::{Family, Parameter};
+use crate::html::Page;
 use crate::shape::{BadShape, Shape};
 use crate::template::{BadPlaceholder, Draw, Numbers};
 
 /// A mix of requests with their right answers; `workloads/NAME.toml`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Workload {
     /// Unique name, `[a-z0-9-]+`.
     pub name: String,
     /// One sentence for people.
     pub about: String,
+    /// Whether servers need the database of the TechEmpower tests to answer it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub database: bool,
+    /// A number that the file leaves open; absent in the workloads that it stands for ([`Workload::expand`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameter: Option<Parameter>,
+    /// The file's name and the number, in a workload that is one of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub family: Option<Family>,
     /// The kinds of request; one is drawn for every request by weight.
     #[serde(rename = "request")]
     pub requests: Vec<RequestKind>,
@@ -40,8 +51,8 @@ pub struct RequestKind {
     pub expect: Expect,
 }
 
-/// The right answer to a request. An absent part is not checked; of `body`, `json`, `shape` and `contains` at most one is
-/// present.
+/// The right answer to a request. An absent part is not checked; of `body`, `json`, `shape`, `html` and `contains` at
+/// most one is present.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Expect {
     /// Status code; absent accepts every 2xx.
@@ -59,6 +70,12 @@ pub struct Expect {
     /// What a JSON body must look like, where it varies: `[20 * {"id": 1..10000}]` ([`crate::shape`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<String>,
+    /// An HTML page; the body must be the same page, however it is written ([`crate::html`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub html: Option<String>,
+    /// A file with that page, from the workload's own folder. Whoever reads the workload puts its text into `html`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub html_file: Option<String>,
     /// Bytes of the body: at least and at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length: Option<[u64; 2]>,
@@ -87,8 +104,11 @@ pub enum BadRequest {
     /// The expected shape is none.
     #[error("expect.shape, {0}")]
     Shape(#[from] BadShape),
+    /// The expected page is none.
+    #[error("expect.html: a tag or comment has no end")]
+    Html,
     /// Two rules for the same body.
-    #[error("expect: body, body_file, json, shape and contains exclude each other; keep one")]
+    #[error("expect: body, json, shape, html, their files and contains exclude each other; keep one")]
     TwoBodies,
     /// A length that nothing has.
     #[error("expect.length: {0} to {1} bytes is no range; write [least, greatest]")]
@@ -123,7 +143,15 @@ impl RequestKind {
 
 impl Expect {
     fn check(&self) -> Result<(), BadRequest> {
-        let rules = [&self.body, &self.body_file, &self.json, &self.shape, &self.contains];
+        let rules = [
+            &self.body,
+            &self.body_file,
+            &self.json,
+            &self.shape,
+            &self.html,
+            &self.html_file,
+            &self.contains,
+        ];
         if rules.into_iter().flatten().count() > 1 {
             return Err(BadRequest::TwoBodies);
         }
@@ -133,11 +161,18 @@ impl Expect {
         if let Some(shape) = &self.shape {
             shape.parse::<Shape>()?;
         }
+        if self.html.as_ref().is_some_and(|html| Page::read(html).is_none()) {
+            return Err(BadRequest::Html);
+        }
         match self.length {
             Some([least, greatest]) if least > greatest => Err(BadRequest::Length(least, greatest)),
             _ => Ok(()),
         }
     }
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 fn one() -> u32 {
@@ -175,6 +210,7 @@ mod tests {
             (Expect { json: text("{"), ..any() }, "expect.json is not JSON"),
             (Expect { shape: text("[2 x]"), ..any() }, "expect.shape, at byte 3"),
             (Expect { body: text("1"), shape: text("1"), ..any() }, "exclude each other"),
+            (Expect { html: text("<p"), ..any() }, "a tag or comment has no end"),
             (Expect { length: Some([2, 1]), ..any() }, "2 to 1 bytes"),
         ] {
             let error = kind(expect).example().expect_err(words).to_string();

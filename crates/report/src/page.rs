@@ -209,7 +209,11 @@ fn decoded(text: &str, run: &Run, round: u32, measurement: &Measurement) -> Resu
 /// The planned cells that a run did not measure although its contender answers their workload.
 pub fn missing_cells(record: &Record, run: &Run) -> Vec<Cell> {
     let entry = record.contenders.iter().find(|entry| entry.name == run.contender);
-    let answers = |cell: &Cell| entry.is_none_or(|entry| entry.workloads.contains(&cell.workload));
+    let is_called = |cell: &Cell, name: &String| {
+        let workload = record.workloads.iter().find(|workload| workload.name == cell.workload);
+        workload.map_or(cell.workload == *name, |workload| workload.is_called(name))
+    };
+    let answers = |cell: &Cell| entry.is_none_or(|e| e.workloads.iter().any(|name| is_called(cell, name)));
     let measured: BTreeSet<&Cell> = run.cells.iter().map(|measurement| &measurement.cell).collect();
     record.experiment.cells().into_iter().filter(|cell| answers(cell) && !measured.contains(cell)).collect()
 }

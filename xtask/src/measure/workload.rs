@@ -23,6 +23,7 @@ pub(crate) fn write(place: &Place, paths: &[&str], body: Option<&str>) -> Result
         name: "xtask".into(),
         about: "What the benchmarks and the oracle ask for.".into(),
         requests: paths.iter().map(kind).collect(),
+        ..Workload::default()
     };
     let name: String =
         paths.concat().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();

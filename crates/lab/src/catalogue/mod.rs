@@ -52,11 +52,12 @@ impl Catalogue {
             );
         }
         let files: Vec<PathBuf> = folders.iter().map(|folder| folder.join(CONTENDER_FILE)).collect();
-        let contenders = read_all("contender", &files, |file| read_file(file, &mut warnings))?;
+        let contenders = read_all("contender", &files, |file| Ok(vec![read_file(file, &mut warnings)?]))?;
         let workloads = toml_files(&root.join("workloads"))?;
         let workloads = read_all("workload", &workloads, |file| workload::read(file, &mut warnings))?;
         let experiments = toml_files(&root.join("experiments"))?;
-        let experiments = read_all("experiment", &experiments, |file| read_file(file, &mut warnings))?;
+        let experiments =
+            read_all("experiment", &experiments, |file| Ok(vec![read_file(file, &mut warnings)?]))?;
         let home = |file: PathBuf| file.parent().unwrap_or(root).to_owned();
         Ok(Self {
             root: root.to_owned(),
@@ -78,11 +79,11 @@ impl Catalogue {
         Ok((Subject::from_contender(&contender, &folder), warnings))
     }
 
-    /// The workload in `file`, which need not belong to the catalogue.
+    /// The workloads in `file`, which need not belong to the catalogue.
     ///
     /// # Errors
     /// When it, or a file that it names, cannot be read or understood.
-    pub fn workload_in(file: &Path) -> Result<(Workload, Vec<Warning>), LabError> {
+    pub fn workloads_in(file: &Path) -> Result<(Vec<Workload>, Vec<Warning>), LabError> {
         let mut warnings = Vec::new();
         Ok((workload::read(file, &mut warnings)?, warnings))
     }
@@ -93,13 +94,18 @@ impl Catalogue {
         files.canonicalize().unwrap_or(files)
     }
 
-    /// The workload called `name`.
+    /// The workloads called `name`: one, or all of a family, by ascending number.
     ///
     /// # Errors
     /// [`LabError::UnknownName`] with the nearest names.
-    pub fn workload(&self, name: &str) -> Result<&Workload, LabError> {
-        let known = self.workloads.iter().map(|w| w.name.as_str());
-        self.workloads.iter().find(|w| w.name == name).ok_or_else(|| unknown("workload", name, known))
+    pub fn workloads_called(&self, name: &str) -> Result<Vec<&Workload>, LabError> {
+        let mut found: Vec<&Workload> = self.workloads.iter().filter(|w| w.is_called(name)).collect();
+        found.sort_by_key(|w| w.family.as_ref().map(|family| family.value));
+        if found.is_empty() {
+            let known = self.workloads.iter().flat_map(|w| [w.name.as_str(), w.family_name()]);
+            return Err(unknown("workload", name, known));
+        }
+        Ok(found)
     }
 
     /// The experiment called `name`.
@@ -146,20 +152,21 @@ pub(crate) fn unknown<'a>(
 fn read_all<T: check::Checked>(
     what: &'static str,
     files: &[PathBuf],
-    mut read: impl FnMut(&Path) -> Result<T, LabError>,
+    mut read: impl FnMut(&Path) -> Result<Vec<T>, LabError>,
 ) -> Result<Vec<(T, PathBuf)>, LabError> {
     let mut found: Vec<(T, PathBuf)> = Vec::new();
     for file in files {
-        let value = read(file)?;
-        if let Some((_, first)) = found.iter().find(|(other, _)| other.name() == value.name()) {
-            return Err(LabError::Duplicate {
-                what,
-                name: value.name().to_owned(),
-                first: first.clone(),
-                second: file.clone(),
-            });
+        for value in read(file)? {
+            if let Some((_, first)) = found.iter().find(|(other, _)| other.name() == value.name()) {
+                return Err(LabError::Duplicate {
+                    what,
+                    name: value.name().to_owned(),
+                    first: first.clone(),
+                    second: file.clone(),
+                });
+            }
+            found.push((value, file.clone()));
         }
-        found.push((value, file.clone()));
     }
     found.sort_by(|(a, _), (b, _)| a.name().cmp(b.name()));
     Ok(found)
@@ -269,7 +276,7 @@ mod tests {
             "name = \"hello\"\nabout = \"\"\n[[request]]\npath = \"/\"\nexpect = { body = \"hello\" }\n";
         let (_root, read) = with(&[("workloads/hello.toml", workload)]);
         let catalogue = read.expect("reads");
-        let error = catalogue.workload("helo").expect_err("unknown").to_string();
+        let error = catalogue.workloads_called("helo").expect_err("unknown").to_string();
         assert_eq!(error, "there is no workload `helo`; did you mean hello?");
     }
 }

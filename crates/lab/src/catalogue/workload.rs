@@ -2,38 +2,66 @@
 
 use std::path::Path;
 
+use assay_model::family::Parameter;
 use assay_model::workload::{Expect, Workload};
 
-use super::check::Checked;
+use super::check::{Checked, Fault};
 use super::file::{Source, Warning};
 use crate::error::LabError;
 
 /// Longest file that an answer is compared with, in bytes.
 const MAX_BODY_FILE_BYTES: u64 = 1 << 20;
 
-/// The workload in a file; keys that it does not know are appended to `warnings`.
+/// The workloads in a file, several where it leaves a number open; keys that it does not know are appended to `warnings`.
 ///
 /// # Errors
 /// When it, or a file that it names, cannot be read or understood.
-pub(super) fn read(file: &Path, warnings: &mut Vec<Warning>) -> Result<Workload, LabError> {
+pub(super) fn read(file: &Path, warnings: &mut Vec<Warning>) -> Result<Vec<Workload>, LabError> {
     let text = std::fs::read_to_string(file).map_err(|source| LabError::read(file, source))?;
     let source = Source { file, text: &text };
     let mut workload: Workload = source.parse(warnings)?;
     for (index, request) in workload.requests.iter_mut().enumerate() {
-        let key = format!("request.{index}.expect.body_file");
-        fill(&mut request.expect, file)
-            .map_err(|problem| source.invalid(&key, problem, "name a text file of 1 MiB at most"))?;
+        fill(&mut request.expect, file).map_err(|(key, problem)| {
+            let key = format!("request.{index}.expect.{key}");
+            source.invalid(&key, problem, "name a text file of 1 MiB at most")
+        })?;
     }
-    match workload.fault() {
-        None => Ok(workload),
-        Some(fault) => Err(source.invalid(&fault.key, fault.problem, fault.mend)),
+    let invalid = |fault: Fault| source.invalid(&fault.key, fault.problem, fault.mend);
+    if let Some(fault) = bad_parameter(&workload) {
+        return Err(invalid(fault));
+    }
+    let members = workload.expand();
+    match members.iter().find_map(Checked::fault) {
+        None => Ok(members),
+        Some(fault) => Err(invalid(fault)),
     }
 }
 
-/// Puts the text of the file that is expected in its place.
-fn fill(expect: &mut Expect, workload: &Path) -> Result<(), String> {
-    let Some(name) = expect.body_file.take_if(|_| expect.body.is_none()) else { return Ok(()) };
-    expect.body = Some(literal(&text_of(&name, workload)?));
+fn bad_parameter(workload: &Workload) -> Option<Fault> {
+    let Parameter { name, values } = workload.parameter.as_ref()?;
+    let told = |key: &str, problem: String, mend: &str| {
+        Some(Fault { key: format!("parameter.{key}"), problem, mend: mend.to_owned() })
+    };
+    if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_lowercase()) || name == "sequence" {
+        return told("name", format!("`{name}` cannot be a number's name"), "choose another of a-z");
+    }
+    let twice = (1..values.len()).find(|&i| values[..i].contains(&values[i]));
+    match twice {
+        Some(i) => told("values", format!("{} stands there twice", values[i]), "keep one of them"),
+        None if values.is_empty() => told("values", "there is none".to_owned(), "name at least one"),
+        None => None,
+    }
+}
+
+/// Puts the texts of files that are expected in their places; an error comes with the key that names the file.
+fn fill(expect: &mut Expect, workload: &Path) -> Result<(), (&'static str, String)> {
+    if let Some(name) = expect.body_file.take_if(|_| expect.body.is_none()) {
+        let text = text_of(&name, workload).map_err(|problem| ("body_file", problem))?;
+        expect.body = Some(literal(&text));
+    }
+    if let Some(name) = expect.html_file.take_if(|_| expect.html.is_none()) {
+        expect.html = Some(text_of(&name, workload).map_err(|problem| ("html_file", problem))?);
+    }
     Ok(())
 }
 
@@ -55,7 +83,7 @@ fn literal(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn read_with(expect: &str, files: &[(&str, &str)]) -> Result<Workload, LabError> {
+    fn read_with(expect: &str, files: &[(&str, &str)]) -> Result<Vec<Workload>, LabError> {
         let folder = tempfile::tempdir().expect("folder");
         for (name, text) in files {
             std::fs::write(folder.path().join(name), text).expect("file");
@@ -69,9 +97,32 @@ mod tests {
 
     #[test]
     fn a_file_becomes_the_body_as_it_is() {
-        let workload = read_with("body_file = \"page\"", &[("page", "a ${random:1..2}\n")]).expect("reads");
-        let expect = workload.requests[0].example().expect("example").expect;
+        let workloads = read_with("body_file = \"page\"", &[("page", "a ${random:1..2}\n")]).expect("reads");
+        let expect = workloads[0].requests[0].example().expect("example").expect;
         assert_eq!((expect.body.as_deref(), expect.body_file), (Some("a ${random:1..2}\n"), None));
+    }
+
+    #[test]
+    fn a_page_is_kept_as_it_is_written() {
+        let workloads = read_with("html_file = \"page\"", &[("page", "<p>${x}</p>")]).expect("reads");
+        assert_eq!(workloads[0].requests[0].expect.html.as_deref(), Some("<p>${x}</p>"));
+    }
+
+    #[test]
+    fn a_number_that_is_left_open_makes_several() {
+        let with = |parameter: &str| read_with(&format!("body = \"${{n}}\"\n[parameter]\n{parameter}"), &[]);
+        let bodies: Vec<_> = with("name = \"n\"\nvalues = [1, 20]").expect("reads");
+        let bodies: Vec<_> = bodies.iter().map(|w| w.requests[0].expect.body.as_deref()).collect();
+        assert_eq!(bodies, [Some("1"), Some("20")]);
+        for (wrong, words) in [
+            ("name = \"n\"\nvalues = []", "there is none"),
+            ("name = \"n\"\nvalues = [2, 2]", "2 stands there twice"),
+            ("name = \"N\"\nvalues = [2]", "cannot be a number's name"),
+            ("name = \"m\"\nvalues = [2]", "placeholder `${n}`"),
+        ] {
+            let error = with(wrong).expect_err(words).to_string();
+            assert!(error.contains(words), "{error}");
+        }
     }
 
     #[test]

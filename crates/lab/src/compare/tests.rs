@@ -134,7 +134,7 @@ fn other_requests_under_the_same_name_are_not_compared() {
     new.workloads.push(assay_model::workload::Workload {
         name: "hello".to_owned(),
         about: "Other bytes.".to_owned(),
-        requests: Vec::new(),
+        ..Default::default()
     });
     assert_eq!(compare(&side(&base, ""), &[side(&new, "")], &[]), Err(CompareError::NothingInCommon));
 }

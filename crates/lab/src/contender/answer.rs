@@ -1,5 +1,6 @@
 //! Whether an answer is the right one: the strict check before any load.
 
+use assay_model::html::Page;
 use assay_model::shape::Shape;
 use assay_model::workload::Expect;
 
@@ -56,6 +57,11 @@ fn wrong_body(expect: &Expect, answer: &Answer) -> Option<String> {
         let right = text.parse::<Shape>().is_ok_and(|shape| shape.matches(&answer.body));
         return (!right).then(|| format!("body {} that is not of the shape {text}", shown(&answer.body)));
     }
+    if let Some(html) = &expect.html {
+        let given = String::from_utf8_lossy(&answer.body);
+        let difference = Page::read(html).and_then(|page| page.difference(&given));
+        return difference.map(|(given, wanted)| format!("a page with {given} instead of {wanted}"));
+    }
     if let Some(wanted) = &expect.body {
         let wrong = answer.body != wanted.as_bytes();
         return wrong
@@ -99,6 +105,7 @@ mod tests {
             ("content_type = 'text/plain'", answer(200, "Text/Plain; charset=utf-8", "")),
             ("contains = 'ell'\nlength = [5, 9]", answer(200, "", "hello")),
             ("shape = '[2 * 1..9]'", answer(200, "", "[1, 9]")),
+            ("html = '<p>&lt;</p>'", answer(200, "", "<p>&#60;</p>\n")),
             (r#"json = '{"a": 1, "b": [true]}'"#, answer(200, "", " {\"b\":[true],\"a\":1}\n")),
         ] {
             assert_eq!(fault(&expect(wanted), &given), None, "{wanted}");
@@ -120,6 +127,7 @@ mod tests {
             ("contains = 'elk'", answer(200, "", "hello"), r#"body "hello" without "elk""#),
             ("length = [6, 9]", answer(200, "", "hello"), "a body of 5 bytes instead of 6 to 9"),
             ("shape = '1..9'", answer(200, "", "0"), r#"body "0" that is not of the shape 1..9"#),
+            ("html = '<p>a</p>'", answer(200, "", "<p>b</p>"), "a page with `b` instead of `a`"),
             ("json = '1'", answer(200, "", "2"), r#"JSON "2" instead of "1""#),
         ] {
             assert_eq!(fault(&expect(wanted), &given).as_deref(), Some(words));

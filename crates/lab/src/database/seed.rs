@@ -75,6 +75,8 @@ pub(super) fn numbers(client: &mut Client) -> Result<Vec<i32>, Error> {
 
 #[cfg(test)]
 mod tests {
+    use assay_model::html::Page;
+
     use super::*;
 
     #[test]
@@ -85,5 +87,18 @@ mod tests {
         let ids: Vec<i32> = all.iter().map(|(id, _)| *id).collect();
         assert_eq!(ids, [11, 4, 5, 2, 8, 0, 3, 7, 10, 6, 9, 1, 12]);
         assert!(FORTUNES.iter().all(|(_, message)| message.len() <= 2048));
+    }
+
+    #[test]
+    fn the_page_that_the_workload_expects_is_drawn_from_this_table() {
+        let page = include_str!("../../../../workloads/fortunes.html");
+        let page = Page::read(page).expect("a page");
+        let mut rows: Vec<(i32, &str)> = FORTUNES.to_vec();
+        rows.push((0, "Additional fortune added at request time."));
+        rows.sort_by_key(|(_, message)| *message);
+        let head = ["Fortunes", "id", "message"].map(str::to_owned);
+        let cells = rows.iter().flat_map(|(id, message)| [id.to_string(), (*message).to_owned()]);
+        let wanted: Vec<String> = head.into_iter().chain(cells).collect();
+        assert_eq!(page.texts().collect::<Vec<_>>(), wanted);
     }
 }

@@ -164,7 +164,7 @@ impl<'a> Runner<'a> {
     /// Asks one contender. One that does not start is not told off here: it has its rounds to do so again, one less.
     fn ask_one(&mut self, index: usize) {
         let subject = &self.plan.subjects[index];
-        let answers = self.plan.workloads.iter().filter(|workload| subject.answers(&workload.name));
+        let answers = self.plan.workloads.iter().filter(|workload| subject.answers(workload));
         let inspection = Inspection {
             tools: &self.plan.tools,
             cpus: &self.plan.isolation.server,

@@ -1,5 +1,6 @@
 //! What a body must be, and whether one is.
 
+use assay_model::html::Page;
 use assay_model::shape::Shape;
 use assay_model::template::{Draw, Numbers, Part, Template};
 use assay_model::workload::{BadRequest, RequestKind};
@@ -8,18 +9,23 @@ use serde_json::Value;
 /// Longest body that is looked at where only a whole one can be judged; a longer one counts as of wrong length.
 pub(crate) const MAX_WHOLE_BYTES: usize = 1 << 20;
 
-/// Different texts of a right JSON body remembered per kind.
-const MAX_JSON_TEXTS: usize = 16;
+/// Different texts of a right body remembered per kind.
+const MAX_TEXTS: usize = 16;
 
 /// What a body must be.
 pub(crate) enum BodyRule {
     Any,
     Exact(Box<[u8]>),
     Echo(Box<Echo>),
-    Json { value: Value, accepted: Vec<Box<[u8]>> },
+    Json { value: Value, accepted: Accepted },
+    Html { page: Page, accepted: Accepted },
     Shape(Shape),
     Contains(Box<[u8]>),
 }
+
+/// Texts that were found right and need not be read again.
+#[derive(Default)]
+pub(crate) struct Accepted(Vec<Box<[u8]>>);
 
 /// An exact body that repeats numbers of its request.
 pub(crate) struct Echo {
@@ -36,7 +42,11 @@ impl BodyRule {
         let expect = &kind.expect;
         if let Some(json) = &expect.json {
             let value = serde_json::from_str(json).map_err(BadRequest::Json)?;
-            return Ok(Self::Json { value, accepted: Vec::new() });
+            return Ok(Self::Json { value, accepted: Accepted::default() });
+        }
+        if let Some(html) = &expect.html {
+            let page = Page::read(html).ok_or(BadRequest::Html)?;
+            return Ok(Self::Html { page, accepted: Accepted::default() });
         }
         if let Some(shape) = &expect.shape {
             return Ok(Self::Shape(shape.parse()?));
@@ -91,14 +101,16 @@ impl BodyRule {
     /// Whether only a whole body can be judged.
     #[inline]
     pub(crate) fn wants_whole(&self) -> bool {
-        matches!(self, Self::Json { .. } | Self::Shape(_) | Self::Contains(_))
+        matches!(self, Self::Json { .. } | Self::Html { .. } | Self::Shape(_) | Self::Contains(_))
     }
 
     /// Whether a whole body is right.
     #[inline]
     pub(crate) fn accepts(&mut self, text: &[u8]) -> bool {
         match self {
-            Self::Json { value, accepted } => accepts_json(value, accepted, text),
+            Self::Json { value, accepted } => accepted
+                .or_judge(text, |text| serde_json::from_slice::<Value>(text).is_ok_and(|v| v == *value)),
+            Self::Html { page, accepted } => accepted.or_judge(text, |text| page.is_same(text)),
             Self::Shape(shape) => shape.matches(text),
             Self::Contains(part) => {
                 part.is_empty() || text.windows(part.len()).any(|window| window == &**part)
@@ -115,6 +127,7 @@ impl std::fmt::Display for BodyRule {
             Self::Exact(body) => write!(out, "a certain body of {} bytes", body.len()),
             Self::Echo(echo) => write!(out, "a certain body of {} bytes", echo.text.len()),
             Self::Json { .. } => write!(out, "JSON of a certain value, at most {MAX_WHOLE_BYTES} bytes long"),
+            Self::Html { .. } => write!(out, "a certain HTML page, at most {MAX_WHOLE_BYTES} bytes long"),
             Self::Shape(_) => write!(out, "JSON of a certain shape, at most {MAX_WHOLE_BYTES} bytes long"),
             Self::Contains(_) => {
                 write!(out, "a body with a certain text, at most {MAX_WHOLE_BYTES} bytes long")
@@ -131,16 +144,18 @@ impl Echo {
     }
 }
 
-/// Whether a text equals the expected JSON as a value. One that does is remembered, so that each text is parsed once.
-fn accepts_json(value: &Value, accepted: &mut Vec<Box<[u8]>>, text: &[u8]) -> bool {
-    if accepted.iter().any(|known| **known == *text) {
-        return true;
+impl Accepted {
+    /// Whether a text is right. One that is will be known from then on, so that each is read once.
+    fn or_judge(&mut self, text: &[u8], judge: impl Fn(&[u8]) -> bool) -> bool {
+        if self.0.iter().any(|known| **known == *text) {
+            return true;
+        }
+        let right = judge(text);
+        if right && self.0.len() < MAX_TEXTS {
+            self.0.push(text.into());
+        }
+        right
     }
-    let equal = serde_json::from_slice::<Value>(text).is_ok_and(|found| found == *value);
-    if equal && accepted.len() < MAX_JSON_TEXTS {
-        accepted.push(text.into());
-    }
-    equal
 }
 
 #[cfg(test)]
@@ -170,7 +185,18 @@ mod tests {
         for n in 0..100 {
             assert!(json.accepts(format!(r#"{{"a":1,"b":[true]{}}}"#, " ".repeat(n)).as_bytes()));
         }
-        assert!(matches!(&json, BodyRule::Json { accepted, .. } if accepted.len() == MAX_JSON_TEXTS));
+        assert!(matches!(&json, BodyRule::Json { accepted, .. } if accepted.0.len() == MAX_TEXTS));
+    }
+
+    #[test]
+    fn a_page_is_compared_as_a_reader_sees_it_and_each_text_read_once() {
+        let mut html = rule("/", Expect { html: Some("<p>a &amp; b</p>".into()), ..Expect::default() });
+        assert!(!html.accepts(b"<p>\na</p>") && html.wants_whole());
+        for n in 0..100 {
+            assert!(html.accepts(format!("{}<P>a &#38; b</p>", " ".repeat(n)).as_bytes()));
+        }
+        assert!(matches!(&html, BodyRule::Html { accepted, .. } if accepted.0.len() == MAX_TEXTS));
+        assert!(!html.accepts(b"<p>a <b></p>"));
     }
 
     #[test]

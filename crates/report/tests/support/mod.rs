@@ -108,6 +108,7 @@ fn workloads() -> Vec<Workload> {
             body: None,
             expect: Expect { status: Some(200), body: Some(body.to_owned()), ..Expect::default() },
         }],
+        ..Workload::default()
     };
     vec![
         workload("hello", "Five bytes of text.", "/", "hello"),

@@ -69,12 +69,15 @@ fn workloads(
     arguments: &CheckArguments,
 ) -> Result<Vec<Workload>, Failure> {
     if !arguments.workload.is_empty() {
-        let named = arguments.workload.iter().map(|name| catalogue.workload(name).cloned());
-        return Ok(named.collect::<Result<_, _>>()?);
+        let mut named = Vec::new();
+        for name in &arguments.workload {
+            named.extend(catalogue.workloads_called(name)?.into_iter().cloned());
+        }
+        return Ok(named);
     }
     if subject.origin == Origin::Folder && arguments.path.is_none() {
-        let known = subject.workloads.iter().filter_map(|name| catalogue.workload(name).ok().cloned());
-        let known: Vec<Workload> = known.collect();
+        let called = |name: &String| catalogue.workloads_called(name).unwrap_or_default();
+        let known: Vec<Workload> = subject.workloads.iter().flat_map(called).cloned().collect();
         if !known.is_empty() {
             return Ok(known);
         }

@@ -101,9 +101,15 @@ fn workload(file: &Path) -> Result<Workload, Failure> {
         let wrong = |error| Failure::usage(format_args!("{}: {error}", file.display()));
         return serde_json::from_str(&read(file)?).map_err(wrong);
     }
-    let (workload, warnings) = Catalogue::workload_in(file)?;
+    let (workloads, warnings) = Catalogue::workloads_in(file)?;
     warnings.iter().for_each(output::warning);
-    Ok(workload)
+    let names: Vec<&str> = workloads.iter().map(|workload| workload.name.as_str()).collect();
+    let several = Failure::usage(format_args!(
+        "{} stands for {}; leave one value in its [parameter], or measure all with `assay run -w`",
+        file.display(),
+        names.join(", ")
+    ));
+    <[Workload; 1]>::try_from(workloads).map(|[only]| only).map_err(|_| several)
 }
 
 fn read(file: &Path) -> Result<String, Failure> {

@@ -56,7 +56,7 @@ pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
         workloads.push(own_workload(&own_path(arguments, &subjects)?));
     }
     override_with(&mut experiment, arguments);
-    let workloads = Catalogue { workloads, ..catalogue }.workloads_of(&experiment)?;
+    let workloads = Catalogue { workloads, ..catalogue }.workloads_of(&mut experiment)?;
     let command = std::iter::once("assay".to_owned()).chain(std::env::args().skip(1)).collect();
     let plan = Plan {
         experiment,
@@ -186,7 +186,7 @@ pub(crate) fn own_workload(path: &str) -> Workload {
         expect,
     };
     let about = format!("GET {path}; any 2xx is right.");
-    Workload { name: OWN_WORKLOAD.to_owned(), about, requests: vec![request] }
+    Workload { name: OWN_WORKLOAD.to_owned(), about, requests: vec![request], ..Workload::default() }
 }
 
 fn subjects(
