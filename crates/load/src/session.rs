@@ -169,19 +169,27 @@ impl<A: Arrivals> Session<A> {
     #[inline]
     fn list(&mut self, index: u32) {
         let slot = &mut self.slots[index as usize];
-        if !slot.listed && slot.can_take(self.flights.depth(), self.most) {
+        if !slot.listed && slot.can_take(takes_below::<A>(self.flights.depth()), self.most) {
             slot.listed = true;
             self.ready.push_back(index);
         }
     }
 }
 
+/// Requests in flight below which a connection of this pipeline depth takes more. A closed loop waits until half of the
+/// pipeline is answered: filled up after every answer, it would send one request at a time to a server that answers one at a
+/// time, and neither side would profit from pipelining.
+#[inline]
+fn takes_below<A: Arrivals>(depth: usize) -> usize {
+    if A::OPEN { depth } else { depth / 2 + 1 }
+}
+
 impl Slot {
     /// Whether another request may be issued on it.
     #[inline]
-    fn can_take(&self, depth: usize, most: u32) -> bool {
+    fn can_take(&self, below: usize, most: u32) -> bool {
         self.state == State::Open
-            && (self.in_flight as usize) < depth
+            && (self.in_flight as usize) < below
             && self.unaccepted == 0
             && self.issued < most
     }

@@ -2,7 +2,7 @@
 
 use assay_model::units::Nanos;
 
-use super::Session;
+use super::{Session, takes_below};
 use crate::arrivals::Arrivals;
 use crate::request::TRAIN_REQUESTS;
 use crate::slot::{Flight, Slot};
@@ -46,7 +46,7 @@ impl<A: Arrivals> Session<A> {
         while let Some(&index) = self.ready.front() {
             let issued = self.issue_on(index, now);
             let slot = &mut self.slots[index as usize];
-            if issued == 0 && slot.can_take(self.flights.depth(), self.most) {
+            if issued == 0 && slot.can_take(takes_below::<A>(self.flights.depth()), self.most) {
                 return None;
             }
             slot.listed = false;
@@ -61,7 +61,7 @@ impl<A: Arrivals> Session<A> {
     fn issue_on(&mut self, index: u32, now: Nanos) -> usize {
         let slot = &mut self.slots[index as usize];
         let mut issued = 0;
-        let room = if slot.can_take(self.flights.depth(), self.most) {
+        let room = if slot.can_take(takes_below::<A>(self.flights.depth()), self.most) {
             self.flights.depth() - slot.in_flight as usize
         } else {
             0
