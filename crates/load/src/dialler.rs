@@ -60,9 +60,46 @@ pub(crate) fn pause(failures: u8) -> Nanos {
     }
 }
 
+/// Timeouts for a connection that the ramp may take altogether.
+const RAMP_TIMEOUTS: u64 = 12;
+
+/// Watches the ramp: a server that has stopped accepting must not keep the load from beginning with what there is.
+pub(crate) struct Ramp {
+    timeout: Nanos,
+    began: Nanos,
+    progressed: Nanos,
+    made: u64,
+}
+
+impl Ramp {
+    pub(crate) fn new(timeout: Nanos, now: Nanos) -> Self {
+        Self { timeout, began: now, progressed: now, made: 0 }
+    }
+
+    /// Whether to wait no longer, `made` connections having been made by `now`: none for the time that one may take, or not
+    /// all of them in twelve times as much.
+    pub(crate) fn is_stuck(&mut self, made: u64, now: Nanos) -> bool {
+        if made > self.made {
+            (self.made, self.progressed) = (made, now);
+        }
+        now - self.progressed > self.timeout
+            || now - self.began > Nanos(self.timeout.0.saturating_mul(RAMP_TIMEOUTS))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_ramp_waits_while_connections_are_made_but_not_for_ever() {
+        let second = |n: u64| Nanos::from_millis(1000 * n);
+        let mut ramp = Ramp::new(second(5), second(0));
+        assert!(!ramp.is_stuck(0, second(5)) && ramp.is_stuck(0, second(6)));
+        let mut ramp = Ramp::new(second(5), second(0));
+        assert!((1..=15).all(|n| !ramp.is_stuck(n, second(4 * n))));
+        assert!(ramp.is_stuck(16, second(61)));
+    }
 
     #[test]
     fn connects_in_flight_are_bounded() {

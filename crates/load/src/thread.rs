@@ -9,6 +9,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::LoadError;
 use crate::arrivals::{Arrivals, Share};
+use crate::dialler::Ramp;
 use crate::gauge::Signals;
 use crate::plan::{Plan, Span};
 use crate::recorder::Recorder;
@@ -122,8 +123,9 @@ impl<'a> Place<'a> {
     fn connect<E: Engine, A: Arrivals>(&self, worker: &mut Worker<'_, E, A>) -> Result<Hours, LoadError> {
         let mut reported = false;
         let mut now = worker.turn(Nanos::ZERO)?;
+        let mut ramp = Ramp::new(self.plan.timeout, now);
         loop {
-            if !reported && worker.has_tried_all() {
+            if !reported && (worker.has_tried_all() || ramp.is_stuck(worker.connections_made(), now)) {
                 worker.publish_now(now);
                 self.signals.report_ready();
                 reported = true;

@@ -108,6 +108,11 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
         self.signals.end()
     }
 
+    /// Connections made since the beginning.
+    pub(crate) fn connections_made(&self) -> u64 {
+        self.engine.statistics().connected
+    }
+
     /// Whether each connection was made or has failed once.
     pub(crate) fn has_tried_all(&self) -> bool {
         self.dialler.has_tried_all()
