@@ -30,5 +30,5 @@ mod types;
 
 pub use rule::{Rule, Tempo, of_http};
 pub use suite::{Pace, ask};
-pub use target::{Patience, Planted, Target, TargetError};
+pub use target::{Counts, Ledger, Patience, Planted, Target, TargetError};
 pub use types::{Route, TestType};

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::types::Route;
@@ -38,6 +39,67 @@ pub struct Planted {
     pub secret: String,
 }
 
+/// What a database has done since it counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Statements that read rows.
+    pub selects: u64,
+    /// Rows that they returned.
+    pub rows_read: u64,
+    /// Statements that change rows.
+    pub updates: u64,
+    /// Rows that they changed.
+    pub rows_changed: u64,
+}
+
+impl Counts {
+    /// What was added since `earlier`.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            selects: self.selects.saturating_sub(earlier.selects),
+            rows_read: self.rows_read.saturating_sub(earlier.rows_read),
+            updates: self.updates.saturating_sub(earlier.updates),
+            rows_changed: self.rows_changed.saturating_sub(earlier.rows_changed),
+        }
+    }
+}
+
+/// The database behind a server, which tells what was asked of it.
+pub trait Ledger: Send {
+    /// What it has done for others than us.
+    ///
+    /// # Errors
+    /// In words, when it does not answer.
+    fn counts(&mut self) -> Result<Counts, String>;
+
+    /// The number of every row of the table `world`, by id from 1.
+    ///
+    /// # Errors
+    /// In words, when it does not answer.
+    fn numbers(&mut self) -> Result<Vec<i32>, String>;
+}
+
+/// A [`Ledger`] that several may ask.
+#[derive(Clone)]
+pub(crate) struct Books(Arc<Mutex<dyn Ledger>>);
+
+impl Books {
+    /// Asks it; nobody else does meanwhile.
+    pub(crate) fn ask<T>(
+        &self,
+        question: impl FnOnce(&mut dyn Ledger) -> Result<T, String>,
+    ) -> Result<T, String> {
+        question(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl fmt::Debug for Books {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Books")
+    }
+}
+
 /// A server and the plain request that the rules vary.
 #[derive(Clone, Debug)]
 pub struct Target {
@@ -47,6 +109,7 @@ pub struct Target {
     pub(crate) patience: Patience,
     pub(crate) planted: Option<Planted>,
     pub(crate) routes: Vec<Route>,
+    pub(crate) database: Option<Books>,
 }
 
 /// Why there is nobody to ask.
@@ -83,6 +146,7 @@ impl Target {
             patience: Patience::LONG,
             planted: None,
             routes: Vec::new(),
+            database: None,
         })
     }
 
@@ -102,6 +166,12 @@ impl Target {
     #[must_use]
     pub fn routes(self, routes: Vec<Route>) -> Self {
         Self { routes, ..self }
+    }
+
+    /// With the database that is behind it, so that what it asks there can be counted.
+    #[must_use]
+    pub fn database(self, ledger: Arc<Mutex<dyn Ledger>>) -> Self {
+        Self { database: Some(Books(ledger)), ..self }
     }
 }
 

@@ -126,6 +126,11 @@ impl Observer for Live {
                 let time = clock(prediction.total());
                 self.say(&format!("run {id}: {} rounds, about {time}; {expected}", prediction.rounds));
             }
+            Event::StartingDatabase => {
+                self.contender.clear();
+                self.redraw("starting the database");
+            }
+            Event::NoDatabase { reason } => self.warn("the database", "is not run", reason),
             Event::Probing { contender } => {
                 (*contender).clone_into(&mut self.contender);
                 self.redraw("what it needs");

@@ -11,6 +11,9 @@
 //! - CPU 0 takes most interrupts and kernel housekeeping. With eight cores or more its core is left to the
 //!   system; with fewer it goes to the generator, where the health rules notice a disturbance, and never to
 //!   the server, where it would silently become part of the result.
+//! - A database, where one is needed, gets cores that neither uses; else the generator's last core, if it has two
+//!   or more; else it runs beside the generator. The server's CPUs stay the server's: what it shares would look like
+//!   its own work, while a generator that has to wait is noticed, and can be told apart.
 
 use assay_model::host::Isolation as Record;
 
@@ -31,6 +34,15 @@ pub struct Isolation {
     pub separation: Separation,
     /// The same in a sentence, with whatever spoils it.
     pub statement: String,
+}
+
+/// Where a database runs beside server and generator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatabasePlace {
+    /// Its CPUs.
+    pub cpus: CpuSet,
+    /// Whether the generator has the same.
+    pub beside_generator: bool,
 }
 
 /// What server and generator share.
@@ -111,6 +123,31 @@ pub fn explicit(
 }
 
 impl Isolation {
+    /// Makes room for a database by the rules at the top of this file; the generator may have a core less then.
+    pub fn with_database(self, allowed: &CpuSet, topology: &Topology) -> (Self, DatabasePlace) {
+        let own = |cpus: CpuSet| DatabasePlace { cpus, beside_generator: false };
+        let used = topology.with_siblings(&self.server.union(&self.generator));
+        let unused = allowed.difference(&used);
+        // CPU 0 was left to the system on purpose.
+        let unused = unused.difference(&topology.with_siblings(&CpuSet::from_iter([0])));
+        if !unused.is_empty() {
+            return (self, own(unused));
+        }
+        let cores = topology.cores(&self.generator);
+        let whole = self.separation == Separation::Cores;
+        match cores.as_slice() {
+            [rest @ .., last] if whole && !rest.is_empty() => {
+                let generator = rest.iter().flat_map(|core| core.cpus.iter()).collect();
+                let notes = vec![format!("CPUs {} left to the database", last.cpus)];
+                (describe(self.server, generator, topology, notes), own(last.cpus.clone()))
+            }
+            _ => {
+                let cpus = self.generator.clone();
+                (self, DatabasePlace { cpus, beside_generator: true })
+            }
+        }
+    }
+
     /// The form that is kept in a run's record.
     pub fn record(&self) -> Record {
         Record {
@@ -250,6 +287,26 @@ mod tests {
     fn only_allowed_cpus_are_dealt_out() {
         let isolation = split(&set("0,2,6"), &machine(1, 4, 2));
         assert_eq!((isolation.server, isolation.generator), (set("0"), set("2,6")));
+    }
+
+    #[test]
+    fn a_database_never_takes_the_servers_cpus() {
+        for (topology, generator, database, beside) in [
+            (machine(1, 1, 1), "0", "0", true),
+            (machine(1, 2, 1), "0", "0", true),
+            (machine(1, 3, 1), "0", "1", false),
+            (machine(1, 4, 2), "0,4", "1,5", false),
+            (machine(1, 16, 1), "1-7", "8", false),
+            (machine(2, 4, 1), "4-5", "1-3", false),
+        ] {
+            let split = split(&topology.online(), &topology);
+            let server = split.server.clone();
+            let (isolation, place) = split.with_database(&topology.online(), &topology);
+            let found = (isolation.generator.to_string(), place.cpus.to_string(), place.beside_generator);
+            assert_eq!(found, (generator.to_owned(), database.to_owned(), beside));
+            assert_eq!(isolation.server, server);
+            assert!(beside || place.cpus.is_disjoint(&isolation.generator.union(&server)));
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use assay_model::workload::Workload;
 use jiff::Timestamp;
 
 use crate::contender::{Preparation, Server, StartOrder, Tools};
+use crate::database::{self, Source, Supplied};
 use crate::error::LabError;
 use crate::rounds::{Event, Observer};
 use crate::stop::Stop;
@@ -31,6 +32,8 @@ pub struct Inquiry {
     pub only: Vec<String>,
     /// CPUs of the servers.
     pub cpus: CpuSet,
+    /// Where the database comes from, where a workload needs one.
+    pub database: Option<Source>,
     /// The programs to start.
     pub tools: Tools,
 }
@@ -61,11 +64,12 @@ pub fn check(
     }
     let folder = store.create("check", Timestamp::now())?;
     let mut checked = Vec::new();
+    let database = inquiry.database(&folder, observer, stop);
     for (subject, workloads) in &inquiry.servers {
         if stop.soon() {
             break;
         }
-        let server = inquiry.server(subject, workloads, &folder, observer, stop)?;
+        let server = inquiry.server(subject, workloads, database.as_ref(), &folder, observer, stop)?;
         told(&server);
         checked.push(server);
     }
@@ -77,26 +81,50 @@ pub fn check(
 }
 
 impl Inquiry {
+    /// The database, or why there is none; nothing where none is needed.
+    fn database(
+        &self,
+        folder: &RunFolder,
+        observer: &mut dyn Observer,
+        stop: &Stop,
+    ) -> Option<Result<Supplied, NotRun>> {
+        let source = self.database.as_ref()?;
+        observer.notice(&Event::StartingDatabase);
+        let (assay, log) = (self.tools.assay.clone(), folder.log("database", "server"));
+        let order = database::Order { assay, cpus: None, log, seed: rand::random(), stop };
+        let supplied = database::supply(source, &order);
+        Some(supplied.map_err(|error| database::not_run(&error)))
+    }
+
     fn server(
         &self,
         subject: &Subject,
         workloads: &[Workload],
+        database: Option<&Result<Supplied, NotRun>>,
         folder: &RunFolder,
         observer: &mut dyn Observer,
         stop: &Stop,
     ) -> Result<CheckedServer, LabError> {
         let work = folder.work()?;
+        // One that was running before has its own, which we know only where the user named it.
+        let started = matches!(subject.launch, Launch::Process(_));
+        let database = database.filter(|_| started || matches!(self.database, Some(Source::Given(_))));
+        let missing = database.and_then(|supplied| supplied.as_ref().err());
         let inspection = Inspection {
             tools: &self.tools,
             cpus: &self.cpus,
             log: folder.log(&subject.name, "check"),
-            workloads: workloads.iter().collect(),
+            workloads: workloads.iter().filter(|w| missing.is_none() || !w.database).collect(),
+            database: database.and_then(|supplied| supplied.as_ref().ok()),
             only: &self.only,
             pace: Pace::Full,
             stop,
         };
-        let prepared = prepare(subject, &self.tools, folder, &work, observer, stop);
-        let found = prepared.and_then(|()| inspection.inspect(subject, observer));
+        let found = match missing {
+            Some(reason) if inspection.workloads.is_empty() => Err(reason.clone()),
+            _ => prepare(subject, &self.tools, folder, &work, observer, stop)
+                .and_then(|()| inspection.inspect(subject, observer)),
+        };
         let (conformance, not_run) = match found {
             Ok(conformance) => (Some(conformance), None),
             Err(reason) => (None, Some(reason)),
@@ -139,6 +167,8 @@ pub(crate) struct Inspection<'a> {
     pub log: PathBuf,
     /// The workloads that it answers, the first of which gives the plain request.
     pub workloads: Vec<&'a Workload>,
+    /// The database, where there is one.
+    pub database: Option<&'a Supplied>,
     /// Names of the only rules to ask for; empty for all.
     pub only: &'a [String],
     /// How much time there is.
@@ -171,7 +201,16 @@ impl Inspection<'_> {
         let patience = if self.pace == Pace::Full { Patience::LONG } else { Patience::SHORT };
         let target = Target::new(authority, self.path()).map_err(|error| wrong(error.to_string()))?;
         let target = target.patience(patience).routes(self.routes());
+        let target = match self.its_database() {
+            Some(supplied) => target.database(supplied.database.clone()),
+            None => target,
+        };
         ask(&target, &self.rules(), self.pace, &|| !self.stop.soon()).map_err(wrong)
+    }
+
+    /// The database, if it needs one.
+    fn its_database(&self) -> Option<&Supplied> {
+        self.database.filter(|_| self.workloads.iter().any(|workload| workload.database))
     }
 
     fn path(&self) -> &str {
@@ -180,11 +219,16 @@ impl Inspection<'_> {
     }
 
     fn routes(&self) -> Vec<Route> {
-        let route = |workload: &&Workload| {
-            let kind = TestType::of_workload(&workload.name)?;
-            Some(Route { kind, path: workload.requests.first()?.path.clone() })
-        };
-        self.workloads.iter().filter_map(route).collect()
+        let mut routes: Vec<Route> = Vec::new();
+        for workload in &self.workloads {
+            let Some(kind) = TestType::of_workload(workload.family_name()) else { continue };
+            let Some(request) = workload.requests.first() else { continue };
+            // Of a family one is enough: the rules vary the number themselves.
+            if routes.iter().all(|route| route.kind != kind) {
+                routes.push(Route { kind, path: request.path.clone(), page: request.expect.html.clone() });
+            }
+        }
+        routes
     }
 
     fn rules(&self) -> Vec<&'static Rule> {
@@ -198,7 +242,7 @@ impl Inspection<'_> {
             tools: self.tools,
             cpus: self.cpus,
             log: self.log.clone(),
-            database: None,
+            database: self.its_database().map(|supplied| supplied.access.url.as_str()),
             requests: self.workloads.iter().flat_map(|workload| &workload.requests).collect(),
             stop: self.stop,
         }

@@ -31,6 +31,7 @@ mod testing;
 pub mod verdict;
 
 pub use error::{Exit, LabError, Place};
+pub use plan::needs_database;
 pub use plan::{Plan, Prediction};
 pub use stop::Stop;
 pub use subject::{Launch, Process, Subject, split_url};

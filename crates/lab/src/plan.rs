@@ -9,6 +9,7 @@ use assay_model::workload::Workload;
 
 use crate::catalogue::{self, Catalogue};
 use crate::contender::Tools;
+use crate::database::Source;
 use crate::error::LabError;
 use crate::schedule::{affordable_rounds, predicted_conformance, predicted_round};
 use crate::subject::{Launch, Subject};
@@ -32,6 +33,8 @@ pub struct Plan {
     pub program: Program,
     /// The programs to start.
     pub tools: Tools,
+    /// Where the database comes from; needed only where a workload does ([`needs_database`]).
+    pub database: Option<Source>,
     /// Whether contenders that assay starts are asked, before the first round, what they keep of the rules of HTTP/1.1.
     pub conformance: bool,
 }
@@ -71,6 +74,15 @@ impl Catalogue {
         }
         Ok(found)
     }
+}
+
+/// Whether a server that assay starts itself is to answer a workload that needs a database. What was running before has
+/// its own.
+pub fn needs_database<'a>(parts: impl IntoIterator<Item = (&'a Subject, &'a Workload)>) -> bool {
+    let needs = |(subject, workload): (&Subject, &Workload)| {
+        workload.database && matches!(subject.launch, Launch::Process(_)) && subject.answers(workload)
+    };
+    parts.into_iter().any(needs)
 }
 
 impl Plan {

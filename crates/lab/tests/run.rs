@@ -72,6 +72,7 @@ impl Place {
             command: vec!["assay".to_owned(), "run".to_owned()],
             program: Program { version: "0".to_owned(), profile: "debug".to_owned() },
             tools: Tools { assay: testkit(), files: std::env::temp_dir() },
+            database: None,
             conformance: false,
         }
     }

@@ -47,6 +47,9 @@ pub struct Record {
     pub isolation: Isolation,
     /// How client and server were joined: `loopback`.
     pub link: String,
+    /// The database of the workloads that need one; absent when none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database: Option<Database>,
     /// All contenders that were asked for, also those that could not run.
     pub contenders: Vec<Entry>,
     /// The rounds in the order in which they were measured.
@@ -65,6 +68,38 @@ pub enum State {
     BudgetSpent,
     /// Stopped by a person; all finished rounds are here.
     Interrupted,
+}
+
+/// The database of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Database {
+    /// Whose it is.
+    pub origin: DatabaseOrigin,
+    /// Its version, as it tells it; absent when there was none to ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Settings that were changed for the run, `name=value`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<String>,
+    /// Its CPUs, as a kernel list; absent where they are not ours to choose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<String>,
+    /// Whether the generator had the same CPUs.
+    #[serde(default)]
+    pub beside_generator: bool,
+    /// Why there was none, so that nothing that needs it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_run: Option<NotRun>,
+}
+
+/// Whose database it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DatabaseOrigin {
+    /// assay made, filled and removed it.
+    Private,
+    /// The user's own, named in `DATABASE_URL`.
+    Given,
 }
 
 /// A program's identity.
@@ -212,8 +247,21 @@ pub struct Measurement {
     /// before the window: set it against `load.books`, not `load.window`. Absent for a URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<Usage>,
+    /// What the database's processes used over the same span; absent where none was needed or it is not ours to observe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database: Option<DatabaseUsage>,
     /// What the machine did over the same span.
     pub machine: Machine,
+}
+
+/// What a database used during a window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DatabaseUsage {
+    /// By all of its processes.
+    #[serde(flatten)]
+    pub usage: Usage,
+    /// Whether the generator had the same CPUs.
+    pub beside_generator: bool,
 }
 
 /// Share of CPU time that a hypervisor may take from a window's CPUs before the window is void, 0 to 1. Above a tenth of
@@ -248,10 +296,13 @@ impl Measurement {
 
     /// Share of the window for which a thread of the generator could have run but waited for a CPU, on average over its
     /// threads, 0 to 1. Where the kernel does not count that, the times it was taken off its CPU tell at least so much.
+    /// Waiting for a database that has the same CPUs is part of the plan and does not count.
     pub fn generator_delay_share(&self) -> f64 {
         let generator = &self.load.generator;
         let delay = generator.run_delay_ns.map_or(generator.involuntary_switches * SLICE_NS, |delay| delay.0);
         let threads = self.load.thread_busy_shares.len().max(1) as f64;
+        let beside = self.database.as_ref().filter(|database| database.beside_generator);
+        let delay = delay.saturating_sub(beside.map_or(0, |database| database.usage.cpu_ns().0));
         delay as f64 / (self.load.window_ns.0.max(1) as f64 * threads)
     }
 }

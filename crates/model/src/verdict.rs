@@ -273,6 +273,8 @@ pub enum LimitedBy {
     Generator,
     /// Both were: the server is at least this fast.
     Both,
+    /// Neither was, but the database's CPUs, or one of its processes.
+    Database,
     /// Neither was, because too few requests were in flight.
     Connections,
     /// Neither was: waiting or locks.

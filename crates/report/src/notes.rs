@@ -258,6 +258,7 @@ pub(crate) fn limit_in_words(limited_by: LimitedBy) -> &'static str {
         LimitedBy::ServerCore => "one core",
         LimitedBy::Generator => "generator",
         LimitedBy::Both => "both",
+        LimitedBy::Database => "database",
         LimitedBy::Connections => "connections",
         LimitedBy::Neither => "waiting",
         LimitedBy::Unknown => "unknown",

@@ -1,6 +1,6 @@
 //! What the answers of all test types have in common.
 
-use super::TestType;
+use super::{Route, TestType};
 use crate::answer::Answer;
 use crate::dialogue::Dialogue;
 use crate::objection::{Keeping, Objection};
@@ -16,13 +16,12 @@ pub(super) fn ask(site: &Site, kind: TestType) -> Result<(Dialogue, Answer), Obj
 }
 
 pub(super) fn request(site: &Site, kind: TestType) -> Result<Vec<u8>, Objection> {
-    Ok(site.request_for("GET", path(site, kind)?, "", ""))
+    Ok(site.request_for("GET", &route_of(site, kind)?.path, "", ""))
 }
 
-fn path(site: &Site, kind: TestType) -> Result<&str, Objection> {
+pub(super) fn route_of(site: &Site, kind: TestType) -> Result<&Route, Objection> {
     let route = site.target.routes.iter().find(|route| route.kind == kind);
-    let route = route.ok_or_else(|| Objection::not_applicable("it does not answer this type"))?;
-    Ok(&route.path)
+    route.ok_or_else(|| Objection::not_applicable("it does not answer this type"))
 }
 
 /// 200 and a body.
@@ -65,7 +64,9 @@ pub(super) fn media_type(site: &Site, kind: TestType, wanted: &str) -> Keeping {
 
 /// The path is at least as long as the one that the type names, so that nobody saves bytes.
 pub(super) fn route(site: &Site, kind: TestType, shortest: usize) -> Keeping {
-    let path = path(site, kind)?;
+    let whole = &route_of(site, kind)?.path;
+    // How many rows are asked for is no part of it.
+    let path = whole.trim_end_matches(|c: char| c.is_ascii_digit());
     if path.len() >= shortest {
         return Ok(());
     }

@@ -1,11 +1,18 @@
 //! The test types of the TechEmpower framework benchmarks, as their verifier judges them; one file each.
 //!
-//! A type is a file with a table of rules, one function per rule; what several types have in common is in `common`. A type
-//! that needs more than the server to be judged, such as a database whose statements are counted, finds it in the [`Route`].
+//! A type is a file with a table of rules, one function per rule; what several types have in common is in `common`, what
+//! those have in common that answer with rows of a database in `rows`. What was asked of the database, the database tells
+//! ([`crate::Ledger`]); where there is none to ask, such rules do not apply.
 
+mod cached;
 mod common;
+mod db;
+mod fortunes;
 mod json;
 mod plaintext;
+mod queries;
+mod rows;
+mod updates;
 
 use crate::rule::Rule;
 
@@ -16,6 +23,16 @@ pub enum TestType {
     Json,
     /// A short text, pipelined.
     Plaintext,
+    /// A random row of a table.
+    Db,
+    /// Several rows, each read with a query of its own.
+    Queries,
+    /// A page of all rows of a table.
+    Fortunes,
+    /// Several rows read, changed and written.
+    Updates,
+    /// Several rows from the server's memory.
+    Cached,
 }
 
 /// Where a server answers a test type.
@@ -23,19 +40,27 @@ pub enum TestType {
 pub struct Route {
     /// What is answered there.
     pub kind: TestType,
-    /// The path.
+    /// The path with its query; the number behind its last `=` is how many rows are asked for, where that can be chosen.
     pub path: String,
+    /// The right page, for [`TestType::Fortunes`].
+    pub page: Option<String>,
 }
 
 impl TestType {
     /// Every type.
-    pub const ALL: [Self; 2] = [Self::Json, Self::Plaintext];
+    pub const ALL: [Self; 7] =
+        [Self::Json, Self::Plaintext, Self::Db, Self::Queries, Self::Fortunes, Self::Updates, Self::Cached];
 
-    /// The type that a workload of this name asks for.
+    /// The type that a workload, or a family of them, of this name asks for.
     pub fn of_workload(name: &str) -> Option<Self> {
         match name {
             "json" => Some(Self::Json),
             "plaintext" => Some(Self::Plaintext),
+            "db" => Some(Self::Db),
+            "queries" => Some(Self::Queries),
+            "fortunes" => Some(Self::Fortunes),
+            "updates" => Some(Self::Updates),
+            "cached" => Some(Self::Cached),
             _ => None,
         }
     }
@@ -45,6 +70,11 @@ impl TestType {
         match self {
             Self::Json => json::RULES.iter(),
             Self::Plaintext => plaintext::RULES.iter(),
+            Self::Db => db::RULES.iter(),
+            Self::Queries => queries::RULES.iter(),
+            Self::Fortunes => fortunes::RULES.iter(),
+            Self::Updates => updates::RULES.iter(),
+            Self::Cached => cached::RULES.iter(),
         }
     }
 }

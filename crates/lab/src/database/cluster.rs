@@ -27,7 +27,7 @@ const HOMES: [(&str, &str); 2] = [("/usr/lib/postgresql", "bin"), ("/usr", "bin"
 
 /// What differs from PostgreSQL's defaults. Durability is given up where no answer depends on it: the cluster lives as
 /// long as a run, and what is compared are web servers. (PostgreSQL 15 documentation, 20.4, 20.5, 14.5 and F.32.)
-const SETTINGS: [(&str, &str); 12] = [
+pub(super) const SETTINGS: [(&str, &str); 12] = [
     ("shared_buffers", "256MB"),
     ("max_connections", "1024"),
     ("fsync", "off"),
@@ -130,6 +130,10 @@ impl Cluster {
 
     pub(super) fn url(&self, database: &str) -> String {
         format!("postgres://{USER}:{}@{ADDRESS}:{}/{database}", self.password, self.port)
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.kept.pid()
     }
 
     pub(super) fn processes(&self) -> Vec<u32> {

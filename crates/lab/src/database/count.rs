@@ -1,32 +1,8 @@
-//! What a contender really asked of the database, by the database's own count.
+//! What a contender really asked of the database, by the database's own count: statements and rows by the extension
+//! pg_stat_statements (PostgreSQL documentation, F.32), over the tables `world` and `fortune`, without our own.
 
+use assay_check::Counts;
 use postgres::{Client, Error};
-
-/// Statements and rows by the extension pg_stat_statements (PostgreSQL documentation, F.32), over the tables `world` and
-/// `fortune`, without our own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Statements that read rows.
-    pub selects: u64,
-    /// Rows that they returned.
-    pub rows_read: u64,
-    /// Statements that change rows.
-    pub updates: u64,
-    /// Rows that they changed.
-    pub rows_changed: u64,
-}
-
-impl Counts {
-    /// What was added since `earlier`.
-    pub fn since(self, earlier: Self) -> Self {
-        Self {
-            selects: self.selects.saturating_sub(earlier.selects),
-            rows_read: self.rows_read.saturating_sub(earlier.rows_read),
-            updates: self.updates.saturating_sub(earlier.updates),
-            rows_changed: self.rows_changed.saturating_sub(earlier.rows_changed),
-        }
-    }
-}
 
 /// Begins every statement of our own that reads the tables: so it does not begin like a contender's and is not counted.
 pub(super) const OWN: &str = "/* assay */";

@@ -7,16 +7,20 @@
 mod cluster;
 mod count;
 mod seed;
+mod supply;
 
 use std::path::PathBuf;
 
+use assay_check::Ledger;
 use assay_host::cpuset::CpuSet;
 use postgres::{Client, NoTls};
 use thiserror::Error;
 
+pub use assay_check::Counts;
 pub use cluster::Programs;
-pub use count::Counts;
 pub use seed::{FORTUNES, ROWS};
+pub use supply::Source;
+pub(crate) use supply::{Access, Supplied, absent, not_run, supply};
 
 use crate::keeper::RunError;
 use crate::stop::Stop;
@@ -124,6 +128,21 @@ impl Database {
         &self.url
     }
 
+    /// The first process of the private server; none for one of the user's own.
+    pub fn pid(&self) -> Option<u32> {
+        self.cluster.as_ref().map(Cluster::pid)
+    }
+
+    /// The version, as the server tells it.
+    ///
+    /// # Errors
+    /// When the database no longer answers.
+    pub fn version(&mut self) -> Result<String, DatabaseError> {
+        let row = self.client.query_one("SHOW server_version", &[]);
+        let row = row.map_err(|source| DatabaseError::Ask { what: "asking for the version", source })?;
+        Ok(row.get(0))
+    }
+
     /// Process ids of the private server; empty for one of the user's own.
     pub fn processes(&self) -> Vec<u32> {
         self.cluster.as_ref().map_or_else(Vec::new, Cluster::processes)
@@ -145,5 +164,15 @@ impl Database {
     pub fn numbers(&mut self) -> Result<Vec<i32>, DatabaseError> {
         seed::numbers(&mut self.client)
             .map_err(|source| DatabaseError::Ask { what: "reading the table world", source })
+    }
+}
+
+impl Ledger for Database {
+    fn counts(&mut self) -> Result<Counts, String> {
+        Self::counts(self).map_err(|error| error.to_string())
+    }
+
+    fn numbers(&mut self) -> Result<Vec<i32>, String> {
+        Self::numbers(self).map_err(|error| error.to_string())
     }
 }

@@ -21,6 +21,13 @@ pub enum Event<'a> {
         /// this machine; absent when there is none.
         precision: Option<f64>,
     },
+    /// The database is being made and filled, or reached.
+    StartingDatabase,
+    /// There is no database; what needs it will not be run.
+    NoDatabase {
+        /// Why.
+        reason: &'a NotRun,
+    },
     /// What a contender needs is being probed.
     Probing {
         /// Its name.

@@ -10,13 +10,15 @@ use assay_host::system::SystemSample;
 use assay_model::experiment::Cell;
 use assay_model::load::{Arrival, LoadReport};
 use assay_model::offered::Offered;
-use assay_model::record::{Measurement, NotRun, Record, Run, Stage, Warmup};
+use assay_model::record::{DatabaseUsage, Measurement, NotRun, Record, Run, Stage, Warmup};
 use assay_model::units::Nanos;
 use assay_model::usage::Counted;
+use assay_model::workload::Workload;
 
 use super::event::{Event, Observer};
 use super::rates::{course_of, rate_for};
 use crate::contender::{Server, StartOrder};
+use crate::database::Access;
 use crate::generator::{LoadError, LoadOrder};
 use crate::plan::Plan;
 use crate::redline::Next;
@@ -46,6 +48,8 @@ pub(crate) struct Life<'a> {
     pub work: &'a Path,
     /// When the first round began.
     pub began: Instant,
+    /// The database, where there is one.
+    pub database: Option<&'a Access>,
     /// A person's wish.
     pub stop: &'a Stop,
 }
@@ -97,16 +101,15 @@ impl Life<'_> {
         let mut workloads: Vec<&str> = self.cells.iter().map(|cell| cell.workload.as_str()).collect();
         workloads.sort_unstable();
         workloads.dedup();
-        let requests = workloads
-            .iter()
-            .filter_map(|name| self.plan.workload(name))
-            .flat_map(|workload| &workload.requests);
+        let workloads: Vec<&Workload> =
+            workloads.iter().filter_map(|name| self.plan.workload(name)).collect();
+        let needs_database = workloads.iter().any(|workload| workload.database);
         StartOrder {
             tools: &self.plan.tools,
             cpus: &self.plan.isolation.server,
             log: self.log.clone(),
-            database: None,
-            requests: requests.collect(),
+            database: self.database.filter(|_| needs_database).map(|database| database.url.as_str()),
+            requests: workloads.iter().flat_map(|workload| &workload.requests).collect(),
             stop: self.stop,
         }
     }
@@ -239,10 +242,14 @@ impl Life<'_> {
     fn window(&self, server: &mut Server, order: &Order<'_>) -> Result<Measurement, Option<NotRun>> {
         let offset_ns = self.began.elapsed().into();
         let sampler = server.pid().and_then(|pid| Sampler::start(pid).ok());
+        let database = self.watch_database(order.cell);
         let before = SystemSample::take();
         let load = self.load(server, order)?;
         let after = SystemSample::take();
         let used = sampler.and_then(|sampler| sampler.finish().ok()).map(|window| window.usage);
+        let database = database.and_then(|(sampler, beside_generator)| {
+            sampler.finish().ok().map(|window| DatabaseUsage { usage: window.usage, beside_generator })
+        });
         // A server that died at the very end was not measured: its last answers may be its last words.
         let suspicious = load.books.failed() > 0;
         let death = if suspicious { server.suspected_death(Stage::Load) } else { server.death(Stage::Load) };
@@ -251,7 +258,14 @@ impl Life<'_> {
         }
         let isolation = &self.plan.isolation;
         let machine = after.since(&before).machine(&isolation.server, &isolation.generator, used.as_ref());
-        Ok(Measurement { cell: order.cell.clone(), offset_ns, load, server: used, machine })
+        Ok(Measurement { cell: order.cell.clone(), offset_ns, load, server: used, database, machine })
+    }
+
+    /// Observes a database of our own, and whether the generator has its CPUs, where a cell needs it.
+    fn watch_database(&self, cell: &Cell) -> Option<(Sampler, bool)> {
+        let needed = self.plan.workload(&cell.workload).is_some_and(|workload| workload.database);
+        let access = self.database.filter(|_| needed)?;
+        Some((Sampler::start(access.pid?).ok()?, access.beside_generator))
     }
 
     /// Runs the generator while the server lives and nobody wants to stop at once. An error without a reason is a wish.

@@ -15,6 +15,7 @@ use assay_model::experiment::Cell;
 use assay_model::offered::Offered;
 use assay_model::record::{NotRun, RECORD_SCHEMA, Record, Round, Run, Stage, State};
 use assay_model::units::Nanos;
+use assay_model::workload::Workload;
 use jiff::Timestamp;
 
 pub use event::{Event, Observer};
@@ -23,6 +24,7 @@ use prior::prior_cv;
 
 use crate::conformance::{Inspection, TIME_IN_A_RUN};
 use crate::contender::Preparation;
+use crate::database::{self, Supplied};
 use crate::error::LabError;
 use crate::plan::Plan;
 use crate::schedule::{affordable_rounds, allows_another, block, least_rounds, planned_rounds};
@@ -43,6 +45,7 @@ const MAX_FAILURES: u32 = 2;
 pub fn run(plan: &Plan, store: &Store, observer: &mut dyn Observer, stop: &Stop) -> Result<Record, LabError> {
     plan.check()?;
     let mut runner = Runner::begin(plan, store, observer, stop)?;
+    runner.supply_database();
     runner.prepare()?;
     runner.ask_for_rules()?;
     runner.measure()?;
@@ -58,6 +61,8 @@ struct Runner<'a> {
     record: Record,
     /// Who takes part, in the order of the record's contenders: the plan's subjects and perhaps one's twin.
     subjects: Vec<Subject>,
+    /// The database, where one is needed and there.
+    database: Option<Supplied>,
     /// When the first round began.
     began: Instant,
     /// How long asking for the rules took before that; it counts as part of the budget.
@@ -99,12 +104,49 @@ impl<'a> Runner<'a> {
             work,
             record,
             subjects: plan.subjects.clone(),
+            database: None,
             began: Instant::now(),
             asking: Duration::ZERO,
             failures: vec![0; plan.subjects.len()],
             unsettled: None,
             round_length: prediction.round,
         })
+    }
+
+    /// Starts the database before anything that may need it. Without it, what needs it is not run.
+    fn supply_database(&mut self) {
+        let Some(source) = &self.plan.database else { return };
+        self.observer.notice(&Event::StartingDatabase);
+        let order = database::Order {
+            assay: self.plan.tools.assay.clone(),
+            cpus: None,
+            log: self.folder.log("database", "server"),
+            seed: self.plan.seed,
+            stop: self.stop,
+        };
+        match database::supply(source, &order) {
+            Ok(supplied) => {
+                self.record.database = Some(supplied.facts.clone());
+                self.database = Some(supplied);
+            }
+            Err(error) => {
+                let facts = database::absent(source, &error);
+                if let Some(reason) = &facts.not_run {
+                    self.observer.notice(&Event::NoDatabase { reason });
+                }
+                self.record.database = Some(facts);
+            }
+        }
+    }
+
+    /// The cells that a subject takes part in, with their index among all: not those for which there is no database.
+    fn cells_of(&self, subject: &Subject) -> Vec<(usize, Cell)> {
+        let missing = self.record.database.as_ref().is_some_and(|database| database.not_run.is_some());
+        let needs = |cell: &Cell| self.plan.workload(&cell.workload).is_some_and(|w| w.database);
+        let started = matches!(subject.launch, Launch::Process(_));
+        let mut cells = self.plan.cells_of(subject);
+        cells.retain(|(_, cell)| !(missing && started && needs(cell)));
+        cells
     }
 
     fn prepare(&mut self) -> Result<(), LabError> {
@@ -135,6 +177,11 @@ impl<'a> Runner<'a> {
         if self.plan.cells_of(subject).is_empty() {
             return Err(answers_nothing(&subject.workloads));
         }
+        if let Some(reason) = self.record.database.as_ref().and_then(|database| database.not_run.as_ref())
+            && self.cells_of(subject).is_empty()
+        {
+            return Err(reason.clone());
+        }
         let Launch::Process(process) = &subject.launch else { return Ok(()) };
         let process: &Process = process;
         let preparation = Preparation { tools: &self.plan.tools, process, work: &self.work, stop: self.stop };
@@ -164,12 +211,14 @@ impl<'a> Runner<'a> {
     /// Asks one contender. One that does not start is not told off here: it has its rounds to do so again, one less.
     fn ask_one(&mut self, index: usize) {
         let subject = &self.plan.subjects[index];
-        let answers = self.plan.workloads.iter().filter(|workload| subject.answers(workload));
+        let cells = self.cells_of(subject);
+        let is_asked = |w: &&Workload| cells.iter().any(|(_, cell)| cell.workload == w.name);
         let inspection = Inspection {
             tools: &self.plan.tools,
             cpus: &self.plan.isolation.server,
             log: self.folder.log(&subject.name, "check"),
-            workloads: answers.collect(),
+            workloads: self.plan.workloads.iter().filter(is_asked).collect(),
+            database: self.database.as_ref(),
             only: &[],
             pace: Pace::Within(TIME_IN_A_RUN),
             stop: self.stop,
@@ -261,7 +310,7 @@ impl<'a> Runner<'a> {
             if self.is_out(subject) {
                 continue;
             }
-            let own = self.plan.cells_of(&self.subjects[subject]);
+            let own = self.cells_of(&self.subjects[subject]);
             let cells = order.cells.iter().filter_map(|cell| own.iter().find(|(index, _)| index == cell));
             let mut cells: Vec<Cell> = cells.map(|(_, cell)| cell.clone()).collect();
             cells.sort_by_key(|cell| !cell.offered.is_capacity());
@@ -274,6 +323,7 @@ impl<'a> Runner<'a> {
                 log: self.folder.log(&self.subjects[subject].name, index),
                 work: &self.work,
                 began: self.began,
+                database: self.database.as_ref().map(|supplied| &supplied.access),
                 stop: self.stop,
             };
             let run = life.live(self.observer);
@@ -391,6 +441,7 @@ fn empty_record(plan: &Plan, id: &str, now: Timestamp) -> Record {
         host: assay_host::facts::facts(),
         isolation: plan.isolation.record(),
         link: "loopback".to_owned(),
+        database: None,
         contenders: plan.subjects.iter().map(crate::subject::Subject::entry).collect(),
         rounds: Vec::new(),
     }

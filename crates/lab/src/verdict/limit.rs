@@ -1,10 +1,12 @@
-//! What held a contender's capacity where it is: server, generator, connections, or none of them.
+//! What held a contender's capacity where it is: server, generator, database, connections, or none of them.
 //!
 //! The bottleneck of a closed system is the resource that is busy all the time; if none is, requests wait for something
 //! else, or there are too few of them (Denning and Buzen, The Operational Analysis of Queueing Network Models, ACM
 //! Computing Surveys 10(3), 1978).
 
+use assay_host::cpuset::CpuSet;
 use assay_model::record::{Measurement, Record};
+use assay_model::units::Nanos;
 use assay_model::verdict::LimitedBy;
 
 use super::sample::{Sample, throughput};
@@ -55,6 +57,18 @@ struct Busy {
     cpu: f64,
     /// The generator's busiest thread.
     generator: f64,
+    database: Option<DatabaseBusy>,
+}
+
+/// How busy the database was: medians over rounds.
+struct DatabaseBusy {
+    /// CPUs that it used.
+    used: f64,
+    /// CPUs that it could use, those that the generator used of them taken off.
+    of: f64,
+    /// Its busiest process, 0 to 1.
+    process: f64,
+    beside_generator: bool,
 }
 
 impl Busy {
@@ -73,6 +87,7 @@ impl Busy {
             thread: over_windows(busiest_thread),
             cpu: if shared { 0.0 } else { over_windows(busiest_cpu) },
             generator: median(&sample.generator_busy()).unwrap_or(0.0),
+            database: DatabaseBusy::of(record, sample),
         }
     }
 
@@ -92,6 +107,9 @@ impl Busy {
             (false, _) if one && generator => LimitedBy::Both,
             (false, _) if one => LimitedBy::ServerCore,
             (false, true) => LimitedBy::Generator,
+            (false, false) if self.database.as_ref().is_some_and(DatabaseBusy::is_saturated) => {
+                LimitedBy::Database
+            }
             (false, false) => LimitedBy::Neither,
         }
     }
@@ -107,9 +125,50 @@ impl Busy {
                 format!("one thread used {} of a CPU; {server}", percent(self.thread))
             }
             LimitedBy::ServerCore => format!("one CPU was {} busy; {server}", percent(self.cpu)),
+            LimitedBy::Database => {
+                let database = self.database.as_ref().map_or_else(String::new, DatabaseBusy::evidence);
+                format!("{database}; {server}, {generator}")
+            }
             LimitedBy::Neither => format!("{server}, {generator}: requests waited for something else"),
             _ => format!("{server}, {generator}"),
         }
+    }
+}
+
+impl DatabaseBusy {
+    fn of(record: &Record, sample: &Sample<'_>) -> Option<Self> {
+        let cpus = record.database.as_ref()?.cpus.as_ref()?.parse::<CpuSet>().ok()?.len() as f64;
+        let over_windows = |of: &dyn Fn(&Measurement) -> Option<f64>| {
+            median(&sample.counting().filter_map(of).collect::<Vec<f64>>())
+        };
+        let loaded = |window: &Measurement| (window.load.warmup_ns + window.load.window_ns).as_secs_f64();
+        let per_loaded = |window: &Measurement, ns: Nanos| {
+            Some(ns.as_secs_f64() / loaded(window)).filter(|share| share.is_finite())
+        };
+        let usage = |window: &Measurement| window.database.as_ref().map(|database| database.usage.clone());
+        let used = over_windows(&|window| per_loaded(window, usage(window)?.cpu_ns()))?;
+        let process = over_windows(&|window| per_loaded(window, usage(window)?.busiest_thread_ns?));
+        let beside_generator =
+            sample.counting().filter_map(|window| window.database.as_ref()).any(|d| d.beside_generator);
+        let generators =
+            over_windows(&|window| Some(window.load.thread_busy_shares.iter().sum())).unwrap_or(0.0);
+        let of = if beside_generator { (cpus - generators).max(0.0) } else { cpus };
+        Some(Self { used, of, process: process.unwrap_or(0.0).min(1.0), beside_generator })
+    }
+
+    fn is_saturated(&self) -> bool {
+        (self.used > 0.0 && self.used >= SERVER_SATURATED * self.of) || self.process >= THREAD_SATURATED
+    }
+
+    fn evidence(&self) -> String {
+        if self.used < SERVER_SATURATED * self.of {
+            return format!("one process of the database used {} of a CPU", percent(self.process));
+        }
+        let what = if self.beside_generator { "what the generator left of its CPUs" } else { "its CPUs" };
+        format!(
+            "the database used {} of {what}",
+            percent((self.used / self.of.max(f64::MIN_POSITIVE)).min(1.0))
+        )
     }
 }
 

@@ -38,6 +38,7 @@ pub(crate) fn checks(record: &Record, cells: &[CellVerdict], floor: Option<&Nois
             generator_disturbed(&windows),
             tcp(&windows),
         ]);
+        checks.extend(database(record));
         checks.extend(pressure(&windows));
         checks.extend(order::checks(record));
     }
@@ -215,12 +216,31 @@ impl Disturbance {
     }
 }
 
+/// Where the database ran; only told where there was one.
+fn database(record: &Record) -> Option<Check> {
+    let database = record.database.as_ref().filter(|database| database.not_run.is_none())?;
+    let Some(cpus) = &database.cpus else {
+        let evidence =
+            "the database is the user's own: what it used, and what used it, is not known".to_owned();
+        return Some(pass("database", evidence));
+    };
+    if !database.beside_generator {
+        return Some(pass("database", format!("the database had CPUs {cpus} for itself")));
+    }
+    let evidence =
+        format!("the database shared CPUs {cpus} with the generator, so latencies include waiting for it");
+    let remedy = "use a machine with three physical cores, or name a database elsewhere in DATABASE_URL";
+    Some(objection("database", Outcome::Warn, evidence, remedy))
+}
+
 /// Tasks that waited for a CPU and were neither the server's nor the generator's: a sign of other programs, wherever they
 /// wanted to run. Threads of a server that wait for each other are the server's own doing.
 fn pressure(windows: &[&Measurement]) -> Option<Check> {
     let others = |window: &&Measurement| {
         let (some, server) = (window.machine.cpu_pressure_share?, window.server.as_ref()?);
-        let own = server.run_delay_ns?.0 + window.load.generator.run_delay_ns?.0;
+        let database = window.database.as_ref().and_then(|database| database.usage.run_delay_ns);
+        let own =
+            server.run_delay_ns?.0 + window.load.generator.run_delay_ns?.0 + database.map_or(0, |ns| ns.0);
         Some(some - own as f64 / server.wall_ns.0.max(1) as f64)
     };
     let shares: Vec<f64> = windows.iter().filter_map(others).collect();

@@ -35,8 +35,10 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
 }
 
 fn notice(event: &Event<'_>) {
-    if let Event::Building { contender } = event {
-        output::note(format_args!("building {contender}"));
+    match event {
+        Event::Building { contender } => output::note(format_args!("building {contender}")),
+        Event::StartingDatabase => output::note("starting the database"),
+        _ => {}
     }
 }
 

@@ -1,11 +1,12 @@
 //! From arguments to an inquiry: which servers, which workloads, which CPUs.
 
 use assay_host::cpuset::CpuSet;
-use assay_host::isolation;
+use assay_host::isolation::{self, DatabasePlace};
 use assay_host::topology::Topology;
 use assay_lab::catalogue::Catalogue;
 use assay_lab::conformance::Inquiry;
-use assay_lab::{LabError, Launch, Subject};
+use assay_lab::database::Source;
+use assay_lab::{LabError, Launch, Subject, needs_database};
 use assay_model::record::Origin;
 use assay_model::workload::Workload;
 
@@ -21,8 +22,10 @@ pub(super) fn build(arguments: &CheckArguments) -> Result<Inquiry, Failure> {
         let workloads = workloads(&catalogue, &subject, arguments)?;
         Ok((subject, workloads))
     };
-    let servers = subjects.into_iter().map(with_workloads).collect::<Result<_, Failure>>()?;
+    let servers: Vec<_> = subjects.into_iter().map(with_workloads).collect::<Result<_, Failure>>()?;
+    let database = database(&servers);
     Ok(Inquiry {
+        database,
         servers,
         only: arguments.only.clone(),
         cpus: cpus(arguments),
@@ -87,6 +90,15 @@ fn workloads(
         (None, Launch::Process(_)) => "/",
     };
     Ok(vec![run::own_workload(path)])
+}
+
+/// Where the database comes from, if one is needed. Nothing is measured, so it may have any CPUs.
+fn database(servers: &[(Subject, Vec<Workload>)]) -> Option<Source> {
+    let pairs =
+        || servers.iter().flat_map(|(subject, workloads)| workloads.iter().map(move |w| (subject, w)));
+    let given = run::database_url().filter(|_| pairs().any(|(_, workload)| workload.database));
+    let private = || Source::Private(DatabasePlace { cpus: CpuSet::allowed(), beside_generator: false });
+    given.map(Source::Given).or_else(|| needs_database(pairs()).then(private))
 }
 
 fn cpus(arguments: &CheckArguments) -> CpuSet {

@@ -4,7 +4,7 @@ mod plan;
 
 use std::path::Path;
 
-pub(crate) use plan::{own_workload, program, tools};
+pub(crate) use plan::{database_url, own_workload, program, tools};
 
 use assay_lab::rounds;
 use assay_lab::store::Store;

@@ -8,7 +8,8 @@ use assay_host::isolation::{self, Isolation};
 use assay_host::topology::Topology;
 use assay_lab::catalogue::{Catalogue, with_defaults};
 use assay_lab::contender::Tools;
-use assay_lab::{LabError, Launch, Plan, Subject};
+use assay_lab::database::Source;
+use assay_lab::{LabError, Launch, Plan, Subject, needs_database};
 use assay_model::contender::Kind;
 use assay_model::experiment::{Experiment, Measure};
 use assay_model::offered::Offered;
@@ -58,11 +59,13 @@ pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
     override_with(&mut experiment, arguments);
     let workloads = Catalogue { workloads, ..catalogue }.workloads_of(&mut experiment)?;
     let command = std::iter::once("assay".to_owned()).chain(std::env::args().skip(1)).collect();
+    let (isolation, database) = places(arguments, &subjects, &workloads)?;
     let plan = Plan {
         experiment,
         workloads,
         subjects,
-        isolation: isolation(arguments)?,
+        isolation,
+        database,
         seed: arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),
         command,
         program: program(),
@@ -244,6 +247,29 @@ fn check_names(subjects: &[Subject], cwd: &Path) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// The CPUs of server and generator, and where the database comes from, if one is needed.
+fn places(
+    arguments: &RunArguments,
+    subjects: &[Subject],
+    workloads: &[Workload],
+) -> Result<(Isolation, Option<Source>), Failure> {
+    let isolation = isolation(arguments)?;
+    let pairs = subjects.iter().flat_map(|subject| workloads.iter().map(move |workload| (subject, workload)));
+    if !needs_database(pairs) {
+        return Ok((isolation, None));
+    }
+    if let Some(url) = database_url() {
+        return Ok((isolation, Some(Source::Given(url))));
+    }
+    let (isolation, place) = isolation.with_database(&CpuSet::allowed(), &Topology::read());
+    Ok((isolation, Some(Source::Private(place))))
+}
+
+/// The database that the user names.
+pub(crate) fn database_url() -> Option<String> {
+    std::env::var("DATABASE_URL").ok().filter(|url| !url.is_empty())
 }
 
 fn isolation(arguments: &RunArguments) -> Result<Isolation, Failure> {
