@@ -8,7 +8,7 @@ use assay_check::{Pace, Patience, Planted, Route, Rule, Target, TestType, ask, o
 use assay_model::conformance::{Finding, Ruling};
 
 use crate::faulty::Fault::{self, *};
-use crate::faulty::Faulty;
+use crate::faulty::{Faulty, page};
 
 /// Short, because servers that never answer are among them. That a right server is slow is no danger: none is asked.
 const PATIENCE: Patience = Patience {
@@ -98,28 +98,103 @@ const BROKEN_BY: &[(&str, &[Fault])] = &[
     ("plaintext-server", &[NoServer]),
     ("plaintext-date", &[NoDate, BadDate]),
     ("plaintext-date-moves", &[FrozenDate]),
+    ("db-status", &[WrongStatus]),
+    ("db-row", &[NumberOutOfRange]),
+    ("db-random", &[SameRow]),
+    ("db-statements", &[AsksNothing]),
+    ("db-type", &[WrongType]),
+    ("db-length", &[NoLength]),
+    ("db-server", &[NoServer]),
+    ("db-date", &[NoDate, BadDate]),
+    ("db-date-moves", &[FrozenDate]),
+    ("queries-status", &[WrongStatus]),
+    ("queries-count", &[NumberOutOfRange]),
+    ("queries-random", &[SameRow]),
+    ("queries-clamped", &[NeverClamps]),
+    ("queries-hostile", &[StumblesOverNumbers]),
+    ("queries-statements", &[AsksNothing]),
+    ("queries-type", &[WrongType]),
+    ("queries-length", &[NoLength]),
+    ("queries-server", &[NoServer]),
+    ("queries-date", &[NoDate, BadDate]),
+    ("queries-date-moves", &[FrozenDate]),
+    ("cached-status", &[WrongStatus]),
+    ("cached-count", &[NumberOutOfRange]),
+    ("cached-random", &[SameRow]),
+    ("cached-clamped", &[NeverClamps]),
+    ("cached-hostile", &[StumblesOverNumbers]),
+    ("cached-type", &[WrongType]),
+    ("cached-length", &[NoLength]),
+    ("cached-server", &[NoServer]),
+    ("cached-date", &[NoDate, BadDate]),
+    ("cached-date-moves", &[FrozenDate]),
+    ("updates-status", &[WrongStatus]),
+    ("updates-count", &[NumberOutOfRange]),
+    ("updates-random", &[SameRow]),
+    ("updates-clamped", &[NeverClamps]),
+    ("updates-hostile", &[StumblesOverNumbers]),
+    ("updates-statements", &[AsksNothing]),
+    ("updates-written", &[WritesNothing]),
+    ("updates-returned", &[ReturnsOtherNumbers]),
+    ("updates-type", &[WrongType]),
+    ("updates-length", &[NoLength]),
+    ("updates-server", &[NoServer]),
+    ("updates-date", &[NoDate, BadDate]),
+    ("updates-date-moves", &[FrozenDate]),
+    ("fortunes-status", &[WrongStatus]),
+    ("fortunes-statements", &[AsksNothing]),
+    ("fortunes-escaped", &[Unescaped]),
+    ("fortunes-order", &[Unsorted]),
+    ("fortunes-page", &[OtherPage, Unsorted]),
+    ("fortunes-type", &[WrongType]),
+    ("fortunes-length", &[NoLength]),
+    ("fortunes-server", &[NoServer]),
+    ("fortunes-date", &[NoDate, BadDate]),
+    ("fortunes-date-moves", &[FrozenDate]),
 ];
 /// Rules about the target, which no server can break.
-const OF_THE_PATH: [&str; 2] = ["json-route", "plaintext-route"];
+const OF_THE_PATH: [&str; 7] = [
+    "json-route",
+    "plaintext-route",
+    "db-route",
+    "queries-route",
+    "fortunes-route",
+    "updates-route",
+    "cached-route",
+];
+/// Where the types are answered, and paths that would save bytes.
+const PATHS: [(TestType, &str, &str); 7] = [
+    (TestType::Json, "/json", "/j"),
+    (TestType::Plaintext, "/plaintext", "/p"),
+    (TestType::Db, "/db", "/d"),
+    (TestType::Queries, "/queries?queries=1", "/q?n=1"),
+    (TestType::Fortunes, "/fortunes", "/f"),
+    (TestType::Updates, "/updates?queries=1", "/u?n=1"),
+    (TestType::Cached, "/cached-queries?count=1", "/c?n=1"),
+];
+
+fn routes(saving: bool) -> Vec<Route> {
+    let route = |(kind, path, short): (TestType, &str, &str)| {
+        let path = if saving { short } else { path }.to_owned();
+        Route { kind, path, page: Some(page()) }
+    };
+    PATHS.map(route).to_vec()
+}
 
 fn rule(id: &str) -> &'static Rule {
     let types = TestType::ALL.into_iter().flat_map(TestType::rules);
     of_http().chain(types).find(|rule| rule.id == id).unwrap_or_else(|| panic!("no rule {id}"))
 }
 
-fn finding(fault: Fault, rule: &'static Rule, routes: [&str; 2]) -> Finding {
+fn finding(fault: Fault, rule: &'static Rule, routes: Vec<Route>) -> Finding {
     let folder = tempfile::tempdir().expect("folder");
     let root = folder.path().join("root");
     std::fs::create_dir(&root).expect("root");
     let planted = Planted { name: "planted.txt".to_owned(), secret: "nobody may read this".to_owned() };
     std::fs::write(folder.path().join(&planted.name), &planted.secret).expect("planted");
     let server = Faulty::start(fault, root);
-    let [json, plaintext] = routes.map(str::to_owned);
-    let routes = vec![
-        Route { kind: TestType::Json, path: json },
-        Route { kind: TestType::Plaintext, path: plaintext },
-    ];
-    let target = Target::new(&server.address.to_string(), "/").expect("target");
+    let target =
+        Target::new(&server.address.to_string(), "/").expect("target").database(server.table.clone());
     let piece = if fault == OneRead { LONG_PIECE } else { PATIENCE.piece };
     let target = target.patience(Patience { piece, ..PATIENCE }).planted(planted).routes(routes);
     let conformance = ask(&target, &[rule], Pace::Full, &|| true).expect("an answer");
@@ -133,7 +208,7 @@ fn every_rule_is_broken_by_a_server_that_breaks_it() {
     let next = AtomicUsize::new(0);
     let work = || {
         while let Some((id, fault)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let found = finding(*fault, rule(id), ["/json", "/plaintext"]);
+            let found = finding(*fault, rule(id), routes(false));
             assert_eq!(found.ruling, Ruling::Broken, "{fault:?}: {found:#?}");
             assert!(found.evidence.is_some_and(|evidence| evidence.len() < 2000), "{id}");
         }
@@ -152,8 +227,8 @@ fn no_rule_is_without_a_server_that_breaks_it() {
 #[test]
 fn a_path_that_saves_bytes_is_found() {
     for id in OF_THE_PATH {
-        assert_eq!(finding(None, rule(id), ["/j", "/p"]).ruling, Ruling::Broken, "{id}");
-        assert_eq!(finding(None, rule(id), ["/json", "/plaintext"]).ruling, Ruling::Kept, "{id}");
+        assert_eq!(finding(None, rule(id), routes(true)).ruling, Ruling::Broken, "{id}");
+        assert_eq!(finding(None, rule(id), routes(false)).ruling, Ruling::Kept, "{id}");
     }
 }
 
@@ -162,11 +237,8 @@ fn the_same_server_without_a_fault_keeps_every_rule() {
     let types = TestType::ALL.into_iter().flat_map(TestType::rules);
     let rules: Vec<&'static Rule> = of_http().chain(types).collect();
     let server = Faulty::start(None, std::env::temp_dir());
-    let routes = vec![
-        Route { kind: TestType::Json, path: "/json".to_owned() },
-        Route { kind: TestType::Plaintext, path: "/plaintext".to_owned() },
-    ];
-    let target = Target::new(&server.address.to_string(), "/").expect("target").routes(routes);
+    let target = Target::new(&server.address.to_string(), "/").expect("target");
+    let target = target.routes(routes(false)).database(server.table.clone());
     let conformance = ask(&target, &rules, Pace::Full, &|| true).expect("an answer");
     let broken: Vec<&Finding> = conformance.broken().collect();
     assert!(broken.is_empty(), "{broken:#?}");
@@ -175,6 +247,6 @@ fn the_same_server_without_a_fault_keeps_every_rule() {
 
 #[test]
 fn a_server_that_falls_over_is_told_where() {
-    let found = finding(DiesOfNul, rule("nul"), ["/json", "/plaintext"]);
+    let found = finding(DiesOfNul, rule("nul"), routes(false));
     assert!(found.evidence.is_some_and(|evidence| evidence.contains("afterwards")));
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use assay_http::date;
 
 use super::reading::Asked;
-use super::{Fault, Shared, unix_now};
+use super::{Fault, Shared, rows, unix_now};
 
 const KNOWN: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"];
 
@@ -58,6 +58,9 @@ fn content(asked: &Asked, shared: &Shared) -> (u16, &'static str, Vec<u8>) {
     let method = asked.method.as_str();
     let known = KNOWN.contains(&method) || fault >= Fault::Rough;
     let allowed = matches!(method, "GET" | "HEAD") && !(fault == Fault::NoHead && method == "HEAD");
+    if let Some(content) = rows::content(&asked.target, fault, &shared.table) {
+        return content;
+    }
     match asked.path.as_str() {
         _ if !known => (501, TEXT, b"not implemented".to_vec()),
         "/" | "/json" | "/plaintext" | "/j" if !allowed => (405, TEXT, b"not allowed".to_vec()),

@@ -3,15 +3,17 @@
 mod answer;
 mod reading;
 mod rough;
+mod rows;
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use reading::{Asked, Reading};
+pub(crate) use rows::{Table, page};
 
 /// How often a waiting thread looks whether the server shall end.
 const TICK: Duration = Duration::from_millis(5);
@@ -65,6 +67,18 @@ pub(crate) enum Fault {
     WrongType,
     /// Ends altogether when it sees a NUL.
     DiesOfNul,
+    NumberOutOfRange,
+    /// Gives the first row always.
+    SameRow,
+    /// Answers without its database.
+    AsksNothing,
+    NeverClamps,
+    StumblesOverNumbers,
+    WritesNothing,
+    ReturnsOtherNumbers,
+    Unescaped,
+    Unsorted,
+    OtherPage,
     /// Takes whatever looks a little like HTTP.
     Rough,
     CrEndsLine,
@@ -81,11 +95,14 @@ pub(crate) enum Fault {
 /// A running server; ends when dropped.
 pub(crate) struct Faulty {
     pub(crate) address: SocketAddr,
+    /// Its database.
+    pub(crate) table: Arc<Mutex<Table>>,
     shared: Arc<Shared>,
 }
 
 struct Shared {
     fault: Fault,
+    table: Arc<Mutex<Table>>,
     root: PathBuf,
     began: SystemTime,
     over: AtomicBool,
@@ -99,10 +116,13 @@ impl Faulty {
         let listener = TcpListener::bind("127.0.0.1:0").expect("port");
         let address = listener.local_addr().expect("address");
         let (over, connections) = (AtomicBool::new(false), AtomicUsize::new(0));
-        let shared = Arc::new(Shared { fault, root, began: SystemTime::now(), over, connections });
+        let table = Arc::new(Mutex::new(Table::default()));
+        let own = Arc::clone(&table);
+        let shared =
+            Arc::new(Shared { fault, table: own, root, began: SystemTime::now(), over, connections });
         let serving = Arc::clone(&shared);
         std::thread::spawn(move || accept(&listener, &serving));
-        Self { address, shared }
+        Self { address, table, shared }
     }
 }
 

@@ -9,6 +9,8 @@ use super::{Fault, HUGE_BYTES, rough};
 pub(super) struct Asked {
     pub(super) method: String,
     pub(super) path: String,
+    /// As it was sent.
+    pub(super) target: String,
     pub(super) is_10: bool,
     pub(super) close: bool,
     pub(super) keep_alive: bool,
@@ -87,6 +89,7 @@ fn strictly(bytes: &[u8], fault: Fault) -> Reading {
     Reading::Whole(Asked {
         method,
         path: String::from_utf8_lossy(path).into_owned(),
+        target: String::from_utf8_lossy(raw).into_owned(),
         is_10: head.version == assay_http::Version::Http10,
         close: head.message.close,
         keep_alive: head.message.keep_alive,

@@ -33,6 +33,7 @@ pub(super) fn read(bytes: &[u8], fault: Fault) -> Reading {
     Reading::Whole(Asked {
         method: method.to_ascii_uppercase(),
         path: path.split('?').next().unwrap_or_default().to_owned(),
+        target: path.to_owned(),
         is_10: version == "HTTP/1.0",
         close: says("close"),
         keep_alive: says("keep-alive"),
