@@ -57,9 +57,12 @@ pub(super) const RULES: &[Rule] = &[
 
 fn escaped(site: &Site) -> Keeping {
     let (talk, answer) = common::ask(site, Fortunes)?;
-    let text = String::from_utf8_lossy(&answer.body).to_ascii_lowercase();
-    talk.demand(!text.contains("<script>"), "the page has a script: a message was not escaped")?;
-    talk.demand(text.contains("&lt;script"), "the message with a script in it is missing")
+    let text = String::from_utf8_lossy(&answer.body);
+    let has_tag = text.to_ascii_lowercase().contains("<script");
+    talk.demand(!has_tag, "the page has a script: a message was not escaped")?;
+    let page = Page::read(&text).ok_or_else(|| talk.fault("a tag has no end"))?;
+    let told = page.texts().any(|text| text.contains("<script>"));
+    talk.demand(told, "the message with a script in it is missing")
 }
 
 fn order(site: &Site) -> Keeping {

@@ -5,6 +5,7 @@ mod bad_input;
 mod check;
 mod commands;
 mod compare;
+mod database;
 mod doctor;
 mod ending;
 mod load;

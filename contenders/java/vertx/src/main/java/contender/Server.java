@@ -93,7 +93,11 @@ public final class Server extends VerticleBase {
         answer(request, JSON).end(new JsonObject().put("message", "Hello, World!").toBuffer());
         break;
       default:
-        ask(request);
+        try {
+          ask(request);
+        } catch (IllegalArgumentException malformed) { // a parameter with a broken percent escape
+          answer(request, TEXT).setStatusCode(400).end("bad request");
+        }
     }
   }
 
