@@ -56,6 +56,35 @@ pub struct Experiment {
     /// Longest wait for one response, in seconds.
     #[serde(default = "default_timeout_s")]
     pub timeout_s: f64,
+    /// What the work that it repeats has published; absent where it repeats none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<Published>,
+}
+
+/// Figures of others, as they were published.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Published {
+    /// Where, and on what machine.
+    pub source: String,
+    /// What the figures are: `requests per second`.
+    pub quantity: String,
+    /// What differs from column to column.
+    pub columns: Vec<String>,
+    /// A row for each contender.
+    #[serde(rename = "row")]
+    pub rows: Vec<PublishedRow>,
+}
+
+/// The published figures of one contender.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PublishedRow {
+    /// How the source calls it.
+    pub title: String,
+    /// Name of the contender here; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contender: Option<String>,
+    /// A figure for each column.
+    pub values: Vec<f64>,
 }
 
 /// One workload at one or more numbers of connections and at one or more loads.
@@ -187,6 +216,7 @@ impl Experiment {
             latency_window_s: None,
             arrival: ArrivalModel::default(),
             timeout_s: default_timeout_s(),
+            published: None,
         }
     }
 

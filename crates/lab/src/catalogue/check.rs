@@ -1,7 +1,7 @@
 //! Rules that a file's values must obey beyond their types.
 
 use assay_model::contender::Contender;
-use assay_model::experiment::Experiment;
+use assay_model::experiment::{Experiment, Published};
 use assay_model::workload::{RequestKind, Workload};
 
 use super::is_name;
@@ -204,6 +204,14 @@ pub(crate) fn fault_of_experiment(experiment: &Experiment) -> Option<Fault> {
         .or_else(|| bad_seconds("timeout_s", experiment.timeout_s, false))
         .or_else(|| bad_precision(experiment.precision?))
         .or_else(|| experiment.budget_s.and_then(|budget| bad_seconds("budget_s", budget, false)))
+        .or_else(|| bad_published(experiment.published.as_ref()?))
+}
+
+fn bad_published(published: &Published) -> Option<Fault> {
+    let columns = published.columns.len();
+    let (index, row) = published.rows.iter().enumerate().find(|(_, row)| row.values.len() != columns)?;
+    let problem = format!("{} figures for {columns} columns", row.values.len());
+    fault(format!("published.row.{index}.values"), problem, "write one for each column")
 }
 
 fn bad_precision(precision: f64) -> Option<Fault> {
@@ -252,6 +260,12 @@ mod tests {
         assert!(of(&measure.replace("64", "0")).is_some_and(|p| p.contains("connections")));
         assert!(of(&format!("{measure}pipeline = 0\n")).is_some_and(|p| p.starts_with("measure.0.pipeline")));
         assert!(of(&format!("precision = 2.0\n{measure}")).is_some_and(|p| p.starts_with("precision")));
+        let published = |values: &str| {
+            let row = format!("[[published.row]]\ntitle = \"A\"\nvalues = {values}\n");
+            of(&format!("{measure}[published]\nsource = \"\"\nquantity = \"\"\ncolumns = [\"50\"]\n{row}"))
+        };
+        assert_eq!(published("[1.0]"), None);
+        assert!(published("[1.0, 2.0]").is_some_and(|p| p.starts_with("published.row.0.values: 2 figures")));
         assert_eq!(of(&format!("{measure}rates = [\"max\", \"50%\", \"common\", \"5k/s\"]\n")), None);
     }
 }

@@ -279,4 +279,26 @@ mod tests {
         let error = catalogue.workloads_called("helo").expect_err("unknown").to_string();
         assert_eq!(error, "there is no workload `helo`; did you mean hello?");
     }
+
+    #[test]
+    fn what_the_projects_own_experiments_name_is_there() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let catalogue = Catalogue::read(&root).expect("the project's catalogue");
+        assert_eq!(catalogue.warnings, []);
+        for experiment in &catalogue.experiments {
+            let mut unfolded = experiment.clone();
+            catalogue.workloads_of(&mut unfolded).expect(&experiment.name);
+            assert!(fault_of_experiment(&unfolded).is_none(), "{}", experiment.name);
+            let published = experiment.published.iter().flat_map(|published| &published.rows);
+            let theirs = published.filter_map(|row| row.contender.as_ref());
+            for name in experiment.contenders.iter().chain(theirs) {
+                assert!(catalogue.contenders.iter().any(|(known, _)| known.name == *name), "{name}");
+            }
+        }
+        for (contender, _) in &catalogue.contenders {
+            for name in &contender.workloads {
+                catalogue.workloads_called(name).expect(&contender.name);
+            }
+        }
+    }
 }
