@@ -2,7 +2,9 @@
 
 use assay_model::check::Outcome;
 use assay_model::load::ErrorClass;
-use assay_model::record::{MAX_GENERATOR_DELAY_SHARE, Measurement, Record, Warmup};
+use assay_model::record::{
+    Database, DatabaseOrigin, DatabaseUsage, MAX_GENERATOR_DELAY_SHARE, Measurement, Record, Warmup,
+};
 use assay_model::units::Nanos;
 use assay_model::usage::{Counted, Usage};
 use assay_model::verdict::{LimitedBy, Verdict};
@@ -313,6 +315,65 @@ fn what_was_the_limit_is_told_with_its_evidence() {
 
     let (by, _) = limit_of(|window| window.server = None);
     assert_eq!(by, LimitedBy::Unknown);
+}
+
+/// The same with a database on two CPUs that used so many of them, its busiest process `process` of one.
+fn limit_with_database(busy: f64, process: f64, beside_generator: bool) -> (LimitedBy, String) {
+    let mut record = spoilt(|window| {
+        used(window, 0.3, 0.3);
+        window.load.thread_busy_shares = vec![0.4];
+        let second = window.load.window_ns.0 as f64;
+        let usage = Usage {
+            user_ns: Nanos((second * busy) as u64),
+            busiest_thread_ns: Some(Nanos((second * process) as u64)),
+            ..Usage::default()
+        };
+        window.database = Some(DatabaseUsage { usage, beside_generator });
+    });
+    record.isolation.server_cpus = "4-7".to_owned();
+    record.database = Some(Database {
+        origin: DatabaseOrigin::Private,
+        version: Some("15".to_owned()),
+        settings: Vec::new(),
+        cpus: Some("2-3".to_owned()),
+        beside_generator,
+        not_run: None,
+    });
+    let verdict = judge(&record);
+    let a = of(&verdict, "a");
+    (a.limited_by, a.limit_evidence.clone())
+}
+
+#[test]
+fn a_database_is_the_limit_when_its_cpus_or_one_of_its_processes_are_busy() {
+    let (by, evidence) = limit_with_database(1.96, 0.3, false);
+    assert_eq!(by, LimitedBy::Database);
+    assert!(evidence.starts_with("the database used 98 % of its CPUs; the server used 30 %"), "{evidence}");
+
+    let (by, evidence) = limit_with_database(1.0, 0.99, false);
+    assert_eq!(by, LimitedBy::Database);
+    assert!(evidence.starts_with("one process of the database used 99 % of a CPU"), "{evidence}");
+
+    let (by, evidence) = limit_with_database(1.58, 0.3, true);
+    assert_eq!(by, LimitedBy::Database, "the generator has the rest: {evidence}");
+    assert!(evidence.contains("what the generator left of its CPUs"), "{evidence}");
+
+    assert_ne!(limit_with_database(1.0, 0.3, false).0, LimitedBy::Database);
+}
+
+#[test]
+fn waiting_for_a_database_on_the_same_cpus_is_no_disturbance() {
+    let with = |beside_generator: bool| {
+        let record = spoilt(|window| {
+            let half = Nanos(window.load.window_ns.0 / 2);
+            window.load.generator.run_delay_ns = Some(half);
+            let usage = Usage { user_ns: half, ..Usage::default() };
+            window.database = Some(DatabaseUsage { usage, beside_generator });
+        });
+        void_rules(&record)
+    };
+    assert_eq!(with(true), Vec::<String>::new());
+    assert_eq!(with(false), ["generator-disturbed"]);
 }
 
 #[test]
