@@ -373,6 +373,10 @@ export interface Experiment {
    */
   precision?: number | null;
   /**
+   * What the work that it repeats has published; absent where it repeats none.
+   */
+  published?: Published | null;
+  /**
    * Most rounds; each starts every contender afresh, in random order.
    */
   rounds: number;
@@ -420,6 +424,44 @@ export interface Measure {
    * Name of the workload.
    */
   workload: string;
+}
+/**
+ * Figures of others, as they were published.
+ */
+export interface Published {
+  /**
+   * What differs from column to column.
+   */
+  columns: string[];
+  /**
+   * What the figures are: `requests per second`.
+   */
+  quantity: string;
+  /**
+   * A row for each contender.
+   */
+  row: PublishedRow[];
+  /**
+   * Where, and on what machine.
+   */
+  source: string;
+}
+/**
+ * The published figures of one contender.
+ */
+export interface PublishedRow {
+  /**
+   * Name of the contender here; absent where there is none.
+   */
+  contender?: string | null;
+  /**
+   * How the source calls it.
+   */
+  title: string;
+  /**
+   * A figure for each column.
+   */
+  values: number[];
 }
 /**
  * The machine.
@@ -542,13 +584,55 @@ export interface Workload {
    */
   about: string;
   /**
+   * Whether servers need the database of the TechEmpower tests to answer it.
+   */
+  database?: boolean;
+  /**
+   * The file's name and the number, in a workload that is one of several.
+   */
+  family?: Family | null;
+  /**
    * Unique name, `[a-z0-9-]+`.
    */
   name: string;
   /**
+   * A number that the file leaves open; absent in the workloads that it stands for ([`Workload::expand`]).
+   */
+  parameter?: Parameter | null;
+  /**
    * The kinds of request; one is drawn for every request by weight.
    */
   request: RequestKind[];
+}
+/**
+ * From which file a workload came that is one of several.
+ */
+export interface Family {
+  /**
+   * Name in the file, by which all of them are selected.
+   */
+  name: string;
+  /**
+   * Name of the number in which they differ.
+   */
+  parameter: string;
+  /**
+   * That number.
+   */
+  value: number;
+}
+/**
+ * A number that a workload's file leaves open: `${NAME}` in its requests and answers stands for it.
+ */
+export interface Parameter {
+  /**
+   * Its name, `[a-z]+`.
+   */
+  name: string;
+  /**
+   * What it is, each a workload of its own.
+   */
+  values: number[];
 }
 /**
  * One kind of request. Path, values of header fields and body may have placeholders such as `${random:1..500}`
@@ -586,6 +670,10 @@ export interface Expect {
    */
   body?: string | null;
   /**
+   * A file with the exact body, from the workload's own folder. Whoever reads the workload puts its text into `body`.
+   */
+  body_file?: string | null;
+  /**
    * Text that the body contains; the body has at most 1 MiB then.
    */
   contains?: string | null;
@@ -593,6 +681,14 @@ export interface Expect {
    * Media type without parameters, compared without regard to case.
    */
   content_type?: string | null;
+  /**
+   * An HTML page; the body must be the same page, however it is written ([`crate::html`]).
+   */
+  html?: string | null;
+  /**
+   * A file with that page, from the workload's own folder. Whoever reads the workload puts its text into `html`.
+   */
+  html_file?: string | null;
   /**
    * A JSON text; the body must be equal as a JSON value.
    */
@@ -807,7 +903,8 @@ export interface Standing {
   /**
    * What held the throughput where it is.
    */
-  limited_by: "server" | "server_core" | "generator" | "both" | "connections" | "neither" | "unknown";
+  limited_by:
+    "server" | "server_core" | "generator" | "both" | "database" | "connections" | "neither" | "unknown";
   /**
    * Service time at this many in flight, 50th percentile: median over rounds, in nanoseconds.
    */

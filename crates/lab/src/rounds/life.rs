@@ -7,6 +7,7 @@ use std::time::Instant;
 use assay_host::counters::Counters;
 use assay_host::snapshot::{Sampler, tree_usage};
 use assay_host::system::SystemSample;
+use assay_model::check::{Check, Outcome};
 use assay_model::experiment::Cell;
 use assay_model::load::{Arrival, LoadReport};
 use assay_model::offered::Offered;
@@ -31,6 +32,9 @@ const WARMUP_SLICE_S: f64 = 0.25;
 const WARMUP_GAIN: f64 = 1.03;
 /// Slices in a row without such a gain after which it has settled.
 const SETTLED_SLICES: u32 = 2;
+
+/// The generator's own rule about waiting for a CPU.
+const STARVED: &str = "generator-starved";
 
 /// Everything one life needs.
 pub(crate) struct Life<'a> {
@@ -244,9 +248,12 @@ impl Life<'_> {
         let sampler = server.pid().and_then(|pid| Sampler::start(pid).ok());
         let database = self.watch_database(order.cell);
         let before = SystemSample::take();
-        let load = self.load(server, order)?;
+        let mut load = self.load(server, order)?;
         let after = SystemSample::take();
         let used = sampler.and_then(|sampler| sampler.finish().ok()).map(|window| window.usage);
+        if database.as_ref().is_some_and(|(_, beside_generator)| *beside_generator) {
+            excuse_waiting(&mut load.checks);
+        }
         let database = database.and_then(|(sampler, beside_generator)| {
             sampler.finish().ok().map(|window| DatabaseUsage { usage: window.usage, beside_generator })
         });
@@ -299,6 +306,16 @@ impl Life<'_> {
     }
 }
 
+/// The generator cannot know that it waited for the database, which has the same CPUs by plan. What is left without that
+/// part is judged by [`Measurement::generator_delay_share`].
+fn excuse_waiting(checks: &mut [Check]) {
+    for check in checks.iter_mut().filter(|check| check.rule == STARVED && check.outcome == Outcome::Void) {
+        check.outcome = Outcome::Warn;
+        check.evidence += "; the database has the same CPUs";
+        check.remedy = Some("use a machine with three physical cores".to_owned());
+    }
+}
+
 /// All contenders of a round meet the same arrivals, and no two rounds do: else the luck of one schedule would look like a
 /// property of the servers, however many rounds there are.
 fn arrivals_seed(seed: u64, round: usize, window: u32) -> u64 {
@@ -313,4 +330,26 @@ fn generator_failure(error: LoadError) -> NotRun {
     };
     let remedy = Some("the fault is assay's own or the machine's, not the contender's".to_owned());
     NotRun { stage: Stage::Load, reason, remedy, log_tail }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_for_the_database_beside_it_does_not_void_a_generators_window() {
+        let check = |rule: &str| Check {
+            rule: rule.to_owned(),
+            outcome: Outcome::Void,
+            evidence: "it waited".to_owned(),
+            remedy: None,
+        };
+        let mut checks = vec![check(STARVED), check("send-lag")];
+        excuse_waiting(&mut checks);
+        assert_eq!(
+            checks.iter().map(|check| check.outcome).collect::<Vec<_>>(),
+            [Outcome::Warn, Outcome::Void]
+        );
+        assert!(checks[0].evidence.contains("the database has the same CPUs"));
+    }
 }
