@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use assay_check::{Pace, Patience, Route, Rule, Target, TestType, ask, of_http};
 use assay_host::cpuset::CpuSet;
+use assay_link::{Link, Spec};
 use assay_model::conformance::{CheckedServer, Conformance};
 use assay_model::record::{NotRun, Stage};
 use assay_model::workload::Workload;
@@ -29,6 +30,8 @@ pub struct Inquiry {
     pub servers: Vec<(Subject, Vec<Workload>)>,
     /// Names of the only rules to ask for; empty for all.
     pub only: Vec<String>,
+    /// What is to join them and us.
+    pub link: Spec,
     /// CPUs of the servers.
     pub cpus: CpuSet,
     /// The programs to start.
@@ -59,13 +62,16 @@ pub fn check(
             return Err(crate::catalogue::unknown("rule", name, rule_names()));
         }
     }
+    let subjects = inquiry.servers.iter().map(|(subject, _)| subject);
+    crate::subject::check_link(inquiry.link, subjects)?;
+    let link = Link::open(&inquiry.tools.assay, inquiry.link)?;
     let folder = store.create("check", Timestamp::now())?;
     let mut checked = Vec::new();
     for (subject, workloads) in &inquiry.servers {
         if stop.soon() {
             break;
         }
-        let server = inquiry.server(subject, workloads, &folder, observer, stop)?;
+        let server = inquiry.server(&link, subject, workloads, &folder, observer, stop)?;
         told(&server);
         checked.push(server);
     }
@@ -79,6 +85,7 @@ pub fn check(
 impl Inquiry {
     fn server(
         &self,
+        link: &Link,
         subject: &Subject,
         workloads: &[Workload],
         folder: &RunFolder,
@@ -88,6 +95,7 @@ impl Inquiry {
         let work = folder.work()?;
         let inspection = Inspection {
             tools: &self.tools,
+            link,
             cpus: &self.cpus,
             log: folder.log(&subject.name, "check"),
             workloads: workloads.iter().collect(),
@@ -133,6 +141,8 @@ fn prepare(
 pub(crate) struct Inspection<'a> {
     /// The programs to start.
     pub tools: &'a Tools,
+    /// What joins it and us.
+    pub link: &'a Link,
     /// CPUs of the server.
     pub cpus: &'a CpuSet,
     /// Where its output goes.
@@ -157,7 +167,7 @@ impl Inspection<'_> {
         observer.notice(&Event::Checking { contender: &subject.name });
         let server = Server::start(subject, &self.start_order())?;
         let asked = self.ask(&server.authority);
-        server.stop()?;
+        server.stop(self.link)?;
         asked
     }
 
@@ -171,6 +181,8 @@ impl Inspection<'_> {
         let patience = if self.pace == Pace::Full { Patience::LONG } else { Patience::SHORT };
         let target = Target::new(authority, self.path()).map_err(|error| wrong(error.to_string()))?;
         let target = target.patience(patience).routes(self.routes());
+        let link = self.link.clone();
+        let target = target.through(move |address, timeout| link.connect(address, timeout));
         ask(&target, &self.rules(), self.pace, &|| !self.stop.soon()).map_err(wrong)
     }
 
@@ -196,6 +208,7 @@ impl Inspection<'_> {
     fn start_order(&self) -> StartOrder<'_> {
         StartOrder {
             tools: self.tools,
+            link: self.link,
             cpus: self.cpus,
             log: self.log.clone(),
             database: None,

@@ -62,6 +62,7 @@ fn window(per_second: f64) -> Measurement {
         offset_ns: Nanos::ZERO,
         load: load_report(64, per_second),
         server: Some(busy),
+        link_use: None,
         machine: Machine { server_idle_share: 0.01, generator_idle_share: 0.5, ..Machine::default() },
     }
 }
@@ -113,6 +114,7 @@ pub(crate) fn record(contenders: &[(&str, &[f64])]) -> Record {
             statement: String::new(),
         },
         link: "loopback".to_owned(),
+        link_facts: None,
         contenders: contenders.iter().map(|(name, _)| entry(name)).collect(),
         rounds: (0..rounds).map(round).collect(),
     }

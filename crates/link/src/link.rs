@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use assay_model::link::{LinkFacts, LinkUse};
@@ -27,11 +27,11 @@ const HOLDER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Connections that may wait for a listener that only looks whether a port is free.
 const BACKLOG: i32 = 1;
 
-/// What joins client and server. Dropping it ends a link that was made.
-#[derive(Debug)]
+/// What joins client and server. When the last clone is dropped, a link that was made ends.
+#[derive(Clone, Debug)]
 pub struct Link {
     spec: Spec,
-    cable: Option<Cable>,
+    cable: Option<Arc<Cable>>,
 }
 
 /// Two namespaces with a cable between them.
@@ -58,7 +58,7 @@ impl Link {
     pub fn open(assay: &Path, spec: Spec) -> Result<Self, LinkError> {
         let cable = match spec {
             Spec::Loopback => None,
-            Spec::Veth { bits_per_second } => Some(Cable::lay(assay, bits_per_second)?),
+            Spec::Veth { bits_per_second } => Some(Arc::new(Cable::lay(assay, bits_per_second)?)),
         };
         Ok(Self { spec, cable })
     }

@@ -273,6 +273,8 @@ pub enum LimitedBy {
     Generator,
     /// Both were: the server is at least this fast.
     Both,
+    /// The link carried all that it can in a direction: the server could do more.
+    Link,
     /// Neither was, because too few requests were in flight.
     Connections,
     /// Neither was: waiting or locks.

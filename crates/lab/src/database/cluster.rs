@@ -6,11 +6,12 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use assay_host::limits::free_port;
 use postgres::{Client, NoTls};
 use tempfile::TempDir;
 
 use super::{DatabaseError, Order};
-use crate::contender::free_port;
+use crate::clean::CLUSTER_PREFIX;
 use crate::keeper::{Bounded, KeepOptions, Kept, run_bounded, tail};
 use crate::stop::Stop;
 
@@ -88,13 +89,13 @@ pub(super) struct Cluster {
 impl Cluster {
     /// Makes a cluster in a private folder and starts its server on a free port of the loopback interface.
     pub(super) fn start(programs: &Programs, order: &Order<'_>) -> Result<Self, DatabaseError> {
-        let folder = tempfile::Builder::new().prefix("assay-pg-").tempdir().map_err(prepare("no folder"))?;
+        let folder = tempfile::Builder::new().prefix(CLUSTER_PREFIX).tempdir().map_err(prepare("no folder"))?;
         let password = password();
         let servant = Servant::find()?;
         write_for(&servant, folder.path(), &password)?;
         make(programs, order, &servant, folder.path())?;
         let port =
-            free_port(ADDRESS, None).map_err(|what| DatabaseError::Failed { what, log: Vec::new() })?;
+            free_port(ADDRESS).map_err(prepare("no port"))?;
         let data = folder.path().join("data");
         let mut command = servant.prefix();
         command.extend([programs.program("postgres"), "-D".into(), data.into()]);

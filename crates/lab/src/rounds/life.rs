@@ -7,6 +7,7 @@ use std::time::Instant;
 use assay_host::counters::Counters;
 use assay_host::snapshot::{Sampler, tree_usage};
 use assay_host::system::SystemSample;
+use assay_link::Link;
 use assay_model::experiment::Cell;
 use assay_model::load::{Arrival, LoadReport};
 use assay_model::offered::Offered;
@@ -34,6 +35,8 @@ const SETTLED_SLICES: u32 = 2;
 pub(crate) struct Life<'a> {
     /// What is decided.
     pub plan: &'a Plan,
+    /// What joins server and generator.
+    pub link: &'a Link,
     /// What was measured so far, from which rates follow.
     pub record: &'a Record,
     /// Who lives.
@@ -88,7 +91,7 @@ impl Life<'_> {
             .and_then(|()| self.windows(&mut server, &mut run, observer))
             .err()
             .flatten();
-        let stopped = server.stop();
+        let stopped = server.stop(self.link);
         run.failure = run.failure.or(stopped.err());
         run
     }
@@ -103,6 +106,7 @@ impl Life<'_> {
             .flat_map(|workload| &workload.requests);
         StartOrder {
             tools: &self.plan.tools,
+            link: self.link,
             cpus: &self.plan.isolation.server,
             log: self.log.clone(),
             database: None,
@@ -239,9 +243,9 @@ impl Life<'_> {
     fn window(&self, server: &mut Server, order: &Order<'_>) -> Result<Measurement, Option<NotRun>> {
         let offset_ns = self.began.elapsed().into();
         let sampler = server.pid().and_then(|pid| Sampler::start(pid).ok());
-        let before = SystemSample::take();
+        let (before, link_before) = (SystemSample::take(), self.link.used());
         let load = self.load(server, order)?;
-        let after = SystemSample::take();
+        let (after, link_after) = (SystemSample::take(), self.link.used());
         let used = sampler.and_then(|sampler| sampler.finish().ok()).map(|window| window.usage);
         // A server that died at the very end was not measured: its last answers may be its last words.
         let suspicious = load.books.failed() > 0;
@@ -251,7 +255,8 @@ impl Life<'_> {
         }
         let isolation = &self.plan.isolation;
         let machine = after.since(&before).machine(&isolation.server, &isolation.generator, used.as_ref());
-        Ok(Measurement { cell: order.cell.clone(), offset_ns, load, server: used, machine })
+        let link_use = link_after.zip(link_before).map(|(after, before)| after.since(&before));
+        Ok(Measurement { cell: order.cell.clone(), offset_ns, load, server: used, link_use, machine })
     }
 
     /// Runs the generator while the server lives and nobody wants to stop at once. An error without a reason is a wish.
@@ -276,7 +281,7 @@ impl Life<'_> {
             death = server.death(Stage::Load);
             death.is_none() && !self.stop.now()
         };
-        let report = order.measure(&self.plan.tools, self.work, &mut wanted);
+        let report = order.measure(&self.plan.tools, self.link, self.work, &mut wanted);
         report.map_err(|error| match (death.or_else(|| server.death(Stage::Load)), error) {
             (Some(death), _) => Some(death),
             (None, LoadError::Unwanted) => None,

@@ -102,6 +102,7 @@ impl Speaker<'_> {
             LimitedBy::ServerCore => "one core of its CPUs",
             LimitedBy::Generator => "the generator",
             LimitedBy::Both => "its CPUs and the generator's together",
+            LimitedBy::Link => "the link",
             LimitedBy::Connections => "the number of connections",
             LimitedBy::Neither => "neither its CPUs nor the generator's",
         };

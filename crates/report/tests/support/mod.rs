@@ -75,6 +75,7 @@ fn record() -> Record {
                 .to_owned(),
         },
         link: "loopback".to_owned(),
+        link_facts: None,
         contenders: MAKERS.iter().map(entry).collect(),
         rounds: (0..ROUNDS).map(|index| round(index, &mut noise, &mut clock)).collect(),
         elapsed_ns: Nanos(clock),
@@ -249,6 +250,7 @@ fn measurement(
     Measurement {
         load: load_report(maker, &cell, ok, failed),
         server: Some(usage(0.985, maker.5 * 1_000_000 + u64::from(cell.connections) * 12_000)),
+        link_use: None,
         machine: Machine {
             server_other_share: 0.0,
             steal_share: if stolen { 0.29 } else { 0.001 },

@@ -25,6 +25,7 @@ pub(super) fn build(arguments: &CheckArguments) -> Result<Inquiry, Failure> {
     Ok(Inquiry {
         servers,
         only: arguments.only.clone(),
+        link: arguments.link,
         cpus: cpus(arguments),
         tools: run::tools(&catalogue)?,
     })

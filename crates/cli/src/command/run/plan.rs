@@ -63,6 +63,7 @@ pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
         workloads,
         subjects,
         isolation: isolation(arguments)?,
+        link: arguments.link,
         seed: arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),
         command,
         program: program(),
