@@ -40,9 +40,12 @@ pub struct Planted {
     pub secret: String,
 }
 
-/// How a connection to an address is made, within a time.
+/// A function that connects to an address within a time.
+type Connecting = dyn Fn(&SocketAddr, Duration) -> io::Result<TcpStream> + Send + Sync;
+
+/// How connections are made.
 #[derive(Clone)]
-pub(crate) struct Connect(Arc<dyn Fn(&SocketAddr, Duration) -> io::Result<TcpStream> + Send + Sync>);
+pub(crate) struct Connect(Arc<Connecting>);
 
 impl Connect {
     pub(crate) fn to(&self, address: &SocketAddr, timeout: Duration) -> io::Result<TcpStream> {

@@ -28,7 +28,8 @@ fn main() {
             keep(&options, &mut std::io::stdout()).expect("kept");
         }
         Some("hold") => {
-            let rate = arguments.next().map(|rate| rate.to_str().and_then(|rate| rate.parse().ok()).expect("rate"));
+            let rate =
+                arguments.next().map(|rate| rate.to_str().and_then(|rate| rate.parse().ok()).expect("rate"));
             let control = std::io::stdin().as_fd().try_clone_to_owned().expect("stdin");
             assay_link::hold(rate, control.into()).expect("held");
         }

@@ -38,15 +38,19 @@ pub fn remove(path: &Path) -> std::io::Result<()> {
 
 fn is_ours(name: &str) -> bool {
     let random = [SCRATCH_PREFIX, CLUSTER_PREFIX].into_iter().find_map(|prefix| name.strip_prefix(prefix));
-    random.is_some_and(|text| text.len() == RANDOM_CHARACTERS && text.bytes().all(|b| b.is_ascii_alphanumeric()))
+    random.is_some_and(|text| {
+        text.len() == RANDOM_CHARACTERS && text.bytes().all(|b| b.is_ascii_alphanumeric())
+    })
 }
 
-/// Whether it is a folder of this user's, no link to one, and not just made.
+/// Whether it is a folder that may be this user's, no link to one, and not just made.
 fn is_old(path: &Path) -> bool {
     let Ok(metadata) = path.symlink_metadata() else { return false };
     let made = metadata.created().or_else(|_| metadata.modified());
     let age = made.ok().and_then(|made| SystemTime::now().duration_since(made).ok());
-    let is_own = metadata.uid() == rustix::process::getuid().as_raw();
+    let me = rustix::process::getuid();
+    // Root hands the folders of databases over to whoever runs them.
+    let is_own = me.is_root() || metadata.uid() == me.as_raw();
     metadata.is_dir() && is_own && age.is_some_and(|age| age >= MIN_AGE)
 }
 
@@ -80,7 +84,9 @@ mod tests {
     #[test]
     fn only_names_of_ours_are_ours() {
         assert!(is_ours("assay-scratch-a1B2c3") && is_ours("assay-pg-a1B2c3"));
-        for name in ["assay-", "assay-target", "assay-pg-", "assay-scratch-a1B2c", "assay-scratch-../../", "x"] {
+        for name in
+            ["assay-", "assay-target", "assay-pg-", "assay-scratch-a1B2c", "assay-scratch-../../", "x"]
+        {
             assert!(!is_ours(name), "{name}");
         }
     }
@@ -91,7 +97,9 @@ mod tests {
         let user = |argument: String| User { working_folder: None, arguments: vec![argument] };
         assert!(user(format!("--scratch={}/x", folder.path().display())).uses(folder.path()));
         assert!(!user("--scratch=/elsewhere".to_owned()).uses(folder.path()));
-        assert!(User { working_folder: Some(folder.path().join("x")), arguments: Vec::new() }.uses(folder.path()));
+        assert!(
+            User { working_folder: Some(folder.path().join("x")), arguments: Vec::new() }.uses(folder.path())
+        );
         assert!(!is_old(folder.path()));
         assert!(users().len() > 1);
     }

@@ -81,7 +81,8 @@ impl Store {
             let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
             entries.filter(|entry| is_passing(&entry.file_name().to_string_lossy())).map(|entry| entry.path())
         };
-        let with_logs = folders.filter(|folder| folder.join("logs").is_dir() || folder.join(RECORD_FILE).is_file());
+        let with_logs =
+            folders.filter(|folder| folder.join("logs").is_dir() || folder.join(RECORD_FILE).is_file());
         with_logs.filter(is_over).flat_map(own).collect()
     }
 

@@ -66,7 +66,8 @@ pub(crate) fn check_link<'s>(
     let Some(subject) = subjects.find(|subject| matches!(subject.launch, Launch::Running { .. })) else {
         return Ok(());
     };
-    let problem = format!("it runs already, outside the link {link}; let assay start it, or leave --link out");
+    let problem =
+        format!("it runs already, outside the link {link}; let assay start it, or leave --link out");
     Err(LabError::Argument { given: subject.title.clone(), problem })
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use assay_model::link::{Flow, LinkShape};
+use assay_model::link::LinkShape;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
@@ -38,14 +38,20 @@ const SYSCTLS: [(&str, &str); 5] = [
     ("net.ipv4.tcp_no_metrics_save", "1"),
 ];
 
+/// What left by an end so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counted {
+    pub(crate) bytes: u64,
+    pub(crate) packets: u64,
+}
+
 /// A device as the kernel made it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Device {
     index: u32,
     pub(crate) mtu_bytes: u32,
     pub(crate) gso_max_bytes: u32,
-    /// What left by it.
-    sent: Flow,
+    sent: Counted,
 }
 
 /// Makes the cable: one end here, the other in the namespace `other`.
@@ -92,7 +98,7 @@ pub(crate) fn set_sysctls() -> BTreeMap<String, String> {
 }
 
 /// What left by this end so far. The filter counts every segment with its headers; without one the device counts.
-pub(crate) fn sent(netlink: &Netlink, is_shaped: bool) -> io::Result<Flow> {
+pub(crate) fn sent(netlink: &Netlink, is_shaped: bool) -> io::Result<Counted> {
     if !is_shaped {
         return Ok(device(netlink)?.sent);
     }
@@ -104,7 +110,7 @@ pub(crate) fn sent(netlink: &Netlink, is_shaped: bool) -> io::Result<Flow> {
     sent.ok_or_else(|| io::Error::other("the link has lost its shape"))
 }
 
-fn passed(message: &TcMessage) -> Option<Flow> {
+fn passed(message: &TcMessage) -> Option<Counted> {
     if !message.attributes.contains(&TcAttribute::Kind(QDISC.to_owned())) {
         return None;
     }
@@ -113,7 +119,7 @@ fn passed(message: &TcMessage) -> Option<Flow> {
         _ => None,
     });
     statistics.flatten().find_map(|statistic| match statistic {
-        TcStats2::Basic(basic) => Some(Flow { bytes: basic.bytes, packets: basic.packets.into() }),
+        TcStats2::Basic(basic) => Some(Counted { bytes: basic.bytes, packets: basic.packets.into() }),
         _ => None,
     })
 }
@@ -127,13 +133,13 @@ fn device(netlink: &Netlink) -> io::Result<Device> {
     });
     let link = found.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
     let mut device =
-        Device { index: link.header.index, mtu_bytes: 0, gso_max_bytes: 0, sent: Flow::default() };
+        Device { index: link.header.index, mtu_bytes: 0, gso_max_bytes: 0, sent: Counted::default() };
     for attribute in &link.attributes {
         match attribute {
             LinkAttribute::Mtu(bytes) => device.mtu_bytes = *bytes,
             LinkAttribute::GsoMaxSize(bytes) => device.gso_max_bytes = *bytes,
             LinkAttribute::Stats64(all) => {
-                device.sent = Flow { bytes: all.tx_bytes, packets: all.tx_packets };
+                device.sent = Counted { bytes: all.tx_bytes, packets: all.tx_packets };
             }
             _ => {}
         }

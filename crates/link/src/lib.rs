@@ -13,7 +13,8 @@
 //! | where | what |
 //! |---|---|
 //! | `spec` | `loopback`, `veth`, `veth:1gbit` |
-//! | `link` | the side of whoever uses the link: addresses, sockets, counters |
+//! | `link` | the side of whoever uses the link: addresses, sockets |
+//! | `meter` | what goes over it during a measurement |
 //! | `holder` | the process that makes the namespaces and hands out sockets of theirs |
 //! | `end` | one end of the cable: device, address, shape, settings |
 //! | `space` | namespaces made and entered |
@@ -25,6 +26,7 @@ mod end;
 mod error;
 mod holder;
 mod link;
+mod meter;
 mod netlink;
 mod passing;
 mod shape;
@@ -34,5 +36,6 @@ mod spec;
 pub use error::LinkError;
 pub use holder::hold;
 pub use link::Link;
+pub use meter::Meter;
 pub use space::{Side, enter};
 pub use spec::{Spec, SpecError};

@@ -10,11 +10,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use assay_model::link::{LinkFacts, LinkUse};
+use assay_model::link::LinkFacts;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::end;
+use crate::end::{self, Counted};
 use crate::error::LinkError;
 use crate::holder::{Ready, Report, Wish};
 use crate::netlink::Netlink;
@@ -41,8 +41,8 @@ struct Cable {
     control: Option<Mutex<UnixStream>>,
     holder: Child,
     ready: Ready,
-    server: Netlink,
-    generator: Netlink,
+    /// To the network configuration of the generator's and the server's side; one question at a time.
+    ends: Mutex<[Netlink; 2]>,
 }
 
 impl Link {
@@ -119,13 +119,13 @@ impl Link {
         Ok(TcpListener::from(socket))
     }
 
-    /// What went over it so far; `None` where nobody counts that: on loopback.
-    pub fn used(&self) -> Option<LinkUse> {
+    /// What was sent so far, to the server and to the generator; `None` where nobody counts that: on loopback.
+    pub(crate) fn counted(&self) -> Option<[Counted; 2]> {
         let cable = self.cable.as_ref()?;
         let is_shaped = cable.ready.facts.shape.is_some();
-        let to_server = end::sent(&cable.generator, is_shaped).ok()?;
-        let to_generator = end::sent(&cable.server, is_shaped).ok()?;
-        Some(LinkUse { to_server, to_generator })
+        let ends = cable.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        let [generator, server] = ends.each_ref().map(|end| end::sent(end, is_shaped).ok());
+        Some([generator?, server?])
     }
 }
 
@@ -142,9 +142,9 @@ impl Cable {
             .process_group(0)
             .spawn()
             .map_err(LinkError::Holder)?;
-        match first_words(&control).and_then(|ready| Ok((sockets(&control)?, ready))) {
-            Ok(([server, generator], ready)) => {
-                Ok(Self { control: Some(Mutex::new(control)), holder, ready, server, generator })
+        match first_words(&control).and_then(|ready| Ok((netlinks(&control)?, ready))) {
+            Ok((ends, ready)) => {
+                Ok(Self { control: Some(Mutex::new(control)), holder, ready, ends: Mutex::new(ends) })
             }
             Err(error) => {
                 let _ = holder.kill();
@@ -180,9 +180,9 @@ fn first_words(control: &UnixStream) -> Result<Ready, LinkError> {
     }
 }
 
-fn sockets(control: &UnixStream) -> Result<[Netlink; 2], LinkError> {
+fn netlinks(control: &UnixStream) -> Result<[Netlink; 2], LinkError> {
     let netlink = |wish| ask(control, wish).and_then(Netlink::over).map_err(LinkError::Holder);
-    Ok([netlink(Wish::ServerNetlink)?, netlink(Wish::GeneratorNetlink)?])
+    Ok([netlink(Wish::GeneratorNetlink)?, netlink(Wish::ServerNetlink)?])
 }
 
 fn ask(mut control: &UnixStream, wish: Wish) -> io::Result<OwnedFd> {

@@ -25,7 +25,7 @@ pub(crate) struct Netlink {
 impl Netlink {
     /// A socket to the namespace that this thread is in.
     pub(crate) fn open() -> io::Result<Self> {
-        Ok(Self::over(socket()?)?)
+        Self::over(socket()?)
     }
 
     /// Over a socket that [`socket`] made, perhaps in another process.
@@ -35,7 +35,11 @@ impl Netlink {
     }
 
     /// Orders a change, or asks for one object; what is answered besides the acknowledgement.
-    pub(crate) fn ask(&self, message: RouteNetlinkMessage, flags: u16) -> io::Result<Vec<RouteNetlinkMessage>> {
+    pub(crate) fn ask(
+        &self,
+        message: RouteNetlinkMessage,
+        flags: u16,
+    ) -> io::Result<Vec<RouteNetlinkMessage>> {
         self.exchange(message, NLM_F_REQUEST | NLM_F_ACK | flags)
     }
 

@@ -98,7 +98,9 @@ fn unshare_as_user() -> Result<(), LinkError> {
 pub(crate) fn refused(what: &str, error: &io::Error) -> LinkError {
     let code = error.raw_os_error().map(Errno::from_raw_os_error);
     let remedy = match code {
-        Some(Errno::NOSPC) => "raise user.max_user_namespaces and user.max_net_namespaces (sysctl), or run as root",
+        Some(Errno::NOSPC) => {
+            "raise user.max_user_namespaces and user.max_net_namespaces (sysctl), or run as root"
+        }
         Some(Errno::PERM | Errno::ACCESS) => {
             "run as root, or allow user namespaces: sysctl kernel.unprivileged_userns_clone=1 (Debian), \
              kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), --privileged (a container)"

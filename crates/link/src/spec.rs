@@ -93,8 +93,20 @@ mod tests {
     #[test]
     fn everything_else_is_refused() {
         for text in [
-            "", "lo", "veth:", "veth:1", "veth:gbit", "veth:-1gbit", "veth:0mbit", "veth:NaNgbit", "veth:infgbit",
-            "veth:1tbit", "veth:99kbit", "veth:401gbit", "loopback:1gbit", "veth: 1gbit ",
+            "",
+            "lo",
+            "veth:",
+            "veth:1",
+            "veth:gbit",
+            "veth:-1gbit",
+            "veth:0mbit",
+            "veth:NaNgbit",
+            "veth:infgbit",
+            "veth:1tbit",
+            "veth:99kbit",
+            "veth:401gbit",
+            "loopback:1gbit",
+            "veth: 1gbit ",
         ] {
             assert!(text.parse::<Spec>().is_err(), "{text}");
         }

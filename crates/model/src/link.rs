@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::units::Nanos;
-
 /// A link between two network namespaces, as it was set up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkFacts {
@@ -40,7 +38,7 @@ pub struct LinkShape {
 }
 
 /// What went over a link, in both directions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkUse {
     /// From the generator to the server.
     pub to_server: Flow,
@@ -49,36 +47,22 @@ pub struct LinkUse {
 }
 
 /// What went over a link in one direction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Flow {
     /// Bytes with all headers from Ethernet's up. A link without a shape counts the headers of packets that travel as one
     /// (generic segmentation offload) once.
     pub bytes: u64,
     /// Packets; on a link without a shape those that travel as one count as one.
     pub packets: u64,
-}
-
-impl LinkUse {
-    /// What came since `earlier`.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        let flow = |now: Flow, then: Flow| Flow {
-            bytes: now.bytes.saturating_sub(then.bytes),
-            // The kernel counts packets of a shaped link in 32 bits.
-            packets: u64::from((now.packets as u32).wrapping_sub(then.packets as u32)),
-        };
-        Self {
-            to_server: flow(self.to_server, earlier.to_server),
-            to_generator: flow(self.to_generator, earlier.to_generator),
-        }
-    }
+    /// Bytes per second over the busiest stretch that was as long as the window.
+    pub peak_bytes_per_second: f64,
 }
 
 impl Flow {
-    /// Share of what a link of so many bits per second carries in `time`, 0 to 1.
-    pub fn share_of(&self, bits_per_second: u64, time: Nanos) -> f64 {
-        let most = bits_per_second as f64 * time.as_secs_f64();
-        if most > 0.0 { (self.bytes as f64 * 8.0 / most).min(1.0) } else { 0.0 }
+    /// Share of what a link of so many bits per second carries, at the busiest, 0 to 1. A pause before it lets a little more
+    /// pass.
+    pub fn peak_share_of(&self, bits_per_second: u64) -> f64 {
+        (self.peak_bytes_per_second * 8.0 / bits_per_second.max(1) as f64).min(1.0)
     }
 }
 
@@ -87,17 +71,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_are_compared_even_when_they_begin_anew() {
-        let at = |bytes, packets| LinkUse { to_server: Flow { bytes, packets }, ..LinkUse::default() };
-        let between = at(1_500, 2).since(&at(500, u64::from(u32::MAX)));
-        assert_eq!(between, at(1_000, 3));
-    }
-
-    #[test]
-    fn a_share_is_of_what_the_time_allows() {
-        let flow = Flow { bytes: 62_500_000, packets: 0 };
-        assert_eq!(flow.share_of(1_000_000_000, Nanos::from_millis(1_000)), 0.5);
-        assert_eq!(flow.share_of(100_000_000, Nanos::from_millis(1_000)), 1.0);
-        assert_eq!(flow.share_of(1_000, Nanos::ZERO), 0.0);
+    fn a_share_is_of_the_rate() {
+        let flow = Flow { peak_bytes_per_second: 62_500_000.0, ..Flow::default() };
+        assert_eq!(flow.peak_share_of(1_000_000_000), 0.5);
+        assert_eq!(flow.peak_share_of(400_000_000), 1.0);
+        assert_eq!(Flow::default().peak_share_of(0), 0.0);
     }
 }

@@ -7,8 +7,8 @@ use assay_model::check::{Check, Outcome};
 use assay_model::conformance::{Conformance, Severity};
 use assay_model::contender::Kind;
 use assay_model::experiment::{ArrivalModel, Cell};
-use assay_model::offered::Offered;
 use assay_model::link::LinkFacts;
+use assay_model::offered::Offered;
 use assay_model::record::{Entry, NotRun, Record, Run, Stage, State};
 use assay_model::verdict::{LatencyStanding, LimitedBy, RedlineEnd, Verdict};
 use schemars::JsonSchema;
@@ -258,7 +258,10 @@ pub(crate) fn link_in_words(link: &str, facts: &LinkFacts) -> String {
         || "as fast as the CPUs carry it".to_owned(),
         |shape| {
             let megabits = shape.bits_per_second as f64 / 1e6;
-            format!("{megabits} Mbit/s in each direction, headers included (tbf, burst {} bytes)", shape.burst_bytes)
+            format!(
+                "{megabits} Mbit/s in each direction, headers included (tbf, burst {} bytes)",
+                shape.burst_bytes
+            )
         },
     );
     let rights = if facts.user_namespace { " in a user namespace" } else { "" };

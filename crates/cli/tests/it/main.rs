@@ -7,6 +7,8 @@ mod commands;
 mod compare;
 mod doctor;
 mod ending;
+#[allow(clippy::print_stderr, reason = "says what it skips")]
+mod link;
 mod load;
 mod misbehaviour;
 mod run;

@@ -4,9 +4,9 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-use assay_link::Link;
 use assay_http::render::{RequestSpec, request_head};
 use assay_http::{BodyReader, Framing, Limits, ResponseHead, Scan, scan_response};
+use assay_link::Link;
 use assay_model::workload::RequestKind;
 use thiserror::Error;
 
@@ -233,14 +233,18 @@ mod tests {
         }
         let free =
             TcpListener::bind("127.0.0.1:0").expect("listener").local_addr().expect("address").to_string();
-        assert!(matches!(ask(&Link::loopback(), &free, &request(), Duration::from_secs(1)), Err(AskError::Refused(_))));
+        assert!(matches!(
+            ask(&Link::loopback(), &free, &request(), Duration::from_secs(1)),
+            Err(AskError::Refused(_))
+        ));
     }
 
     #[test]
     fn a_silent_server_times_out() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("listener");
         let authority = listener.local_addr().expect("address").to_string();
-        let error = ask(&Link::loopback(), &authority, &request(), Duration::from_millis(50)).expect_err("silence");
+        let error =
+            ask(&Link::loopback(), &authority, &request(), Duration::from_millis(50)).expect_err("silence");
         assert!(matches!(error, AskError::Timeout(_)), "{error}");
     }
 }

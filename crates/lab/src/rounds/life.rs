@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use assay_host::counters::Counters;
 use assay_host::snapshot::{Sampler, tree_usage};
 use assay_host::system::SystemSample;
-use assay_link::Link;
+use assay_link::{Link, Meter};
 use assay_model::experiment::Cell;
 use assay_model::load::{Arrival, LoadReport};
 use assay_model::offered::Offered;
@@ -243,9 +243,10 @@ impl Life<'_> {
     fn window(&self, server: &mut Server, order: &Order<'_>) -> Result<Measurement, Option<NotRun>> {
         let offset_ns = self.began.elapsed().into();
         let sampler = server.pid().and_then(|pid| Sampler::start(pid).ok());
-        let (before, link_before) = (SystemSample::take(), self.link.used());
+        let meter = Meter::start(self.link);
+        let before = SystemSample::take();
         let load = self.load(server, order)?;
-        let (after, link_after) = (SystemSample::take(), self.link.used());
+        let after = SystemSample::take();
         let used = sampler.and_then(|sampler| sampler.finish().ok()).map(|window| window.usage);
         // A server that died at the very end was not measured: its last answers may be its last words.
         let suspicious = load.books.failed() > 0;
@@ -255,7 +256,8 @@ impl Life<'_> {
         }
         let isolation = &self.plan.isolation;
         let machine = after.since(&before).machine(&isolation.server, &isolation.generator, used.as_ref());
-        let link_use = link_after.zip(link_before).map(|(after, before)| after.since(&before));
+        let window = Duration::from_nanos(load.window_ns.0);
+        let link_use = meter.and_then(|meter| meter.finish(window));
         Ok(Measurement { cell: order.cell.clone(), offset_ns, load, server: used, link_use, machine })
     }
 

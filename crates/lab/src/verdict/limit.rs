@@ -18,7 +18,7 @@ const THREAD_SATURATED: f64 = 0.92;
 /// Share of a request's life spent on a CPU from which it hardly waits for anything: more requests would be served.
 const MOSTLY_ON_CPU: f64 = 0.5;
 /// Share of its rate from which a shaped link counts as full. What it carries is counted exactly, headers included; the rest
-/// allows for the moments of connecting.
+/// allows for the moments between an answer and the next request.
 const LINK_FULL: f64 = 0.95;
 /// Times as much that more connections must have brought, for fewer to have been the limit.
 const GROWTH: f64 = 1.1;
@@ -38,7 +38,10 @@ pub(crate) fn limit(record: &Record, sample: &Sample<'_>, wider: Option<&Sample<
     let by = busy.limited_by();
     let is_servers = matches!(by, LimitedBy::Server | LimitedBy::ServerCore | LimitedBy::Both);
     if let Some(evidence) = full_link(record, sample).filter(|_| !is_servers) {
-        return Limit { by: LimitedBy::Link, evidence: format!("{evidence}; {}", busy.evidence(LimitedBy::Link)) };
+        return Limit {
+            by: LimitedBy::Link,
+            evidence: format!("{evidence}; {}", busy.evidence(LimitedBy::Link)),
+        };
     }
     if by != LimitedBy::Neither {
         return Limit { by, evidence: busy.evidence(by) };
@@ -144,10 +147,7 @@ fn own_share(window: &Measurement, busy: f64, cpus: usize) -> f64 {
 fn full_link(record: &Record, sample: &Sample<'_>) -> Option<String> {
     let rate = record.link_facts.as_ref()?.shape.as_ref()?.bits_per_second;
     let share = |direction: fn(&LinkUse) -> Flow| -> Option<f64> {
-        let of = |window: &Measurement| {
-            let time = window.load.warmup_ns + window.load.window_ns;
-            window.link_use.as_ref().map(|used| direction(used).share_of(rate, time))
-        };
+        let of = |window: &Measurement| Some(direction(window.link_use.as_ref()?).peak_share_of(rate));
         median(&sample.counting().filter_map(of).collect::<Vec<_>>())
     };
     let to_generator = (share(|used| used.to_generator)?, "from the server");
