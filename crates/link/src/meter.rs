@@ -36,9 +36,11 @@ impl Meter {
     pub fn start(link: &Link) -> Option<Self> {
         let link = link.clone();
         link.facts()?;
+        // Before anything is sent, so here and not in the thread.
+        let first = read_surely(&link);
         let (stop, stopped) = channel();
         let readings = std::thread::spawn(move || {
-            let mut readings: Vec<Reading> = read_surely(&link).into_iter().collect();
+            let mut readings: Vec<Reading> = first.into_iter().collect();
             while stopped.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 readings.extend(read(&link));
             }
