@@ -15,6 +15,7 @@ const LIMITED_BY: Record<Standing["limited_by"], string> = {
   server_core: "one core",
   generator: "generator",
   both: "both",
+  link: "link",
   connections: "connections",
   neither: "waiting",
   unknown: "unknown",
