@@ -9,6 +9,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("assay-stats", 1),
     ("assay-host", 1),
     ("assay-engine", 1),
+    ("assay-link", 1),
     ("assay-check", 2),
     ("assay-load", 2),
     ("assay-serve", 2),

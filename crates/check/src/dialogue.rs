@@ -30,7 +30,7 @@ impl Dialogue {
         let patience = target.patience;
         let mut problem = String::new();
         for address in &target.addresses {
-            match TcpStream::connect_timeout(address, patience.answer) {
+            match target.connect.to(address, patience.answer) {
                 Ok(stream) => return Self::over(stream, patience),
                 Err(error) => problem = error.to_string(),
             }

@@ -1,7 +1,8 @@
 //! Whom to ask, and how long to wait for what.
 
 use std::fmt;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::io;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -100,10 +101,30 @@ impl fmt::Debug for Books {
     }
 }
 
+/// A function that connects to an address within a time.
+type Connecting = dyn Fn(&SocketAddr, Duration) -> io::Result<TcpStream> + Send + Sync;
+
+/// How connections are made.
+#[derive(Clone)]
+pub(crate) struct Connect(Arc<Connecting>);
+
+impl Connect {
+    pub(crate) fn to(&self, address: &SocketAddr, timeout: Duration) -> io::Result<TcpStream> {
+        (self.0)(address, timeout)
+    }
+}
+
+impl fmt::Debug for Connect {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Connect")
+    }
+}
+
 /// A server and the plain request that the rules vary.
 #[derive(Clone, Debug)]
 pub struct Target {
     pub(crate) addresses: Vec<SocketAddr>,
+    pub(crate) connect: Connect,
     pub(crate) host: String,
     pub(crate) path: String,
     pub(crate) patience: Patience,
@@ -141,6 +162,7 @@ impl Target {
         }
         Ok(Self {
             addresses,
+            connect: Connect(Arc::new(TcpStream::connect_timeout)),
             host: authority.to_owned(),
             path: path.to_owned(),
             patience: Patience::LONG,
@@ -154,6 +176,15 @@ impl Target {
     #[must_use]
     pub fn patience(self, patience: Patience) -> Self {
         Self { patience, ..self }
+    }
+
+    /// With connections made so; for a server in another network than ours.
+    #[must_use]
+    pub fn through(
+        self,
+        connect: impl Fn(&SocketAddr, Duration) -> io::Result<TcpStream> + Send + Sync + 'static,
+    ) -> Self {
+        Self { connect: Connect(Arc::new(connect)), ..self }
     }
 
     /// With a file beside the folder it serves, which no path may reach.

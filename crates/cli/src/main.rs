@@ -47,6 +47,8 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::List(arguments) => command::list::run(&arguments),
         Command::Completions { shell } => command::shell::completions(shell),
         Command::Man => command::shell::man(),
+        Command::Clean(arguments) => command::clean::run(&arguments),
+        Command::Hold { bits_per_second } => command::hold::run(bits_per_second),
         Command::Keep { rest } => command::keep::run(rest),
     }
 }

@@ -1,5 +1,5 @@
 //! Stands in for the `assay` program in this crate's tests: the real keeper, a small but real load generator, and a server
-//! with programmed misbehaviour. `testkit keep …`, `testkit load …`, `testkit serve MODE`.
+//! with programmed misbehaviour. `testkit keep …`, `testkit hold RATE`, `testkit load …`, `testkit serve MODE`.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -10,6 +10,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use assay_lab::keeper::{KeepOptions, keep};
@@ -26,11 +27,17 @@ fn main() {
             let options = KeepOptions::from_arguments(arguments).expect("options");
             keep(&options, &mut std::io::stdout()).expect("kept");
         }
+        Some("hold") => {
+            let rate =
+                arguments.next().map(|rate| rate.to_str().and_then(|rate| rate.parse().ok()).expect("rate"));
+            let control = std::io::stdin().as_fd().try_clone_to_owned().expect("stdin");
+            assay_link::hold(rate, control.into()).expect("held");
+        }
         Some("load") => load(&arguments.map(|word| word.into_string().expect("text")).collect::<Vec<_>>()),
         Some("serve") => {
             serve(arguments.next().and_then(|mode| mode.into_string().ok()).as_deref().unwrap_or("ok"))
         }
-        _ => panic!("keep, load or serve"),
+        _ => panic!("keep, hold, load or serve"),
     }
 }
 

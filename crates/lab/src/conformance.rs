@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use assay_check::{Pace, Patience, Route, Rule, Target, TestType, ask, of_http};
 use assay_host::cpuset::CpuSet;
+use assay_link::{Link, Spec};
 use assay_model::conformance::{CheckedServer, Conformance};
 use assay_model::record::{NotRun, Stage};
 use assay_model::workload::Workload;
@@ -30,6 +31,8 @@ pub struct Inquiry {
     pub servers: Vec<(Subject, Vec<Workload>)>,
     /// Names of the only rules to ask for; empty for all.
     pub only: Vec<String>,
+    /// What is to join them and us.
+    pub link: Spec,
     /// CPUs of the servers.
     pub cpus: CpuSet,
     /// Where the database comes from, where a workload needs one.
@@ -62,14 +65,17 @@ pub fn check(
             return Err(crate::catalogue::unknown("rule", name, rule_names()));
         }
     }
+    let subjects = inquiry.servers.iter().map(|(subject, _)| subject);
+    crate::subject::check_link(inquiry.link, subjects)?;
+    let link = Link::open(&inquiry.tools.assay, inquiry.link)?;
     let folder = store.create("check", Timestamp::now())?;
     let mut checked = Vec::new();
-    let database = inquiry.database(&folder, observer, stop);
+    let database = inquiry.database(&link, &folder, observer, stop);
     for (subject, workloads) in &inquiry.servers {
         if stop.soon() {
             break;
         }
-        let server = inquiry.server(subject, workloads, database.as_ref(), &folder, observer, stop)?;
+        let server = inquiry.server(&link, subject, workloads, database.as_ref(), &folder, observer, stop)?;
         told(&server);
         checked.push(server);
     }
@@ -84,6 +90,7 @@ impl Inquiry {
     /// The database, or why there is none; nothing where none is needed.
     fn database(
         &self,
+        link: &Link,
         folder: &RunFolder,
         observer: &mut dyn Observer,
         stop: &Stop,
@@ -91,13 +98,15 @@ impl Inquiry {
         let source = self.database.as_ref()?;
         observer.notice(&Event::StartingDatabase);
         let (assay, log) = (self.tools.assay.clone(), folder.log("database", "server"));
-        let order = database::Order { assay, cpus: None, log, seed: rand::random(), stop };
+        let side = link.server_side();
+        let order = database::Order { assay, side, cpus: None, log, seed: rand::random(), stop };
         let supplied = database::supply(source, &order);
         Some(supplied.map_err(|error| database::not_run(&error)))
     }
 
     fn server(
         &self,
+        link: &Link,
         subject: &Subject,
         workloads: &[Workload],
         database: Option<&Result<Supplied, NotRun>>,
@@ -112,6 +121,7 @@ impl Inquiry {
         let missing = database.and_then(|supplied| supplied.as_ref().err());
         let inspection = Inspection {
             tools: &self.tools,
+            link,
             cpus: &self.cpus,
             log: folder.log(&subject.name, "check"),
             workloads: workloads.iter().filter(|w| missing.is_none() || !w.database).collect(),
@@ -161,6 +171,8 @@ fn prepare(
 pub(crate) struct Inspection<'a> {
     /// The programs to start.
     pub tools: &'a Tools,
+    /// What joins it and us.
+    pub link: &'a Link,
     /// CPUs of the server.
     pub cpus: &'a CpuSet,
     /// Where its output goes.
@@ -187,7 +199,7 @@ impl Inspection<'_> {
         observer.notice(&Event::Checking { contender: &subject.name });
         let server = Server::start(subject, &self.start_order())?;
         let asked = self.ask(&server.authority);
-        server.stop()?;
+        server.stop(self.link)?;
         asked
     }
 
@@ -205,6 +217,8 @@ impl Inspection<'_> {
             Some(supplied) => target.database(supplied.database.clone()),
             None => target,
         };
+        let link = self.link.clone();
+        let target = target.through(move |address, timeout| link.connect(address, timeout));
         ask(&target, &self.rules(), self.pace, &|| !self.stop.soon()).map_err(wrong)
     }
 
@@ -240,6 +254,7 @@ impl Inspection<'_> {
     fn start_order(&self) -> StartOrder<'_> {
         StartOrder {
             tools: self.tools,
+            link: self.link,
             cpus: self.cpus,
             log: self.log.clone(),
             database: self.its_database().map(|supplied| supplied.access.url.as_str()),

@@ -133,6 +133,9 @@ pub enum LabError {
         /// Why.
         source: std::io::Error,
     },
+    /// Client and server cannot be joined as was asked.
+    #[error(transparent)]
+    Link(#[from] assay_link::LinkError),
     /// No such run.
     #[error("there is no run `{wanted}` in {}; {hint}", runs.display())]
     UnknownRun {
@@ -186,7 +189,7 @@ impl LabError {
             | Self::BadRecord { .. }
             | Self::OtherSchema { .. } => Exit::Usage,
             Self::NothingSelected { .. } => Exit::NothingSelected,
-            Self::StoreNotWritable { .. } | Self::Machine { .. } => Exit::MachineUnfit,
+            Self::StoreNotWritable { .. } | Self::Machine { .. } | Self::Link(_) => Exit::MachineUnfit,
             Self::Bug(_) => Exit::Bug,
         }
     }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
+use assay_link::Link;
 use assay_model::load::{Arrival, LOAD_SCHEMA, LoadReport};
 use thiserror::Error;
 
@@ -84,7 +85,7 @@ impl LoadOrder<'_> {
         arguments
     }
 
-    /// Runs the generator to its end, as long as the measurement is `wanted`; its report and its error output pass through
+    /// Runs the generator on its side of `link` to its end, as long as the measurement is `wanted`; its report and its error output pass through
     /// the folder `work`.
     ///
     /// # Errors
@@ -92,6 +93,7 @@ impl LoadOrder<'_> {
     pub fn measure(
         &self,
         tools: &Tools,
+        link: &Link,
         work: &Path,
         wanted: &mut dyn FnMut() -> bool,
     ) -> Result<LoadReport, LoadError> {
@@ -99,6 +101,7 @@ impl LoadOrder<'_> {
         let mut options = KeepOptions::new(log.clone(), vec![tools.assay.clone().into()]);
         options.command.extend(self.to_arguments());
         options.stdout = Some(report.clone());
+        options.side = link.generator_side();
         let seconds = self.warmup_s + self.window_s + self.timeout_s;
         let timeout = Duration::from_secs_f64(seconds) + MARGIN;
         let ended = run_bounded(&tools.assay, &options, work, [], timeout, wanted);

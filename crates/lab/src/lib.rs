@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod catalogue;
+pub mod clean;
 pub mod compare;
 pub mod conformance;
 pub mod contender;

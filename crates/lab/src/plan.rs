@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use assay_host::isolation::Isolation;
+use assay_link::Spec;
 use assay_model::experiment::{Cell, Experiment, Measure};
 use assay_model::record::Program;
 use assay_model::workload::Workload;
@@ -12,7 +13,7 @@ use crate::contender::Tools;
 use crate::database::Source;
 use crate::error::LabError;
 use crate::schedule::{affordable_rounds, predicted_conformance, predicted_round};
-use crate::subject::{Launch, Subject};
+use crate::subject::{Launch, Subject, check_link};
 
 /// A run that can begin.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub struct Plan {
     pub subjects: Vec<Subject>,
     /// Which CPUs serve and which generate load.
     pub isolation: Isolation,
+    /// What is to join servers and generator.
+    pub link: Spec,
     /// Seed of every random choice.
     pub seed: u64,
     /// The command line, for the record.
@@ -101,6 +104,7 @@ impl Plan {
                 return Err(catalogue::unknown("workload", &measure.workload, known));
             }
         }
+        check_link(self.link, &self.subjects)?;
         let somebody = self.subjects.iter().any(|subject| !self.cells_of(subject).is_empty());
         if somebody {
             return Ok(());

@@ -1,19 +1,26 @@
 //! Runs on disk: `runs/ID/` with the record, the contenders' logs and the histograms.
 
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use assay_model::record::{RECORD_SCHEMA, Record};
 use assay_stats::Histogram;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use rustix::fs::{FlockOperation, flock};
 use serde::Deserialize;
 
 use crate::catalogue::hint;
 use crate::error::LabError;
 
 const RECORD_FILE: &str = "record.json";
+/// What passes by during a run.
+const WORK: &str = "work";
+/// A file that is being written.
+const SAVING_PREFIX: &str = ".saving-";
 /// Runs of one experiment that may begin within a second.
 const MAX_TWINS: u32 = 100;
 
@@ -30,6 +37,8 @@ pub struct RunFolder {
     pub id: String,
     /// Its path.
     pub path: PathBuf,
+    /// Says that somebody is at work in it, until the last clone is dropped or the process dies (flock(2)).
+    _at_work: Arc<File>,
 }
 
 impl Store {
@@ -52,12 +61,29 @@ impl Store {
         for id in names {
             let path = root.join(&id);
             match std::fs::create_dir(&path).and_then(|()| std::fs::create_dir(path.join("logs"))) {
-                Ok(()) => return Ok(RunFolder { id, path }),
+                Ok(()) => {
+                    let at_work = lock(&path, FlockOperation::NonBlockingLockShared)
+                        .map_err(|source| LabError::not_writable(&path, source))?;
+                    return Ok(RunFolder { id, path, _at_work: Arc::new(at_work) });
+                }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(source) => return Err(LabError::not_writable(&path, source)),
             }
         }
         Err(LabError::Bug(format!("{MAX_TWINS} runs called {name}")))
+    }
+
+    /// What passed by in runs that are over, and was not removed because they were killed.
+    pub fn leftovers(&self) -> Vec<PathBuf> {
+        let folders = std::fs::read_dir(&self.root).into_iter().flatten().flatten().map(|entry| entry.path());
+        let is_over = |folder: &PathBuf| lock(folder, FlockOperation::NonBlockingLockExclusive).is_ok();
+        let own = |folder: PathBuf| {
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            entries.filter(|entry| is_passing(&entry.file_name().to_string_lossy())).map(|entry| entry.path())
+        };
+        let with_logs =
+            folders.filter(|folder| folder.join("logs").is_dir() || folder.join(RECORD_FILE).is_file());
+        with_logs.filter(is_over).flat_map(own).collect()
     }
 
     /// Names of all runs, oldest first.
@@ -106,6 +132,18 @@ impl Store {
     }
 }
 
+/// Opens a run's folder and locks it.
+fn lock(folder: &Path, how: FlockOperation) -> std::io::Result<File> {
+    let file = File::open(folder)?;
+    flock(&file, how)?;
+    Ok(file)
+}
+
+/// Whether that is the name of something that is there only during a run.
+fn is_passing(name: &str) -> bool {
+    name == WORK || name.starts_with(SAVING_PREFIX)
+}
+
 /// `last` is 0, `last~2` is 2.
 fn back_from_last(wanted: &str) -> Option<usize> {
     match wanted.strip_prefix("last")? {
@@ -144,14 +182,14 @@ impl RunFolder {
     /// # Errors
     /// [`LabError::StoreNotWritable`].
     pub(crate) fn work(&self) -> Result<PathBuf, LabError> {
-        let path = self.path.join("work");
+        let path = self.path.join(WORK);
         std::fs::create_dir_all(&path).map_err(|source| LabError::not_writable(&path, source))?;
         Ok(path)
     }
 
     /// Removes what passed by, and the folder of logs if nobody wrote any.
     pub(crate) fn clear_work(&self) {
-        let _ = std::fs::remove_dir_all(self.path.join("work"));
+        let _ = std::fs::remove_dir_all(self.path.join(WORK));
         let _ = std::fs::remove_dir(self.path.join("logs"));
     }
 
@@ -181,7 +219,7 @@ impl RunFolder {
     fn write_whole(&self, name: &str, content: &[u8]) -> Result<(), LabError> {
         let path = self.path.join(name);
         let write = || -> std::io::Result<()> {
-            let mut file = tempfile::Builder::new().prefix(".saving-").tempfile_in(&self.path)?;
+            let mut file = tempfile::Builder::new().prefix(SAVING_PREFIX).tempfile_in(&self.path)?;
             file.write_all(content)?;
             file.as_file().set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
             file.as_file().sync_all()?;

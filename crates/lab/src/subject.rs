@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use assay_link::Spec;
 use assay_model::contender::{Build, Contender, Kind, Need, Run};
 use assay_model::record::{Entry, Origin};
 use assay_model::workload::Workload;
@@ -48,6 +49,26 @@ pub enum Launch {
         /// The URL's path with its query, for a workload of its own.
         path: String,
     },
+}
+
+/// A server that runs already runs in a network of its own choice.
+///
+/// # Errors
+/// [`LabError::Argument`] when `link` has two ends and one of `subjects` is at neither.
+pub(crate) fn check_link<'s>(
+    link: Spec,
+    subjects: impl IntoIterator<Item = &'s Subject>,
+) -> Result<(), LabError> {
+    if link == Spec::Loopback {
+        return Ok(());
+    }
+    let mut subjects = subjects.into_iter();
+    let Some(subject) = subjects.find(|subject| matches!(subject.launch, Launch::Running { .. })) else {
+        return Ok(());
+    };
+    let problem =
+        format!("it runs already, outside the link {link}; let assay start it, or leave --link out");
+    Err(LabError::Argument { given: subject.title.clone(), problem })
 }
 
 /// A program to build and start.

@@ -63,6 +63,7 @@ fn window(per_second: f64) -> Measurement {
         load: load_report(64, per_second),
         server: Some(busy),
         database: None,
+        link_use: None,
         machine: Machine { server_idle_share: 0.01, generator_idle_share: 0.5, ..Machine::default() },
     }
 }
@@ -115,6 +116,7 @@ pub(crate) fn record(contenders: &[(&str, &[f64])]) -> Record {
         },
         link: "loopback".to_owned(),
         database: None,
+        link_facts: None,
         contenders: contenders.iter().map(|(name, _)| entry(name)).collect(),
         rounds: (0..rounds).map(round).collect(),
     }

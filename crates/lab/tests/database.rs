@@ -1,19 +1,31 @@
 //! A real PostgreSQL: made, filled, asked, counted, removed.
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "tests")]
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "tests, which say what they skip"
+)]
 
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod common;
 
 use assay_lab::Stop;
-use assay_lab::database::{Counts, Database, FORTUNES, Order, ROWS};
+use assay_lab::database::{Counts, Database, FORTUNES, Order, Programs, ROWS};
+use assay_link::{Link, Spec};
 use postgres::{Client, NoTls};
 
 #[test]
 fn a_private_database_is_filled_counts_what_is_asked_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let stop = Stop::default();
-    let order =
-        Order { assay: common::testkit(), cpus: None, log: folder.path().join("log"), seed: 7, stop: &stop };
+    let order = Order {
+        assay: common::testkit(),
+        side: None,
+        cpus: None,
+        log: folder.path().join("log"),
+        seed: 7,
+        stop: &stop,
+    };
     let mut database = Database::start(&order).expect("PostgreSQL (apt-get install postgresql)");
 
     let numbers = database.numbers().unwrap();
@@ -45,8 +57,14 @@ fn a_private_database_is_filled_counts_what_is_asked_and_leaves_nothing() {
 fn a_database_of_the_users_own_is_filled_once() {
     let folder = tempfile::tempdir().unwrap();
     let stop = Stop::default();
-    let order =
-        Order { assay: common::testkit(), cpus: None, log: folder.path().join("log"), seed: 7, stop: &stop };
+    let order = Order {
+        assay: common::testkit(),
+        side: None,
+        cpus: None,
+        log: folder.path().join("log"),
+        seed: 7,
+        stop: &stop,
+    };
     let private = Database::start(&order).expect("PostgreSQL (apt-get install postgresql)");
     let own = private.url().replace("hello_world", "postgres");
 
@@ -54,4 +72,31 @@ fn a_database_of_the_users_own_is_filled_once() {
     let second = Database::given(&own, 2).unwrap().numbers().unwrap();
     assert_eq!(first, second, "a filled table is left as it is");
     assert!(Database::given("postgres://nobody@127.0.0.1:1/none", 1).is_err());
+}
+
+#[test]
+fn a_cluster_on_a_side_of_a_link_is_reached_there() {
+    if Programs::find().is_none() {
+        return;
+    }
+    let link = match Link::open(&common::testkit(), Spec::Veth { bits_per_second: None }) {
+        Ok(link) => link,
+        Err(error) => return eprintln!("SKIPPED: {error}"),
+    };
+    let folder = tempfile::tempdir().expect("folder");
+    let (stop, side) = (Stop::new(), link.server_side());
+    let order = Order {
+        assay: common::testkit(),
+        side,
+        cpus: None,
+        log: folder.path().join("log"),
+        seed: 7,
+        stop: &stop,
+    };
+    let database = Database::start(&order).expect("database");
+    let port: u16 =
+        database.url().rsplit([':', '/']).nth(1).and_then(|port| port.parse().ok()).expect("port");
+    // Nothing of it listens here, and somebody in the namespace has the port.
+    assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_err());
+    assert!(link.listen(port).is_ok(), "the server's address is not the loopback that it listens on");
 }

@@ -14,6 +14,7 @@ use assay_lab::rounds::{Event, run};
 use assay_lab::store::Store;
 use assay_lab::verdict::{exit, judge};
 use assay_lab::{Exit, LabError, Plan, Stop, Subject};
+use assay_link::Spec;
 use assay_model::contender::Contender;
 use assay_model::load::Arrival;
 use assay_model::record::{NotRun, Program, Record, Stage, State};
@@ -68,6 +69,7 @@ impl Place {
             ],
             subjects,
             isolation: split(&CpuSet::allowed(), &topology),
+            link: Spec::Loopback,
             seed: 7,
             command: vec!["assay".to_owned(), "run".to_owned()],
             program: Program { version: "0".to_owned(), profile: "debug".to_owned() },

@@ -19,6 +19,7 @@ pub mod experiment;
 pub mod family;
 pub mod host;
 pub mod html;
+pub mod link;
 pub mod load;
 pub mod offered;
 pub mod record;

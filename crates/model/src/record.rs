@@ -10,6 +10,7 @@ use crate::conformance::Conformance;
 use crate::contender::Kind;
 use crate::experiment::{Cell, Experiment};
 use crate::host::{HostFacts, Isolation};
+use crate::link::{LinkFacts, LinkUse};
 use crate::load::{ErrorClass, LoadReport};
 use crate::units::Nanos;
 use crate::usage::{Counted, Usage};
@@ -45,11 +46,14 @@ pub struct Record {
     pub host: HostFacts,
     /// Who ran where.
     pub isolation: Isolation,
-    /// How client and server were joined: `loopback`.
+    /// How client and server were joined: `loopback`, `veth`, `veth:1gbit`.
     pub link: String,
     /// The database of the workloads that need one; absent when none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub database: Option<Database>,
+    /// How that was set up; absent for loopback.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link_facts: Option<LinkFacts>,
     /// All contenders that were asked for, also those that could not run.
     pub contenders: Vec<Entry>,
     /// The rounds in the order in which they were measured.
@@ -250,6 +254,9 @@ pub struct Measurement {
     /// What the database's processes used over the same span; absent where none was needed or it is not ours to observe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub database: Option<DatabaseUsage>,
+    /// What went over the link in the same span; absent for loopback.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link_use: Option<LinkUse>,
     /// What the machine did over the same span.
     pub machine: Machine,
 }

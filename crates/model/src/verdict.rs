@@ -275,6 +275,8 @@ pub enum LimitedBy {
     Both,
     /// Neither was, but the database's CPUs, or one of its processes.
     Database,
+    /// The link carried all that it can in a direction: the server could do more.
+    Link,
     /// Neither was, because too few requests were in flight.
     Connections,
     /// Neither was: waiting or locks.

@@ -7,6 +7,7 @@ use assay_model::check::{Check, Outcome};
 use assay_model::conformance::{Conformance, Severity};
 use assay_model::contender::Kind;
 use assay_model::experiment::{ArrivalModel, Cell};
+use assay_model::link::LinkFacts;
 use assay_model::offered::Offered;
 use assay_model::record::{Entry, NotRun, Record, Run, Stage, State};
 use assay_model::verdict::{LatencyStanding, LimitedBy, RedlineEnd, Verdict};
@@ -251,6 +252,22 @@ pub(crate) fn state_in_words(state: State) -> Option<&'static str> {
     }
 }
 
+/// What joined client and server, in a sentence.
+pub(crate) fn link_in_words(link: &str, facts: &LinkFacts) -> String {
+    let rate = facts.shape.as_ref().map_or_else(
+        || "as fast as the CPUs carry it".to_owned(),
+        |shape| {
+            let megabits = shape.bits_per_second as f64 / 1e6;
+            format!(
+                "{megabits} Mbit/s in each direction, headers included (tbf, burst {} bytes)",
+                shape.burst_bytes
+            )
+        },
+    );
+    let rights = if facts.user_namespace { " in a user namespace" } else { "" };
+    format!("{link}: two network namespaces{rights}, a virtual cable with MTU {}, {rate}", facts.mtu_bytes)
+}
+
 /// What held a throughput where it is, in a word or two.
 pub(crate) fn limit_in_words(limited_by: LimitedBy) -> &'static str {
     match limited_by {
@@ -259,6 +276,7 @@ pub(crate) fn limit_in_words(limited_by: LimitedBy) -> &'static str {
         LimitedBy::Generator => "generator",
         LimitedBy::Both => "both",
         LimitedBy::Database => "database",
+        LimitedBy::Link => "link",
         LimitedBy::Connections => "connections",
         LimitedBy::Neither => "waiting",
         LimitedBy::Unknown => "unknown",

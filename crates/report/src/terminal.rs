@@ -53,6 +53,7 @@ pub fn render(record: &Record, verdict: &Verdict, style: &Style) -> String {
         page.line(&[(FAINT, " Two contenders that share a letter are not shown to differ.")]);
         page.line(&[]);
     }
+    prose::link(&mut page, record);
     prose::state(&mut page, record);
     prose::not_run(&mut page, record);
     prose::conformance(&mut page, record);

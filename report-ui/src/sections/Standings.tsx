@@ -16,6 +16,7 @@ const LIMITED_BY: Record<Standing["limited_by"], string> = {
   generator: "generator",
   both: "both",
   database: "database",
+  link: "link",
   connections: "connections",
   neither: "waiting",
   unknown: "unknown",

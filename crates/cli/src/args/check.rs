@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use assay_host::cpuset::CpuSet;
+use assay_link::Spec;
 use clap::Args;
 
 use super::Places;
@@ -34,6 +35,10 @@ pub(crate) struct CheckArguments {
     /// CPUs of the servers, such as 0-3 [default: half of the cores]
     #[arg(long, value_name = "LIST")]
     pub(crate) server_cpus: Option<CpuSet>,
+    /// What joins client and server: loopback, veth (two network namespaces with a virtual cable), or veth:RATE such as
+    /// veth:1gbit
+    #[arg(long, value_name = "LINK", default_value = "loopback")]
+    pub(crate) link: Spec,
 
     /// Print only what is broken
     #[arg(short, long, help_heading = "Output")]

@@ -71,6 +71,8 @@ pub(crate) enum Command {
     Doctor(DoctorArguments),
     /// List the catalogue: contenders, workloads, experiments; or the runs, or the rules of HTTP/1.1
     List(ListArguments),
+    /// Remove what crashed runs left behind
+    Clean(CleanArguments),
     /// Print completions for a shell
     Completions {
         /// The shell
@@ -78,6 +80,9 @@ pub(crate) enum Command {
     },
     /// Print the manual page (roff)
     Man,
+    /// Hold the two ends of a link (used by assay itself)
+    #[command(hide = true, disable_help_flag = true)]
+    Hold { bits_per_second: Option<u64> },
     /// Start a command and end everything it started (used by assay itself)
     #[command(hide = true, disable_help_flag = true)]
     Keep {
@@ -170,6 +175,17 @@ pub(crate) enum Format {
     Csv,
     /// Standings and verdict, for a pull request
     Md,
+}
+
+/// Remove what runs left behind that were killed: scratch folders of contenders and databases in TMPDIR, and the working
+/// folders of unfinished runs. Records and logs stay. Processes and network namespaces need no cleaning: they end with the run.
+#[derive(Args)]
+pub(crate) struct CleanArguments {
+    /// Say what would be removed; remove nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) places: Places,
 }
 
 #[derive(Args)]

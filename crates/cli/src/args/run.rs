@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use assay_host::cpuset::CpuSet;
+use assay_link::Spec;
 use assay_model::offered::Offered;
 use assay_model::slo::Slo;
 use assay_model::units::Nanos;
@@ -86,6 +87,10 @@ pub(crate) struct RunArguments {
     /// CPUs of the load generator [default: the other half]
     #[arg(long, value_name = "LIST", requires = "server_cpus", help_heading = "Machine")]
     pub(crate) generator_cpus: Option<CpuSet>,
+    /// What joins client and server: loopback, veth (two network namespaces with a virtual cable), or veth:RATE such as
+    /// veth:1gbit
+    #[arg(long, value_name = "LINK", default_value = "loopback", help_heading = "Machine")]
+    pub(crate) link: Spec,
     /// Seed of every random choice [default: a random one, kept in the record]
     #[arg(long, value_name = "N", help_heading = "Machine")]
     pub(crate) seed: Option<u64>,

@@ -1,9 +1,11 @@
 //! One file per subcommand.
 
 pub(crate) mod check;
+pub(crate) mod clean;
 pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod export;
+pub(crate) mod hold;
 pub(crate) mod keep;
 pub(crate) mod list;
 pub(crate) mod load;

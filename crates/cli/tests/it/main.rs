@@ -8,6 +8,8 @@ mod compare;
 mod database;
 mod doctor;
 mod ending;
+#[allow(clippy::print_stderr, reason = "says what it skips")]
+mod link;
 mod load;
 mod misbehaviour;
 mod run;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use assay_http::render::{RequestSpec, request_head};
 use assay_http::{BodyReader, Framing, Limits, ResponseHead, Scan, scan_response};
+use assay_link::Link;
 use assay_model::workload::RequestKind;
 use thiserror::Error;
 
@@ -41,11 +42,16 @@ impl AskError {
     }
 }
 
-/// Sends `request` to `authority` on a connection of its own and reads the answer to its end.
-pub(crate) fn ask(authority: &str, request: &RequestKind, timeout: Duration) -> Result<Answer, AskError> {
+/// Sends `request` to `authority` over `link`, on a connection of its own, and reads the answer to its end.
+pub(crate) fn ask(
+    link: &Link,
+    authority: &str,
+    request: &RequestKind,
+    timeout: Duration,
+) -> Result<Answer, AskError> {
     let deadline = Instant::now() + timeout;
     let bytes = render(authority, request)?;
-    let mut stream = connect(authority, timeout)?;
+    let mut stream = connect(link, authority, timeout)?;
     stream.set_nodelay(true)?;
     stream.set_write_timeout(Some(timeout))?;
     stream.write_all(&bytes)?;
@@ -76,11 +82,11 @@ fn render(authority: &str, request: &RequestKind) -> Result<Vec<u8>, AskError> {
     Ok(bytes)
 }
 
-fn connect(authority: &str, timeout: Duration) -> Result<TcpStream, AskError> {
+fn connect(link: &Link, authority: &str, timeout: Duration) -> Result<TcpStream, AskError> {
     let addresses: Vec<SocketAddr> = authority.to_socket_addrs()?.collect();
     let mut last = AskError::Refused(authority.to_owned());
     for address in addresses {
-        match TcpStream::connect_timeout(&address, timeout) {
+        match link.connect(&address, timeout) {
             Ok(stream) => return Ok(stream),
             Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {}
             Err(error) if error.kind() == std::io::ErrorKind::TimedOut => last = AskError::Timeout(timeout),
@@ -189,7 +195,7 @@ mod tests {
             }
             String::from_utf8(request).expect("text")
         });
-        let answer = ask(&authority, &request(), Duration::from_secs(10));
+        let answer = ask(&Link::loopback(), &authority, &request(), Duration::from_secs(10));
         let request = server.join().expect("server").replace(&authority, "HOST");
         (answer, request)
     }
@@ -227,14 +233,18 @@ mod tests {
         }
         let free =
             TcpListener::bind("127.0.0.1:0").expect("listener").local_addr().expect("address").to_string();
-        assert!(matches!(ask(&free, &request(), Duration::from_secs(1)), Err(AskError::Refused(_))));
+        assert!(matches!(
+            ask(&Link::loopback(), &free, &request(), Duration::from_secs(1)),
+            Err(AskError::Refused(_))
+        ));
     }
 
     #[test]
     fn a_silent_server_times_out() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("listener");
         let authority = listener.local_addr().expect("address").to_string();
-        let error = ask(&authority, &request(), Duration::from_millis(50)).expect_err("silence");
+        let error =
+            ask(&Link::loopback(), &authority, &request(), Duration::from_millis(50)).expect_err("silence");
         assert!(matches!(error, AskError::Timeout(_)), "{error}");
     }
 }

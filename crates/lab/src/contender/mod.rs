@@ -10,7 +10,6 @@ mod version;
 
 use std::path::PathBuf;
 
-pub(crate) use port::free as free_port;
 pub(crate) use prepare::Preparation;
 pub(crate) use server::{Server, StartOrder};
 

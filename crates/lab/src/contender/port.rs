@@ -1,24 +1,25 @@
 //! Ports: a free one for a contender, and who listens on one.
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
+use std::io::ErrorKind;
 
-use assay_host::limits::{free_port, port_in_use};
+use assay_link::Link;
 use procfs::net::{TcpNetEntry, TcpState};
-use procfs::process::FDTarget;
+use procfs::process::{FDTarget, Process};
 
-/// A port that nobody listens on at `address`: `fixed` if given, else one that the kernel chooses.
+/// A port that nobody listens on at the server's end of `link`: `fixed` if given, else one that the kernel chooses. Between
+/// this call and the server's own another program may take it; whoever answers is looked at again ([`listener`]).
 ///
 /// # Errors
-/// In words, when `fixed` is taken or there is no such address.
-pub(crate) fn free(address: IpAddr, fixed: Option<u16>) -> Result<u16, String> {
-    let cannot = |error| format!("cannot listen on {address}: {error}");
-    match fixed {
-        None => free_port(address).map_err(cannot),
-        Some(port) if port_in_use(address, port).map_err(cannot)? => {
+/// In words, when `fixed` is taken or nobody can listen there.
+pub(crate) fn free(link: &Link, fixed: Option<u16>) -> Result<u16, String> {
+    // Closed without ever having had a connection, so no TIME_WAIT stays behind.
+    match (link.listen(fixed.unwrap_or(0)).and_then(|listener| listener.local_addr()), fixed) {
+        (Ok(address), _) => Ok(address.port()),
+        (Err(error), Some(port)) if error.kind() == ErrorKind::AddrInUse => {
             Err(format!("port {port} is in use by another program"))
         }
-        Some(port) => Ok(port),
+        (Err(error), _) => Err(format!("cannot listen on {}: {error}", link.server_address())),
     }
 }
 
@@ -35,7 +36,7 @@ pub(crate) enum Listener {
 
 /// Compares the sockets that listen on `port` with those that `processes` hold.
 pub(crate) fn listener(port: u16, processes: &[u32]) -> Listener {
-    let listening: BTreeSet<u64> = listening()
+    let listening: BTreeSet<u64> = listening(processes)
         .into_iter()
         .filter(|socket| socket.local_address.port() == port)
         .map(|socket| socket.inode)
@@ -50,16 +51,22 @@ pub(crate) fn listener(port: u16, processes: &[u32]) -> Listener {
 /// The ports that `processes` listen on.
 pub(crate) fn ports_of(processes: &[u32]) -> BTreeSet<u16> {
     let held = sockets_of(processes).unwrap_or_default();
-    listening()
+    listening(processes)
         .into_iter()
         .filter(|socket| held.contains(&socket.inode))
         .map(|socket| socket.local_address.port())
         .collect()
 }
 
-/// Listening sockets of this network namespace, from `/proc/net/tcp` and `tcp6` (proc_pid_net(5)).
-fn listening() -> Vec<TcpNetEntry> {
-    let all = [procfs::net::tcp(), procfs::net::tcp6()].into_iter().flatten().flatten();
+/// Listening sockets of the network namespace that the first of `processes` is in, or we, from `/proc/PID/net/tcp` and `tcp6`
+/// (proc_pid_net(5)).
+fn listening(processes: &[u32]) -> Vec<TcpNetEntry> {
+    let first = processes.iter().find_map(|&pid| Process::new(i32::try_from(pid).ok()?).ok());
+    let tables = match first {
+        Some(process) => [process.tcp(), process.tcp6()],
+        None => [procfs::net::tcp(), procfs::net::tcp6()],
+    };
+    let all = tables.into_iter().flatten().flatten();
     all.filter(|socket| socket.state == TcpState::Listen).collect()
 }
 
@@ -68,7 +75,7 @@ fn sockets_of(processes: &[u32]) -> Option<BTreeSet<u64>> {
     let mut inodes = BTreeSet::new();
     for &pid in processes {
         // A process that ended meanwhile holds nothing.
-        let Ok(process) = procfs::process::Process::new(i32::try_from(pid).ok()?) else { continue };
+        let Ok(process) = Process::new(i32::try_from(pid).ok()?) else { continue };
         match process.fd() {
             Ok(descriptors) => {
                 inodes.extend(descriptors.flatten().filter_map(|descriptor| match descriptor.target {
@@ -86,14 +93,14 @@ fn sockets_of(processes: &[u32]) -> Option<BTreeSet<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::{Ipv4Addr, TcpListener};
+    use std::net::TcpListener;
 
     #[test]
     fn a_taken_port_is_refused_and_its_listener_known() {
-        const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let local = Link::loopback();
         let here = TcpListener::bind("127.0.0.1:0").expect("listener");
         let port = here.local_addr().expect("address").port();
-        let error = free(LOCAL, Some(port)).expect_err("taken");
+        let error = free(&local, Some(port)).expect_err("taken");
         assert_eq!(error, format!("port {port} is in use by another program"));
         let me = std::process::id();
         assert_eq!(listener(port, &[me]), Listener::Ours);
@@ -101,9 +108,7 @@ mod tests {
         assert!(ports_of(&[me]).contains(&port));
         drop(here);
         assert_eq!(listener(port, &[me]), Listener::Unknown);
-        assert_eq!(free(LOCAL, Some(port)), Ok(port));
-        assert!(
-            free(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), None).expect_err("not ours").contains("192.0.2.1")
-        );
+        assert_eq!(free(&local, Some(port)), Ok(port));
+        assert!(free(&local, None).expect("a port") > 0);
     }
 }

@@ -1,11 +1,11 @@
 //! A running server: started under a keeper and found ready, or found running; stopped without a trace.
 
 use std::ffi::OsString;
-use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use assay_host::cpuset::CpuSet;
+use assay_link::Link;
 use assay_model::record::{NotRun, Stage};
 use assay_model::units::Nanos;
 use assay_model::workload::RequestKind;
@@ -16,12 +16,11 @@ use super::answer;
 use super::ask::{AskError, ask};
 use super::environment::{Environment, Told};
 use super::port::{self, Listener};
+use crate::clean::SCRATCH_PREFIX;
 use crate::keeper::{Ended, KeepOptions, Kept, tail};
 use crate::stop::Stop;
 use crate::subject::{Launch, Process, Subject};
 
-/// Where contenders listen.
-const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// Longest wait for one answer while it starts, and before the load.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a wrong answer may be a server's way of saying that it is not ready.
@@ -40,6 +39,8 @@ const LOG_BYTES: u64 = 256 << 10;
 pub(crate) struct StartOrder<'a> {
     /// Our own program.
     pub tools: &'a Tools,
+    /// What joins it and the generator.
+    pub link: &'a Link,
     /// CPUs of the server.
     pub cpus: &'a CpuSet,
     /// Where its output goes.
@@ -77,18 +78,18 @@ impl Server {
             Launch::Running { authority, .. } => {
                 let mut server = Self { authority: authority.clone(), startup_ns: Nanos::ZERO, held: None };
                 server.await_ready(Duration::ZERO, order)?;
-                server.check_answers(&order.requests)?;
+                server.check_answers(order)?;
                 Ok(server)
             }
             Launch::Process(process) => {
                 let held = launch(process, order)?;
                 let started = Instant::now();
-                let authority = format!("{ADDRESS}:{}", held.port);
+                let authority = format!("{}:{}", order.link.server_address(), held.port);
                 let mut server = Self { authority, startup_ns: Nanos::ZERO, held: Some(held) };
                 server.await_ready(Duration::from_secs_f64(process.run.ready_timeout_s), order)?;
                 server.startup_ns = started.elapsed().into();
                 server.check_owner()?;
-                server.check_answers(&order.requests)?;
+                server.check_answers(order)?;
                 Ok(server)
             }
         }
@@ -118,9 +119,9 @@ impl Server {
     }
 
     /// Stops it with all its descendants; what could not be stopped is told.
-    pub(crate) fn stop(mut self) -> Result<(), NotRun> {
+    pub(crate) fn stop(mut self, link: &Link) -> Result<(), NotRun> {
         let Some(mut held) = self.held.take() else { return Ok(()) };
-        if held.kept.stop() && port::free(ADDRESS, Some(held.port)).is_ok() {
+        if held.kept.stop() && port::free(link, Some(held.port)).is_ok() {
             return Ok(());
         }
         Err(NotRun {
@@ -140,7 +141,7 @@ impl Server {
             if let Some(death) = self.death(Stage::Start) {
                 return Err(death);
             }
-            let problem = match attempt(&self.authority, first) {
+            let problem = match attempt(order.link, &self.authority, first) {
                 Ok(()) => return Ok(()),
                 Err(problem) => problem,
             };
@@ -193,11 +194,9 @@ impl Server {
         })
     }
 
-    fn check_answers(&mut self, requests: &[&RequestKind]) -> Result<(), NotRun> {
-        let Some(problem) = requests.iter().find_map(|request| attempt(&self.authority, request).err())
-        else {
-            return Ok(());
-        };
+    fn check_answers(&mut self, order: &StartOrder<'_>) -> Result<(), NotRun> {
+        let asked = |request: &&RequestKind| attempt(order.link, &self.authority, request).err();
+        let Some(problem) = order.requests.iter().find_map(asked) else { return Ok(()) };
         // A server that dies while it is asked answers wrongly only by the way.
         if let Some(death) = self.suspected_death(Stage::Start) {
             return Err(death);
@@ -209,7 +208,7 @@ impl Server {
 }
 
 /// Asks once; a problem of stage `Answer` means that somebody answered.
-fn attempt(authority: &str, request: &RequestKind) -> Result<(), NotRun> {
+fn attempt(link: &Link, authority: &str, request: &RequestKind) -> Result<(), NotRun> {
     let what = format!("{} {}", request.method, request.path);
     let problem = |stage, reason, remedy: &str| NotRun {
         stage,
@@ -220,7 +219,7 @@ fn attempt(authority: &str, request: &RequestKind) -> Result<(), NotRun> {
     const MEND: &str = "mend the server, or leave the workload out that it does not answer";
     let request =
         request.example().map_err(|error| problem(Stage::Answer, format!("{what}: {error}"), MEND))?;
-    match ask(authority, &request, ANSWER_TIMEOUT) {
+    match ask(link, authority, &request, ANSWER_TIMEOUT) {
         Ok(answer) => match answer::fault(&request.expect, &answer) {
             None => Ok(()),
             Some(fault) => Err(problem(Stage::Answer, format!("{what} was answered with {fault}"), MEND)),
@@ -243,14 +242,14 @@ fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, NotRun> {
         remedy: Some(remedy.to_owned()),
         log_tail: tail(&order.log, TAIL_LINES),
     };
-    let port = port::free(ADDRESS, process.port)
+    let port = port::free(order.link, process.port)
         .map_err(|problem| failed(problem, "end the program that uses it, or choose another port"))?;
-    let scratch = tempfile::Builder::new().prefix("assay-").tempdir();
+    let scratch = tempfile::Builder::new().prefix(SCRATCH_PREFIX).tempdir();
     let scratch =
         scratch.map_err(|error| failed(format!("no scratch folder: {error}"), "make room in TMPDIR"))?;
     let cpus = order.cpus;
     let environment = Environment::new(&Told {
-        address: &ADDRESS.to_string(),
+        address: &order.link.server_address().to_string(),
         port,
         cpus: &cpus.to_string(),
         workers: cpus.len(),
@@ -270,6 +269,7 @@ fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, NotRun> {
     options.cpus = Some(cpus.clone());
     options.log_limit_bytes = LOG_BYTES;
     options.scratch = Some(scratch.path().to_owned());
+    options.side = order.link.server_side();
     let kept = Kept::start(&order.tools.assay, &options, &process.folder, given.chain(own))
         .map_err(|error| failed(error.to_string(), "mend the command, or install what it needs"))?;
     Ok(Held { kept, log: order.log.clone(), port, _scratch: scratch })

@@ -6,11 +6,12 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use postgres::{Client, NoTls};
+use assay_host::limits::free_port;
+use postgres::{Client, Config, NoTls};
 use tempfile::TempDir;
 
 use super::{DatabaseError, Order};
-use crate::contender::free_port;
+use crate::clean::CLUSTER_PREFIX;
 use crate::keeper::{Bounded, KeepOptions, Kept, run_bounded, tail};
 use crate::stop::Stop;
 
@@ -82,19 +83,19 @@ pub(super) struct Cluster {
     port: u16,
     password: String,
     // Removed when dropped, after the processes: fields are dropped in order.
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Cluster {
     /// Makes a cluster in a private folder and starts its server on a free port of the loopback interface.
     pub(super) fn start(programs: &Programs, order: &Order<'_>) -> Result<Self, DatabaseError> {
-        let folder = tempfile::Builder::new().prefix("assay-pg-").tempdir().map_err(prepare("no folder"))?;
+        let folder =
+            tempfile::Builder::new().prefix(CLUSTER_PREFIX).tempdir().map_err(prepare("no folder"))?;
         let password = password();
         let servant = Servant::find()?;
         write_for(&servant, folder.path(), &password)?;
         make(programs, order, &servant, folder.path())?;
-        let port =
-            free_port(ADDRESS, None).map_err(|what| DatabaseError::Failed { what, log: Vec::new() })?;
+        let port = free_port(ADDRESS).map_err(prepare("no port"))?;
         let data = folder.path().join("data");
         let mut command = servant.prefix();
         command.extend([programs.program("postgres"), "-D".into(), data.into()]);
@@ -103,16 +104,17 @@ impl Cluster {
         let given = SETTINGS.iter().map(|(name, value)| (*name, (*value).to_owned()));
         let settings = own.into_iter().chain(given).chain([("port", port.to_string())]);
         command.extend(settings.flat_map(|(name, value)| ["-c".into(), format!("{name}={value}").into()]));
-        let options = options(order, folder.path(), command);
+        let mut options = options(order, folder.path(), command);
+        options.side = order.side.clone();
         let kept = Kept::start(&order.assay, &options, folder.path(), [])?;
-        Ok(Self { kept, log: order.log.clone(), port, password, _folder: folder })
+        Ok(Self { kept, log: order.log.clone(), port, password, folder })
     }
 
     /// Opens a connection; waits for a server that has just been started.
     pub(super) fn connect(&mut self, database: &str, stop: &Stop) -> Result<Client, DatabaseError> {
         let deadline = Instant::now() + TIMEOUT;
         loop {
-            match Client::connect(&self.url(database), NoTls) {
+            match self.client(database) {
                 Ok(client) => return Ok(client),
                 Err(_) if stop.soon() => return Err(DatabaseError::Stopped),
                 Err(error) => {
@@ -126,6 +128,18 @@ impl Cluster {
                 }
             }
         }
+    }
+
+    /// Over its Unix socket, which is in the file system, so it is reached from other network namespaces too.
+    fn client(&self, database: &str) -> Result<Client, postgres::Error> {
+        let mut config = Config::new();
+        config
+            .host_path(self.folder.path())
+            .port(self.port)
+            .user(USER)
+            .password(&self.password)
+            .dbname(database);
+        config.connect(NoTls)
     }
 
     pub(super) fn url(&self, database: &str) -> String {

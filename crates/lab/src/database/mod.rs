@@ -13,6 +13,7 @@ use std::path::PathBuf;
 
 use assay_check::Ledger;
 use assay_host::cpuset::CpuSet;
+use assay_link::Side;
 use postgres::{Client, NoTls};
 use thiserror::Error;
 
@@ -33,6 +34,8 @@ const NAME: &str = "hello_world";
 pub struct Order<'a> {
     /// Our own program, which keeps the server.
     pub assay: PathBuf,
+    /// The side of a link that contenders are started on, which is where they find it.
+    pub side: Option<Side>,
     /// CPUs of the database server; all that we may use when absent.
     pub cpus: Option<&'a CpuSet>,
     /// Where its output goes.

@@ -43,12 +43,8 @@ pub(crate) fn supply(source: &Source, order: &Order<'_>) -> Result<Supplied, Dat
     let (mut database, beside_generator) = match source {
         Source::Given(url) => (Database::given(url, order.seed)?, false),
         Source::Private(place) => {
-            let order = Order {
-                cpus: Some(&place.cpus),
-                assay: order.assay.clone(),
-                log: order.log.clone(),
-                ..*order
-            };
+            let (assay, side, log) = (order.assay.clone(), order.side.clone(), order.log.clone());
+            let order = Order { assay, side, cpus: Some(&place.cpus), log, ..*order };
             (Database::start(&order)?, place.beside_generator)
         }
     };
@@ -104,7 +100,14 @@ mod tests {
     fn the_record_of_a_users_own_database_has_no_password() {
         let source = Source::Given("postgres://user:secret@127.0.0.1:1/none".to_owned());
         let stop = crate::stop::Stop::default();
-        let order = Order { assay: "/none".into(), cpus: None, log: "/none".into(), seed: 1, stop: &stop };
+        let order = Order {
+            assay: "/none".into(),
+            side: None,
+            cpus: None,
+            log: "/none".into(),
+            seed: 1,
+            stop: &stop,
+        };
         let error = supply(&source, &order).err().expect("nobody listens");
         let facts = absent(&source, &error);
         let text = serde_json::to_string(&facts).expect("JSON");

@@ -104,6 +104,13 @@ enum Wake {
 /// # Errors
 /// When the process cannot be prepared or `events` cannot be written; a command that cannot be started is an event.
 pub fn keep(options: &KeepOptions, events: &mut dyn Write) -> Result<(), KeepError> {
+    if let Some(side) = &options.side
+        && let Err(error) = assay_link::enter(side)
+    {
+        // Before any thread is started: a user namespace is entered by a whole process (setns(2)).
+        let reason = format!("its side of the link cannot be entered: {error}");
+        return tell(events, &KeepEvent::Failed { reason });
+    }
     // Fails for the leader of a process group, which then is no child of a terminal's job anyway.
     let _ = rustix::process::setsid();
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(std::io::Error::from)?;

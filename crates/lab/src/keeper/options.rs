@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use assay_host::cpuset::CpuSet;
+use assay_link::Side;
 use thiserror::Error;
 
 /// What to start and how to keep it.
@@ -20,6 +21,8 @@ pub struct KeepOptions {
     pub stdout: Option<PathBuf>,
     /// From SIGTERM to SIGKILL.
     pub grace: Duration,
+    /// The side of a link to start it on; the keeper's own network when absent.
+    pub side: Option<Side>,
     /// A folder to remove at the end, with everything in it.
     pub scratch: Option<PathBuf>,
     /// Program and arguments.
@@ -46,6 +49,7 @@ impl KeepOptions {
             log_limit_bytes: 1 << 20,
             stdout: None,
             grace: Duration::from_secs(2),
+            side: None,
             scratch: None,
             command,
         }
@@ -66,6 +70,12 @@ impl KeepOptions {
         }
         if let Some(scratch) = &self.scratch {
             push("--scratch", scratch.clone().into());
+        }
+        if let Some(side) = &self.side {
+            push("--network", side.network.clone().into());
+            if let Some(user) = &side.user {
+                push("--user", user.clone().into());
+            }
         }
         arguments.push("--".into());
         arguments.extend(self.command.iter().cloned());
@@ -103,6 +113,8 @@ impl KeepOptions {
             "--log" => self.log = value.into(),
             "--stdout" => self.stdout = Some(value.into()),
             "--scratch" => self.scratch = Some(value.into()),
+            "--network" => self.side = Some(Side { network: value.into(), user: None }),
+            "--user" => self.side.as_mut()?.user = Some(value.into()),
             "--cpus" => self.cpus = Some(text?.parse().ok()?),
             "--log-limit" => self.log_limit_bytes = text?.parse().ok()?,
             "--grace-ms" => self.grace = Duration::from_millis(text?.parse().ok()?),
@@ -123,6 +135,9 @@ mod tests {
         options.cpus = Some("0-3,8".parse().expect("cpus"));
         options.stdout = Some("/tmp/out".into());
         options.scratch = Some("/tmp/scratch".into());
+        options.side = Some(Side { network: "/proc/1/ns/net".into(), user: None });
+        assert_eq!(KeepOptions::from_arguments(options.to_arguments()), Ok(options.clone()));
+        options.side = Some(Side { network: "/proc/1/ns/net".into(), user: Some("/proc/1/ns/user".into()) });
         options.grace = Duration::from_millis(7);
         options.log_limit_bytes = 5;
         assert_eq!(KeepOptions::from_arguments(options.to_arguments()), Ok(options));
@@ -135,6 +150,7 @@ mod tests {
         assert_eq!(of(&["--", "x"]), Err(OptionError::Missing("--log FILE")));
         assert_eq!(of(&["--lag", "x"]), Err(OptionError::Bad("--lag".into())));
         assert_eq!(of(&["--cpus", "x", "--", "y"]), Err(OptionError::Bad("--cpus".into())));
+        assert_eq!(of(&["--user", "x", "--", "y"]), Err(OptionError::Bad("--user".into())));
         assert_eq!(of(&["--log"]), Err(OptionError::Bad("--log".into())));
     }
 }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use assay_host::counters::Counters;
 use assay_host::snapshot::{Sampler, tree_usage};
 use assay_host::system::SystemSample;
+use assay_link::{Link, Meter};
 use assay_model::check::{Check, Outcome};
 use assay_model::experiment::Cell;
 use assay_model::load::{Arrival, LoadReport};
@@ -40,6 +41,8 @@ const STARVED: &str = "generator-starved";
 pub(crate) struct Life<'a> {
     /// What is decided.
     pub plan: &'a Plan,
+    /// What joins server and generator.
+    pub link: &'a Link,
     /// What was measured so far, from which rates follow.
     pub record: &'a Record,
     /// Who lives.
@@ -96,7 +99,7 @@ impl Life<'_> {
             .and_then(|()| self.windows(&mut server, &mut run, observer))
             .err()
             .flatten();
-        let stopped = server.stop();
+        let stopped = server.stop(self.link);
         run.failure = run.failure.or(stopped.err());
         run
     }
@@ -110,6 +113,7 @@ impl Life<'_> {
         let needs_database = workloads.iter().any(|workload| workload.database);
         StartOrder {
             tools: &self.plan.tools,
+            link: self.link,
             cpus: &self.plan.isolation.server,
             log: self.log.clone(),
             database: self.database.filter(|_| needs_database).map(|database| database.url.as_str()),
@@ -247,6 +251,7 @@ impl Life<'_> {
         let offset_ns = self.began.elapsed().into();
         let sampler = server.pid().and_then(|pid| Sampler::start(pid).ok());
         let database = self.watch_database(order.cell);
+        let meter = Meter::start(self.link);
         let before = SystemSample::take();
         let mut load = self.load(server, order)?;
         let after = SystemSample::take();
@@ -265,7 +270,17 @@ impl Life<'_> {
         }
         let isolation = &self.plan.isolation;
         let machine = after.since(&before).machine(&isolation.server, &isolation.generator, used.as_ref());
-        Ok(Measurement { cell: order.cell.clone(), offset_ns, load, server: used, database, machine })
+        let window = Duration::from_nanos(load.window_ns.0);
+        let link_use = meter.and_then(|meter| meter.finish(window));
+        Ok(Measurement {
+            cell: order.cell.clone(),
+            offset_ns,
+            load,
+            server: used,
+            database,
+            link_use,
+            machine,
+        })
     }
 
     /// Observes a database of our own, and whether the generator has its CPUs, where a cell needs it.
@@ -297,7 +312,7 @@ impl Life<'_> {
             death = server.death(Stage::Load);
             death.is_none() && !self.stop.now()
         };
-        let report = order.measure(&self.plan.tools, self.work, &mut wanted);
+        let report = order.measure(&self.plan.tools, self.link, self.work, &mut wanted);
         report.map_err(|error| match (death.or_else(|| server.death(Stage::Load)), error) {
             (Some(death), _) => Some(death),
             (None, LoadError::Unwanted) => None,

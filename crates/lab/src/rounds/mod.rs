@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use assay_check::Pace;
+use assay_link::Link;
 use assay_model::experiment::Cell;
 use assay_model::offered::Offered;
 use assay_model::record::{NotRun, RECORD_SCHEMA, Record, Round, Run, Stage, State};
@@ -58,6 +59,7 @@ struct Runner<'a> {
     stop: &'a Stop,
     folder: RunFolder,
     work: PathBuf,
+    link: Link,
     record: Record,
     /// Who takes part, in the order of the record's contenders: the plan's subjects and perhaps one's twin.
     subjects: Vec<Subject>,
@@ -83,6 +85,7 @@ impl<'a> Runner<'a> {
         observer: &'a mut dyn Observer,
         stop: &'a Stop,
     ) -> Result<Self, LabError> {
+        let link = Link::open(&plan.tools.assay, plan.link)?;
         let now = Timestamp::now();
         let folder = store.create(&plan.experiment.name, now)?;
         let work = folder.work()?;
@@ -91,7 +94,7 @@ impl<'a> Runner<'a> {
             let text = serde_json::to_vec(workload).map_err(|error| LabError::Bug(error.to_string()))?;
             std::fs::write(&path, text).map_err(|source| LabError::not_writable(&path, source))?;
         }
-        let record = empty_record(plan, &folder.id, now);
+        let record = empty_record(plan, &link, &folder.id, now);
         folder.save(&record)?;
         let prediction = plan.prediction();
         let precision = expected_precision(plan, store, &record, prediction.rounds);
@@ -102,6 +105,7 @@ impl<'a> Runner<'a> {
             stop,
             folder,
             work,
+            link,
             record,
             subjects: plan.subjects.clone(),
             database: None,
@@ -119,6 +123,7 @@ impl<'a> Runner<'a> {
         self.observer.notice(&Event::StartingDatabase);
         let order = database::Order {
             assay: self.plan.tools.assay.clone(),
+            side: self.link.server_side(),
             cpus: None,
             log: self.folder.log("database", "server"),
             seed: self.plan.seed,
@@ -215,6 +220,7 @@ impl<'a> Runner<'a> {
         let is_asked = |w: &&Workload| cells.iter().any(|(_, cell)| cell.workload == w.name);
         let inspection = Inspection {
             tools: &self.plan.tools,
+            link: &self.link,
             cpus: &self.plan.isolation.server,
             log: self.folder.log(&subject.name, "check"),
             workloads: self.plan.workloads.iter().filter(is_asked).collect(),
@@ -317,6 +323,7 @@ impl<'a> Runner<'a> {
             cells.retain(|cell| self.takes(subject, cell.offered));
             let life = Life {
                 plan: self.plan,
+                link: &self.link,
                 record: &self.record,
                 subject: &self.subjects[subject],
                 cells,
@@ -426,7 +433,7 @@ fn answers_nothing(workloads: &[String]) -> NotRun {
     }
 }
 
-fn empty_record(plan: &Plan, id: &str, now: Timestamp) -> Record {
+fn empty_record(plan: &Plan, link: &Link, id: &str, now: Timestamp) -> Record {
     Record {
         schema: RECORD_SCHEMA.to_owned(),
         id: id.to_owned(),
@@ -440,7 +447,8 @@ fn empty_record(plan: &Plan, id: &str, now: Timestamp) -> Record {
         workloads: plan.workloads.clone(),
         host: assay_host::facts::facts(),
         isolation: plan.isolation.record(),
-        link: "loopback".to_owned(),
+        link: link.spec().to_string(),
+        link_facts: link.facts().cloned(),
         database: None,
         contenders: plan.subjects.iter().map(crate::subject::Subject::entry).collect(),
         rounds: Vec::new(),

@@ -1,10 +1,11 @@
-//! What held a contender's capacity where it is: server, generator, database, connections, or none of them.
+//! What held a contender's capacity where it is: server, generator, database, link, connections, or none of them.
 //!
 //! The bottleneck of a closed system is the resource that is busy all the time; if none is, requests wait for something
 //! else, or there are too few of them (Denning and Buzen, The Operational Analysis of Queueing Network Models, ACM
 //! Computing Surveys 10(3), 1978).
 
 use assay_host::cpuset::CpuSet;
+use assay_model::link::{Flow, LinkUse};
 use assay_model::record::{Measurement, Record};
 use assay_model::units::Nanos;
 use assay_model::verdict::LimitedBy;
@@ -18,6 +19,9 @@ use super::{GENERATOR_SATURATED, SERVER_SATURATED, median};
 const THREAD_SATURATED: f64 = 0.92;
 /// Share of a request's life spent on a CPU from which it hardly waits for anything: more requests would be served.
 const MOSTLY_ON_CPU: f64 = 0.5;
+/// Share of its rate from which a shaped link counts as full. What it carries is counted exactly, headers included; the rest
+/// allows for the moments between an answer and the next request.
+const LINK_FULL: f64 = 0.95;
 /// Times as much that more connections must have brought, for fewer to have been the limit.
 const GROWTH: f64 = 1.1;
 
@@ -34,6 +38,13 @@ pub(crate) fn limit(record: &Record, sample: &Sample<'_>, wider: Option<&Sample<
     }
     let busy = Busy::of(record, sample);
     let by = busy.limited_by();
+    let is_servers = matches!(by, LimitedBy::Server | LimitedBy::ServerCore | LimitedBy::Both);
+    if let Some(evidence) = full_link(record, sample).filter(|_| !is_servers) {
+        return Limit {
+            by: LimitedBy::Link,
+            evidence: format!("{evidence}; {}", busy.evidence(LimitedBy::Link)),
+        };
+    }
     if by != LimitedBy::Neither {
         return Limit { by, evidence: busy.evidence(by) };
     }
@@ -189,6 +200,20 @@ fn busiest_cpu(window: &Measurement) -> Option<f64> {
 /// What is left of a busy share without other programs' part of it, all of which may have been on one of `cpus` CPUs.
 fn own_share(window: &Measurement, busy: f64, cpus: usize) -> f64 {
     (busy - window.machine.server_other_share * cpus as f64).max(0.0)
+}
+
+/// How full the link was, if so, in the direction that was fuller; one without a rate is never full.
+fn full_link(record: &Record, sample: &Sample<'_>) -> Option<String> {
+    let rate = record.link_facts.as_ref()?.shape.as_ref()?.bits_per_second;
+    let share = |direction: fn(&LinkUse) -> Flow| -> Option<f64> {
+        let of = |window: &Measurement| Some(direction(window.link_use.as_ref()?).peak_share_of(rate));
+        median(&sample.counting().filter_map(of).collect::<Vec<_>>())
+    };
+    let to_generator = (share(|used| used.to_generator)?, "from the server");
+    let to_server = (share(|used| used.to_server)?, "to the server");
+    let (fullest, which) = if to_generator.0 >= to_server.0 { to_generator } else { to_server };
+    let evidence = || format!("{} of what {} carries went {which}", percent(fullest), record.link);
+    (fullest >= LINK_FULL).then(evidence)
 }
 
 /// Why more connections would be served more, if so: they were, or what was in flight hardly waited.

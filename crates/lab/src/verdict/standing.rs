@@ -20,6 +20,8 @@ use super::{AT_LIMIT, CONFIDENCE, MAX_ERROR_SHARE, headroom, interval, is_void, 
 /// Rules of the generator that are judged here, where the server's side and all rounds are known too.
 const JUDGED_HERE: [&str; 2] = ["generator-saturated", "failures"];
 /// What helps when the generator is the limit, or close to it.
+/// For figures that the link sets.
+const FASTER_LINK: &str = "to tell servers apart, give --link a higher rate or ask for smaller bodies";
 pub(crate) const MORE_CPUS: &str = "give the generator more CPUs, or the server fewer";
 /// Share of a window's time from which a disturbance is told (METHOD: 1 % of the run).
 pub(crate) const NOTICEABLE_SHARE: f64 = 0.01;
@@ -164,6 +166,11 @@ fn ports(sample: &Sample<'_>) -> Option<Check> {
 }
 
 fn saturation(sample: &Sample<'_>, limited_by: LimitedBy, evidence: &str) -> Option<Check> {
+    // A rate that was asked for is part of the question; that differences between servers cannot show there is worth saying.
+    if limited_by == LimitedBy::Link {
+        let evidence = format!("the link sets this figure, not the server: {evidence}");
+        return Some(objection("link-saturated", Outcome::Warn, evidence, FASTER_LINK));
+    }
     if limited_by != LimitedBy::Generator {
         return None;
     }

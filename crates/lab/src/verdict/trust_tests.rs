@@ -1,6 +1,9 @@
 //! Each rule of trust, and each limit, firing and not firing, on records made up.
 
+use std::collections::BTreeMap;
+
 use assay_model::check::Outcome;
+use assay_model::link::{Flow, LinkFacts, LinkShape, LinkUse};
 use assay_model::load::ErrorClass;
 use assay_model::record::{
     Database, DatabaseOrigin, DatabaseUsage, MAX_GENERATOR_DELAY_SHARE, Measurement, Record, Warmup,
@@ -374,6 +377,40 @@ fn waiting_for_a_database_on_the_same_cpus_is_no_disturbance() {
     };
     assert_eq!(with(true), Vec::<String>::new());
     assert_eq!(with(false), ["generator-disturbed"]);
+}
+
+/// `busy` of the server's CPUs are used; the link carries `share` of 100 Mbit/s towards the generator.
+fn limit_over_a_link(busy: f64, share: f64) -> Verdict {
+    let mut record = spoilt(|window| {
+        used(window, busy, busy);
+        let to_generator = Flow { peak_bytes_per_second: share * 12.5e6, ..Flow::default() };
+        window.link_use = Some(LinkUse { to_generator, ..LinkUse::default() });
+    });
+    record.isolation.server_cpus = "4-7".to_owned();
+    record.link = "veth:100mbit".to_owned();
+    let shape = LinkShape { bits_per_second: 100_000_000, burst_bytes: 16_384, queue_bytes: 1 << 20 };
+    record.link_facts = Some(LinkFacts {
+        server_address: "198.18.0.1".to_owned(),
+        generator_address: "198.18.0.2".to_owned(),
+        mtu_bytes: 1500,
+        gso_max_bytes: 65_536,
+        shape: Some(shape),
+        sysctls: BTreeMap::new(),
+        user_namespace: false,
+    });
+    judge(&record)
+}
+
+#[test]
+fn a_full_link_is_the_limit_unless_the_server_is() {
+    let verdict = limit_over_a_link(0.2, 0.97);
+    let a = of(&verdict, "a");
+    assert_eq!(a.limited_by, LimitedBy::Link);
+    assert!(a.limit_evidence.starts_with("97 % of what veth:100mbit carries went from the server"), "{a:?}");
+    assert_eq!(check(&a.checks, "link-saturated").outcome, Outcome::Warn);
+    assert!(a.withheld.is_none(), "the rate was part of the question");
+    assert_ne!(of(&limit_over_a_link(0.2, 0.9), "a").limited_by, LimitedBy::Link);
+    assert_eq!(of(&limit_over_a_link(0.97, 0.97), "a").limited_by, LimitedBy::Server);
 }
 
 #[test]

@@ -72,6 +72,14 @@ pub(super) fn sentences(page: &mut Page, verdict: &Verdict) {
     }
 }
 
+/// Says what joined client and server, unless it was what everybody expects.
+pub(super) fn link(page: &mut Page, record: &Record) {
+    if let Some(facts) = &record.link_facts {
+        paragraph(page, "Link", HEADING, PLAIN, &notes::link_in_words(&record.link, facts));
+        page.line(&[]);
+    }
+}
+
 /// Says when the run is not whole.
 pub(super) fn state(page: &mut Page, record: &Record) {
     if let Some(text) = notes::state_in_words(record.state) {

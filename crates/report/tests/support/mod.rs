@@ -76,6 +76,7 @@ fn record() -> Record {
         },
         link: "loopback".to_owned(),
         database: None,
+        link_facts: None,
         contenders: MAKERS.iter().map(entry).collect(),
         rounds: (0..ROUNDS).map(|index| round(index, &mut noise, &mut clock)).collect(),
         elapsed_ns: Nanos(clock),
@@ -251,6 +252,7 @@ fn measurement(
         load: load_report(maker, &cell, ok, failed),
         server: Some(usage(0.985, maker.5 * 1_000_000 + u64::from(cell.connections) * 12_000)),
         database: None,
+        link_use: None,
         machine: Machine {
             server_other_share: 0.0,
             steal_share: if stolen { 0.29 } else { 0.001 },

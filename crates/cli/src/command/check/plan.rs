@@ -28,6 +28,7 @@ pub(super) fn build(arguments: &CheckArguments) -> Result<Inquiry, Failure> {
         database,
         servers,
         only: arguments.only.clone(),
+        link: arguments.link,
         cpus: cpus(arguments),
         tools: run::tools(&catalogue)?,
     })

@@ -109,7 +109,7 @@ fn describe(plan: &Plan) -> String {
     let cells = plan.experiment.cells();
     let cells: Vec<String> = cells.iter().map(ToString::to_string).collect();
     format!(
-        "experiment  {}\ncontenders  {}\ncells       {}\nrounds      {} of about {}\ntime        about {}\nnoise floor {}\ncpus        {}\nseed        {}\n",
+        "experiment  {}\ncontenders  {}\ncells       {}\nrounds      {} of about {}\ntime        about {}\nnoise floor {}\ncpus        {}\nlink        {}\nseed        {}\n",
         plan.experiment.name,
         names.join(", "),
         cells.join("; "),
@@ -122,6 +122,7 @@ fn describe(plan: &Plan) -> String {
             "not measured"
         },
         plan.isolation.statement,
+        plan.link,
         plan.seed,
     )
 }

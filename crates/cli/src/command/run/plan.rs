@@ -66,6 +66,7 @@ pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
         subjects,
         isolation,
         database,
+        link: arguments.link,
         seed: arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),
         command,
         program: program(),

@@ -1,0 +1,246 @@
+//! Runs over a link of two network namespaces: measured through it, named as the limit where it is, and gone afterwards.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+
+use assay_lab::verdict::judge;
+use assay_link::{Link, Spec};
+use assay_model::record::{Record, State};
+use assay_model::verdict::LimitedBy;
+use assert_cmd::assert::OutputAssertExt as _;
+use predicates::str::contains;
+use rustix::process::{Signal, kill_process_group};
+
+use crate::support::{Lab, Running, eventually, listing, not_run, stderr, stdout};
+
+const RATE: u64 = 100_000_000;
+/// Somebody without rights.
+const NOBODY: u32 = 65_534;
+
+/// Whether this machine lets us have namespaces; says so where it does not.
+fn is_possible() -> bool {
+    match Link::open(Path::new(env!("CARGO_BIN_EXE_assay")), Spec::Veth { bits_per_second: None }) {
+        Ok(_) => true,
+        Err(error) => {
+            eprintln!("SKIPPED: {error}");
+            false
+        }
+    }
+}
+
+/// A server whose answers fill a link.
+fn lab_with_large_bodies() -> Lab {
+    let lab = Lab::new();
+    let large = "name = \"hello\"\nabout = \"64 KiB.\"\n[[request]]\npath = \"/bytes/65536\"\nexpect = { status = 200 }\n";
+    lab.write("workloads/hello.toml", large);
+    lab.good("one");
+    lab
+}
+
+#[test]
+fn a_full_link_is_named_as_the_limit() {
+    if !is_possible() {
+        return;
+    }
+    // On a busy machine no window may count; then nothing is said of the limit.
+    for _ in 0..3 {
+        let lab = lab_with_large_bodies();
+        let run = ["one", "--link", "veth:100mbit", "-c", "16", "-d", "500ms", "--warmup", "600ms"];
+        let out = stdout(&lab.run(&run).assert().code(0));
+        assert!(out.contains(" Link     veth:100mbit: two network namespaces"), "{out}");
+        let record = lab.record();
+        assert_eq!(record.link, "veth:100mbit");
+        shape_was_kept(&record);
+        let verdict = judge(&record);
+        let standing = &verdict.cells[0].standings[0];
+        if standing.limit_evidence == "no window counts" {
+            continue;
+        }
+        assert_eq!(standing.limited_by, LimitedBy::Link, "{standing:?}");
+        assert!(standing.limit_evidence.contains("went from the server"), "{standing:?}");
+        return;
+    }
+    eprintln!("SKIPPED: this machine is too busy for a window that counts");
+}
+
+fn shape_was_kept(record: &Record) {
+    let facts = record.link_facts.as_ref().expect("facts");
+    assert_eq!((facts.mtu_bytes, facts.server_address.as_str()), (1500, "198.18.0.1"));
+    assert_eq!(facts.shape.as_ref().map(|shape| shape.bits_per_second), Some(RATE));
+    for window in record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells) {
+        assert!(window.load.target.starts_with("http://198.18.0.1:"), "{}", window.load.target);
+        let used = window.link_use.as_ref().expect("counted");
+        let bodies = window.load.books.ok * 65_536;
+        assert!(used.to_generator.bytes > bodies && used.to_server.packets > 0, "{used:?}");
+        // What may pass at once after a pause, and the time that a reading takes, come on top.
+        assert!(used.to_generator.peak_bytes_per_second * 8.0 < RATE as f64 * 1.2, "{used:?}");
+    }
+}
+
+#[test]
+fn without_a_rate_everything_is_measured_and_counted_all_the_same() {
+    if !is_possible() {
+        return;
+    }
+    let lab = Lab::new();
+    lab.good("one");
+    lab.script("broken", "exit 3");
+    lab.run(&["one", "broken", "--link", "veth"]).assert().code(10);
+    let record = lab.record();
+    assert_eq!((record.link.as_str(), record.state), ("veth", State::Complete));
+    assert!(record.link_facts.as_ref().is_some_and(|facts| facts.shape.is_none()), "{:?}", record.link_facts);
+    assert!(not_run(&record, "broken").reason.contains("exit status 3"));
+    let windows = record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells);
+    let used: Vec<_> = windows.map(|window| window.link_use.expect("counted")).collect();
+    assert_eq!(used.len(), 2);
+    assert!(used.iter().all(|used| used.to_server.bytes > 0 && used.to_generator.bytes > 0), "{used:?}");
+}
+
+#[test]
+fn rules_are_asked_for_over_a_link() {
+    if !is_possible() {
+        return;
+    }
+    let lab = Lab::new();
+    lab.good("one");
+    let assert = lab.assay(&["check", "one", "--link", "veth:1gbit"]).assert().code(0);
+    assert!(stdout(&assert).contains("broken: 0 must"), "{}", stdout(&assert));
+}
+
+/// Network namespaces that the lab's processes are in or hold, other than ours.
+fn namespaces_of(processes: &[u32]) -> BTreeSet<String> {
+    let own = std::fs::read_link("/proc/self/ns/net").expect("ours").display().to_string();
+    let of = |pid: &u32| {
+        let held = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+        let paths = held.map(|entry| entry.path()).chain([format!("/proc/{pid}/ns/net").into()]);
+        paths.filter_map(|path| std::fs::read_link(path).ok()).collect::<Vec<_>>()
+    };
+    let links = processes.iter().flat_map(of).map(|link| link.display().to_string());
+    links.filter(|link| link.starts_with("net:[") && *link != own).collect()
+}
+
+/// Every process that can be seen.
+fn everybody() -> Vec<u32> {
+    let entries = std::fs::read_dir("/proc").expect("proc").flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Ends a run in the middle by `end`; what it had must be gone.
+fn nothing_is_left_after(lab: &Lab, end: impl FnOnce(&Running)) {
+    let mut command = lab.command(&[
+        "run",
+        "one",
+        "--no-check",
+        "--no-aa",
+        "-c",
+        "2",
+        "-d",
+        "200ms",
+        "--warmup",
+        "50ms",
+        "--rounds",
+        "100",
+        "--link",
+        "veth:200mbit",
+    ]);
+    command.process_group(0);
+    let mut run = Running::start(command);
+    run.wait_for("round 1 of 100 saved");
+    let assay = run.pid().as_raw_nonzero().get().cast_unsigned();
+    let processes: Vec<u32> =
+        assay_host::process::descendants(assay).into_iter().map(|process| process.pid).collect();
+    let namespaces = namespaces_of(&processes);
+    assert_eq!(namespaces.len(), 2, "{namespaces:?}");
+    end(&run);
+    run.end();
+    eventually("the processes end", || lab.processes().is_empty());
+    let left = namespaces_of(&everybody());
+    assert!(left.is_disjoint(&namespaces), "{left:?}");
+}
+
+#[test]
+fn nothing_is_left_after_ctrl_c() {
+    if !is_possible() {
+        return;
+    }
+    let lab = Lab::new();
+    lab.good("one");
+    nothing_is_left_after(&lab, |run| kill_process_group(run.pid(), Signal::INT).expect("signalled"));
+    assert_eq!(lab.record().state, State::Interrupted);
+    assert_eq!(stdout(&lab.assay(&["clean"]).assert().code(0)), "nothing is left behind\n");
+}
+
+#[test]
+fn nothing_is_left_after_a_kill_but_files_which_clean_removes() {
+    if !is_possible() {
+        return;
+    }
+    let lab = Lab::new();
+    lab.good("one");
+    nothing_is_left_after(&lab, |run| {
+        // A run that goes on is none of its business.
+        assert_eq!(stdout(&lab.assay(&["clean"]).assert().code(0)), "nothing is left behind\n");
+        run.signal(Signal::KILL);
+    });
+    let work = lab.run_folder().join("work");
+    for (arguments, words) in [(&["clean", "--dry-run"][..], "would remove"), (&["clean"], "removed")] {
+        assert!(work.is_dir());
+        let out = stdout(&lab.assay(arguments).assert().code(0));
+        assert!(out.contains(&format!("{words} {}\n", work.display())), "{out}");
+    }
+    let files = listing(&lab.run_folder());
+    assert!(files.contains(&"record.json".to_owned()) && !files.contains(&"work".to_owned()), "{files:?}");
+}
+
+#[test]
+fn somebody_without_rights_has_a_link_in_a_user_namespace() {
+    if !rustix::process::geteuid().is_root() || !is_possible() {
+        eprintln!("SKIPPED: only root can try it as somebody else; the other tests have tried it as you");
+        return;
+    }
+    let lab = Lab::new();
+    lab.good("one");
+    let open = |path: &Path| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).expect("opened");
+    };
+    std::fs::create_dir(lab.runs()).expect("runs");
+    for path in [lab.path(""), lab.path("tmp"), lab.runs()] {
+        open(&path);
+    }
+    // Where they may not look there is no program to start.
+    let program = lab.path("assay");
+    std::fs::copy(env!("CARGO_BIN_EXE_assay"), &program).expect("copied");
+    open(&program);
+    let like = lab.command::<&str>(&[]);
+    let mut command = std::process::Command::new(&program);
+    command.args(
+        "run one --no-check --no-aa -c 2 -d 100ms --warmup 50ms --rounds 2 --link veth:1gbit".split(' '),
+    );
+    command.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.current_dir(lab.path("")).uid(NOBODY).gid(NOBODY);
+    let assert = command.assert();
+    let said = stderr(&assert);
+    if assert.get_output().status.code() == Some(4) {
+        assert!(said.contains("could not be made") && said.contains("run as root"), "{said}");
+        eprintln!("SKIPPED: {said}");
+        return;
+    }
+    assert.code(0);
+    let record = lab.record();
+    assert!(record.link_facts.as_ref().is_some_and(|facts| facts.user_namespace), "{:?}", record.link_facts);
+    assert!(record.rounds.iter().flat_map(|round| &round.runs).all(|run| run.failure.is_none()));
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_anything_starts() {
+    let lab = Lab::new();
+    lab.good("one");
+    lab.assay(&["run", "one", "--link", "veth:fast"]).assert().code(2).stderr(contains("such as veth:1gbit"));
+    let elsewhere = ["run", "http://127.0.0.1:1/", "--link", "veth"];
+    lab.assay(&elsewhere).assert().code(2).stderr(contains("outside the link veth"));
+    assert_eq!(listing(&lab.runs()), Vec::<String>::new());
+    let plan = stdout(&lab.assay(&["run", "one", "--link", "veth:1gbit", "--dry-run"]).assert().code(0));
+    assert!(plan.contains("link        veth:1gbit"), "{plan}");
+}

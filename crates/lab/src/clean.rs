@@ -1,0 +1,120 @@
+//! What killed runs left behind. Processes and network namespaces never are: they end with the run, however it ends.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use procfs::process::{Process, all_processes};
+
+use crate::store::Store;
+
+/// Beginnings of the names of temporary folders, behind which there are random characters.
+pub(crate) const SCRATCH_PREFIX: &str = "assay-scratch-";
+pub(crate) const CLUSTER_PREFIX: &str = "assay-pg-";
+const RANDOM_CHARACTERS: usize = 6;
+/// Folders younger than this are left alone: whoever made one may be about to start what uses it.
+const MIN_AGE: Duration = Duration::from_secs(60);
+
+/// What is left of runs in `store` and, of temporary folders of ours that nobody uses, in `temporary`.
+pub fn leftovers(store: &Store, temporary: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(temporary).into_iter().flatten().flatten();
+    let ours = entries.filter(|entry| is_ours(&entry.file_name().to_string_lossy()));
+    let mut found: Vec<PathBuf> = ours.map(|entry| entry.path()).filter(|path| is_old(path)).collect();
+    if !found.is_empty() {
+        let users = users();
+        found.retain(|path| !users.iter().any(|user| user.uses(path)));
+    }
+    found.extend(store.leftovers());
+    found
+}
+
+/// Removes one of [`leftovers`].
+///
+/// # Errors
+/// As the system tells.
+pub fn remove(path: &Path) -> std::io::Result<()> {
+    if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) }
+}
+
+fn is_ours(name: &str) -> bool {
+    let random = [SCRATCH_PREFIX, CLUSTER_PREFIX].into_iter().find_map(|prefix| name.strip_prefix(prefix));
+    random.is_some_and(|text| {
+        text.len() == RANDOM_CHARACTERS && text.bytes().all(|b| b.is_ascii_alphanumeric())
+    })
+}
+
+/// Whether it is a folder that may be this user's, no link to one, and not just made.
+fn is_old(path: &Path) -> bool {
+    let Ok(metadata) = path.symlink_metadata() else { return false };
+    let made = metadata.created().or_else(|_| metadata.modified());
+    let age = made.ok().and_then(|made| SystemTime::now().duration_since(made).ok());
+    let me = rustix::process::getuid();
+    // Root hands the folders of databases over to whoever runs them.
+    let is_own = me.is_root() || metadata.uid() == me.as_raw();
+    metadata.is_dir() && is_own && age.is_some_and(|age| age >= MIN_AGE)
+}
+
+/// What a process has to do with folders.
+struct User {
+    working_folder: Option<PathBuf>,
+    arguments: Vec<String>,
+}
+
+impl User {
+    fn of(process: &Process) -> Self {
+        Self { working_folder: process.cwd().ok(), arguments: process.cmdline().unwrap_or_default() }
+    }
+
+    /// The keeper of whatever uses a folder names it in its arguments.
+    fn uses(&self, folder: &Path) -> bool {
+        let name = folder.to_string_lossy();
+        let inside = self.working_folder.as_ref().is_some_and(|working| working.starts_with(folder));
+        inside || self.arguments.iter().any(|argument| argument.contains(&*name))
+    }
+}
+
+fn users() -> Vec<User> {
+    all_processes().into_iter().flatten().flatten().map(|process| User::of(&process)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_ours_are_ours() {
+        assert!(is_ours("assay-scratch-a1B2c3") && is_ours("assay-pg-a1B2c3"));
+        for name in
+            ["assay-", "assay-target", "assay-pg-", "assay-scratch-a1B2c", "assay-scratch-../../", "x"]
+        {
+            assert!(!is_ours(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_in_use_or_young_stays() {
+        let folder = tempfile::tempdir().expect("folder");
+        let user = |argument: String| User { working_folder: None, arguments: vec![argument] };
+        assert!(user(format!("--scratch={}/x", folder.path().display())).uses(folder.path()));
+        assert!(!user("--scratch=/elsewhere".to_owned()).uses(folder.path()));
+        assert!(
+            User { working_folder: Some(folder.path().join("x")), arguments: Vec::new() }.uses(folder.path())
+        );
+        assert!(!is_old(folder.path()));
+        assert!(users().len() > 1);
+    }
+
+    #[test]
+    fn the_work_of_a_killed_run_is_left_over_and_that_of_a_running_one_is_not() {
+        let root = tempfile::tempdir().expect("folder");
+        let store = Store::new(root.path());
+        let folder = store.create("x", jiff::Timestamp::UNIX_EPOCH).expect("run");
+        let work = folder.work().expect("work");
+        assert_eq!(leftovers(&store, root.path()), Vec::<PathBuf>::new());
+        // As if its process had died.
+        drop(folder);
+        assert_eq!(leftovers(&store, root.path()), [work.as_path()]);
+        remove(&work).expect("removed");
+        assert_eq!(leftovers(&store, root.path()), Vec::<PathBuf>::new());
+    }
+}

@@ -1,0 +1,80 @@
+//! A link of two namespaces through the tests' own program: who reaches whom, and what is counted.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "helpers of tests, which say what they skip"
+)]
+
+#[allow(dead_code, reason = "other tests use the rest of it")]
+mod common;
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::time::Duration;
+
+use assay_link::{Link, Meter, Spec};
+use common::testkit;
+
+const PATIENCE: Duration = Duration::from_secs(5);
+const BYTES: usize = 100_000;
+
+fn link(spec: &str) -> Option<Link> {
+    let opened = Link::open(&testkit(), spec.parse::<Spec>().expect("spec"));
+    opened.inspect_err(|error| eprintln!("SKIPPED: {error}")).ok()
+}
+
+/// Sends so many bytes to the generator's side and awaits one back.
+fn serve(listener: &TcpListener) {
+    let (mut stream, _) = listener.accept().expect("connection");
+    stream.write_all(&[b'x'; BYTES]).expect("sent");
+    stream.read_exact(&mut [0]).expect("answered");
+}
+
+#[test]
+fn the_sides_reach_each_other_and_what_passes_is_counted() {
+    for spec in ["veth", "veth:100mbit"] {
+        let Some(link) = link(spec) else { return };
+        let listener = link.listen(0).expect("listener");
+        let address = listener.local_addr().expect("address");
+        assert_eq!(address.ip(), link.server_address());
+        let meter = Meter::start(&link).expect("counted");
+        std::thread::scope(|scope| {
+            scope.spawn(|| serve(&listener));
+            let mut stream = link.connect(&address, PATIENCE).expect("connected");
+            let mut body = vec![0; BYTES];
+            stream.read_exact(&mut body).expect("read");
+            stream.write_all(b"!").expect("sent");
+        });
+        let used = meter.finish(Duration::ZERO).expect("used");
+        assert!(used.to_generator.bytes > BYTES as u64, "{spec}: {used:?}");
+        assert!(
+            used.to_server.packets > 2 && used.to_server.bytes < used.to_generator.bytes,
+            "{spec}: {used:?}"
+        );
+    }
+}
+
+#[test]
+fn nobody_else_reaches_them() {
+    let Some(link) = link("veth") else { return };
+    let listener = link.listen(0).expect("listener");
+    let address = listener.local_addr().expect("address");
+    let here = TcpListener::bind("127.0.0.1:0").expect("listener");
+    let refused = link.connect(&here.local_addr().expect("address"), PATIENCE).expect_err("another loopback");
+    assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
+    // The port is taken there, and free here.
+    assert!(link.listen(address.port()).is_err());
+    assert!(Link::loopback().listen(address.port()).is_ok());
+}
+
+#[test]
+fn a_holder_that_dies_is_an_error_and_not_a_lesser_link() {
+    let Some(link) = link("veth") else { return };
+    let side = link.server_side().expect("a side");
+    let holder: i32 = side.network.iter().nth(2).and_then(|pid| pid.to_str()?.parse().ok()).expect("pid");
+    let pid = rustix::process::Pid::from_raw(holder).expect("pid");
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("killed");
+    assert!(link.listen(0).is_err());
+}

@@ -1,0 +1,41 @@
+//! How client and server are joined: by loopback, or by a virtual cable between two network namespaces, shaped if asked.
+//!
+//! Invariants
+//! - Nothing outside the two namespaces is changed: no device, address, route or setting of the machine.
+//! - The namespaces have no name. They are held by descriptors of one process, the holder, and by those that run in them;
+//!   when these end, however they end, the kernel removes the namespaces with all that is in them (namespaces(7)). So there
+//!   is nothing to clean up.
+//! - The holder ends when the [`Link`] is dropped or the process that has it dies.
+//! - Where the kernel forbids a part, there is an error that says how to mend it, never a lesser link.
+//!
+//! Must not know: servers, load, what is measured, who is started in the namespaces.
+//!
+//! | where | what |
+//! |---|---|
+//! | `spec` | `loopback`, `veth`, `veth:1gbit` |
+//! | `link` | the side of whoever uses the link: addresses, sockets |
+//! | `meter` | what goes over it during a measurement |
+//! | `holder` | the process that makes the namespaces and hands out sockets of theirs |
+//! | `end` | one end of the cable: device, address, shape, settings |
+//! | `space` | namespaces made and entered |
+//! | `shape` | the token bucket filter's parameters |
+//! | `netlink`, `passing` | messages to the kernel, descriptors between processes |
+#![forbid(unsafe_code)]
+
+mod end;
+mod error;
+mod holder;
+mod link;
+mod meter;
+mod netlink;
+mod passing;
+mod shape;
+mod space;
+mod spec;
+
+pub use error::LinkError;
+pub use holder::hold;
+pub use link::Link;
+pub use meter::Meter;
+pub use space::{Side, enter};
+pub use spec::{Spec, SpecError};
