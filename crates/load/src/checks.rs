@@ -2,7 +2,7 @@
 //! evidence to checks.
 
 use assay_model::check::{Check, Outcome};
-use assay_model::load::ErrorClass;
+use assay_model::load::{ANSWERS, ErrorClass};
 use assay_model::units::Nanos;
 use assay_stats::Histogram;
 
@@ -83,7 +83,7 @@ fn answers(evidence: &Evidence<'_>) -> Check {
     let ok = evidence.recorder.window.ok;
     let seen = format!("{ok} right answers came in the window");
     let remedy = "look at the failures, or measure longer";
-    check("answers", ok == 0, Outcome::Void, seen, remedy)
+    check(ANSWERS, ok == 0, Outcome::Void, seen, remedy)
 }
 
 /// Whether a thread of the generator was the limit. For a closed loop only the runner can tell, who sees the server's CPUs

@@ -9,6 +9,9 @@ use crate::check::Check;
 use crate::units::Nanos;
 use crate::usage::Usage;
 
+/// The rule of a [`Check`] that some right answer came in the window.
+pub const ANSWERS: &str = "answers";
+
 /// Name and version of the format of [`LoadReport`].
 pub const LOAD_SCHEMA: &str = "assay-load/1";
 

@@ -48,7 +48,7 @@ const CASES: &[Case] = &[
     (&["load", "https://localhost/"], 2, &["https://localhost/", "use http://"]),
     (&["run", "http://no-such-host.invalid/"], 2, &["cannot resolve `no-such-host.invalid:80`"]),
     (&["load", "http://no-such-host.invalid/"], 2, &["cannot resolve `no-such-host.invalid`"]),
-    (&["load", "http://localhost:1/", "-r", "0"], 2, &["`0`", "for example 64, 10k or 1M"]),
+    (&["load", "http://localhost:1/", "-r", "0"], 2, &["`0`", "such as 500, 50k or 0.5"]),
     (&["load", "http://localhost:1/", "--body-file", "absent.txt"], 2, &["cannot read absent.txt"]),
     (&["load", "http://localhost:1/", "--workload", "absent.toml"], 2, &["cannot read absent.toml"]),
     (&["load", "http://localhost:1/", "-H", "Accept"], 2, &["`Accept`", "`Name: value`"]),

@@ -100,7 +100,7 @@ fn a_workload_is_read_from_toml() {
     lab.write("wrong.toml", "name = \"x\"\nabout = 3\n");
     load(&lab, &url, &["--workload", "wrong.toml"])
         .code(2)
-        .stderr(contains("wrong.toml").and(contains("about")));
+        .stderr(contains("wrong.toml:2:9").and(contains("expected a string")));
 }
 
 #[test]
