@@ -904,7 +904,15 @@ export interface Standing {
    * What held the throughput where it is.
    */
   limited_by:
-    "server" | "server_core" | "generator" | "both" | "database" | "connections" | "neither" | "unknown";
+    | "server"
+    | "server_core"
+    | "generator"
+    | "both"
+    | "database"
+    | "link"
+    | "connections"
+    | "neither"
+    | "unknown";
   /**
    * Service time at this many in flight, 50th percentile: median over rounds, in nanoseconds.
    */

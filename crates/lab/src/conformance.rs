@@ -71,11 +71,12 @@ pub fn check(
     let folder = store.create("check", Timestamp::now())?;
     let mut checked = Vec::new();
     let database = inquiry.database(&link, &folder, observer, stop);
+    let place = Place { link: &link, folder: &folder, database, stop };
     for (subject, workloads) in &inquiry.servers {
         if stop.soon() {
             break;
         }
-        let server = inquiry.server(&link, subject, workloads, database.as_ref(), &folder, observer, stop)?;
+        let server = inquiry.server(&place, subject, workloads, observer)?;
         told(&server);
         checked.push(server);
     }
@@ -84,6 +85,14 @@ pub fn check(
         let _ = std::fs::remove_dir_all(&folder.path);
     }
     Ok(checked)
+}
+
+/// What all servers of an inquiry have around them.
+struct Place<'a> {
+    link: &'a Link,
+    folder: &'a RunFolder,
+    database: Option<Result<Supplied, NotRun>>,
+    stop: &'a Stop,
 }
 
 impl Inquiry {
@@ -106,18 +115,17 @@ impl Inquiry {
 
     fn server(
         &self,
-        link: &Link,
+        place: &Place<'_>,
         subject: &Subject,
         workloads: &[Workload],
-        database: Option<&Result<Supplied, NotRun>>,
-        folder: &RunFolder,
         observer: &mut dyn Observer,
-        stop: &Stop,
     ) -> Result<CheckedServer, LabError> {
+        let Place { link, folder, stop, .. } = *place;
         let work = folder.work()?;
         // One that was running before has its own, which we know only where the user named it.
         let started = matches!(subject.launch, Launch::Process(_));
-        let database = database.filter(|_| started || matches!(self.database, Some(Source::Given(_))));
+        let database =
+            place.database.as_ref().filter(|_| started || matches!(self.database, Some(Source::Given(_))));
         let missing = database.and_then(|supplied| supplied.as_ref().err());
         let inspection = Inspection {
             tools: &self.tools,
