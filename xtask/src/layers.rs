@@ -10,12 +10,15 @@ const LAYERS: &[(&str, u8)] = &[
     ("assay-host", 1),
     ("assay-engine", 1),
     ("assay-link", 1),
-    ("assay-check", 2),
-    ("assay-load", 2),
-    ("assay-serve", 2),
-    ("assay-lab", 3),
-    ("assay-report", 3),
-    ("assay", 4),
+    ("assay-wire", 1),
+    ("assay-tcp", 2),
+    ("assay-check", 3),
+    ("assay-load", 3),
+    ("assay-serve", 3),
+    ("assay-preload", 3),
+    ("assay-lab", 4),
+    ("assay-report", 4),
+    ("assay", 5),
 ];
 
 /// Dependencies of a crate that the rule forbids, and crates that the table does not know.

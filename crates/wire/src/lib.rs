@@ -1,0 +1,86 @@
+//! Moves packets: rings in shared memory, AF_XDP sockets, TAP devices, and decorators that trace or spoil them.
+//!
+//! Invariants
+//! - A wire belongs to one thread; the two directions are separate objects, so that a frame can be read while
+//!   another is written.
+//! - A frame is handed on whole or not at all. A full wire says "not now"; it never drops by itself what it accepted.
+//! - Nothing here waits but [`Wire::wait`].
+//!
+//! Must not know: TCP, connections, HTTP, who is client or server.
+
+use std::io;
+
+use assay_model::units::Nanos;
+
+/// One queue of a network, in both directions.
+pub trait Wire {
+    /// Frames that arrive.
+    type Receiver: Receiver;
+    /// Frames that leave.
+    type Sender: Sender;
+
+    /// What frames on it must be like.
+    fn facts(&self) -> Facts;
+
+    /// The two directions, to be used at the same time.
+    fn split(&mut self) -> (&mut Self::Receiver, &mut Self::Sender);
+
+    /// Sleeps until a frame may have arrived, room may have come, or `timeout` is over. May return early.
+    ///
+    /// # Errors
+    /// The wire is broken: its peer or its device is gone.
+    fn wait(&mut self, timeout: Nanos) -> io::Result<()>;
+
+    /// Counters since the wire was made.
+    fn statistics(&self) -> Statistics;
+}
+
+/// The direction from which frames come.
+pub trait Receiver {
+    /// The oldest frame that was not released, from its Ethernet header on; the same one until
+    /// [`release`](Self::release). `None` when there is none now.
+    fn peek(&mut self) -> Option<&[u8]>;
+
+    /// Gives the frame last seen back to the wire.
+    fn release(&mut self);
+}
+
+/// The direction in which frames go.
+pub trait Sender {
+    /// Whether a frame can be sent now. Who may not send keeps the frame and asks again after the next
+    /// [`Wire::wait`].
+    fn room(&mut self) -> bool;
+
+    /// Sends a frame of `length` bytes written by `fill`, to be called after [`room`](Self::room) said yes.
+    /// The frame may stay with us until [`flush`](Self::flush).
+    fn send<R>(&mut self, length: usize, fill: impl FnOnce(&mut [u8]) -> R) -> R;
+
+    /// Lets the peer see all that was sent.
+    fn flush(&mut self);
+}
+
+/// What frames on a wire must be like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Bytes of an IP packet at most (the frame has 14 more, IEEE 802.3).
+    pub mtu: usize,
+    /// Whether no frame that was accepted is ever lost, so that a retransmission is a fault of ours.
+    pub lossless: bool,
+    /// Whether checksums may be left out in both directions: bytes cannot change on the way, and no kernel reads them.
+    pub trusted: bool,
+}
+
+/// Counters of a wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Frames that arrived.
+    pub received_frames: u64,
+    /// Frames that left.
+    pub sent_frames: u64,
+    /// Times that a sender found no room.
+    pub full: u64,
+    /// Frames that arrived and could not be kept or were not ours.
+    pub dropped_frames: u64,
+    /// System calls made.
+    pub system_calls: u64,
+}
