@@ -8,9 +8,41 @@
 //!
 //! Must not know: TCP, connections, HTTP, who is client or server.
 
+mod memory;
+pub mod ring;
+
 use std::io;
 
 use assay_model::units::Nanos;
+
+/// Bytes before the IP packet: two addresses and a type (IEEE 802.3).
+pub const ETHERNET_HEADER_BYTES: usize = 14;
+
+/// One of the two ends of a wire; which is whose is agreed above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The one.
+    First,
+    /// The other.
+    Second,
+}
+
+impl End {
+    /// The opposite end.
+    pub fn other(self) -> Self {
+        match self {
+            Self::First => Self::Second,
+            Self::Second => Self::First,
+        }
+    }
+
+    fn index(self) -> usize {
+        match self {
+            Self::First => 0,
+            Self::Second => 1,
+        }
+    }
+}
 
 /// One queue of a network, in both directions.
 pub trait Wire {

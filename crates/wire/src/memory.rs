@@ -1,0 +1,105 @@
+//! Memory that others see too: mapped files, and the kernel's rings.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::ptr::{NonNull, null_mut};
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+/// What may lie in memory that another process or the kernel writes.
+///
+/// # Safety
+/// All of it is atomics: any bytes are a valid value, and a reference to it allows for changes by others.
+pub(crate) unsafe trait Shared {}
+
+// SAFETY: an atomic of an integer.
+unsafe impl Shared for std::sync::atomic::AtomicU32 {}
+
+/// A range of mapped memory, unmapped on drop.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    base: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: a mapping belongs to the process, not to a thread; what is in it is reached by atomics, or by the one thread
+// that the ring's indices give it to.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Maps `bytes` of a file from `offset` on, seen by all that map it.
+    pub(crate) fn of_file(file: BorrowedFd<'_>, offset: u64, bytes: usize) -> io::Result<Self> {
+        let flags = MapFlags::SHARED | MapFlags::POPULATE;
+        // SAFETY: a fresh range chosen by the kernel; nothing else refers to it.
+        let base =
+            unsafe { mmap(null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, flags, file, offset)? };
+        Self::over(base.cast(), bytes)
+    }
+
+    /// Maps `bytes` of zeroed memory of this process.
+    #[cfg(test)]
+    pub(crate) fn anonymous(bytes: usize) -> io::Result<Self> {
+        let flags = MapFlags::PRIVATE | MapFlags::POPULATE;
+        // SAFETY: a fresh range chosen by the kernel; nothing else refers to it.
+        let base = unsafe {
+            rustix::mm::mmap_anonymous(null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, flags)?
+        };
+        Self::over(base.cast(), bytes)
+    }
+
+    fn over(base: *mut u8, bytes: usize) -> io::Result<Self> {
+        let base = NonNull::new(base).ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        Ok(Self { base, bytes })
+    }
+
+    /// How many bytes are mapped.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Where the `bytes` bytes at `offset` begin; `None` when they are not all within.
+    pub(crate) fn range(&self, offset: usize, bytes: usize) -> Option<NonNull<u8>> {
+        let end = offset.checked_add(bytes)?;
+        // SAFETY: `offset` is at most the mapping's length.
+        (end <= self.bytes).then(|| unsafe { self.base.add(offset) })
+    }
+
+    /// The value at `offset`; `None` when it is not all within, or not aligned.
+    pub(crate) fn at<T: Shared>(&self, offset: usize) -> Option<&T> {
+        let place = self.range(offset, size_of::<T>())?.cast::<T>();
+        if !place.is_aligned() {
+            return None;
+        }
+        // SAFETY: within the mapping, aligned, and valid whatever the bytes are, by the promise of `Shared`.
+        Some(unsafe { place.as_ref() })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: mapped by us with this length; all that points into it has been dropped with its owner, which holds us.
+        // It fails only for a range that was never mapped.
+        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn nothing_outside_is_reached() {
+        let mapping = Mapping::anonymous(4096).expect("memory");
+        assert!(mapping.range(0, 4096).is_some() && mapping.range(4096, 0).is_some());
+        assert!(mapping.range(1, 4096).is_none() && mapping.range(usize::MAX, 2).is_none());
+        assert!(mapping.at::<AtomicU32>(4093).is_none(), "beyond the end");
+        assert!(mapping.at::<AtomicU32>(2).is_none(), "not aligned");
+        let word = mapping.at::<AtomicU32>(4092).expect("the last word");
+        word.store(7, Ordering::Relaxed);
+        assert_eq!(mapping.at::<AtomicU32>(4092).map(|word| word.load(Ordering::Relaxed)), Some(7));
+    }
+}

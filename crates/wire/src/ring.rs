@@ -1,0 +1,364 @@
+//! A wire of shared memory between two processes, or two threads: no kernel on the way of a frame.
+//!
+//! Each queue is a pair of single-producer, single-consumer rings. A full ring says "not now", so that nothing is lost.
+//! The memory is a file, best under /dev/shm. It is made by whoever comes first and removed by whoever leaves last. When the other
+//! end's process ends, however it ends, [`Wire::wait`] fails as soon as all frames were read; both ends may then open the
+//! same path again. An end that is not there yet is waited for in silence: frames keep.
+
+mod doorbell;
+mod lane;
+mod layout;
+mod membership;
+mod receiving;
+mod sending;
+
+use std::fs::File;
+use std::hint::spin_loop;
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use assay_model::units::Nanos;
+use rustix::fs::{MemfdFlags, Mode, OFlags};
+use rustix::io::Errno;
+
+use doorbell::Asleep;
+use lane::Lane;
+use membership::{Joined, Membership};
+
+use crate::{End, Facts, Statistics, Wire};
+pub use receiving::RingReceiver;
+pub use sending::RingSender;
+
+/// How long a seat that another has is waited for: a process that noticed its peer's end gives it up within
+/// [`LIFE_CHECK`].
+const OPEN_TIMEOUT: Duration = Duration::from_secs(3);
+/// Between two attempts.
+const OPEN_PAUSE: Duration = Duration::from_millis(5);
+/// Looks before sleeping; some 10 µs, about what falling asleep and being woken cost.
+const SPINS: u32 = 200;
+/// Longest sleep, after which it is asked whether the other end lives.
+const LIFE_CHECK: Nanos = Nanos::from_millis(100);
+/// Waits without time that found nothing, after which it is asked too.
+const IDLE_WAITS: u32 = 4096;
+
+/// Why a ring cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum RingError {
+    /// The file cannot be made.
+    #[error(
+        "{}: the ring cannot be made: {error}; choose a path under /dev/shm with enough room left (`df /dev/shm`)",
+        path.display()
+    )]
+    Create {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The file is there and cannot be used.
+    #[error("{}: the ring cannot be opened: {error}; both ends must run as the same user", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// Something else has that name.
+    #[error("{}: not a ring of this version; choose another path, or remove the file", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The other end has another number of threads.
+    #[error(
+        "{}: the other end made the ring with {theirs} queues, this one wants {ours}; give both the same number of threads",
+        path.display()
+    )]
+    Queues {
+        /// The file.
+        path: PathBuf,
+        /// Queues of the file.
+        theirs: u32,
+        /// Queues asked for.
+        ours: u16,
+    },
+    /// The seat is taken.
+    #[error(
+        "{}: this end of the ring is, or was, another's, and the other end still holds it; end that process, or choose \
+         another path",
+        path.display()
+    )]
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// No such queue.
+    #[error("queue {queue} of {queues}: a ring has 1 to {most} queues, counted from 0", most = layout::QUEUES)]
+    Queue {
+        /// The queue asked for.
+        queue: u16,
+        /// How many there are to be.
+        queues: u16,
+    },
+}
+
+/// One queue of a ring, seen from one end.
+#[derive(Debug)]
+pub struct Ring {
+    receiver: RingReceiver,
+    sender: RingSender,
+    idle_waits: u32,
+    system_calls: u64,
+    membership: Membership,
+}
+
+/// Takes the seat at one end of a queue of the ring at `path`, which is made if it is not there; the other end need not
+/// be there yet. Both ends must agree on the number of queues. Waits some seconds for a predecessor to leave.
+///
+/// # Errors
+/// The file cannot be made or used, is no ring, has another number of queues, or the seat is another's.
+pub fn open(path: &Path, end: End, queue: u16, queues: u16) -> Result<Ring, RingError> {
+    if queue >= queues || queues > layout::QUEUES {
+        return Err(RingError::Queue { queue, queues });
+    }
+    let deadline = Instant::now() + OPEN_TIMEOUT;
+    loop {
+        let reason = match attempt(path, end, queue, queues)? {
+            Joined::Yes(membership) => return Ring::of(membership, path, queue, end),
+            Joined::NotYet(reason) => reason,
+        };
+        if Instant::now() >= deadline {
+            return Err(reason);
+        }
+        std::thread::sleep(OPEN_PAUSE);
+    }
+}
+
+fn attempt(path: &Path, end: End, queue: u16, queues: u16) -> Result<Joined, RingError> {
+    match rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty()) {
+        Ok(file) => Membership::join(File::from(file), path, end, queue, queues),
+        Err(Errno::NOENT) => Ok(match Membership::create(path, end, queue, queues)? {
+            Some(membership) => Joined::Yes(membership),
+            None => Joined::NotYet(RingError::Busy { path: path.to_owned() }),
+        }),
+        Err(error) => Err(RingError::Open { path: path.to_owned(), error: error.into() }),
+    }
+}
+
+/// Both ends of a ring that has no name.
+///
+/// # Errors
+/// There is no memory for it.
+pub fn pair() -> Result<(Ring, Ring), RingError> {
+    let path = Path::new("memfd:assay-ring");
+    let failed = |error| RingError::Create { path: path.to_owned(), error };
+    let memory = rustix::fs::memfd_create("assay-ring", MemfdFlags::CLOEXEC).map_err(|e| failed(e.into()))?;
+    rustix::fs::ftruncate(&memory, layout::file_bytes(1) as u64).map_err(|e| failed(e.into()))?;
+    // Locks are between open files, so that the second end opens its own.
+    let again = format!("/proc/self/fd/{}", memory.as_raw_fd());
+    let again = File::options().read(true).write(true).open(again).map_err(failed)?;
+    let first = Membership::first(memory.into(), None, End::First, 0, 1).map_err(failed)?;
+    let second = Membership::first(again, None, End::Second, 0, 1).map_err(failed)?;
+    Ok((Ring::of(first, path, 0, End::First)?, Ring::of(second, path, 0, End::Second)?))
+}
+
+impl Ring {
+    fn of(membership: Membership, path: &Path, queue: u16, end: End) -> Result<Self, RingError> {
+        let board = &membership.board;
+        let lane =
+            |from| Lane::of(board, queue, from).ok_or_else(|| RingError::Foreign { path: path.to_owned() });
+        Ok(Self {
+            receiver: RingReceiver::new(board, lane(end.other())?, end.other()),
+            sender: RingSender::new(board, lane(end)?, end.other()),
+            idle_waits: 0,
+            system_calls: 0,
+            membership,
+        })
+    }
+
+    /// Whether there is something to do: frames, or room after there was none, or bad news.
+    fn is_ready(&mut self) -> bool {
+        self.receiver.has_frames()
+            || self.sender.room_came()
+            || self.receiver.broken
+            || self.sender.broken
+            || self.membership.peer_left()
+    }
+
+    fn sleep(&mut self, timeout: Nanos) -> io::Result<()> {
+        let reason = if self.sender.wants_room { Asleep::ForRoom } else { Asleep::ForFrames };
+        let board = self.membership.board.clone();
+        let bell = &board.control().seats[self.membership.end.index()].doorbell.0;
+        let slept = doorbell::sleep(bell, reason, timeout.min(LIFE_CHECK), || self.is_ready())?;
+        self.system_calls += u64::from(slept.is_some());
+        match slept {
+            Some(false) => self.check_life(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Fails when the other end wrote what no end writes, or left and no frame of it is left.
+    fn tell(&mut self) -> io::Result<()> {
+        self.idle_waits = 0;
+        if self.receiver.broken || self.sender.broken {
+            let text = "the process at the ring's other end wrote an index that cannot be";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+        }
+        if self.membership.peer_left() && !self.receiver.has_frames() {
+            return Err(gone());
+        }
+        Ok(())
+    }
+
+    /// Fails when the other end was there and is no more, and no frame of it is left.
+    fn check_life(&mut self) -> io::Result<()> {
+        self.idle_waits = 0;
+        self.system_calls += 1;
+        if self.membership.peer_died()? && !self.receiver.has_frames() {
+            return Err(gone());
+        }
+        Ok(())
+    }
+}
+
+fn gone() -> io::Error {
+    io::Error::new(io::ErrorKind::BrokenPipe, "the process at the ring's other end has gone")
+}
+
+impl Wire for Ring {
+    type Receiver = RingReceiver;
+    type Sender = RingSender;
+
+    fn facts(&self) -> Facts {
+        Facts { mtu: layout::FRAME_BYTES - crate::ETHERNET_HEADER_BYTES, lossless: true, trusted: true }
+    }
+
+    fn split(&mut self) -> (&mut RingReceiver, &mut RingSender) {
+        (&mut self.receiver, &mut self.sender)
+    }
+
+    fn wait(&mut self, timeout: Nanos) -> io::Result<()> {
+        self.receiver.give_back();
+        crate::Sender::flush(&mut self.sender);
+        let spins = if timeout == Nanos::ZERO { 1 } else { SPINS };
+        for _ in 0..spins {
+            if self.is_ready() {
+                return self.tell();
+            }
+            spin_loop();
+        }
+        if timeout > Nanos::ZERO {
+            return self.sleep(timeout).and_then(|()| self.tell());
+        }
+        self.idle_waits += 1;
+        if self.idle_waits >= IDLE_WAITS { self.check_life() } else { Ok(()) }
+    }
+
+    fn statistics(&self) -> Statistics {
+        Statistics {
+            received_frames: self.receiver.received,
+            sent_frames: self.sender.sent,
+            full: self.sender.full,
+            dropped_frames: self.receiver.dropped + self.sender.dropped,
+            system_calls: self.system_calls + self.receiver.wakes + self.sender.wakes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use super::layout::{Control, SLOTS, control_offset, slots_offset};
+    use super::*;
+    use crate::memory::Mapping;
+    use crate::{Receiver as _, Sender as _};
+    use std::os::fd::AsFd as _;
+    use std::sync::atomic::AtomicU16;
+
+    /// An honest end, a dishonest one, and the memory in the hands of the dishonest.
+    fn crime_scene() -> (Ring, Ring, Mapping) {
+        let (honest, other) = pair().expect("a ring");
+        let bytes = layout::file_bytes(1);
+        let memory = Mapping::of_file(other.membership.file().as_fd(), 0, bytes).expect("mapped");
+        (honest, other, memory)
+    }
+
+    fn send(ring: &mut Ring, bytes: &[u8]) {
+        assert!(ring.sender.room());
+        ring.sender.send(bytes.len(), |frame| frame.copy_from_slice(bytes));
+        ring.sender.flush();
+    }
+
+    #[test]
+    fn indices_that_cannot_be_break_the_wire_and_nothing_else() {
+        for lie in [SLOTS + 1, u32::MAX - SLOTS, u32::MAX / 2] {
+            let (mut honest, _other, memory) = crime_scene();
+            let control: &Control = memory.at(control_offset(0)).expect("control");
+            control.directions[End::Second.index()].tail.0.store(lie, Ordering::Release);
+            assert!(honest.receiver.peek().is_none());
+            assert_eq!(honest.wait(Nanos::ZERO).expect_err("broken").kind(), io::ErrorKind::InvalidData);
+
+            let (mut honest, _other, memory) = crime_scene();
+            let control: &Control = memory.at(control_offset(0)).expect("control");
+            (0..SLOTS).for_each(|_| send(&mut honest, &[0; 64]));
+            control.directions[End::First.index()].head.0.store(lie.wrapping_add(SLOTS), Ordering::Release);
+            assert!(!honest.sender.room());
+            assert_eq!(honest.wait(Nanos::ZERO).expect_err("broken").kind(), io::ErrorKind::InvalidData);
+        }
+    }
+
+    #[test]
+    fn frames_of_a_length_that_cannot_be_are_dropped() {
+        let (mut honest, mut other, memory) = crime_scene();
+        for lie in [0_u16, 13, layout::FRAME_BYTES as u16 + 1, u16::MAX] {
+            let index = other.sender.sent as usize % SLOTS as usize;
+            send(&mut other, &[1; 64]);
+            let slot = slots_offset(0, End::Second) + index * layout::STRIDE_BYTES;
+            let length = memory.range(slot, 2).expect("a slot").cast::<AtomicU16>();
+            // SAFETY: within the mapping and aligned.
+            unsafe { length.as_ref() }.store(lie, Ordering::Release);
+            send(&mut other, &[2; 64]);
+            assert_eq!(honest.receiver.peek(), Some(&[2; 64][..]), "{lie}");
+            honest.receiver.release();
+        }
+        assert_eq!(honest.statistics().dropped_frames, 4);
+        assert_eq!(honest.statistics().received_frames, 4);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_counted_and_not_sent() {
+        let (mut first, mut second) = pair().expect("a ring");
+        let written = first.sender.send(layout::FRAME_BYTES + 1, |frame| frame.len());
+        assert_eq!(written, layout::FRAME_BYTES + 1);
+        (0..SLOTS).for_each(|_| send(&mut first, &[0; 64]));
+        first.sender.send(64, |frame| frame.fill(1));
+        assert_eq!(first.statistics().dropped_frames, 2);
+        while let Some(frame) = second.receiver.peek() {
+            assert_eq!(frame, [0; 64]);
+            second.receiver.release();
+        }
+        assert_eq!(second.statistics().received_frames, u64::from(SLOTS));
+    }
+
+    #[test]
+    fn indices_wrap() {
+        let (mut first, mut second) = pair().expect("a ring");
+        let start = u32::MAX - 3;
+        (first.sender.tail, first.sender.published, first.sender.head) = (start, start, start);
+        (second.receiver.tail, second.receiver.published, second.receiver.head) = (start, start, start);
+        let directions = &first.membership.board.control().directions;
+        directions[0].head.0.store(start, Ordering::Release);
+        directions[0].tail.0.store(start, Ordering::Release);
+        for number in 0..10 {
+            send(&mut first, &[number; 64]);
+            assert_eq!(second.receiver.peek(), Some(&[number; 64][..]));
+            second.receiver.release();
+            assert_eq!(second.receiver.peek(), None);
+        }
+        (0..SLOTS).for_each(|_| send(&mut first, &[0; 64]));
+        assert!(!first.sender.room());
+    }
+}

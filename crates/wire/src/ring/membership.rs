@@ -1,0 +1,216 @@
+//! Who sits at which end: the file's life and the locks that tell the living from the dead.
+//!
+//! Every end of every queue is a byte of the file that whoever sits there locks (open file description locks, fcntl(2)).
+//! The kernel lets go of a lock with the last descriptor, however its process ends, so that a lock is a sign of life. The
+//! file gets its name only when it is complete and its maker's seat is locked, so that a file without locks is one that
+//! the dead left behind. Whoever leaves last removes the name.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::RingError;
+use super::doorbell::{Asleep, ring};
+use super::lane::Board;
+use super::layout;
+use crate::End;
+use crate::memory::Mapping;
+
+/// What is written about a seat.
+const NOBODY: u32 = 0;
+const PRESENT: u32 = 1;
+/// A seat is taken once: who comes later would find the indices of somebody else.
+const LEFT: u32 = 2;
+
+/// A seat at a ring; given up on drop.
+#[derive(Debug)]
+pub(super) struct Membership {
+    file: File,
+    path: Option<PathBuf>,
+    pub(super) board: Board,
+    queue: u16,
+    pub(super) end: End,
+}
+
+/// How joining a file went.
+pub(super) enum Joined {
+    Yes(Membership),
+    /// Not now, for this reason.
+    NotYet(RingError),
+}
+
+impl Membership {
+    /// Makes the file. `None` when there is one already.
+    pub(super) fn create(path: &Path, end: End, queue: u16, queues: u16) -> Result<Option<Self>, RingError> {
+        let failed = |error: Errno| RingError::Create { path: path.to_owned(), error: error.into() };
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        let file = File::from(rustix::fs::open(folder, flags, Mode::RUSR | Mode::WUSR).map_err(failed)?);
+        let bytes = layout::file_bytes(queues);
+        // Not a mere length: a page that cannot be had later would kill the process that touches it.
+        rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes as u64).map_err(failed)?;
+        let member = Self::first(file, Some(path), end, queue, queues)
+            .map_err(|error| RingError::Create { path: path.to_owned(), error })?;
+        let unnamed = format!("/proc/self/fd/{}", member.file.as_raw_fd());
+        match rustix::fs::linkat(CWD, &unnamed, CWD, path, AtFlags::SYMLINK_FOLLOW) {
+            Ok(()) => Ok(Some(member)),
+            Err(Errno::EXIST) => Ok(None),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// Takes a seat at a new file.
+    pub(super) fn first(
+        file: File,
+        path: Option<&Path>,
+        end: End,
+        queue: u16,
+        queues: u16,
+    ) -> io::Result<Self> {
+        let mapping = Arc::new(Mapping::of_file(file.as_fd(), 0, layout::file_bytes(queues))?);
+        layout::write_header(&mapping, queues);
+        let locked = lock(&file, seat_byte(queue, end))?;
+        let board = Board::of(&mapping, queue).filter(|_| locked);
+        let board = board.ok_or_else(|| io::Error::from(io::ErrorKind::ResourceBusy))?;
+        board.control().seats[end.index()].presence.0.store(PRESENT, Ordering::Release);
+        Ok(Self { file, path: path.map(Path::to_owned), board, queue, end })
+    }
+
+    /// Takes a seat at a file that another made.
+    pub(super) fn join(
+        file: File,
+        path: &Path,
+        end: End,
+        queue: u16,
+        queues: u16,
+    ) -> Result<Joined, RingError> {
+        let failed = |error| RingError::Open { path: path.to_owned(), error };
+        let foreign = || RingError::Foreign { path: path.to_owned() };
+        let busy = || Ok(Joined::NotYet(RingError::Busy { path: path.to_owned() }));
+        let bytes = file.metadata().map_err(failed)?.len() as usize;
+        if !layout::is_file_length(bytes) {
+            return Err(foreign());
+        }
+        let mapping = Arc::new(Mapping::of_file(file.as_fd(), 0, bytes).map_err(failed)?);
+        let theirs = layout::queues(&mapping).ok_or_else(foreign)?;
+        // Not before it is known to be a ring: nobody's precious file has locks either.
+        if remove_if_deserted(&file, path).map_err(failed)? {
+            return busy();
+        }
+        if theirs != u32::from(queues) {
+            return Err(RingError::Queues { path: path.to_owned(), theirs, ours: queues });
+        }
+        // The name may have gone before we had the lock.
+        if !lock(&file, seat_byte(queue, end)).map_err(failed)?
+            || file.metadata().map_err(failed)?.nlink() == 0
+        {
+            return busy();
+        }
+        let board = Board::of(&mapping, queue).ok_or_else(foreign)?;
+        let presence = &board.control().seats[end.index()].presence.0;
+        if presence.compare_exchange(NOBODY, PRESENT, Ordering::AcqRel, Ordering::Acquire).is_err() {
+            return busy();
+        }
+        Ok(Joined::Yes(Self { file, path: Some(path.to_owned()), board, queue, end }))
+    }
+
+    /// The memory as a file.
+    #[cfg(test)]
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Whether the other end has said that it left.
+    pub(super) fn peer_left(&self) -> bool {
+        self.presence(self.end.other()) == LEFT
+    }
+
+    /// Whether the other end was there and is no more, whatever it said.
+    pub(super) fn peer_died(&self) -> io::Result<bool> {
+        match self.presence(self.end.other()) {
+            NOBODY => Ok(false),
+            PRESENT => Ok(!is_locked(&self.file, seat_byte(self.queue, self.end.other()))?),
+            _ => Ok(true),
+        }
+    }
+
+    fn presence(&self, end: End) -> u32 {
+        self.board.control().seats[end.index()].presence.0.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for Membership {
+    fn drop(&mut self) {
+        let seats = &self.board.control().seats;
+        seats[self.end.index()].presence.0.store(LEFT, Ordering::Release);
+        ring(&seats[self.end.other().index()].doorbell.0, Asleep::ForFrames);
+        // What fails here leaves a file without locks, which the next to come removes.
+        let _ = unlock(&self.file, seat_byte(self.queue, self.end));
+        if let Some(path) = &self.path {
+            let _ = remove_if_deserted(&self.file, path);
+        }
+    }
+}
+
+/// Removes the file's name if nobody sits at any of its ends. Whether it did.
+fn remove_if_deserted(file: &File, path: &Path) -> io::Result<bool> {
+    if !lock(file, ALL)? {
+        return Ok(false);
+    }
+    // With all seats locked nobody can come; the name may meanwhile be another file's.
+    let same = |other: std::fs::Metadata| file.metadata().is_ok_and(|ours| ours.ino() == other.ino());
+    if std::fs::symlink_metadata(path).is_ok_and(same) {
+        std::fs::remove_file(path)?;
+    }
+    unlock(file, ALL)?;
+    Ok(true)
+}
+
+/// A range of bytes: first and length.
+type Range = (i64, i64);
+/// The whole file, whatever its length.
+const ALL: Range = (0, 0);
+
+fn seat_byte(queue: u16, end: End) -> Range {
+    (i64::from(queue) * 2 + end.index() as i64, 1)
+}
+
+/// Locks a range for this open file; whether nobody else had it.
+fn lock(file: &File, range: Range) -> io::Result<bool> {
+    match control(file, libc::F_OFD_SETLK, libc::F_WRLCK, range) {
+        Ok(_) => Ok(true),
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn unlock(file: &File, range: Range) -> io::Result<()> {
+    control(file, libc::F_OFD_SETLK, libc::F_UNLCK, range).map(drop)
+}
+
+/// Whether somebody else has locked a range.
+fn is_locked(file: &File, range: Range) -> io::Result<bool> {
+    Ok(control(file, libc::F_OFD_GETLK, libc::F_WRLCK, range)? != libc::F_UNLCK)
+}
+
+/// What the kernel says of the lock's kind.
+fn control(file: &File, command: i32, kind: i32, (start, length): Range) -> io::Result<i32> {
+    // SAFETY: a structure of integers, for which zero is valid; some systems pad it.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = kind as libc::c_short;
+    lock.l_whence = libc::SEEK_SET as libc::c_short;
+    lock.l_start = start;
+    lock.l_len = length;
+    // SAFETY: an open descriptor, and a structure that the kernel reads and writes during the call.
+    match unsafe { libc::fcntl(file.as_raw_fd(), command, &raw mut lock) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(lock.l_type.into()),
+    }
+}

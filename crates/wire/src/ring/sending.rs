@@ -1,0 +1,122 @@
+//! The end of a lane where frames are written.
+
+use std::sync::atomic::Ordering;
+
+use super::doorbell::{Asleep, ring};
+use super::lane::{Board, Lane};
+use super::layout::{FRAME_BYTES, SLOTS};
+use crate::{End, Sender};
+
+/// Frames that become visible at once. One by one, each costs the receiver a cache miss; at the end of a long turn, the
+/// receiver idles meanwhile.
+const PUBLISH: u32 = 8;
+
+/// Writes frames into a ring.
+#[derive(Debug)]
+pub struct RingSender {
+    lane: Lane,
+    board: Board,
+    receiver: End,
+    /// The next frame.
+    pub(super) tail: u32,
+    /// What the receiver knows of `tail`.
+    pub(super) published: u32,
+    /// What we know of the receiver's head.
+    pub(super) head: u32,
+    /// Found no room when last asked.
+    pub(super) wants_room: bool,
+    /// Takes what must not be sent.
+    spill: Vec<u8>,
+    pub(super) sent: u64,
+    pub(super) full: u64,
+    pub(super) dropped: u64,
+    pub(super) wakes: u64,
+    /// The receiver wrote what no receiver writes.
+    pub(super) broken: bool,
+}
+
+impl RingSender {
+    pub(super) fn new(board: &Board, lane: Lane, receiver: End) -> Self {
+        Self {
+            lane,
+            board: board.clone(),
+            receiver,
+            tail: 0,
+            published: 0,
+            head: 0,
+            wants_room: false,
+            spill: Vec::new(),
+            sent: 0,
+            full: 0,
+            dropped: 0,
+            wakes: 0,
+            broken: false,
+        }
+    }
+
+    /// Whether room has come since none was found.
+    pub(super) fn room_came(&mut self) -> bool {
+        self.wants_room && self.look()
+    }
+
+    /// Learns how far the receiver is.
+    fn look(&mut self) -> bool {
+        let head = self.lane.indices().head.0.load(Ordering::Acquire);
+        if self.tail.wrapping_sub(head) > SLOTS {
+            self.broken = true;
+            return false;
+        }
+        self.head = head;
+        self.has_room()
+    }
+
+    fn has_room(&self) -> bool {
+        self.tail.wrapping_sub(self.head) < SLOTS
+    }
+}
+
+impl Sender for RingSender {
+    fn room(&mut self) -> bool {
+        if self.has_room() {
+            return true;
+        }
+        // What the receiver cannot see it cannot give back.
+        self.flush();
+        let room = self.look();
+        self.wants_room = !room;
+        self.full += u64::from(!room);
+        room
+    }
+
+    fn send<R>(&mut self, length: usize, fill: impl FnOnce(&mut [u8]) -> R) -> R {
+        if length > FRAME_BYTES || !self.has_room() {
+            self.dropped += 1;
+            self.spill.resize(length, 0);
+            return fill(&mut self.spill);
+        }
+        // SAFETY: there is room, so that the receiver gave this slot back, and it will not see it before `flush`.
+        let result = fill(unsafe { self.lane.frame_mut(self.tail, length) });
+        self.tail = self.tail.wrapping_add(1);
+        self.sent += 1;
+        if self.tail.wrapping_sub(self.published) >= PUBLISH {
+            self.flush();
+        }
+        result
+    }
+
+    fn flush(&mut self) {
+        if self.published == self.tail {
+            return;
+        }
+        self.published = self.tail;
+        self.lane.indices().tail.0.store(self.tail, Ordering::Release);
+        let bell = &self.board.control().seats[self.receiver.index()].doorbell.0;
+        self.wakes += u64::from(ring(bell, Asleep::ForFrames));
+    }
+}
+
+impl Drop for RingSender {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}

@@ -1,0 +1,16 @@
+//! What a wire promises, asked of every kind.
+
+#![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod frames;
+mod processes;
+mod promises;
+
+use assay_wire::ring;
+
+#[test]
+fn a_ring_keeps_all_promises() {
+    let make = || ring::pair().expect("a ring");
+    promises::of_any(make);
+    promises::of_a_lossless_one(make);
+}
