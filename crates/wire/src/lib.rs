@@ -9,9 +9,11 @@
 //! Must not know: TCP, connections, HTTP, who is client or server.
 
 mod memory;
+pub mod parts;
 pub mod ring;
 
 use std::io;
+use std::ops::Add;
 
 use assay_model::units::Nanos;
 
@@ -115,4 +117,18 @@ pub struct Statistics {
     pub dropped_frames: u64,
     /// System calls made.
     pub system_calls: u64,
+}
+
+impl Add for Statistics {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            received_frames: self.received_frames + other.received_frames,
+            sent_frames: self.sent_frames + other.sent_frames,
+            full: self.full + other.full,
+            dropped_frames: self.dropped_frames + other.dropped_frames,
+            system_calls: self.system_calls + other.system_calls,
+        }
+    }
 }

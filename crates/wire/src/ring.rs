@@ -2,7 +2,7 @@
 //!
 //! Each queue is a pair of single-producer, single-consumer rings. A full ring says "not now", so that nothing is lost.
 //! The memory is a file, best under /dev/shm. It is made by whoever comes first and removed by whoever leaves last. When the other
-//! end's process ends, however it ends, [`Wire::wait`] fails as soon as all frames were read; both ends may then open the
+//! end's process ends, however it ends, [`Wire::wait`](crate::Wire::wait) fails as soon as all frames were read; both ends may then open the
 //! same path again. An end that is not there yet is waited for in silence: frames keep.
 
 mod doorbell;
@@ -27,7 +27,8 @@ use doorbell::Asleep;
 use lane::Lane;
 use membership::{Joined, Membership};
 
-use crate::{End, Facts, Statistics, Wire};
+use crate::parts::{Assembled, Base, Incoming, Outgoing};
+use crate::{End, Facts, Statistics};
 pub use receiving::RingReceiver;
 pub use sending::RingSender;
 
@@ -105,14 +106,7 @@ pub enum RingError {
 }
 
 /// One queue of a ring, seen from one end.
-#[derive(Debug)]
-pub struct Ring {
-    receiver: RingReceiver,
-    sender: RingSender,
-    idle_waits: u32,
-    system_calls: u64,
-    membership: Membership,
-}
+pub type Ring = Assembled<RingBase, RingReceiver, RingSender>;
 
 /// Takes the seat at one end of a queue of the ring at `path`, which is made if it is not there; the other end need not
 /// be there yet. Both ends must agree on the number of queues. Waits some seconds for a predecessor to leave.
@@ -126,7 +120,7 @@ pub fn open(path: &Path, end: End, queue: u16, queues: u16) -> Result<Ring, Ring
     let deadline = Instant::now() + OPEN_TIMEOUT;
     loop {
         let reason = match attempt(path, end, queue, queues)? {
-            Joined::Yes(membership) => return Ring::of(membership, path, queue, end),
+            Joined::Yes(membership) => return over(membership, path),
             Joined::NotYet(reason) => reason,
         };
         if Instant::now() >= deadline {
@@ -161,62 +155,70 @@ pub fn pair() -> Result<(Ring, Ring), RingError> {
     let again = File::options().read(true).write(true).open(again).map_err(failed)?;
     let first = Membership::first(memory.into(), None, End::First, 0, 1).map_err(failed)?;
     let second = Membership::first(again, None, End::Second, 0, 1).map_err(failed)?;
-    Ok((Ring::of(first, path, 0, End::First)?, Ring::of(second, path, 0, End::Second)?))
+    Ok((over(first, path)?, over(second, path)?))
 }
 
-impl Ring {
-    fn of(membership: Membership, path: &Path, queue: u16, end: End) -> Result<Self, RingError> {
-        let board = &membership.board;
-        let lane =
-            |from| Lane::of(board, queue, from).ok_or_else(|| RingError::Foreign { path: path.to_owned() });
-        Ok(Self {
-            receiver: RingReceiver::new(board, lane(end.other())?, end.other()),
-            sender: RingSender::new(board, lane(end)?, end.other()),
-            idle_waits: 0,
-            system_calls: 0,
-            membership,
-        })
-    }
+fn over(membership: Membership, path: &Path) -> Result<Ring, RingError> {
+    let Membership { board, queue, end, .. } = &membership;
+    let lane =
+        |from| Lane::of(board, *queue, from).ok_or_else(|| RingError::Foreign { path: path.to_owned() });
+    Ok(Ring {
+        receiver: RingReceiver::new(board, lane(end.other())?, end.other()),
+        sender: RingSender::new(board, lane(*end)?, end.other()),
+        base: RingBase { idle_waits: 0, system_calls: 0, membership },
+    })
+}
 
+/// A place at one end of a ring.
+#[derive(Debug)]
+pub struct RingBase {
+    idle_waits: u32,
+    system_calls: u64,
+    membership: Membership,
+}
+
+impl RingBase {
     /// Whether there is something to do: frames, or room after there was none, or bad news.
-    fn is_ready(&mut self) -> bool {
-        self.receiver.has_frames()
-            || self.sender.room_came()
-            || self.receiver.broken
-            || self.sender.broken
-            || self.membership.peer_left()
-    }
-
-    fn sleep(&mut self, timeout: Nanos) -> io::Result<()> {
-        let reason = if self.sender.wants_room { Asleep::ForRoom } else { Asleep::ForFrames };
-        let board = self.membership.board.clone();
-        let bell = &board.control().seats[self.membership.end.index()].doorbell.0;
-        let slept = doorbell::sleep(bell, reason, timeout.min(LIFE_CHECK), || self.is_ready())?;
-        self.system_calls += u64::from(slept.is_some());
-        match slept {
-            Some(false) => self.check_life(),
-            _ => Ok(()),
-        }
+    fn is_ready(&self, receiver: &mut impl Incoming, sender: &mut impl Outgoing) -> bool {
+        let something = receiver.is_ready() || sender.room_came();
+        something || !receiver.is_intact() || !sender.is_intact() || self.membership.peer_left()
     }
 
     /// Fails when the other end wrote what no end writes, or left and no frame of it is left.
-    fn tell(&mut self) -> io::Result<()> {
+    fn tell(&mut self, receiver: &mut impl Incoming, sender: &mut impl Outgoing) -> io::Result<()> {
         self.idle_waits = 0;
-        if self.receiver.broken || self.sender.broken {
+        if !receiver.is_intact() || !sender.is_intact() {
             let text = "the process at the ring's other end wrote an index that cannot be";
             return Err(io::Error::new(io::ErrorKind::InvalidData, text));
         }
-        if self.membership.peer_left() && !self.receiver.has_frames() {
+        if self.membership.peer_left() && !receiver.is_ready() {
             return Err(gone());
         }
         Ok(())
     }
 
+    fn sleep(
+        &mut self,
+        receiver: &mut impl Incoming,
+        sender: &mut impl Outgoing,
+        timeout: Nanos,
+    ) -> io::Result<()> {
+        let reason = if sender.wants_room() { Asleep::ForRoom } else { Asleep::ForFrames };
+        let bell = self.membership.bell();
+        let slept =
+            doorbell::sleep(bell, reason, timeout.min(LIFE_CHECK), || self.is_ready(receiver, sender))?;
+        self.system_calls += u64::from(slept.is_some());
+        match slept {
+            Some(false) => self.check_life(receiver),
+            _ => Ok(()),
+        }
+    }
+
     /// Fails when the other end was there and is no more, and no frame of it is left.
-    fn check_life(&mut self) -> io::Result<()> {
+    fn check_life(&mut self, receiver: &mut impl Incoming) -> io::Result<()> {
         self.idle_waits = 0;
         self.system_calls += 1;
-        if self.membership.peer_died()? && !self.receiver.has_frames() {
+        if self.membership.peer_died()? && !receiver.is_ready() {
             return Err(gone());
         }
         Ok(())
@@ -227,43 +229,34 @@ fn gone() -> io::Error {
     io::Error::new(io::ErrorKind::BrokenPipe, "the process at the ring's other end has gone")
 }
 
-impl Wire for Ring {
-    type Receiver = RingReceiver;
-    type Sender = RingSender;
-
+impl Base for RingBase {
     fn facts(&self) -> Facts {
         Facts { mtu: layout::FRAME_BYTES - crate::ETHERNET_HEADER_BYTES, lossless: true, trusted: true }
     }
 
-    fn split(&mut self) -> (&mut RingReceiver, &mut RingSender) {
-        (&mut self.receiver, &mut self.sender)
-    }
-
-    fn wait(&mut self, timeout: Nanos) -> io::Result<()> {
-        self.receiver.give_back();
-        crate::Sender::flush(&mut self.sender);
+    fn wait(
+        &mut self,
+        receiver: &mut impl Incoming,
+        sender: &mut impl Outgoing,
+        timeout: Nanos,
+    ) -> io::Result<()> {
         let spins = if timeout == Nanos::ZERO { 1 } else { SPINS };
         for _ in 0..spins {
-            if self.is_ready() {
-                return self.tell();
+            if self.is_ready(receiver, sender) {
+                return self.tell(receiver, sender);
             }
             spin_loop();
         }
         if timeout > Nanos::ZERO {
-            return self.sleep(timeout).and_then(|()| self.tell());
+            self.sleep(receiver, sender, timeout)?;
+            return self.tell(receiver, sender);
         }
         self.idle_waits += 1;
-        if self.idle_waits >= IDLE_WAITS { self.check_life() } else { Ok(()) }
+        if self.idle_waits >= IDLE_WAITS { self.check_life(receiver) } else { Ok(()) }
     }
 
     fn statistics(&self) -> Statistics {
-        Statistics {
-            received_frames: self.receiver.received,
-            sent_frames: self.sender.sent,
-            full: self.sender.full,
-            dropped_frames: self.receiver.dropped + self.sender.dropped,
-            system_calls: self.system_calls + self.receiver.wakes + self.sender.wakes,
-        }
+        Statistics { system_calls: self.system_calls, ..Statistics::default() }
     }
 }
 
@@ -274,7 +267,7 @@ mod tests {
     use super::layout::{Control, SLOTS, control_offset, slots_offset};
     use super::*;
     use crate::memory::Mapping;
-    use crate::{Receiver as _, Sender as _};
+    use crate::{Receiver as _, Sender as _, Wire as _};
     use std::os::fd::AsFd as _;
     use std::sync::atomic::AtomicU16;
 
@@ -282,7 +275,7 @@ mod tests {
     fn crime_scene() -> (Ring, Ring, Mapping) {
         let (honest, other) = pair().expect("a ring");
         let bytes = layout::file_bytes(1);
-        let memory = Mapping::of_file(other.membership.file().as_fd(), 0, bytes).expect("mapped");
+        let memory = Mapping::of_file(other.base.membership.file().as_fd(), 0, bytes).expect("mapped");
         (honest, other, memory)
     }
 
@@ -314,7 +307,7 @@ mod tests {
     fn frames_of_a_length_that_cannot_be_are_dropped() {
         let (mut honest, mut other, memory) = crime_scene();
         for lie in [0_u16, 13, layout::FRAME_BYTES as u16 + 1, u16::MAX] {
-            let index = other.sender.sent as usize % SLOTS as usize;
+            let index = other.statistics().sent_frames as usize % SLOTS as usize;
             send(&mut other, &[1; 64]);
             let slot = slots_offset(0, End::Second) + index * layout::STRIDE_BYTES;
             let length = memory.range(slot, 2).expect("a slot").cast::<AtomicU16>();
@@ -349,7 +342,7 @@ mod tests {
         let start = u32::MAX - 3;
         (first.sender.tail, first.sender.published, first.sender.head) = (start, start, start);
         (second.receiver.tail, second.receiver.published, second.receiver.head) = (start, start, start);
-        let directions = &first.membership.board.control().directions;
+        let directions = &first.base.membership.board.control().directions;
         directions[0].head.0.store(start, Ordering::Release);
         directions[0].tail.0.store(start, Ordering::Release);
         for number in 0..10 {

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
@@ -35,7 +35,7 @@ pub(super) struct Membership {
     file: File,
     path: Option<PathBuf>,
     pub(super) board: Board,
-    queue: u16,
+    pub(super) queue: u16,
     pub(super) end: End,
 }
 
@@ -125,6 +125,11 @@ impl Membership {
     #[cfg(test)]
     pub(super) fn file(&self) -> &File {
         &self.file
+    }
+
+    /// What this end is woken by.
+    pub(super) fn bell(&self) -> &AtomicU32 {
+        &self.board.control().seats[self.end.index()].doorbell.0
     }
 
     /// Whether the other end has said that it left.

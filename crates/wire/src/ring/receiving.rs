@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 use super::doorbell::{Asleep, ring};
 use super::lane::{Board, Lane};
 use super::layout::SLOTS;
-use crate::{End, Receiver};
+use crate::parts::Incoming;
+use crate::{End, Receiver, Statistics};
 
 /// Slots that are given back at once; a sender who waits for room is woken for that many.
 const GIVE_BACK: u32 = 64;
@@ -22,11 +23,9 @@ pub struct RingReceiver {
     pub(super) published: u32,
     /// What we know of the sender's tail.
     pub(super) tail: u32,
-    pub(super) received: u64,
-    pub(super) dropped: u64,
-    pub(super) wakes: u64,
+    counted: Statistics,
     /// The sender wrote what no sender writes.
-    pub(super) broken: bool,
+    broken: bool,
 }
 
 impl RingReceiver {
@@ -38,16 +37,9 @@ impl RingReceiver {
             head: 0,
             published: 0,
             tail: 0,
-            received: 0,
-            dropped: 0,
-            wakes: 0,
+            counted: Statistics::default(),
             broken: false,
         }
-    }
-
-    /// Whether a frame is there.
-    pub(super) fn has_frames(&mut self) -> bool {
-        self.head != self.tail || self.look()
     }
 
     /// Learns how far the sender is.
@@ -63,14 +55,14 @@ impl RingReceiver {
     }
 
     /// Lets the sender see which slots are free again.
-    pub(super) fn give_back(&mut self) {
+    fn give_back(&mut self) {
         if self.published == self.head {
             return;
         }
         self.published = self.head;
         self.lane.indices().head.0.store(self.head, Ordering::Release);
         let bell = &self.board.control().seats[self.sender.index()].doorbell.0;
-        self.wakes += u64::from(ring(bell, Asleep::ForRoom));
+        self.counted.system_calls += u64::from(ring(bell, Asleep::ForRoom));
     }
 
     fn step(&mut self) {
@@ -93,7 +85,7 @@ impl Receiver for RingReceiver {
             match self.lane.checked_length(self.head) {
                 Some(length) => break length,
                 None => {
-                    self.dropped += 1;
+                    self.counted.dropped_frames += 1;
                     self.step();
                 }
             }
@@ -104,8 +96,26 @@ impl Receiver for RingReceiver {
 
     fn release(&mut self) {
         if self.head != self.tail {
-            self.received += 1;
+            self.counted.received_frames += 1;
             self.step();
         }
+    }
+}
+
+impl Incoming for RingReceiver {
+    fn is_ready(&mut self) -> bool {
+        self.head != self.tail || self.look()
+    }
+
+    fn settle(&mut self) {
+        self.give_back();
+    }
+
+    fn is_intact(&self) -> bool {
+        !self.broken
+    }
+
+    fn statistics(&self) -> Statistics {
+        self.counted
     }
 }

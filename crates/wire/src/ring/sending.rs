@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 use super::doorbell::{Asleep, ring};
 use super::lane::{Board, Lane};
 use super::layout::{FRAME_BYTES, SLOTS};
-use crate::{End, Sender};
+use crate::parts::Outgoing;
+use crate::{End, Sender, Statistics};
 
 /// Frames that become visible at once. One by one, each costs the receiver a cache miss; at the end of a long turn, the
 /// receiver idles meanwhile.
@@ -24,15 +25,12 @@ pub struct RingSender {
     /// What we know of the receiver's head.
     pub(super) head: u32,
     /// Found no room when last asked.
-    pub(super) wants_room: bool,
+    wants_room: bool,
     /// Takes what must not be sent.
     spill: Vec<u8>,
-    pub(super) sent: u64,
-    pub(super) full: u64,
-    pub(super) dropped: u64,
-    pub(super) wakes: u64,
+    counted: Statistics,
     /// The receiver wrote what no receiver writes.
-    pub(super) broken: bool,
+    broken: bool,
 }
 
 impl RingSender {
@@ -46,17 +44,9 @@ impl RingSender {
             head: 0,
             wants_room: false,
             spill: Vec::new(),
-            sent: 0,
-            full: 0,
-            dropped: 0,
-            wakes: 0,
+            counted: Statistics::default(),
             broken: false,
         }
-    }
-
-    /// Whether room has come since none was found.
-    pub(super) fn room_came(&mut self) -> bool {
-        self.wants_room && self.look()
     }
 
     /// Learns how far the receiver is.
@@ -84,20 +74,20 @@ impl Sender for RingSender {
         self.flush();
         let room = self.look();
         self.wants_room = !room;
-        self.full += u64::from(!room);
+        self.counted.full += u64::from(!room);
         room
     }
 
     fn send<R>(&mut self, length: usize, fill: impl FnOnce(&mut [u8]) -> R) -> R {
         if length > FRAME_BYTES || !self.has_room() {
-            self.dropped += 1;
+            self.counted.dropped_frames += 1;
             self.spill.resize(length, 0);
             return fill(&mut self.spill);
         }
         // SAFETY: there is room, so that the receiver gave this slot back, and it will not see it before `flush`.
         let result = fill(unsafe { self.lane.frame_mut(self.tail, length) });
         self.tail = self.tail.wrapping_add(1);
-        self.sent += 1;
+        self.counted.sent_frames += 1;
         if self.tail.wrapping_sub(self.published) >= PUBLISH {
             self.flush();
         }
@@ -111,7 +101,25 @@ impl Sender for RingSender {
         self.published = self.tail;
         self.lane.indices().tail.0.store(self.tail, Ordering::Release);
         let bell = &self.board.control().seats[self.receiver.index()].doorbell.0;
-        self.wakes += u64::from(ring(bell, Asleep::ForFrames));
+        self.counted.system_calls += u64::from(ring(bell, Asleep::ForFrames));
+    }
+}
+
+impl Outgoing for RingSender {
+    fn wants_room(&self) -> bool {
+        self.wants_room
+    }
+
+    fn room_came(&mut self) -> bool {
+        self.wants_room && self.look()
+    }
+
+    fn is_intact(&self) -> bool {
+        !self.broken
+    }
+
+    fn statistics(&self) -> Statistics {
+        self.counted
     }
 }
 
