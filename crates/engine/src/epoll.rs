@@ -8,7 +8,7 @@ mod connection;
 
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use assay_model::units::Nanos;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -25,19 +25,22 @@ use connection::{Connection, Drained, SHORT_RECEIVES};
 
 /// Kernel events taken in one wait.
 const EVENTS_AT_ONCE: usize = 256;
-/// Connections accepted in one poll, so that a storm of them does not starve the ones that are open.
+/// Connections accepted from one listener in one poll, so that a storm of them does not starve the ones that are open.
 const ACCEPTS_AT_ONCE: usize = 64;
 /// How long accepting rests after descriptors or memory ran out.
 const ACCEPT_PAUSE: Nanos = Nanos::from_millis(20);
 /// Stashes kept for reuse; more are freed.
 const SPARE_STASHES: usize = 64;
-const LISTENER: u64 = u64::MAX;
+/// Above what a connection's name can be (its generation has 28 bits); the listener's number is in the bits below.
+const LISTENER: u64 = 0xF << 60;
 
 /// An [`Engine`] on Linux's epoll(7).
 pub struct Epoll {
     poller: OwnedFd,
     connections: Slots<Connection>,
-    listener: Option<Listener>,
+    listeners: Vec<Listener>,
+    /// Listeners made so far, which numbers them.
+    numbered: u64,
     /// Events found outside a wait, delivered by the next poll.
     pending: Vec<Event>,
     view: View,
@@ -46,7 +49,11 @@ pub struct Epoll {
 }
 
 struct Listener {
+    number: u64,
+    address: SocketAddr,
     socket: OwnedFd,
+    /// The user does not want connections now.
+    paused: bool,
     /// Connections may be waiting: the edge that announced them was seen, and the queue not yet found empty.
     ready: bool,
     paused_until: Nanos,
@@ -71,7 +78,8 @@ impl Epoll {
         Ok(Self {
             poller,
             connections: Slots::new(config.max_connections),
-            listener: None,
+            listeners: Vec::new(),
+            numbered: 0,
             pending: Vec::new(),
             view: View { owner: None, bytes: vec![0; RECEIVE_VIEW_BYTES], start: 0, end: 0 },
             spare_stashes: Vec::new(),
@@ -170,10 +178,9 @@ impl Epoll {
         self.deliver_pending(events);
         for event in ready {
             let (flags, data) = (event.flags, event.data.u64());
-            if data == LISTENER {
-                if let Some(listener) = &mut self.listener {
-                    listener.ready = true;
-                }
+            if data >= LISTENER {
+                let number = data - LISTENER;
+                self.listeners.iter_mut().filter(|l| l.number == number).for_each(|l| l.ready = true);
             } else {
                 self.translate(unpack(data), flags, events);
             }
@@ -181,17 +188,19 @@ impl Epoll {
         Ok(now)
     }
 
+    /// The time at which accepting is to be tried again, or `until` if that is earlier.
+    fn accept_time(&self, until: Nanos) -> Nanos {
+        let has_room = self.connections.has_room();
+        let waiting = self.listeners.iter().filter(|l| l.ready && !l.paused && has_room);
+        waiting.map(|l| l.paused_until).fold(until, Nanos::min)
+    }
+
     /// How long the kernel may wait; `None` is forever.
     fn wait_span(&self, until: Nanos) -> Option<Nanos> {
-        let retry = match &self.listener {
-            Some(l) if l.ready && self.connections.has_room() => l.paused_until,
-            _ => Nanos::MAX,
-        };
-        let until = until.min(retry);
-        match until {
+        match self.accept_time(until) {
             Nanos::MAX => None,
             Nanos::ZERO => Some(Nanos::ZERO),
-            _ => Some(until - clock::now()),
+            until => Some(until - clock::now()),
         }
     }
 
@@ -287,46 +296,67 @@ impl Epoll {
     }
 
     fn accept_waiting(&mut self, now: Nanos, events: &mut Vec<Event>) {
-        for _ in 0..ACCEPTS_AT_ONCE {
-            let has_room = self.connections.has_room();
-            let Some(listener) =
-                self.listener.as_mut().filter(|l| l.ready && l.paused_until <= now && has_room)
-            else {
-                return;
-            };
-            self.stats.other_calls += 1;
-            match sockets::accept(&listener.socket) {
-                Ok(socket) => match self.add(socket, false) {
-                    Ok(conn) => {
-                        self.stats.accepted += 1;
-                        events.push(Event::Accepted(conn));
-                    }
-                    Err(_) => self.stats.accept_errors += 1,
-                },
-                Err(Errno::AGAIN) => listener.ready = false,
-                // The peer gave up while it waited (accept(2)); the next one may be fine.
-                Err(Errno::CONNABORTED | Errno::INTR) => {}
-                Err(_) => {
-                    self.stats.accept_errors += 1;
-                    listener.paused_until = now + ACCEPT_PAUSE;
+        for at in 0..self.listeners.len() {
+            for _ in 0..ACCEPTS_AT_ONCE {
+                if !self.accept_one(at, now, events) {
+                    break;
                 }
             }
         }
+    }
+
+    /// Accepts a connection of the listener; returns whether to try again.
+    fn accept_one(&mut self, at: usize, now: Nanos, events: &mut Vec<Event>) -> bool {
+        let has_room = self.connections.has_room();
+        let listener = &mut self.listeners[at];
+        if !listener.ready || listener.paused || listener.paused_until > now || !has_room {
+            return false;
+        }
+        self.stats.other_calls += 1;
+        match sockets::accept(&listener.socket) {
+            Ok(socket) => match self.add(socket, false) {
+                Ok(conn) => {
+                    self.stats.accepted += 1;
+                    events.push(Event::Accepted(conn));
+                }
+                Err(_) => self.stats.accept_errors += 1,
+            },
+            Err(Errno::AGAIN) => listener.ready = false,
+            // The peer gave up while it waited (accept(2)); the next one may be fine.
+            Err(Errno::CONNABORTED | Errno::INTR) => {}
+            Err(_) => {
+                self.stats.accept_errors += 1;
+                listener.paused_until = now + ACCEPT_PAUSE;
+            }
+        }
+        true
     }
 }
 
 impl Engine for Epoll {
     fn listen(&mut self, address: SocketAddr) -> Result<SocketAddr, EngineError> {
+        sockets::not_taken(address, self.listeners.iter().map(|l| l.address))?;
         let (socket, bound) = sockets::listening(address, SocketFlags::NONBLOCK)?;
         let interest = EventFlags::IN | EventFlags::ET;
-        epoll::add(&self.poller, &socket, EventData::new_u64(LISTENER), interest)
+        let number = self.numbered;
+        epoll::add(&self.poller, &socket, EventData::new_u64(LISTENER | number), interest)
             .map_err(|e| EngineError::system("epoll_ctl", e))?;
-        self.listener = Some(Listener { socket, ready: true, paused_until: Nanos::ZERO });
+        self.numbered += 1;
+        let (paused, paused_until) = (false, Nanos::ZERO);
+        self.listeners.push(Listener { number, address: bound, socket, paused, ready: true, paused_until });
         Ok(bound)
     }
 
     fn stop_listening(&mut self) {
-        self.listener = None;
+        self.listeners.clear();
+    }
+
+    fn stop_listening_at(&mut self, address: SocketAddr) {
+        self.listeners.retain(|l| l.address != address);
+    }
+
+    fn pause_accepting(&mut self, address: SocketAddr, paused: bool) {
+        self.listeners.iter_mut().filter(|l| l.address == address).for_each(|l| l.paused = paused);
     }
 
     fn connect(&mut self, remote: SocketAddr, local: Option<IpAddr>) -> Result<Conn, EngineError> {
@@ -350,6 +380,11 @@ impl Engine for Epoll {
         let now = self.wait(until, events)?;
         self.accept_waiting(now, events);
         Ok(now)
+    }
+
+    fn wake_source(&self) -> Option<(BorrowedFd<'_>, Nanos)> {
+        let due = if self.pending.is_empty() { self.accept_time(Nanos::MAX) } else { Nanos::ZERO };
+        Some((self.poller.as_fd(), due))
     }
 
     fn receive(&mut self, conn: Conn) -> &[u8] {
@@ -457,6 +492,12 @@ impl Engine for Epoll {
             self.stats.other_calls += 2;
             sockets::reset_on_close(&connection.socket);
         }
+    }
+
+    fn addresses(&mut self, conn: Conn) -> Option<(SocketAddr, SocketAddr)> {
+        let connection = self.connections.get(conn).filter(|c| !c.connecting)?;
+        self.stats.other_calls += 2;
+        sockets::addresses(&connection.socket).ok()
     }
 
     fn connections(&self) -> usize {

@@ -18,6 +18,7 @@ mod uring;
 pub mod wheel;
 
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::BorrowedFd;
 
 use assay_model::units::Nanos;
 
@@ -37,15 +38,23 @@ pub const RECEIVE_VIEW_BYTES: usize = 256 * 1024;
 /// A user loops: [`poll`](Self::poll), handle each event with [`receive`](Self::receive),
 /// [`consume`](Self::consume) and [`send`](Self::send), poll again.
 pub trait Engine {
-    /// Accepts connections at `address`; port 0 lets the stack choose. Several engines may listen at the same
-    /// address and share its connections (`SO_REUSEPORT`, socket(7)). Returns the address with its port.
+    /// Accepts connections at `address`, beside other addresses if called again; port 0 lets the stack choose. Several
+    /// engines may listen at the same address and share its connections (`SO_REUSEPORT`, socket(7)). Returns the address
+    /// with its port, which names the listener from now on. [`addresses`](Self::addresses) tells whose a connection is.
     ///
     /// # Errors
-    /// The address is taken or not ours, or descriptors have run out.
+    /// The address is taken, also by this engine, or not ours, or descriptors have run out.
     fn listen(&mut self, address: SocketAddr) -> Result<SocketAddr, EngineError>;
 
-    /// Stops accepting; connections live on.
+    /// Stops accepting at every address; connections live on.
     fn stop_listening(&mut self);
+
+    /// Stops accepting at one address; connections live on.
+    fn stop_listening_at(&mut self, address: SocketAddr);
+
+    /// Lets those who connect to `address` wait in the stack's own backlog, or goes on accepting them. A few that were
+    /// on their way may still be accepted after a pause began.
+    fn pause_accepting(&mut self, address: SocketAddr, paused: bool);
 
     /// Begins to connect, from `local` if given; [`Event::Connected`] or [`Event::Closed`] follows.
     ///
@@ -61,6 +70,13 @@ pub trait Engine {
     /// # Errors
     /// Only when the engine itself is broken; a connection's failure is an event.
     fn poll(&mut self, until: Nanos, events: &mut Vec<Event>) -> Result<Nanos, EngineError>;
+
+    /// For a user who has other descriptors to wait for as well: one that is readable when [`poll`](Self::poll) would find
+    /// something, and the time at which poll is due without it ([`Nanos::MAX`]: never). It holds from a poll that found
+    /// nothing until the next call. `None` when only poll can tell.
+    fn wake_source(&self) -> Option<(BorrowedFd<'_>, Nanos)> {
+        None
+    }
 
     /// Everything received and not yet consumed, at most [`RECEIVE_VIEW_BYTES`], as one contiguous view.
     /// May take more from the stack first. Empty for a closed connection.
@@ -113,6 +129,10 @@ pub trait Engine {
 
     /// Releases the connection with a reset: no queue is sent, no port lingers in TIME-WAIT (RFC 9293 §3.6).
     fn abort(&mut self, conn: Conn);
+
+    /// Our address and the peer's; `None` before the connection is established and after it was released. It may cost
+    /// system calls.
+    fn addresses(&mut self, conn: Conn) -> Option<(SocketAddr, SocketAddr)>;
 
     /// Connections open or opening.
     fn connections(&self) -> usize;

@@ -31,6 +31,25 @@ pub(crate) fn listening(
     make().map_err(|source| EngineError::System { call: format!("listen at {address}"), source })
 }
 
+/// Refuses an address at which an engine listens already: the kernel would allow it (`SO_REUSEPORT`), but nothing could
+/// tell the two apart.
+pub(crate) fn not_taken(
+    address: SocketAddr,
+    mut taken: impl Iterator<Item = SocketAddr>,
+) -> Result<(), EngineError> {
+    if taken.any(|t| t == address) {
+        return Err(EngineError::system(&format!("listen at {address}"), Errno::ADDRINUSE));
+    }
+    Ok(())
+}
+
+/// A socket's own address and its peer's.
+pub(crate) fn addresses(socket: &OwnedFd) -> io::Result<(SocketAddr, SocketAddr)> {
+    let ours = SocketAddr::try_from(rustix::net::getsockname(socket)?)?;
+    let theirs = rustix::net::getpeername(socket)?.ok_or(Errno::NOTCONN)?;
+    Ok((ours, SocketAddr::try_from(theirs)?))
+}
+
 /// The next waiting connection.
 pub(crate) fn accept(listener: &OwnedFd) -> rustix::io::Result<OwnedFd> {
     rustix::net::accept_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)

@@ -46,7 +46,9 @@ pub struct Uring {
     ring: Ring,
     buffers: Buffers,
     connections: Slots<Connection>,
-    listener: Option<Listener>,
+    listeners: Vec<Listener>,
+    /// Listeners made so far, which numbers them.
+    numbered: u32,
     /// Slots reserved for accepts that wait in the kernel.
     accepting: usize,
     /// Connections whose queues leave with the next poll.
@@ -100,7 +102,8 @@ impl Uring {
             ring,
             buffers,
             connections: Slots::new(limit),
-            listener: None,
+            listeners: Vec::new(),
+            numbered: 0,
             accepting: 0,
             dirty: Vec::new(),
             settle_at_once: false,
@@ -156,7 +159,15 @@ impl Engine for Uring {
     }
 
     fn stop_listening(&mut self) {
-        self.close_listener();
+        self.close_listeners(|_| true);
+    }
+
+    fn stop_listening_at(&mut self, address: SocketAddr) {
+        self.close_listeners(|listener| listener.address == address);
+    }
+
+    fn pause_accepting(&mut self, address: SocketAddr, paused: bool) {
+        self.listeners.iter_mut().filter(|l| l.address == address).for_each(|l| l.paused = paused);
     }
 
     fn connect(&mut self, remote: SocketAddr, local: Option<IpAddr>) -> Result<Conn, EngineError> {
@@ -229,6 +240,10 @@ impl Engine for Uring {
         self.reset(conn);
     }
 
+    fn addresses(&mut self, conn: Conn) -> Option<(SocketAddr, SocketAddr)> {
+        self.ask_addresses(conn)
+    }
+
     fn connections(&self) -> usize {
         self.connections.len() - self.accepting
     }
@@ -241,11 +256,9 @@ impl Engine for Uring {
 impl Uring {
     /// How long the kernel may wait; `None` is forever.
     fn wait_span(&self, until: Nanos) -> Option<Nanos> {
-        let retry = match &self.listener {
-            Some(l) if self.accepting == 0 && self.connections.has_room() => l.paused_until,
-            _ => Nanos::MAX,
-        };
-        match until.min(retry) {
+        let has_room = self.connections.has_room();
+        let idle = self.listeners.iter().filter(|l| l.waiting == 0 && !l.paused && has_room);
+        match idle.map(|l| l.paused_until).fold(until, Nanos::min) {
             Nanos::MAX => None,
             Nanos::ZERO => Some(Nanos::ZERO),
             until => Some(until - clock::now()),

@@ -13,8 +13,8 @@ pub(super) const SEND_AT_ONCE: usize = 256 * 1024;
 /// Where a connection is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Reserved for a peer that has not come yet.
-    Accepting,
+    /// Reserved for a peer of the listener with this number, who has not come yet.
+    Accepting(u32),
     /// We are connecting.
     Connecting,
     /// Established.

@@ -91,12 +91,7 @@ impl Uring {
         if self.descriptors >= self.descriptors_at_most || !self.connections.get(conn).is_some_and(wants) {
             return;
         }
-        self.push(opcode::FixedFdInstall::new(file(conn), 0).build(), Request::Install, conn);
-        self.flush();
-        let ours = |c: &super::Completion| c.data == pack(Request::Install, conn);
-        let Some(at) = self.completions.iter().position(ours) else { return };
-        let installed = self.completions.remove(at).result;
-        let descriptor = installed_descriptor(installed).and_then(|fd| {
+        let descriptor = self.install_descriptor(conn).and_then(|fd| {
             // sendfile(2) waits for room otherwise. Requests of the ring wait in any case.
             rustix::fs::fcntl_setfl(&fd, OFlags::RDWR | OFlags::NONBLOCK)?;
             Ok(fd)
@@ -112,6 +107,15 @@ impl Uring {
             // The kernel is too old, or descriptors have run out: from now on no more than are in use.
             Err(_) => self.descriptors_at_most = self.descriptors,
         }
+    }
+
+    /// A descriptor of the connection in the process's own table.
+    pub(super) fn install_descriptor(&mut self, conn: Conn) -> Result<OwnedFd, Errno> {
+        self.push(opcode::FixedFdInstall::new(file(conn), 0).build(), Request::Install, conn);
+        self.flush();
+        let ours = |c: &super::Completion| c.data == pack(Request::Install, conn);
+        let at = self.completions.iter().position(ours).ok_or(Errno::AGAIN)?;
+        installed_descriptor(self.completions.remove(at).result)
     }
 
     /// Takes the connection's descriptor back.

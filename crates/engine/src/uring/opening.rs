@@ -24,31 +24,52 @@ const ACCEPT_PAUSE: Nanos = Nanos::from_millis(20);
 static NO_LINGER: libc::linger = libc::linger { l_onoff: 1, l_linger: 0 };
 
 pub(super) struct Listener {
+    number: u32,
+    pub(super) address: SocketAddr,
     socket: OwnedFd,
+    /// Accepts that wait in the kernel.
+    pub(super) waiting: usize,
+    /// The user does not want connections now.
+    pub(super) paused: bool,
     pub(super) paused_until: Nanos,
 }
 
 impl Uring {
     /// Listens, and keeps accepts waiting.
     pub(super) fn open_listener(&mut self, address: SocketAddr) -> Result<SocketAddr, EngineError> {
+        sockets::not_taken(address, self.listeners.iter().map(|l| l.address))?;
         // Blocking sockets: a request on a non-blocking one fails instead of waiting in the kernel.
         let (socket, bound) = sockets::listening(address, SocketFlags::empty())?;
-        self.listener = Some(Listener { socket, paused_until: Nanos::ZERO });
+        self.listeners.push(Listener {
+            number: self.numbered,
+            address: bound,
+            socket,
+            waiting: 0,
+            paused: false,
+            paused_until: Nanos::ZERO,
+        });
+        self.numbered = self.numbered.wrapping_add(1);
         self.arm_accepts(Nanos::ZERO);
         Ok(bound)
     }
 
-    /// Lets go of the listener and its port.
-    pub(super) fn close_listener(&mut self) {
-        self.listener = None;
-        for conn in self.connections.names(|c| c.phase == Phase::Accepting) {
+    /// Lets go of the listeners that `ending` picks, and their ports.
+    pub(super) fn close_listeners(&mut self, ending: impl Fn(&Listener) -> bool) {
+        let (gone, kept): (Vec<_>, Vec<_>) = self.listeners.drain(..).partition(ending);
+        self.listeners = kept;
+        let numbers: Vec<u32> = gone.iter().map(|l| l.number).collect();
+        let theirs = self.connections.names(|c| numbers.iter().any(|&n| c.phase == Phase::Accepting(n)));
+        for &conn in &theirs {
             self.push(opcode::AsyncCancel::new(pack(Request::Accept, conn)).build(), Request::Silent, conn);
         }
         // The port is free only when no request holds on to the listener any more.
-        let ended = |completion: &Completion| unpack(completion.data).0 == Request::Accept;
+        let ended = |completion: &Completion| {
+            let (request, conn) = unpack(completion.data);
+            request == Request::Accept && theirs.contains(&conn)
+        };
         for _ in 0..CANCEL_ATTEMPTS {
             self.flush();
-            if self.completions.iter().filter(|c| ended(c)).count() >= self.accepting {
+            if self.completions.iter().filter(|c| ended(c)).count() >= theirs.len() {
                 break;
             }
         }
@@ -97,31 +118,38 @@ impl Uring {
         self.release(conn);
     }
 
-    /// Keeps accepts waiting in the kernel, each with a slot of its own, as long as there is room.
+    /// Keeps accepts of every listener waiting in the kernel, each with a slot of its own, as long as there is room.
     pub(super) fn arm_accepts(&mut self, now: Nanos) {
-        loop {
-            let room = self.connections.has_room();
-            let Some(listener) = self.listener.as_mut().filter(|l| room && l.paused_until <= now) else {
-                return;
-            };
-            if self.accepting >= ACCEPTS_AT_ONCE {
-                return;
-            }
-            self.accepting += 1;
-            let fd = types::Fd(listener.socket.as_raw_fd());
-            let conn = self.connections.insert(Connection::new(Phase::Accepting));
-            let slot = types::DestinationSlot::try_from_slot_target(conn.slot).ok();
-            let entry = opcode::Accept::new(fd, std::ptr::null_mut(), std::ptr::null_mut()).file_index(slot);
-            self.push(entry.build(), Request::Accept, conn);
+        for at in 0..self.listeners.len() {
+            while self.arm_accept(at, now) {}
         }
+    }
+
+    fn arm_accept(&mut self, at: usize, now: Nanos) -> bool {
+        let listener = &mut self.listeners[at];
+        let wants = !listener.paused && listener.paused_until <= now && listener.waiting < ACCEPTS_AT_ONCE;
+        if !wants || !self.connections.has_room() {
+            return false;
+        }
+        listener.waiting += 1;
+        self.accepting += 1;
+        let fd = types::Fd(listener.socket.as_raw_fd());
+        let conn = self.connections.insert(Connection::new(Phase::Accepting(listener.number)));
+        let slot = types::DestinationSlot::try_from_slot_target(conn.slot).ok();
+        let entry = opcode::Accept::new(fd, std::ptr::null_mut(), std::ptr::null_mut()).file_index(slot);
+        self.push(entry.build(), Request::Accept, conn);
+        true
     }
 
     pub(super) fn accepted(&mut self, conn: Conn, result: i32, now: Nanos, events: &mut Vec<Event>) {
         self.accepting -= 1;
-        let Some(listener) = &mut self.listener else {
+        let phase = self.connections.get(conn).map(|c| c.phase);
+        let ours = |l: &&mut Listener| phase == Some(Phase::Accepting(l.number));
+        let Some(listener) = self.listeners.iter_mut().find(ours) else {
             // The listener is gone; a connection that slipped through is let go.
             return self.release(conn);
         };
+        listener.waiting -= 1;
         if let Err(error) = outcome(result) {
             self.connections.remove(conn);
             if error != Errno::CONNABORTED && error != Errno::INTR {
@@ -133,6 +161,19 @@ impl Uring {
         self.stats.accepted += 1;
         self.opened(conn);
         events.push(Event::Accepted(conn));
+    }
+
+    /// Our address and the peer's: a direct descriptor has no number that getsockname(2) would take, so it is given one
+    /// for the moment, unless it has one already.
+    pub(super) fn ask_addresses(&mut self, conn: Conn) -> Option<(SocketAddr, SocketAddr)> {
+        let connection = self.connections.get(conn).filter(|c| c.phase == Phase::Open)?;
+        self.stats.other_calls += 2;
+        if let Some(descriptor) = &connection.descriptor {
+            return sockets::addresses(descriptor).ok();
+        }
+        let descriptor = self.install_descriptor(conn).ok()?;
+        self.stats.other_calls += 1;
+        sockets::addresses(&descriptor).ok()
     }
 
     pub(super) fn connected(&mut self, conn: Conn, result: i32, events: &mut Vec<Event>) {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod file;
+mod listeners;
 mod scale;
 mod skip;
 
@@ -14,6 +15,7 @@ use std::thread::JoinHandle;
 use assay_engine::{Config, Conn, Engine, Epoll, Event, Reason, Uring, clock};
 use assay_model::units::Nanos;
 use file::*;
+use listeners::*;
 use skip::*;
 
 macro_rules! every_engine {
@@ -55,6 +57,11 @@ every_engine!(
     tells_what_a_skip_misses_at_the_end,
     ends_a_skip_with_a_reset,
     skips_nothing_of_a_closed_connection,
+    tells_both_addresses,
+    tells_whose_a_connection_is,
+    stops_listening_at_one_address,
+    accepts_nothing_while_paused,
+    its_descriptor_tells_what_poll_would_find,
 );
 
 const CONFIG: Config = Config { max_connections: 64 };
