@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use assay_link::Link;
+use assay_model::experiment::Span;
 use assay_model::load::{Arrival, LOAD_SCHEMA, LoadReport};
 use thiserror::Error;
 
@@ -13,6 +14,8 @@ use crate::keeper::{Bounded, KeepOptions, RunError, run_bounded, tail};
 
 /// How much longer than its orders the generator may live: connecting, draining, reporting.
 const MARGIN: Duration = Duration::from_secs(10);
+/// Longest time for a window of a number of requests, in seconds; a million take less than two minutes at 10,000 a second.
+const MAX_COUNTED_S: f64 = 600.0;
 /// Lines of its error output that are shown.
 const TAIL_LINES: usize = 8;
 
@@ -31,8 +34,8 @@ pub struct LoadOrder<'a> {
     pub arrival: Arrival,
     /// Load before the window, in seconds.
     pub warmup_s: f64,
-    /// Length of the window, in seconds.
-    pub window_s: f64,
+    /// Length of the window.
+    pub window: Span,
     /// Longest wait for one response, in seconds.
     pub timeout_s: f64,
     /// CPUs of its threads, as a kernel list.
@@ -67,7 +70,10 @@ impl LoadOrder<'_> {
             ("-c", self.connections.to_string()),
             ("--pipeline", self.pipeline.to_string()),
             ("--warmup", self.warmup_s.to_string()),
-            ("-d", self.window_s.to_string()),
+            match self.window {
+                Span::Seconds(seconds) => ("-d", seconds.to_string()),
+                Span::Requests(n) => ("-n", n.to_string()),
+            },
             ("--timeout", self.timeout_s.to_string()),
             ("--cpus", self.cpus.to_owned()),
             ("--seed", self.seed.to_string()),
@@ -83,6 +89,19 @@ impl LoadOrder<'_> {
         let all = rest.into_iter().chain(open);
         arguments.extend(all.flat_map(|(name, value)| [name.into(), value.into()]));
         arguments
+    }
+
+    /// Longest time of all that is ordered, in seconds. Of a number of requests each takes its turn on a connection, and none
+    /// longer than the time-out.
+    fn longest_s(&self) -> f64 {
+        let window_s = match self.window {
+            Span::Seconds(seconds) => seconds,
+            Span::Requests(n) => {
+                let turns = n.div_ceil(self.connections.saturating_mul(self.pipeline).max(1));
+                (f64::from(turns) * self.timeout_s).min(MAX_COUNTED_S)
+            }
+        };
+        self.warmup_s + window_s + self.timeout_s
     }
 
     /// Runs the generator on its side of `link` to its end, as long as the measurement is `wanted`; its report and its error output pass through
@@ -102,8 +121,7 @@ impl LoadOrder<'_> {
         options.command.extend(self.to_arguments());
         options.stdout = Some(report.clone());
         options.side = link.generator_side();
-        let seconds = self.warmup_s + self.window_s + self.timeout_s;
-        let timeout = Duration::from_secs_f64(seconds) + MARGIN;
+        let timeout = Duration::from_secs_f64(self.longest_s()) + MARGIN;
         let ended = run_bounded(&tools.assay, &options, work, [], timeout, wanted);
         let failed = |problem: String| LoadError::Failed { problem, log_tail: tail(&log, TAIL_LINES) };
         match ended.map_err(|error: RunError| failed(error.to_string()))? {
@@ -141,7 +159,7 @@ mod tests {
             pipeline: 1,
             arrival: Arrival::Closed,
             warmup_s: 0.1,
-            window_s: 1.0,
+            window: Span::Seconds(1.0),
             timeout_s: 5.0,
             cpus: "0-1",
             seed: 7,
@@ -155,6 +173,9 @@ mod tests {
         assert_eq!(words(&order), closed);
         order.arrival = Arrival::Poisson { per_second: 5000.0 };
         assert_eq!(words(&order), format!("{closed} -r 5000 --arrival poisson"));
+        order.window = Span::Requests(200);
+        assert!(words(&order).contains(" --warmup 0.1 -n 200 --timeout 5 "));
+        assert_eq!(order.longest_s(), 0.1 + 4.0 * 5.0 + 5.0);
     }
 
     #[test]

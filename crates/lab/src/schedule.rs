@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assay_model::experiment::{Cell, Experiment};
+use assay_model::experiment::{Cell, Experiment, Span};
 use assay_model::offered::Offered;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -24,6 +24,8 @@ const TYPICAL_CONFORMANCE: Duration = Duration::from_millis(1000);
 /// What starting the generator, connecting and saving takes for one cell, before any was timed.
 const TYPICAL_OVERHEAD: Duration = Duration::from_millis(120);
 
+/// Requests per second of a window that ends after a number of them, before any was timed.
+const TYPICAL_PER_SECOND: f64 = 50_000.0;
 /// What the search for a redline takes of one server's life, before any was timed: a trial or two.
 const TYPICAL_SEARCH: Duration = Duration::from_secs(10);
 
@@ -66,8 +68,11 @@ pub fn predicted_round(experiment: &Experiment, contenders: &[Vec<Cell>]) -> Dur
         if matches!(cell.offered, Offered::Redline(_)) {
             return TYPICAL_SEARCH;
         }
-        let seconds = experiment.settle_s + experiment.window_at(cell.offered);
-        Duration::from_secs_f64(seconds) + TYPICAL_OVERHEAD
+        let length_s = match experiment.window_at(cell.offered) {
+            Span::Seconds(seconds) => seconds,
+            Span::Requests(n) => f64::from(n) / TYPICAL_PER_SECOND,
+        };
+        Duration::from_secs_f64(experiment.settle_at(cell.offered) + length_s) + TYPICAL_OVERHEAD
     };
     contenders.iter().map(|cells| start + cells.iter().map(window).sum::<Duration>()).sum()
 }
@@ -99,8 +104,7 @@ pub fn planned_rounds(experiment: &Experiment, before: Duration, round: Duration
 pub fn least_rounds(experiment: &Experiment, pairs: usize) -> u32 {
     let cells = experiment.cells();
     let searches = cells.iter().any(|cell| matches!(cell.offered, Offered::Redline(_)));
-    let offers_rates =
-        cells.iter().any(|cell| !matches!(cell.offered, Offered::Redline(_) | Offered::Capacity));
+    let offers_rates = cells.iter().any(|cell| cell.offered.is_rate());
     match (offers_rates, pairs) {
         // A search decides itself how many servers it needs.
         (false, 0) if searches => MIN_ROUNDS,

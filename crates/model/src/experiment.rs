@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::load::Arrival;
 use crate::offered::Offered;
+use crate::published::Published;
 
 /// A plan: which contenders, under which loads, how often and for how long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -46,6 +47,9 @@ pub struct Experiment {
     /// Length of one measured window, in seconds.
     #[serde(default = "default_window_s")]
     pub window_s: f64,
+    /// Length of one measured window at capacity in requests, instead of the time; absent for the time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_requests: Option<u32>,
     /// Length of a window at a given rate, in seconds; as long as the others when absent. A percentile p needs 100 / (1 − p)
     /// answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,35 +60,47 @@ pub struct Experiment {
     /// Longest wait for one response, in seconds.
     #[serde(default = "default_timeout_s")]
     pub timeout_s: f64,
+    /// Whether the mean of all rounds but the best and the worst is told beside the interval, as the work that it repeats does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub trimmed_mean: bool,
+    /// Times, rising, in milliseconds: what share of all requests was answered within each is told of every closed loop.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answered_within_ms: Vec<f64>,
     /// What the work that it repeats has published; absent where it repeats none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
-}
-
-/// Figures of others, as they were published.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Published {
-    /// Where, and on what machine.
-    pub source: String,
-    /// What the figures are: `requests per second`.
-    pub quantity: String,
-    /// What differs from column to column.
-    pub columns: Vec<String>,
-    /// A row for each contender.
-    #[serde(rename = "row")]
-    pub rows: Vec<PublishedRow>,
-}
-
-/// The published figures of one contender.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PublishedRow {
-    /// How the source calls it.
-    pub title: String,
-    /// Name of the contender here; absent where there is none.
+    /// The levels and lengths of the work that it repeats, for `--full`; absent in the record of a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub contender: Option<String>,
-    /// A figure for each column.
-    pub values: Vec<f64>,
+    pub full: Option<Full>,
+}
+
+/// What `--full` changes; what is absent stays.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Full {
+    /// Instead of `rounds`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u32>,
+    /// Instead of `budget_s`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_s: Option<f64>,
+    /// Instead of `warmup_s`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup_s: Option<f64>,
+    /// Instead of `settle_s`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settle_s: Option<f64>,
+    /// Instead of `window_s`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_s: Option<f64>,
+    /// Instead of `window_requests`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_requests: Option<u32>,
+    /// Instead of `latency_window_s`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_window_s: Option<f64>,
+    /// Instead of all `measure`.
+    #[serde(default, rename = "measure", skip_serializing_if = "Vec::is_empty")]
+    pub measures: Vec<Measure>,
 }
 
 /// One workload at one or more numbers of connections and at one or more loads.
@@ -97,8 +113,8 @@ pub struct Measure {
     /// Requests in flight on one connection.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub pipeline: u32,
-    /// Loads, each a cell of its own: `max`, `50%`, `common`, `5000/s`, `redline:p99<10ms`. One that depends on the capacity
-    /// brings `max` with it.
+    /// Loads, each a cell of its own: `max`, `50%`, `common`, `5000/s`, `13000 requests`, `redline:p99<10ms`. One that depends on
+    /// the capacity brings `max` with it.
     #[serde(default = "capacity_alone", skip_serializing_if = "is_capacity_alone")]
     pub rates: Vec<Offered>,
 }
@@ -116,6 +132,15 @@ pub struct Cell {
     /// The load that is offered.
     #[serde(default, skip_serializing_if = "Offered::is_capacity")]
     pub offered: Offered,
+}
+
+/// Length of a window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Span {
+    /// A time, in seconds.
+    Seconds(f64),
+    /// Until so many requests have ended.
+    Requests(u32),
 }
 
 /// How requests arrive when a rate is offered.
@@ -217,7 +242,28 @@ impl Experiment {
             arrival: ArrivalModel::default(),
             timeout_s: default_timeout_s(),
             published: None,
+            window_requests: None,
+            trimmed_mean: false,
+            answered_within_ms: Vec::new(),
+            full: None,
         }
+    }
+
+    /// The same at the levels and lengths of the work that it repeats; `None` where the file names none.
+    pub fn in_full(&self) -> Option<Self> {
+        let full = self.full.clone()?;
+        Some(Self {
+            rounds: full.rounds.unwrap_or(self.rounds),
+            budget_s: full.budget_s.or(self.budget_s),
+            warmup_s: full.warmup_s.unwrap_or(self.warmup_s),
+            settle_s: full.settle_s.unwrap_or(self.settle_s),
+            window_s: full.window_s.unwrap_or(self.window_s),
+            window_requests: full.window_requests.or(self.window_requests),
+            latency_window_s: full.latency_window_s.or(self.latency_window_s),
+            measures: if full.measures.is_empty() { self.measures.clone() } else { full.measures },
+            full: None,
+            ..self.clone()
+        })
     }
 
     /// Every cell in the order in which the file names them.
@@ -225,9 +271,18 @@ impl Experiment {
         self.measures.iter().flat_map(Measure::cells).collect()
     }
 
-    /// Length of one measured window at a load, in seconds.
-    pub fn window_at(&self, offered: Offered) -> f64 {
-        if offered.is_capacity() { self.window_s } else { self.latency_window_s.unwrap_or(self.window_s) }
+    /// Length of one measured window at a load.
+    pub fn window_at(&self, offered: Offered) -> Span {
+        match offered {
+            Offered::Requests(n) => Span::Requests(n),
+            Offered::Capacity => self.window_requests.map_or(Span::Seconds(self.window_s), Span::Requests),
+            _ => Span::Seconds(self.latency_window_s.unwrap_or(self.window_s)),
+        }
+    }
+
+    /// Load given before a window at a load, in seconds: none before one that is all of a few requests.
+    pub fn settle_at(&self, offered: Offered) -> f64 {
+        if matches!(offered, Offered::Requests(_)) { 0.0 } else { self.settle_s }
     }
 }
 
@@ -285,6 +340,25 @@ mod tests {
         assert_eq!(names, [of(16), of(64)].concat());
         let fixed = Measure { rates: vec![Offered::Rate(5000)], ..Measure::capacity("hello", vec![16]) };
         assert_eq!(fixed.cells().count(), 1);
+    }
+
+    #[test]
+    fn in_full_only_what_is_named_changes() {
+        let full = Full {
+            window_requests: Some(1_000_000),
+            budget_s: Some(7200.0),
+            measures: vec![Measure::capacity("hello", vec![512])],
+            ..Full::default()
+        };
+        let own =
+            Experiment { rounds: 5, ..Experiment::new("e", vec![Measure::capacity("hello", vec![64])]) };
+        assert_eq!(own.in_full(), None);
+        let in_full = Experiment { full: Some(full), ..own.clone() }.in_full().unwrap();
+        assert_eq!((in_full.rounds, in_full.warmup_s, in_full.full.is_none()), (5, own.warmup_s, true));
+        assert_eq!(in_full.cells(), [Cell::closed("hello", 512)]);
+        assert_eq!(in_full.window_at(Offered::Capacity), Span::Requests(1_000_000));
+        assert_eq!(in_full.window_at(Offered::Common), Span::Seconds(own.window_s));
+        assert_eq!(own.window_at(Offered::Capacity), Span::Seconds(own.window_s));
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub mod html;
 pub mod link;
 pub mod load;
 pub mod offered;
+pub mod published;
 pub mod record;
 pub mod shape;
 pub mod slo;

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::slo::Slo;
 
+/// Behind a number of requests.
+const REQUESTS: &str = " requests";
+
 /// The load offered in a cell, as people write it.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
@@ -24,6 +27,8 @@ pub enum Offered {
     Common,
     /// `5000/s`: requests per second.
     Rate(u32),
+    /// `13000 requests`: a closed loop that ends with so many, each of them accounted for.
+    Requests(u32),
     /// `redline:p99<10ms`: the highest rate that keeps an objective, searched for.
     Redline(Slo),
 }
@@ -32,6 +37,16 @@ impl Offered {
     /// Whether this is the closed loop.
     pub fn is_capacity(&self) -> bool {
         *self == Self::Capacity
+    }
+
+    /// Whether the next request follows the last response.
+    pub fn is_closed(&self) -> bool {
+        matches!(self, Self::Capacity | Self::Requests(_))
+    }
+
+    /// Whether it is a rate, known or to be told by a capacity.
+    pub fn is_rate(&self) -> bool {
+        matches!(self, Self::Share(_) | Self::Common | Self::Rate(_))
     }
 
     /// Whether the rate follows from what a closed loop in the same cell yields.
@@ -47,6 +62,7 @@ impl fmt::Display for Offered {
             Self::Share(thousandths) => write!(out, "{}%", f64::from(*thousandths) / 10.0),
             Self::Common => out.write_str("common"),
             Self::Rate(per_second) => write!(out, "{per_second}/s"),
+            Self::Requests(n) => write!(out, "{n}{REQUESTS}"),
             Self::Redline(slo) => write!(out, "redline:{slo}"),
         }
     }
@@ -64,11 +80,17 @@ impl FromStr for Offered {
                 format!("`{text}` is no share of a capacity; write 0.1% to 100%, in steps of 0.1%")
             });
         }
+        if let Some(number) = text.strip_suffix(REQUESTS) {
+            let usable = number.parse().ok().filter(|n| *n > 0);
+            return usable.map(Self::Requests).ok_or_else(|| {
+                format!("`{text}` is no number of requests; write for example 13000 requests")
+            });
+        }
         match text {
             "max" => Ok(Self::Capacity),
             "common" => Ok(Self::Common),
             _ => rate(text.strip_suffix("/s").unwrap_or(text)).ok_or_else(|| {
-                format!("`{text}` is no load; write max, 5000, 5k/s, 50%, common or redline:p99<10ms")
+                format!("`{text}` is no load; write max, 5000, 5k/s, 50%, common, 13000 requests or redline:p99<10ms")
             }),
         }
     }
@@ -116,6 +138,7 @@ mod tests {
             ("12.5%", Offered::Share(125), "12.5%"),
             ("common", Offered::Common, "common"),
             ("5k/s", Offered::Rate(5000), "5000/s"),
+            ("13000 requests", Offered::Requests(13_000), "13000 requests"),
             ("1.5M", Offered::Rate(1_500_000), "1500000/s"),
         ] {
             assert_eq!(text.parse(), Ok(offered));
@@ -124,7 +147,21 @@ mod tests {
         }
         let redline: Offered = "redline:p99<10ms".parse().unwrap();
         assert_eq!(redline.to_string().parse(), Ok(redline));
-        for bad in ["", "0", "-5", "1.5", "0%", "101%", "0.05%", "fast", "5G", "redline:", "redline:p98<1s"] {
+        for bad in [
+            "",
+            "0",
+            "0 requests",
+            "1.5 requests",
+            "-5",
+            "1.5",
+            "0%",
+            "101%",
+            "0.05%",
+            "fast",
+            "5G",
+            "redline:",
+            "redline:p98<1s",
+        ] {
             assert!(bad.parse::<Offered>().is_err(), "{bad}");
         }
     }

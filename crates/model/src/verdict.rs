@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::check::Check;
 use crate::conformance::Score;
 use crate::experiment::Cell;
+use crate::published::Beside;
 
 /// An estimate with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -43,6 +44,12 @@ pub struct Verdict {
     /// One judgement per cell in which a redline was searched, in the experiment's order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redlines: Vec<RedlineVerdict>,
+    /// Shares of requests answered in time, one judgement per closed loop, where the experiment asks for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answered: Vec<AnsweredVerdict>,
+    /// The figures of the work that the experiment repeats, and ours beside them; absent where it repeats none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<Beside>,
 }
 
 /// One contender against itself, restarted independently: what equals seem to differ by on this machine.
@@ -108,6 +115,38 @@ pub struct ResponseQuantile {
     pub response_ns: Interval,
     /// Whether it reaches requests of which it is only known that they took longer, so that the truth may be greater.
     pub is_lower_bound: bool,
+}
+
+/// What share of all requests was answered within given times, in one closed loop.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AnsweredVerdict {
+    /// Which cell.
+    #[serde(flatten)]
+    pub cell: Cell,
+    /// The times, rising, in milliseconds since a request was sent.
+    pub within_ms: Vec<f64>,
+    /// Contenders, those that answered most soonest first.
+    pub standings: Vec<AnsweredStanding>,
+}
+
+/// How soon one contender answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AnsweredStanding {
+    /// Name of the contender.
+    pub contender: String,
+    /// Rounds whose window counts.
+    pub rounds: u32,
+    /// Share of all requests that were answered rightly within each of the times, 0 to 1: median over the rounds with its
+    /// order-statistic interval. One that failed or was given up counts as never answered.
+    pub shares: Vec<Interval>,
+    /// The slowest right answer of all rounds, in nanoseconds; absent where there was none.
+    pub slowest_ns: Option<f64>,
+    /// Requests of all rounds.
+    pub requests: u64,
+    /// Those of them that failed or were given up.
+    pub unanswered: u64,
+    /// Why nothing is told, if so.
+    pub withheld: Option<String>,
 }
 
 /// The redlines of one cell: the highest rates that keep the objective, which is in the cell's load.
@@ -196,6 +235,9 @@ pub struct Standing {
     pub throughput_per_second: Option<Interval>,
     /// Throughput of each round that counts, in the rounds' order; absent where a round gave none.
     pub rounds_per_second: Vec<Option<f64>>,
+    /// Mean of the rounds but the best and the worst, where the experiment asks for it and there are three.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trimmed_mean_per_second: Option<f64>,
     /// Throughput over that of the limit, paired by round; absent without a limit, and for the limit itself.
     pub share_of_limit: Option<Interval>,
     /// Tier, 1 is the fastest; absent for the limit and for the unranked.

@@ -1,7 +1,8 @@
 //! Rules that a file's values must obey beyond their types.
 
 use assay_model::contender::Contender;
-use assay_model::experiment::{Experiment, Published};
+use assay_model::experiment::Experiment;
+use assay_model::published::Published;
 use assay_model::workload::{RequestKind, Workload};
 
 use super::is_name;
@@ -197,6 +198,9 @@ pub(crate) fn fault_of_experiment(experiment: &Experiment) -> Option<Fault> {
     if !(1..=MAX_ROUNDS).contains(&experiment.rounds) {
         return fault("rounds", format!("{} rounds", experiment.rounds), format!("write 1 to {MAX_ROUNDS}"));
     }
+    if experiment.window_requests == Some(0) {
+        return fault("window_requests", "a window of 0 requests", "write at least 1");
+    }
     bad_seconds("warmup_s", experiment.warmup_s, true)
         .or_else(|| bad_seconds("settle_s", experiment.settle_s, true))
         .or_else(|| bad_seconds("window_s", experiment.window_s, false))
@@ -204,10 +208,26 @@ pub(crate) fn fault_of_experiment(experiment: &Experiment) -> Option<Fault> {
         .or_else(|| bad_seconds("timeout_s", experiment.timeout_s, false))
         .or_else(|| bad_precision(experiment.precision?))
         .or_else(|| experiment.budget_s.and_then(|budget| bad_seconds("budget_s", budget, false)))
+        .or_else(|| bad_times(&experiment.answered_within_ms))
         .or_else(|| bad_published(experiment.published.as_ref()?))
+        .or_else(|| {
+            let fault = fault_of_experiment(&experiment.in_full()?)?;
+            Some(Fault { key: format!("full.{}", fault.key), ..fault })
+        })
+}
+
+fn bad_times(within_ms: &[f64]) -> Option<Fault> {
+    let rising = within_ms.is_sorted_by(|a, b| a < b) && within_ms.iter().all(|ms| *ms > 0.0);
+    let mend = "write milliseconds above 0, the shortest first, each once";
+    if rising { None } else { fault("answered_within_ms", "the times do not rise", mend) }
 }
 
 fn bad_published(published: &Published) -> Option<Fault> {
+    let is_number = |column: &&String| column.parse::<f64>().is_ok_and(|number| number > 0.0);
+    if let Some(column) = published.columns.iter().find(|column| !is_number(column)) {
+        let mend = "write a number of connections, or of milliseconds for figures = \"answered_within_ms\"";
+        return fault("published.columns", format!("`{column}` is no number"), mend);
+    }
     let columns = published.columns.len();
     let (index, row) = published.rows.iter().enumerate().find(|(_, row)| row.values.len() != columns)?;
     let problem = format!("{} figures for {columns} columns", row.values.len());
@@ -266,6 +286,14 @@ mod tests {
         };
         assert_eq!(published("[1.0]"), None);
         assert!(published("[1.0, 2.0]").is_some_and(|p| p.starts_with("published.row.0.values: 2 figures")));
+        assert!(
+            of(&format!("window_requests = 0\n{measure}")).is_some_and(|p| p.starts_with("window_requests"))
+        );
+        assert!(
+            of(&format!("answered_within_ms = [2.0, 1.0]\n{measure}")).is_some_and(|p| p.contains("rise"))
+        );
+        let full = "[full]\nwindow_s = 0.0\n";
+        assert!(of(&format!("{measure}{full}")).is_some_and(|p| p.starts_with("full.window_s")));
         assert_eq!(of(&format!("{measure}rates = [\"max\", \"50%\", \"common\", \"5k/s\"]\n")), None);
     }
 }

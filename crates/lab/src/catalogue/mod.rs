@@ -285,7 +285,8 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let catalogue = Catalogue::read(&root).expect("the project's catalogue");
         assert_eq!(catalogue.warnings, []);
-        for experiment in &catalogue.experiments {
+        let in_full = catalogue.experiments.iter().filter_map(Experiment::in_full);
+        for experiment in catalogue.experiments.iter().cloned().chain(in_full) {
             let mut unfolded = experiment.clone();
             catalogue.workloads_of(&mut unfolded).expect(&experiment.name);
             assert!(fault_of_experiment(&unfolded).is_none(), "{}", experiment.name);

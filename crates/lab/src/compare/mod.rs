@@ -11,7 +11,6 @@ mod threshold;
 
 use assay_model::comparison::{COMPARISON_SCHEMA, Comparison, Pairing, Row, Subject, Threshold};
 use assay_model::experiment::Cell;
-use assay_model::offered::Offered;
 use assay_model::record::Record;
 use assay_model::verdict::Verdict;
 
@@ -100,13 +99,14 @@ impl Party<'_> {
     }
 }
 
-/// Cells that both measured with the same requests. A redline is searched, not measured, and has no windows to compare.
+/// Cells that both measured with the same requests. A redline is searched, not measured, and has no windows to compare; of
+/// a number of requests the end says more than the rate.
 fn common_cells(base: &Record, new: &Record) -> Vec<Cell> {
     let workload = |record: &Record, name: &str| record.workloads.iter().find(|w| w.name == name).cloned();
     let cells = new.experiment.cells();
     let common = |cell: &Cell| {
         cells.contains(cell)
-            && !matches!(cell.offered, Offered::Redline(_))
+            && (cell.offered.is_capacity() || cell.offered.is_rate())
             && workload(base, &cell.workload) == workload(new, &cell.workload)
     };
     base.experiment.cells().into_iter().filter(common).collect()

@@ -9,7 +9,7 @@ use assay_host::snapshot::{Sampler, tree_usage};
 use assay_host::system::SystemSample;
 use assay_link::{Link, Meter};
 use assay_model::check::{Check, Outcome};
-use assay_model::experiment::Cell;
+use assay_model::experiment::{Cell, Span};
 use assay_model::load::{Arrival, LoadReport};
 use assay_model::offered::Offered;
 use assay_model::record::{DatabaseUsage, Measurement, NotRun, Record, Run, Stage, Warmup};
@@ -66,7 +66,7 @@ struct Order<'a> {
     cell: &'a Cell,
     arrival: Arrival,
     settle_s: f64,
-    window_s: f64,
+    length: Span,
     /// Which window of the round, so that no two have the same arrivals where they must not.
     window: u32,
 }
@@ -146,8 +146,8 @@ impl Life<'_> {
             Warmup { workload: cell.workload.clone(), per_second: Vec::new(), settled: false, counted: None };
         let (mut fastest, mut without_gain, mut left_s) = (0.0, 0, most_s);
         while left_s > 0.0 && !warmup.settled {
-            let (settle_s, window_s) = (0.0, left_s.min(WARMUP_SLICE_S));
-            let order = Order { cell, arrival: Arrival::Closed, settle_s, window_s, window: 0 };
+            let (settle_s, length) = (0.0, Span::Seconds(left_s.min(WARMUP_SLICE_S)));
+            let order = Order { cell, arrival: Arrival::Closed, settle_s, length, window: 0 };
             let report = self.load(server, &order)?;
             let per_second = report.window.ok as f64 / report.window_ns.as_secs_f64().max(f64::MIN_POSITIVE);
             without_gain = if per_second > fastest * WARMUP_GAIN { 0 } else { without_gain + 1 };
@@ -163,8 +163,8 @@ impl Life<'_> {
     /// One slice more for what must not be counted inside a window: a counted system call takes longer.
     fn counted(&self, server: &mut Server, cell: &Cell) -> Result<Counted, Option<NotRun>> {
         let counters = Counters::start(&self.plan.isolation.server);
-        let order =
-            Order { cell, arrival: Arrival::Closed, settle_s: 0.0, window_s: WARMUP_SLICE_S, window: 0 };
+        let length = Span::Seconds(WARMUP_SLICE_S);
+        let order = Order { cell, arrival: Arrival::Closed, settle_s: 0.0, length, window: 0 };
         let report = self.load(server, &order)?;
         Ok(counters.finish(report.books.ok))
     }
@@ -183,7 +183,7 @@ impl Life<'_> {
                 self.search(server, run, cell, observer)?;
                 continue;
             }
-            let arrival = if cell.offered.is_capacity() {
+            let arrival = if cell.offered.is_closed() {
                 Arrival::Closed
             } else {
                 // Not known yet: the capacity that it follows from was not measured.
@@ -191,8 +191,8 @@ impl Life<'_> {
                 self.plan.experiment.arrival.at(rate)
             };
             let experiment = &self.plan.experiment;
-            let (settle_s, window_s) = (experiment.settle_s, experiment.window_at(cell.offered));
-            let order = Order { cell, arrival, settle_s, window_s, window: 0 };
+            let (settle_s, length) = (experiment.settle_at(cell.offered), experiment.window_at(cell.offered));
+            let order = Order { cell, arrival, settle_s, length, window: 0 };
             self.measure(server, run, &order, observer)?;
         }
         Ok(())
@@ -220,7 +220,7 @@ impl Life<'_> {
             }
             let arrival = self.plan.experiment.arrival.at(per_second);
             let window = u32::try_from(run.cells.len()).unwrap_or(u32::MAX);
-            let order = Order { cell, arrival, settle_s, window_s, window };
+            let order = Order { cell, arrival, settle_s, length: Span::Seconds(window_s), window };
             let window = self.measure(server, run, &order, observer)?;
             course.take(window);
             is_fresh = false;
@@ -302,7 +302,7 @@ impl Life<'_> {
             pipeline: cell.pipeline,
             arrival: order.arrival.clone(),
             warmup_s: order.settle_s,
-            window_s: order.window_s,
+            window: order.length,
             timeout_s: self.plan.experiment.timeout_s,
             cpus: &self.plan.isolation.generator.to_string(),
             seed: arrivals_seed(self.plan.seed, self.record.rounds.len(), order.window),

@@ -362,7 +362,7 @@ impl<'a> Runner<'a> {
         match offered {
             Offered::Capacity => true,
             Offered::Redline(_) => !is_twin && !self.subjects[subject].is_limit(),
-            Offered::Share(_) | Offered::Common | Offered::Rate(_) => !is_twin,
+            Offered::Share(_) | Offered::Common | Offered::Rate(_) | Offered::Requests(_) => !is_twin,
         }
     }
 

@@ -17,7 +17,7 @@ const COMMON_SHARE: f64 = 0.5;
 /// told, and for a closed loop.
 pub(crate) fn rate_for(record: &Record, own: &Run, cell: &Cell) -> Option<f64> {
     let rate = match cell.offered {
-        Offered::Capacity | Offered::Redline(_) => return None,
+        Offered::Capacity | Offered::Requests(_) | Offered::Redline(_) => return None,
         Offered::Rate(per_second) => f64::from(per_second),
         Offered::Share(thousandths) => {
             offered_before(runs_of(record, &own.contender), cell).or_else(|| {

@@ -27,11 +27,7 @@ const LEAST_CONFIDENCE: f64 = 0.9;
 
 /// Judges every cell in which a rate was offered to somebody.
 pub(crate) fn judge(record: &Record, margin: f64) -> Vec<LatencyVerdict> {
-    let cells = record
-        .experiment
-        .cells()
-        .into_iter()
-        .filter(|cell| !cell.offered.is_capacity() && !matches!(cell.offered, Offered::Redline(_)));
+    let cells = record.experiment.cells().into_iter().filter(|cell| cell.offered.is_rate());
     cells.map(|cell| judge_cell(record, cell, margin)).filter(|judged| !judged.standings.is_empty()).collect()
 }
 
@@ -71,7 +67,8 @@ fn standing(record: &Record, sample: &Sample<'_>, cell: &Cell) -> Option<Latency
     })
 }
 
-fn too_few(sample: &Sample<'_>, counting: usize, measured: usize) -> String {
+/// Why nothing is told of windows of which so few count.
+pub(crate) fn too_few(sample: &Sample<'_>, counting: usize, measured: usize) -> String {
     let mut broken: Vec<String> = sample.measured().flat_map(Measurement::void_rules).collect();
     broken.sort_unstable();
     broken.dedup();

@@ -3,6 +3,7 @@
 //! Pure functions of the record (METHODOLOGY: "What makes a run void", "From runs to a verdict", "The limit"); the same
 //! record always gives the same verdict.
 
+mod answered;
 mod cell;
 mod floor;
 mod headroom;
@@ -10,6 +11,7 @@ mod latency;
 mod limit;
 mod order;
 mod price;
+mod published;
 mod ranking;
 mod redline;
 mod sample;
@@ -54,7 +56,8 @@ pub fn judge(record: &Record) -> Verdict {
     let redlines = redline::judge(record);
     sentences.extend(redline::sentences(&redlines));
     let rounds = sample::counted_rounds(record);
-    Verdict { sentences, trust, rounds, margin, noise_floor, cells, latency, redlines }
+    let (answered, published) = (answered::judge(record), published::judge(record, &cells));
+    Verdict { sentences, trust, rounds, margin, noise_floor, cells, latency, redlines, answered, published }
 }
 
 /// The cells that were measured at capacity.

@@ -10,6 +10,7 @@ use assay_model::verdict::{Interval, LimitedBy, Standing};
 use assay_stats::interval::geometric_mean_interval;
 use assay_stats::order::median_interval;
 use assay_stats::ratio::paired_log_ratio;
+use assay_stats::robust::trimmed_mean;
 
 use super::limit::{self, Limit};
 use super::price::price;
@@ -69,6 +70,9 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, 
         contender: sample.entry.name.clone(),
         throughput_per_second: if withheld.is_none() { rate_interval(&rates) } else { None },
         rounds_per_second: sample.rates(),
+        trimmed_mean_per_second: trimmed_mean(&rates)
+            .ok()
+            .filter(|_| record.experiment.trimmed_mean && withheld.is_none()),
         share_of_limit,
         tier: None,
         letters: String::new(),

@@ -179,7 +179,7 @@ pub(crate) fn count_of(n: usize, noun: &str) -> String {
 }
 
 /// 78_012 as "78.0k", three digits that matter.
-fn thousands(rate: f64) -> String {
+pub(crate) fn thousands(rate: f64) -> String {
     match rate {
         r if r >= 999_500.0 => format!("{:.2}M", r / 1e6),
         r if r >= 99_950.0 => format!("{:.0}k", r / 1e3),

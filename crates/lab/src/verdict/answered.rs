@@ -1,0 +1,147 @@
+//! What share of all requests was answered in time, in closed loops whose experiment asks for it.
+//!
+//! One that failed or was given up counts as never answered. In a loop that ends with a number of requests they are all; in
+//! one that ends with the time they are those that ended in the window, and those that outlasted it.
+
+use assay_model::experiment::Cell;
+use assay_model::record::{Measurement, Record};
+use assay_model::verdict::{AnsweredStanding, AnsweredVerdict, Interval};
+use assay_stats::Histogram;
+use assay_stats::order::median_interval;
+
+use super::latency::too_few;
+use super::sample::{Sample, samples};
+use super::{CONFIDENCE, interval, point};
+
+const NS_PER_MS: f64 = 1e6;
+
+/// Judges every closed loop, where the experiment names times.
+pub(crate) fn judge(record: &Record) -> Vec<AnsweredVerdict> {
+    let within_ms = &record.experiment.answered_within_ms;
+    let asked = !within_ms.is_empty();
+    let cells = record.experiment.cells().into_iter().filter(|cell| asked && cell.offered.is_closed());
+    let judged = cells.map(|cell| AnsweredVerdict {
+        standings: standings(record, &cell, within_ms),
+        cell,
+        within_ms: within_ms.clone(),
+    });
+    judged.filter(|verdict| !verdict.standings.is_empty()).collect()
+}
+
+fn standings(record: &Record, cell: &Cell, within_ms: &[f64]) -> Vec<AnsweredStanding> {
+    let mut standings: Vec<AnsweredStanding> =
+        samples(record, cell).iter().map(|sample| standing(sample, within_ms)).collect();
+    let soon = |standing: &AnsweredStanding| standing.shares.iter().map(|share| share.estimate).sum::<f64>();
+    standings.sort_by(|a, b| soon(b).total_cmp(&soon(a)).then_with(|| a.contender.cmp(&b.contender)));
+    standings
+}
+
+fn standing(sample: &Sample<'_>, within_ms: &[f64]) -> AnsweredStanding {
+    let (counting, measured) = (sample.counting().count(), sample.measured().count());
+    let withheld = (counting * 2 < measured).then(|| too_few(sample, counting, measured));
+    let told = || within_ms.iter().filter(|_| withheld.is_none());
+    let slowest = sample.counting().filter_map(|window| right_answers(window).max()).max();
+    AnsweredStanding {
+        contender: sample.entry.name.clone(),
+        rounds: u32::try_from(counting).unwrap_or(u32::MAX),
+        shares: told().filter_map(|&ms| over_rounds(&shares(sample, ms))).collect(),
+        slowest_ns: slowest.map(|ns| ns as f64).filter(|_| withheld.is_none()),
+        requests: sample.counting().map(requests).sum(),
+        unanswered: sample.counting().map(unanswered).sum(),
+        withheld,
+    }
+}
+
+/// Share of all requests answered rightly within `ms` milliseconds in each round; none where the window was void.
+pub(crate) fn shares(sample: &Sample<'_>, ms: f64) -> Vec<Option<f64>> {
+    let share = |window: &Measurement| {
+        let all = requests(window);
+        let in_time = right_answers(window).count_at_or_below((ms * NS_PER_MS) as u64);
+        (all > 0).then(|| in_time as f64 / all as f64)
+    };
+    let counts = |window: &&Measurement| window.void_rules().is_empty();
+    sample.windows.iter().map(|window| window.filter(counts).and_then(share)).collect()
+}
+
+/// The median of what the rounds gave, with its order-statistic interval.
+pub(crate) fn over_rounds(values: &[Option<f64>]) -> Option<Interval> {
+    match values.iter().copied().flatten().collect::<Vec<f64>>().as_slice() {
+        [] => None,
+        [only] => Some(point(*only)),
+        values => median_interval(values, CONFIDENCE).ok().map(interval),
+    }
+}
+
+fn requests(window: &Measurement) -> u64 {
+    right_answers(window).count() + unanswered(window)
+}
+
+/// Those that failed in the window, and those that were still unanswered when nobody waited any more.
+fn unanswered(window: &Measurement) -> u64 {
+    window.load.window.errors.values().sum::<u64>() + window.load.books.censored
+}
+
+fn right_answers(window: &Measurement) -> Histogram {
+    Histogram::from_hdr_base64(&window.load.latency.service_hdr).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use assay_model::load::ErrorClass;
+    use assay_model::offered::Offered;
+
+    /// Two contenders, each with a window of 1,000 requests in every round of which a share of `slow` takes 500 ms.
+    fn record(rounds: usize) -> (Record, Cell) {
+        let rates = vec![1000.0; rounds];
+        let mut record = testing::record(&[("a", &rates), ("b", &rates)]);
+        record.experiment.answered_within_ms = vec![10.0, 1000.0];
+        record.experiment.measures[0].rates = vec![Offered::Requests(1000)];
+        let cell = Cell { offered: Offered::Requests(1000), ..Cell::closed("hello", 64) };
+        for run in record.rounds.iter_mut().flat_map(|round| &mut round.runs) {
+            let slow = if run.contender == "a" { 200 } else { 100 };
+            let mut histogram = Histogram::new();
+            histogram.record_n(1_000_000, 1000 - slow);
+            histogram.record_n(500_000_000, slow);
+            run.cells[0].cell = cell.clone();
+            run.cells[0].load.latency.service_hdr = histogram.to_hdr_base64().expect("histogram");
+        }
+        (record, cell)
+    }
+
+    #[test]
+    fn the_share_counts_all_requests_and_those_without_an_answer_as_never_answered() {
+        let (mut record, cell) = record(3);
+        for run in
+            record.rounds.iter_mut().flat_map(|round| &mut round.runs).filter(|run| run.contender == "b")
+        {
+            run.cells[0].load.window.errors.insert(ErrorClass::HeadTimeout, 900);
+            run.cells[0].load.books.censored = 100;
+        }
+        let verdicts = judge(&record);
+        let [verdict] = verdicts.as_slice() else { panic!("{verdicts:?}") };
+        assert_eq!(verdict.cell, cell);
+        let told: Vec<(&str, Vec<f64>, u64, u64)> = (verdict.standings.iter())
+            .map(|of| {
+                let shares = of.shares.iter().map(|share| share.estimate).collect();
+                (of.contender.as_str(), shares, of.requests, of.unanswered)
+            })
+            .collect();
+        assert_eq!(told, [("a", vec![0.8, 1.0], 3000, 0), ("b", vec![0.45, 0.5], 6000, 3000)]);
+        assert!((verdict.standings[0].slowest_ns.expect("slowest") / 5e8 - 1.0).abs() < 0.005);
+    }
+
+    #[test]
+    fn nobody_asks_nothing_is_told_and_void_windows_do_not_count() {
+        let (mut record, _) = record(3);
+        for round in record.rounds.iter_mut().take(2) {
+            round.runs.iter_mut().for_each(|run| run.cells[0].machine.steal_share = 0.5);
+        }
+        let verdict = judge(&record).remove(0);
+        assert_eq!(verdict.standings[0].withheld.as_deref(), Some("only 1 of 3 windows count (steal)"));
+        assert!(verdict.standings[0].shares.is_empty());
+        record.experiment.answered_within_ms.clear();
+        assert!(judge(&record).is_empty());
+    }
+}

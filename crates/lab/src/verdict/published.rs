@@ -1,0 +1,318 @@
+//! The figures of the work that an experiment repeats, and ours beside them, each table as ratios to the same contender.
+
+use assay_host::cpuset::CpuSet;
+use assay_model::contender::Kind;
+use assay_model::experiment::Cell;
+use assay_model::offered::Offered;
+use assay_model::published::{Beside, BesideRow, Figures, Published, PublishedRow, SourceCpus};
+use assay_model::record::{Entry, Record};
+use assay_model::verdict::{CellVerdict, Interval, Standing};
+use assay_stats::ratio::paired_log_ratio;
+
+use super::sample::sample_of;
+use super::words::{count_of, thousands};
+use super::{CONFIDENCE, answered, interval, point};
+
+/// Both tables, with our throughputs as they were judged; `None` where the experiment repeats nobody's work.
+pub(crate) fn judge(record: &Record, judged: &[CellVerdict]) -> Option<Beside> {
+    let published = record.experiment.published.as_ref()?;
+    let tables = Tables { record, published, judged };
+    let of_source = published.rows.iter().map(|row| (Some(row), tables.entry(row)));
+    let ours_alone = record.contenders.iter().filter(|entry| tables.is_ours_alone(entry));
+    let parties: Vec<Party<'_>> = of_source
+        .chain(ours_alone.map(|entry| (None, Some(entry))))
+        .map(|(source, entry)| Party { source, entry, ours: tables.ours(entry) })
+        .collect();
+    let in_both = |party: &&Party<'_>| party.source.is_some() && party.ours.iter().any(Option::is_some);
+    let baseline = parties.iter().find(in_both);
+    Some(Beside {
+        source: published.source.clone(),
+        quantity: published.quantity.clone(),
+        figures: published.figures,
+        baseline: baseline.and_then(|party| Some(party.entry?.name.clone())),
+        columns: published.columns.clone(),
+        rows: parties.iter().map(|party| tables.row(party, baseline)).collect(),
+        sentences: tables.scaled(&parties),
+    })
+}
+
+/// What both tables are made from.
+struct Tables<'r> {
+    record: &'r Record,
+    published: &'r Published,
+    judged: &'r [CellVerdict],
+}
+
+/// A contender in one of the tables or in both.
+struct Party<'r> {
+    source: Option<&'r PublishedRow>,
+    entry: Option<&'r Entry>,
+    /// One for each column.
+    ours: Vec<Option<Figure>>,
+}
+
+/// A figure of ours.
+struct Figure {
+    estimate: Interval,
+    rounds: Vec<Option<f64>>,
+}
+
+impl<'r> Tables<'r> {
+    fn entry(&self, row: &PublishedRow) -> Option<&'r Entry> {
+        let name = row.contender.as_ref()?;
+        self.record.contenders.iter().find(|entry| entry.name == *name)
+    }
+
+    /// Whether it takes part for its own sake and the source does not have it.
+    fn is_ours_alone(&self, entry: &Entry) -> bool {
+        let theirs = self.published.rows.iter().any(|row| row.contender.as_ref() == Some(&entry.name));
+        entry.kind != Kind::Limit && entry.twin_of.is_none() && !theirs
+    }
+
+    /// Our figures of a contender, one for each column.
+    fn ours(&self, entry: Option<&Entry>) -> Vec<Option<Figure>> {
+        let column = |title: &String| match self.published.figures {
+            Figures::Throughput => self.throughput(entry?, title.parse().ok()?),
+            Figures::AnsweredWithinMs => self.answered(entry?, title.parse().ok()?),
+        };
+        self.published.columns.iter().map(column).collect()
+    }
+
+    fn throughput(&self, entry: &Entry, connections: u32) -> Option<Figure> {
+        let cell = self.cells().find(|cell| cell.offered.is_capacity() && cell.connections == connections)?;
+        let standing = self.standing(&cell, entry)?;
+        Some(Figure { estimate: standing.throughput_per_second?, rounds: standing.rounds_per_second.clone() })
+    }
+
+    /// Among all requests of a loop that ends with a number of them, as at the source; else of the loop that ends with the time.
+    fn answered(&self, entry: &Entry, ms: f64) -> Option<Figure> {
+        let counted = self.cells().find(|cell| matches!(cell.offered, Offered::Requests(_)));
+        let cell = counted.or_else(|| self.cells().find(|cell| cell.offered.is_capacity()))?;
+        let rounds = answered::shares(&sample_of(self.record, entry, &cell), ms);
+        Some(Figure { estimate: answered::over_rounds(&rounds)?, rounds })
+    }
+
+    /// The cells of the workload that stands beside the source's.
+    fn cells(&self) -> impl Iterator<Item = Cell> {
+        let cells = self.record.experiment.cells();
+        let first = cells.first().map(|cell| cell.workload.clone());
+        let workload = self.published.workload.clone().or(first).unwrap_or_default();
+        cells.into_iter().filter(move |cell| cell.workload == workload)
+    }
+
+    fn standing(&self, cell: &Cell, entry: &Entry) -> Option<&'r Standing> {
+        let judged = self.judged.iter().find(|judged| judged.cell == *cell)?;
+        judged.standings.iter().find(|standing| standing.contender == entry.name)
+    }
+
+    fn row(&self, party: &Party<'_>, baseline: Option<&Party<'_>>) -> BesideRow {
+        let columns = 0..self.published.columns.len();
+        let value = |party: &Party<'_>, column: usize| party.source?.values.get(column).copied();
+        let theirs = |column: usize| {
+            let of = value(baseline?, column).filter(|of| *of > 0.0)?;
+            Some(value(party, column)? / of)
+        };
+        let ours = |column: usize| {
+            let (own, base) = (party.ours[column].as_ref()?, baseline?.ours[column].as_ref()?);
+            if std::ptr::eq(own, base) { Some(point(1.0)) } else { self.ratio(own, base) }
+        };
+        let title = party.source.map(|row| &row.title).or_else(|| party.entry.map(|entry| &entry.title));
+        let name = party.source.and_then(|row| row.contender.clone());
+        BesideRow {
+            title: title.cloned().unwrap_or_default(),
+            contender: name.or_else(|| party.entry.map(|entry| entry.name.clone())),
+            values: columns.clone().map(|column| value(party, column)).collect(),
+            ratio_to_baseline: columns.clone().map(theirs).collect(),
+            ours: party.ours.iter().map(|figure| Some(figure.as_ref()?.estimate)).collect(),
+            our_ratio: columns.map(ours).collect(),
+            not_run: self.not_run(party),
+        }
+    }
+
+    /// Paired by round. Shares may be zero and have no logarithm, so of their quotients the median is told.
+    fn ratio(&self, own: &Figure, base: &Figure) -> Option<Interval> {
+        let pairs = own.rounds.iter().zip(&base.rounds).filter_map(|(own, base)| own.zip(*base));
+        let (own, base): (Vec<f64>, Vec<f64>) = pairs.filter(|(_, base)| *base > 0.0).unzip();
+        match (self.published.figures, own.as_slice(), base.as_slice()) {
+            (_, [own], [base]) => Some(point(own / base)),
+            (Figures::Throughput, _, _) => {
+                paired_log_ratio(&own, &base, CONFIDENCE).ok().map(|ratio| interval(ratio.interval))
+            }
+            (Figures::AnsweredWithinMs, _, _) => {
+                let quotients = own.iter().zip(&base).map(|(own, base)| Some(own / base));
+                answered::over_rounds(&quotients.collect::<Vec<_>>())
+            }
+        }
+    }
+
+    /// Why there is no figure of ours for a contender.
+    fn not_run(&self, party: &Party<'_>) -> Option<String> {
+        if party.ours.iter().any(Option::is_some) {
+            return None;
+        }
+        let Some(entry) = party.entry else {
+            let has_one = party.source.is_some_and(|row| row.contender.is_some());
+            return Some(if has_one { "not asked for" } else { "no contender here" }.to_owned());
+        };
+        let judged = self.cells().find_map(|cell| self.standing(&cell, entry)?.withheld.clone());
+        let given_up = entry.not_run.as_ref().map(|why| why.reason.clone());
+        given_up.or(judged).or_else(|| Some("not measured at these levels".to_owned()))
+    }
+
+    /// What each CPU did, there and here, and what as many of ours would do.
+    fn scaled(&self, parties: &[Party<'_>]) -> Vec<String> {
+        let Some(cpus) =
+            self.published.cpus.as_ref().filter(|_| self.published.figures == Figures::Throughput)
+        else {
+            return Vec::new();
+        };
+        let own_cpus = self.record.isolation.server_cpus.parse::<CpuSet>().map_or(0, |cpus| cpus.len());
+        let sentence = |party: &Party<'_>| {
+            let row = party.source?;
+            let both = row
+                .values
+                .iter()
+                .zip(&party.ours)
+                .filter_map(|(theirs, own)| Some((*theirs, own.as_ref()?.estimate.estimate)));
+            let (theirs, own) = both.max_by(|a, b| a.0.total_cmp(&b.0))?;
+            (own_cpus > 0 && own > 0.0).then(|| scaled(&row.title, cpus, theirs, own_cpus, own))
+        };
+        let mut sentences: Vec<String> = parties.iter().filter_map(sentence).collect();
+        if !sentences.is_empty() && self.record.link == "loopback" {
+            sentences.push(LOOPBACK.to_owned());
+        }
+        sentences
+    }
+}
+
+const LOOPBACK: &str = "On loopback whoever sends also does the receiver's part of the network's work, and no card takes \
+                        any of it off.";
+
+/// Of one contender: `theirs` on the source's CPUs and `own` on ours, in requests per second.
+fn scaled(title: &str, cpus: &SourceCpus, theirs: f64, own_cpus: usize, own: f64) -> String {
+    let (count, unit) = (f64::from(cpus.count.max(1)), &cpus.unit);
+    let each = own / own_cpus as f64;
+    let here = if own_cpus == 1 { String::new() } else { format!(", {} on each", thousands(each)) };
+    format!(
+        "{title} answered {} requests per second on {count} {unit} at the source, {} on each; here it answers {} on the {} \
+         that servers have{here}. If {count} such CPUs did as much each as ours do, which is an upper bound, because they \
+         share memory, locks and a network, they would answer {}; the source's figure takes {} of them at least.",
+        thousands(theirs),
+        thousands(theirs / count),
+        thousands(own),
+        count_of(own_cpus, "CPU"),
+        thousands(each * count),
+        (theirs / each).ceil(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use crate::verdict;
+    use assay_model::record::{NotRun, Stage};
+
+    fn published(columns: &[&str], rows: &[(&str, Option<&str>, &[f64])]) -> Published {
+        Published {
+            source: "a talk".to_owned(),
+            quantity: "requests per second".to_owned(),
+            figures: Figures::Throughput,
+            workload: None,
+            cpus: None,
+            columns: columns.iter().map(|&column| column.to_owned()).collect(),
+            rows: (rows.iter())
+                .map(|(title, contender, values)| PublishedRow {
+                    title: (*title).to_owned(),
+                    contender: contender.map(str::to_owned),
+                    values: values.to_vec(),
+                })
+                .collect(),
+        }
+    }
+
+    fn beside(record: &Record) -> Beside {
+        verdict::judge(record).published.expect("published")
+    }
+
+    fn record() -> Record {
+        let mut record = testing::record(&[
+            ("limit", &[9000.0; 5]),
+            ("a", &[1000.0, 1100.0, 900.0, 1050.0, 950.0]),
+            ("b", &[2000.0, 2200.0, 1800.0, 2100.0, 1900.0]),
+            ("c", &[500.0; 5]),
+        ]);
+        let rows: [(&str, Option<&str>, &[f64]); 4] = [
+            ("Missing", Some("m"), &[10.0, 10.0]),
+            ("A of old", Some("a"), &[100.0, 200.0]),
+            ("B", Some("b"), &[300.0, 300.0]),
+            ("Nowhere", None, &[50.0, 50.0]),
+        ];
+        record.experiment.published = Some(published(&["64", "128"], &rows));
+        record
+    }
+
+    #[test]
+    fn each_table_is_told_as_ratios_to_the_first_contender_that_is_in_both() {
+        let beside = beside(&record());
+        assert_eq!(beside.baseline.as_deref(), Some("a"));
+        let titles: Vec<&str> = beside.rows.iter().map(|row| row.title.as_str()).collect();
+        assert_eq!(titles, ["Missing", "A of old", "B", "Nowhere", "c"]);
+        let theirs: Vec<_> = beside.rows.iter().map(|row| row.ratio_to_baseline[0]).collect();
+        assert_eq!(theirs, [Some(0.1), Some(1.0), Some(3.0), Some(0.5), None]);
+        let b = &beside.rows[2];
+        let ours = b.our_ratio[0].expect("measured");
+        assert!((ours.estimate - 2.0).abs() < 1e-9 && ours.high - ours.low < 1e-9, "paired: {ours:?}");
+        assert_eq!((b.our_ratio[1], b.ratio_to_baseline[1]), (None, Some(1.5)), "128 was not measured");
+        assert_eq!(beside.rows[1].our_ratio[0], Some(point(1.0)));
+        let reasons: Vec<_> = beside.rows.iter().map(|row| row.not_run.as_deref()).collect();
+        assert_eq!(reasons, [Some("not asked for"), None, None, Some("no contender here"), None]);
+    }
+
+    #[test]
+    fn who_was_not_run_is_no_baseline_and_says_why() {
+        let mut record = record();
+        let missing = NotRun {
+            stage: Stage::Needs,
+            reason: "no compiler".to_owned(),
+            remedy: None,
+            log_tail: Vec::new(),
+        };
+        record.contenders[1].not_run = Some(missing);
+        record.rounds.iter_mut().for_each(|round| round.runs.retain(|run| run.contender != "a"));
+        let beside = beside(&record);
+        assert_eq!(beside.baseline.as_deref(), Some("b"));
+        assert_eq!(beside.rows[1].not_run.as_deref(), Some("no compiler"));
+        assert_eq!(beside.rows[1].ratio_to_baseline[0], Some(1.0 / 3.0));
+    }
+
+    #[test]
+    fn a_machine_of_the_sources_size_is_an_upper_bound_in_words() {
+        let mut record = record();
+        let cpus = SourceCpus { count: 40, unit: "hardware threads".to_owned() };
+        record.experiment.published.as_mut().expect("published").cpus = Some(cpus);
+        let sentences = beside(&record).sentences;
+        assert_eq!(sentences.len(), 3, "{sentences:?}");
+        for words in
+            ["300 requests per second on 40 hardware threads", "8 on each", "on the 1 CPU", "upper bound"]
+        {
+            assert!(sentences[1].contains(words), "{words} in {}", sentences[1]);
+        }
+        assert!(sentences[1].ends_with("takes 1 of them at least."), "{}", sentences[1]);
+        assert!(sentences[2].starts_with("On loopback"));
+    }
+
+    #[test]
+    fn shares_answered_in_time_stand_beside_shares() {
+        let mut record = record();
+        let published = record.experiment.published.as_mut().expect("published");
+        published.figures = Figures::AnsweredWithinMs;
+        published.rows[1].values = vec![0.5, 0.8];
+        let beside = beside(&record);
+        // 64 requests in flight at 1000 per second take 64 ms each, at 900 per second 71 ms.
+        let ours: Vec<_> = beside.rows[1].ours.iter().map(|own| own.map(|own| own.estimate)).collect();
+        assert_eq!(ours, [Some(1.0), Some(1.0)]);
+        assert_eq!(beside.rows[1].ratio_to_baseline, [Some(1.0), Some(1.0)]);
+        assert!(beside.sentences.is_empty());
+    }
+}
