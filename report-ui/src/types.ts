@@ -344,6 +344,10 @@ export interface Experiment {
    */
   about: string;
   /**
+   * Times, rising, in milliseconds: what share of all requests was answered within each is told of every closed loop.
+   */
+  answered_within_ms?: number[];
+  /**
    * How requests arrive when a rate is offered.
    */
   arrival: "poisson" | "constant";
@@ -355,6 +359,10 @@ export interface Experiment {
    * Selectors of contenders: a name, `lang:go`, `kind:server`, a path; `!` before one excludes.
    */
   contenders: string[];
+  /**
+   * The levels and lengths of the work that it repeats, for `--full`; absent in the record of a run.
+   */
+  full?: Full | null;
   /**
    * Length of a window at a given rate, in seconds; as long as the others when absent. A percentile p needs 100 / (1 − p)
    * answers.
@@ -389,6 +397,10 @@ export interface Experiment {
    */
   timeout_s: number;
   /**
+   * Whether the mean of all rounds but the best and the worst is told beside the interval, as the work that it repeats does.
+   */
+  trimmed_mean?: boolean;
+  /**
    * Whether to stop before that as soon as every pair is settled, and to spend the rounds on the pairs that are not. The
    * intervals are then those of a sequential rule: wider, because they allow for looking after each round.
    */
@@ -399,9 +411,50 @@ export interface Experiment {
    */
   warmup_s: number;
   /**
+   * Length of one measured window at capacity in requests, instead of the time; absent for the time.
+   */
+  window_requests?: number | null;
+  /**
    * Length of one measured window, in seconds.
    */
   window_s: number;
+}
+/**
+ * What `--full` changes; what is absent stays.
+ */
+export interface Full {
+  /**
+   * Instead of `budget_s`.
+   */
+  budget_s?: number | null;
+  /**
+   * Instead of `latency_window_s`.
+   */
+  latency_window_s?: number | null;
+  /**
+   * Instead of all `measure`.
+   */
+  measure?: Measure[];
+  /**
+   * Instead of `rounds`.
+   */
+  rounds?: number | null;
+  /**
+   * Instead of `settle_s`.
+   */
+  settle_s?: number | null;
+  /**
+   * Instead of `warmup_s`.
+   */
+  warmup_s?: number | null;
+  /**
+   * Instead of `window_requests`.
+   */
+  window_requests?: number | null;
+  /**
+   * Instead of `window_s`.
+   */
+  window_s?: number | null;
 }
 /**
  * One workload at one or more numbers of connections and at one or more loads.
@@ -416,8 +469,8 @@ export interface Measure {
    */
   pipeline?: number;
   /**
-   * Loads, each a cell of its own: `max`, `50%`, `common`, `5000/s`, `redline:p99<10ms`. One that depends on the capacity
-   * brings `max` with it.
+   * Loads, each a cell of its own: `max`, `50%`, `common`, `5000/s`, `13000 requests`, `redline:p99<10ms`. One that depends on
+   * the capacity brings `max` with it.
    */
   rates?: Offered[];
   /**
@@ -430,11 +483,19 @@ export interface Measure {
  */
 export interface Published {
   /**
-   * What differs from column to column.
+   * What differs from column to column, as a number: see [`Figures`].
    */
   columns: string[];
   /**
-   * What the figures are: `requests per second`.
+   * The CPUs that served at the source; absent where it does not tell.
+   */
+  cpus?: SourceCpus | null;
+  /**
+   * What of ours stands beside them.
+   */
+  figures: "throughput" | "answered_within_ms";
+  /**
+   * What the figures are, in words: `requests per second`.
    */
   quantity: string;
   /**
@@ -445,6 +506,23 @@ export interface Published {
    * Where, and on what machine.
    */
   source: string;
+  /**
+   * Name of the workload in which ours are found; absent for the experiment's first.
+   */
+  workload?: string | null;
+}
+/**
+ * The CPUs of a source's server.
+ */
+export interface SourceCpus {
+  /**
+   * How many.
+   */
+  count: number;
+  /**
+   * What the source counts: `hardware threads`, `cores`.
+   */
+  unit: string;
 }
 /**
  * The published figures of one contender.
@@ -759,6 +837,10 @@ export interface Sample {
  */
 export interface Verdict {
   /**
+   * Shares of requests answered in time, one judgement per closed loop, where the experiment asks for them.
+   */
+  answered?: AnsweredVerdict[];
+  /**
    * One judgement per cell measured at capacity, in the experiment's order.
    */
   cells: CellVerdict[];
@@ -775,6 +857,10 @@ export interface Verdict {
    */
   noise_floor?: NoiseFloor | null;
   /**
+   * The figures of the work that the experiment repeats, and ours beside them; absent where it repeats none.
+   */
+  published?: Beside | null;
+  /**
    * One judgement per cell in which a redline was searched, in the experiment's order.
    */
   redlines?: RedlineVerdict[];
@@ -790,6 +876,91 @@ export interface Verdict {
    * Checks over the whole run, each with its evidence.
    */
   trust: Check[];
+}
+/**
+ * What share of all requests was answered within given times, in one closed loop.
+ */
+export interface AnsweredVerdict {
+  /**
+   * Connections held open.
+   */
+  connections: number;
+  /**
+   * The load offered in a cell, as people write it.
+   */
+  offered?: string;
+  /**
+   * Requests in flight on one connection at most.
+   */
+  pipeline?: number;
+  /**
+   * Contenders, those that answered most soonest first.
+   */
+  standings: AnsweredStanding[];
+  /**
+   * The times, rising, in milliseconds since a request was sent.
+   */
+  within_ms: number[];
+  /**
+   * Name of the workload.
+   */
+  workload: string;
+}
+/**
+ * How soon one contender answered.
+ */
+export interface AnsweredStanding {
+  /**
+   * Name of the contender.
+   */
+  contender: string;
+  /**
+   * Requests of all rounds.
+   */
+  requests: number;
+  /**
+   * Rounds whose window counts.
+   */
+  rounds: number;
+  /**
+   * Share of all requests that were answered rightly within each of the times, 0 to 1: median over the rounds with its
+   * order-statistic interval. One that failed or was given up counts as never answered.
+   */
+  shares: Interval[];
+  /**
+   * The slowest right answer of all rounds, in nanoseconds; absent where there was none.
+   */
+  slowest_ns: number | null;
+  /**
+   * Those of them that failed or were given up.
+   */
+  unanswered: number;
+  /**
+   * Why nothing is told, if so.
+   */
+  withheld: string | null;
+}
+/**
+ * An estimate with its interval.
+ */
+export interface Interval {
+  /**
+   * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
+   * then also both ends.
+   */
+  confidence: number;
+  /**
+   * Best guess.
+   */
+  estimate: number;
+  /**
+   * Upper end.
+   */
+  high: number;
+  /**
+   * Lower end.
+   */
+  low: number;
 }
 /**
  * The judgement of one workload at one number of connections.
@@ -832,16 +1003,16 @@ export interface Pair {
    * Name of the one with the higher estimate.
    */
   faster: string;
-  ratio: Interval;
+  ratio: Interval1;
   /**
    * Name of the other.
    */
   slower: string;
 }
 /**
- * Throughput of the first over that of the second, paired by round; simultaneous over all pairs of the cell.
+ * An estimate with its interval.
  */
-export interface Interval {
+export interface Interval1 {
   /**
    * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
    * then also both ends.
@@ -916,11 +1087,11 @@ export interface Standing {
   /**
    * Service time at this many in flight, 50th percentile: median over rounds, in nanoseconds.
    */
-  p50_ns: Interval1 | null;
+  p50_ns: Interval | null;
   /**
    * The same for the 99th percentile.
    */
-  p99_ns: Interval1 | null;
+  p99_ns: Interval | null;
   price: Price;
   /**
    * Throughput of each round that counts, in the rounds' order; absent where a round gave none.
@@ -937,7 +1108,7 @@ export interface Standing {
   /**
    * Throughput over that of the limit, paired by round; absent without a limit, and for the limit itself.
    */
-  share_of_limit: Interval1 | null;
+  share_of_limit: Interval | null;
   /**
    * From start to first right answer: median over rounds, in nanoseconds.
    */
@@ -945,11 +1116,15 @@ export interface Standing {
   /**
    * Validated responses per second: geometric mean over the rounds; absent when withheld.
    */
-  throughput_per_second: Interval1 | null;
+  throughput_per_second: Interval | null;
   /**
    * Tier, 1 is the fastest; absent for the limit and for the unranked.
    */
   tier: number | null;
+  /**
+   * Mean of the rounds but the best and the worst, where the experiment asks for it and there are three.
+   */
+  trimmed_mean_per_second?: number | null;
   /**
    * Why it is not ranked, if it is not.
    */
@@ -988,28 +1163,6 @@ export interface Score {
    * Rules that are kept.
    */
   kept: number;
-}
-/**
- * An estimate with its interval.
- */
-export interface Interval1 {
-  /**
-   * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
-   * then also both ends.
-   */
-  confidence: number;
-  /**
-   * Best guess.
-   */
-  estimate: number;
-  /**
-   * Upper end.
-   */
-  high: number;
-  /**
-   * Lower end.
-   */
-  low: number;
 }
 /**
  * What an answer costs the server.
@@ -1254,6 +1407,73 @@ export interface Interval4 {
    * Lower end.
    */
   low: number;
+}
+/**
+ * A published table and ours beside it.
+ */
+export interface Beside {
+  /**
+   * Name of the contender to which the others stand in ratio, in both tables: the first of the source's that was measured
+   * here; absent where none was.
+   */
+  baseline: string | null;
+  /**
+   * What differs from column to column, as the source has it.
+   */
+  columns: string[];
+  /**
+   * What they are.
+   */
+  figures: "throughput" | "answered_within_ms";
+  /**
+   * What they are, in words.
+   */
+  quantity: string;
+  /**
+   * The source's contenders in its order, then the others of ours.
+   */
+  rows: BesideRow[];
+  /**
+   * What follows, in words, with what is assumed.
+   */
+  sentences: string[];
+  /**
+   * Where the published figures are from, and on what machine.
+   */
+  source: string;
+}
+/**
+ * One contender in both tables. Every list has an entry for each column, absent where there is no figure.
+ */
+export interface BesideRow {
+  /**
+   * Name of the contender here; absent where there is none.
+   */
+  contender: string | null;
+  /**
+   * Why there is no figure of ours, if so.
+   */
+  not_run: string | null;
+  /**
+   * Our figure over that of the baseline, paired by round.
+   */
+  our_ratio: (Interval | null)[];
+  /**
+   * Our figures.
+   */
+  ours: (Interval | null)[];
+  /**
+   * Published figure over that of the baseline.
+   */
+  ratio_to_baseline: (number | null)[];
+  /**
+   * How the source calls it; our title where the source does not have it.
+   */
+  title: string;
+  /**
+   * The published figures.
+   */
+  values: (number | null)[];
 }
 /**
  * The redlines of one cell: the highest rates that keep the objective, which is in the cell's load.

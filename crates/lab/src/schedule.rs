@@ -1,5 +1,6 @@
 //! Which contender and which cell comes when, and whether there is time for another round. Pure: a seed and times in.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use assay_model::experiment::{Cell, Experiment, Span};
@@ -17,8 +18,11 @@ pub const ENOUGH_LATENCY_ROUNDS: u32 = ENOUGH_ROUNDS + 1;
 const SPARE_ROUNDS: f64 = 1.25;
 /// What starting and stopping a contender takes, before any was timed.
 const TYPICAL_START: Duration = Duration::from_millis(1000);
-/// What warming a contender up takes, before any was timed; most are warm sooner than an experiment allows.
-const TYPICAL_WARMUP_S: f64 = 2.0;
+/// What warming a contender up on one workload takes, in seconds, before any was timed; most are warm sooner than an
+/// experiment allows.
+const TYPICAL_WARMUP_S: f64 = 1.0;
+/// What counting system calls on one workload and starting the generators for all that takes, before any was timed.
+const TYPICAL_COUNTING: Duration = Duration::from_millis(700);
 /// What asking a contender for the rules takes, before any was timed.
 const TYPICAL_CONFORMANCE: Duration = Duration::from_millis(1000);
 /// What starting the generator, connecting and saving takes for one cell, before any was timed.
@@ -63,7 +67,11 @@ fn permutation(rng: &mut ChaCha8Rng, n: usize) -> Vec<usize> {
 
 /// How long one round will take when each contender is measured in `cells`.
 pub fn predicted_round(experiment: &Experiment, contenders: &[Vec<Cell>]) -> Duration {
-    let start = Duration::from_secs_f64(experiment.warmup_s.min(TYPICAL_WARMUP_S)) + TYPICAL_START;
+    let warm_up = |cells: &Vec<Cell>| {
+        let workloads = cells.iter().map(|cell| &cell.workload).collect::<BTreeSet<_>>().len().max(1);
+        let each_s = (experiment.warmup_s / workloads as f64).min(TYPICAL_WARMUP_S);
+        (Duration::from_secs_f64(each_s) + TYPICAL_COUNTING).mul_f64(workloads as f64)
+    };
     let window = |cell: &Cell| {
         if matches!(cell.offered, Offered::Redline(_)) {
             return TYPICAL_SEARCH;
@@ -74,7 +82,9 @@ pub fn predicted_round(experiment: &Experiment, contenders: &[Vec<Cell>]) -> Dur
         };
         Duration::from_secs_f64(experiment.settle_at(cell.offered) + length_s) + TYPICAL_OVERHEAD
     };
-    contenders.iter().map(|cells| start + cells.iter().map(window).sum::<Duration>()).sum()
+    let life =
+        |cells: &Vec<Cell>| TYPICAL_START + warm_up(cells) + cells.iter().map(window).sum::<Duration>();
+    contenders.iter().map(life).sum()
 }
 
 /// How long asking so many contenders for the rules will take.

@@ -8,7 +8,7 @@ use assay_model::usage::Usage;
 use assay_model::verdict::{CellVerdict, Interval, LatencyVerdict, RedlineVerdict, Standing, Verdict};
 use serde::Serialize;
 
-use crate::{ReportError, format, notes, page, text};
+use crate::{ReportError, beside, format, notes, page, text};
 
 /// Name and version of the format that [`json`] writes.
 pub const REPORT_SCHEMA: &str = "assay-report/1";
@@ -44,6 +44,8 @@ pub fn markdown(record: &Record, verdict: &Verdict) -> String {
         out += &markdown_latency(record, cell);
     }
     verdict.redlines.iter().for_each(|cell| out += &markdown_redlines(cell));
+    verdict.answered.iter().for_each(|cell| out += &beside::markdown_answered(cell));
+    verdict.published.iter().for_each(|published| out += &beside::markdown(published));
     out += &markdown_notes(record, verdict);
     let facts = format!(
         "{} rounds, differences under {} count as none; assay {}, seed {}",
@@ -75,7 +77,10 @@ fn markdown_row(record: &Record, standing: &Standing) -> String {
     }
     let limit = if notes::is_limit(record, &standing.contender) { " (limit)" } else { "" };
     let throughput = standing.throughput_per_second.map(|of| format::rate_interval(&of));
-    let [rate, interval] = throughput.map_or_else(dashes, |of| [of.estimate, of.interval]);
+    let [rate, mut interval] = throughput.map_or_else(dashes, |of| [of.estimate, of.interval]);
+    if let Some(trimmed) = standing.trimmed_mean_per_second {
+        interval += &format!(", trimmed mean {}", format::rate(trimmed));
+    }
     let duration = |of: Option<Interval>| or_dash(of.map(|of| format::duration(of.estimate)));
     format!(
         "| {} | {name}{limit} | {rate} | {interval} | {} | {} | {} | {} | {} | {} | {} |\n",
@@ -184,12 +189,13 @@ const CSV_HEAD: &str = "run,round,place,contender,workload,connections,pipeline,
     server_system_ns,server_busiest_thread_ns,server_voluntary_switches,server_involuntary_switches,\
     server_page_faults,server_rss_peak_bytes,startup_ns,server_idle_share,server_other_share,steal_share,\
     cpu_pressure_share,tcp_retransmits,listen_overflows,generator_busy_share,generator_delay_share,void,failure,\
-    rules_kept,rules_applicable,rules_broken\r\n";
+    rules_kept,rules_applicable,rules_broken,published_per_second\r\n";
 /// Columns between the cell's and `failure`: what a window that was not measured leaves empty.
 const CSV_FIGURES: usize = 27;
 
 /// One row per contender (a twin counts as one), cell and round, raw (RFC 4180). A planned window that was not measured has a row too, with the
-/// reason in `failure`; `void` holds the rules that a window broke, `rules_broken` those of HTTP/1.1 that the contender does.
+/// reason in `failure`; `void` holds the rules that a window broke, `rules_broken` those of HTTP/1.1 that the contender does;
+/// `published_per_second` is the figure of the work that the experiment repeats.
 ///
 /// # Errors
 /// [`ReportError::Histogram`] when a histogram of the record cannot be read.
@@ -205,17 +211,27 @@ pub fn csv(record: &Record) -> Result<String, ReportError> {
                     + &format!(",{},{},{}", cell.connections, cell.pipeline, field(&cell.offered.to_string()))
             };
             let rules = csv_rules(record, &run.contender);
+            let published = |cell: &Cell| {
+                let figure = beside::published_per_second(&record.experiment, &run.contender, cell);
+                figure.map(|figure| figure.to_string()).unwrap_or_default()
+            };
             for measurement in &run.cells {
                 out += &format!(
-                    "{},{},{rules}\r\n",
+                    "{},{},{rules},{}\r\n",
                     key(&measurement.cell),
-                    csv_numbers(run, round.index, measurement)?
+                    csv_numbers(run, round.index, measurement)?,
+                    published(&measurement.cell)
                 );
             }
             if let Some(failure) = &run.failure {
                 let why = field(&format!("{}: {}", notes::stage_in_words(failure.stage), failure.reason));
                 for cell in page::missing_cells(record, run) {
-                    out += &format!("{},{}{why},{rules}\r\n", key(&cell), ",".repeat(CSV_FIGURES));
+                    out += &format!(
+                        "{},{}{why},{rules},{}\r\n",
+                        key(&cell),
+                        ",".repeat(CSV_FIGURES),
+                        published(&cell)
+                    );
                 }
             }
         }

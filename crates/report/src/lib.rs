@@ -18,6 +18,7 @@
 //! | anybody who asks what changed | [`comparison`] |
 #![forbid(unsafe_code)]
 
+mod beside;
 pub mod comparison;
 pub mod error;
 pub mod export;

@@ -183,6 +183,7 @@ pub(crate) fn latency_title(record: &Record, cell: &Cell) -> String {
         Offered::Rate(per_second) => {
             format!("of {}/s", format::count(u64::from(per_second)))
         }
+        Offered::Requests(n) => format!("of {} requests", format::count(u64::from(n))),
         Offered::Redline(slo) => format!("in search of the redline, {slo}"),
     };
     format!("{}, {} connections: response time, {arrival} load {load}", cell.workload, cell.width())

@@ -1,5 +1,6 @@
 //! The summary on a terminal: standings per cell, who did not run, trust, warnings with remedies, the verdict in words.
 
+mod beside;
 mod columns;
 mod prose;
 mod rates;
@@ -48,6 +49,12 @@ pub fn render(record: &Record, verdict: &Verdict, style: &Style) -> String {
     }
     for cell in &verdict.redlines {
         rates::redlines(&mut page, record, cell);
+    }
+    for cell in &verdict.answered {
+        beside::answered(&mut page, record, cell);
+    }
+    if let Some(published) = &verdict.published {
+        beside::published(&mut page, record, published);
     }
     if letters {
         page.line(&[(FAINT, " Two contenders that share a letter are not shown to differ.")]);

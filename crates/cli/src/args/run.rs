@@ -30,6 +30,9 @@ pub(crate) struct RunArguments {
     /// The experiment; flags below override what it says
     #[arg(short, long, value_name = "NAME", help_heading = "Load")]
     pub(crate) experiment: Option<String>,
+    /// At the levels and lengths of the work that the experiment repeats, as far as its file names them: hours, not minutes
+    #[arg(long, requires = "experiment", help_heading = "Load")]
+    pub(crate) full: bool,
     /// Workloads [default: hello; for a URL or a command: GET of its path]
     #[arg(short, long, value_name = "NAME", value_delimiter = ',', help_heading = "Load")]
     pub(crate) workload: Vec<String>,
@@ -44,7 +47,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "N", help_heading = "Load")]
     pub(crate) pipeline: Option<u32>,
     /// Loads: max (a closed loop), 5k/s, 50% of each one's own maximum, common (a rate that all can serve),
-    /// redline:p99<10ms (the highest rate that keeps this) [default: max]
+    /// "13000 requests" (a closed loop that ends with so many), redline:p99<10ms (the highest rate that keeps this) [default: max]
     #[arg(short, long, value_name = "LOAD,…", value_delimiter = ',', help_heading = "Load")]
     pub(crate) rate: Vec<Offered>,
     /// Response times at 10, 50, 80 and 95 % of each one's own maximum and at a common rate

@@ -22,7 +22,7 @@ struct Plan {
 }
 
 /// In the order in which they stand. A closed loop's p50 goes early: by Little's law it repeats the throughput.
-const PLANS: [Plan; 15] = [
+const PLANS: [Plan; 16] = [
     Plan {
         head: "req/s",
         drop: 0,
@@ -33,6 +33,7 @@ const PLANS: [Plan; 15] = [
         drop: 3,
         cell: |s| or_dash(s.throughput_per_second, |t| format::rate_interval(&t).interval),
     },
+    Plan { head: TRIMMED, drop: 4, cell: |s| or_dash(s.trimmed_mean_per_second, format::rate) },
     Plan { head: "of limit", drop: 2, cell: |s| or_dash(s.share_of_limit, |l| format::percent(l.estimate)) },
     Plan {
         head: "interval",
@@ -58,6 +59,8 @@ const PLANS: [Plan; 15] = [
 
 /// Needs an explanation below the tables.
 pub(super) const LETTERS: &str = "letters";
+/// Shown only where the experiment asks for it.
+const TRIMMED: &str = "trimmed";
 /// Shown only where something failed.
 const FAILED: &str = "failed";
 /// Shown only where somebody was asked.
@@ -66,8 +69,10 @@ const CONFORM: &str = "conform";
 /// The columns that fit into `room`, each with its gap before it; `spell` gives a text its final form.
 pub(super) fn fitting(cell: &CellVerdict, room: usize, spell: impl Fn(&str) -> String) -> Vec<Column> {
     let anything_failed = cell.standings.iter().any(|standing| standing.failed > 0);
+    let any_trimmed = cell.standings.iter().any(|standing| standing.trimmed_mean_per_second.is_some());
     let anybody_asked = cell.standings.iter().any(|standing| standing.conformance.is_some());
     let tells = |plan: &&Plan| match plan.head {
+        TRIMMED => any_trimmed,
         FAILED => anything_failed,
         CONFORM => anybody_asked,
         _ => true,

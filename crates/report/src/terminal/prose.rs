@@ -72,6 +72,16 @@ pub(super) fn sentences(page: &mut Page, verdict: &Verdict) {
     }
 }
 
+/// What follows from figures of others and ours.
+pub(super) fn scaled(page: &mut Page, sentences: &[String]) {
+    for (i, sentence) in sentences.iter().enumerate() {
+        paragraph(page, if i == 0 { "Scaled" } else { "" }, HEADING, PLAIN, sentence);
+    }
+    if !sentences.is_empty() {
+        page.line(&[]);
+    }
+}
+
 /// Says what joined client and server, unless it was what everybody expects.
 pub(super) fn link(page: &mut Page, record: &Record) {
     if let Some(facts) = &record.link_facts {

@@ -9,7 +9,7 @@ use crate::text::{elide, width};
 
 /// A column: its head, how gladly it is given up (the highest first), and its texts, one for each row.
 pub(super) struct Column {
-    head: &'static str,
+    head: String,
     drop: u8,
     texts: Vec<String>,
 }
@@ -27,7 +27,7 @@ pub(super) fn table(page: &mut Page, record: &Record, title: &str, rows: &[Row<'
     let columns = fitting(columns, page.style.width.saturating_sub(1 + name_width));
     let title = format!(" {}", page.spell(title));
     page.line(&[(HEADING, &elide(&title, page.style.width, page.ellipsis()))]);
-    let heads = columns.iter().map(|column| column.align(column.head)).collect::<String>();
+    let heads = columns.iter().map(|column| column.align(&column.head)).collect::<String>();
     page.line(&[(FAINT, &format!(" {:name_width$}{heads}", ""))]);
     for (index, (row, name)) in rows.iter().zip(&names).enumerate() {
         let name = elide(name, name_width, page.ellipsis());
@@ -62,14 +62,14 @@ fn fitting(mut columns: Vec<Column>, room: usize) -> Vec<Column> {
 
 impl Column {
     /// A column whose texts are already spelt as the terminal can show them.
-    pub(super) fn new(head: &'static str, drop: u8, texts: Vec<String>) -> Self {
-        Self { head, drop, texts }
+    pub(super) fn new(head: impl Into<String>, drop: u8, texts: Vec<String>) -> Self {
+        Self { head: head.into(), drop, texts }
     }
 
     /// With the gap before it.
     fn width(&self) -> usize {
         let widest = self.texts.iter().map(|text| width(text)).max().unwrap_or(0);
-        GAP.len() + widest.max(self.head.len())
+        GAP.len() + widest.max(width(&self.head))
     }
 
     fn align(&self, text: &str) -> String {

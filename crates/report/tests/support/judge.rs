@@ -48,6 +48,8 @@ pub(super) fn verdict(record: &Record) -> Verdict {
         noise_floor: None,
         latency: Vec::new(),
         redlines: Vec::new(),
+        answered: Vec::new(),
+        published: None,
         cells: record.experiment.cells().into_iter().map(|cell| judge(record, cell)).collect(),
     }
 }
@@ -92,6 +94,7 @@ fn standing(record: &Record, cell: &Cell, name: &str) -> Standing {
         contender: name.to_owned(),
         throughput_per_second: if withheld.is_some() { None } else { geometric(&speeds) },
         rounds_per_second: speeds,
+        trimmed_mean_per_second: None,
         share_of_limit: if name == LIMIT || withheld.is_some() { None } else { geometric(&shares) },
         tier: None,
         letters: String::new(),

@@ -3,12 +3,16 @@
 mod plan;
 
 use std::path::Path;
+use std::time::Duration;
 
 pub(crate) use plan::{database_url, own_workload, program, tools};
 
 use assay_lab::rounds;
 use assay_lab::store::Store;
-use assay_lab::{Exit, Plan, verdict};
+
+use assay_lab::{Exit, Plan, Prediction, verdict};
+use assay_model::experiment::{Experiment, Span};
+use assay_model::offered::Offered;
 use assay_model::record::Record;
 use assay_model::verdict::Verdict;
 use assay_report::{export, html, terminal};
@@ -106,16 +110,17 @@ impl Target {
 fn describe(plan: &Plan) -> String {
     let prediction = plan.prediction();
     let names: Vec<&str> = plan.subjects.iter().map(|s| s.name.as_str()).collect();
-    let cells = plan.experiment.cells();
-    let cells: Vec<String> = cells.iter().map(ToString::to_string).collect();
+    let cells: Vec<String> = plan.experiment.cells().iter().map(ToString::to_string).collect();
     format!(
-        "experiment  {}\ncontenders  {}\ncells       {}\nrounds      {} of about {}\ntime        about {}\nnoise floor {}\ncpus        {}\nlink        {}\nseed        {}\n",
+        "experiment  {}\ncontenders  {}\ncells       {}\nwindows     {}\nrounds      {} of about {}\ntime        about {}{}\nnoise floor {}\ncpus        {}\nlink        {}\nseed        {}\n",
         plan.experiment.name,
         names.join(", "),
         cells.join("; "),
+        windows_in_words(&plan.experiment),
         prediction.rounds,
         clock(prediction.round),
         clock(prediction.total()),
+        budget_in_words(&plan.experiment, prediction),
         if plan.experiment.aa {
             "one contender takes part twice, to learn how far equals seem to differ"
         } else {
@@ -125,4 +130,29 @@ fn describe(plan: &Plan) -> String {
         plan.link,
         plan.seed,
     )
+}
+
+/// How long the windows are at each kind of load, each once.
+fn windows_in_words(experiment: &Experiment) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for cell in experiment.cells() {
+        let length = match (cell.offered, experiment.window_at(cell.offered)) {
+            // Its trials are as long as they need to be.
+            (Offered::Redline(_), _) => "trials of a redline".to_owned(),
+            (_, Span::Seconds(seconds)) => format!("{seconds} s"),
+            (_, Span::Requests(n)) => format!("{n} requests"),
+        };
+        if !words.contains(&length) {
+            words.push(length);
+        }
+    }
+    words.join(", ")
+}
+
+/// What bounds the run, if anything.
+fn budget_in_words(experiment: &Experiment, prediction: Prediction) -> String {
+    let Some(budget_s) = experiment.budget_s else { return String::new() };
+    let budget = Duration::from_secs_f64(budget_s);
+    let least = if prediction.total() > budget { "; two rounds are measured whatever they take" } else { "" };
+    format!(", within {}: no round is begun that would exceed it{least}", clock(budget))
 }

@@ -98,10 +98,23 @@ fn catalogue(arguments: &RunArguments) -> Result<Catalogue, Failure> {
 fn experiment(catalogue: &Catalogue, arguments: &RunArguments) -> Result<Experiment, Failure> {
     let free = arguments.selectors.is_empty() && arguments.cmd.is_empty() && arguments.workload.is_empty();
     match &arguments.experiment {
-        Some(name) => Ok(catalogue.experiment(name)?.clone()),
-        None if free => Ok(catalogue.experiment(DEFAULT_EXPERIMENT)?.clone()),
+        Some(name) => of_catalogue(catalogue.experiment(name)?, arguments.full),
+        None if free => of_catalogue(catalogue.experiment(DEFAULT_EXPERIMENT)?, false),
         None => Ok(ad_hoc(if asks_for_its_own(arguments) { OWN_WORKLOAD } else { DEFAULT_WORKLOAD })),
     }
+}
+
+/// An experiment of the catalogue as it is to be run: in full or not.
+fn of_catalogue(experiment: &Experiment, full: bool) -> Result<Experiment, Failure> {
+    if !full {
+        return Ok(Experiment { full: None, ..experiment.clone() });
+    }
+    experiment.in_full().ok_or_else(|| {
+        Failure::usage(format_args!(
+            "the experiment {} names no full form; leave out --full, or add [full] to its file",
+            experiment.name
+        ))
+    })
 }
 
 /// An experiment of one cell, for arguments to change.
@@ -131,6 +144,9 @@ fn override_with(experiment: &mut Experiment, arguments: &RunArguments) {
     }
     let seconds =
         |span: Option<assay_model::units::Nanos>, current: f64| span.map_or(current, |s| s.as_secs_f64());
+    if arguments.duration.is_some() {
+        experiment.window_requests = None;
+    }
     experiment.window_s = seconds(arguments.duration, experiment.window_s);
     experiment.warmup_s = seconds(arguments.warmup, experiment.warmup_s);
     experiment.timeout_s = seconds(arguments.timeout, experiment.timeout_s);

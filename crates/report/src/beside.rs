@@ -1,0 +1,189 @@
+//! Figures of others beside ours, and shares answered in time: the words of every format, and Markdown.
+
+use assay_model::experiment::{Cell, Experiment};
+use assay_model::offered::Offered;
+use assay_model::published::{Beside, BesideRow, Figures};
+use assay_model::verdict::{AnsweredStanding, AnsweredVerdict};
+
+use crate::export::cell_text;
+use crate::format;
+
+/// Nothing is known.
+const DASH: &str = "–";
+
+/// What a table of both shows.
+pub(crate) fn title(beside: &Beside) -> String {
+    let Beside { source, quantity, .. } = beside;
+    match (&beside.baseline, beside.figures) {
+        (_, Figures::AnsweredWithinMs) => format!("{source}: {quantity}, theirs | ours"),
+        (Some(name), Figures::Throughput) => {
+            let row = beside.rows.iter().find(|row| row.contender.as_ref() == Some(name));
+            let title = row.map_or(name, |row| &row.title);
+            format!("{source}: {quantity} over {title}'s in the same table, theirs | ours")
+        }
+        (None, Figures::Throughput) => format!("{source}: {quantity}; none of its contenders was measured"),
+    }
+}
+
+/// What a column is headed with.
+pub(crate) fn head(beside: &Beside, column: usize) -> String {
+    let text = beside.columns.get(column).map_or("", String::as_str);
+    match (beside.figures, text.parse::<f64>()) {
+        (Figures::AnsweredWithinMs, Ok(ms)) => format::duration(ms * 1e6),
+        _ => text.to_owned(),
+    }
+}
+
+/// What is compared in a row and column: shares as they are, throughputs as ratios.
+pub(crate) fn figures(beside: &Beside, row: &BesideRow, column: usize) -> [String; 2] {
+    let of = |list: &[Option<f64>]| list.get(column).copied().flatten();
+    let estimates = |list: &[Option<assay_model::verdict::Interval>]| -> Option<f64> {
+        list.get(column).copied().flatten().map(|own| own.estimate)
+    };
+    let (theirs, ours, in_words): (_, _, fn(f64) -> String) = match (beside.figures, &beside.baseline) {
+        (Figures::AnsweredWithinMs, _) => (of(&row.values), estimates(&row.ours), format::percent),
+        (Figures::Throughput, Some(_)) => {
+            (of(&row.ratio_to_baseline), estimates(&row.our_ratio), |ratio| format!("{ratio:.2}"))
+        }
+        (Figures::Throughput, None) => (of(&row.values), estimates(&row.ours), format::rate),
+    };
+    [theirs, ours].map(|value| value.map_or_else(|| DASH.to_owned(), in_words))
+}
+
+/// The interval of our figure in a row and column.
+pub(crate) fn interval(beside: &Beside, row: &BesideRow, column: usize) -> String {
+    let shares = beside.figures == Figures::AnsweredWithinMs;
+    let list = if shares { &row.ours } else { &row.our_ratio };
+    match list.get(column).copied().flatten() {
+        Some(of) if of.confidence <= 0.0 => DASH.to_owned(),
+        Some(of) if shares => format::percent_interval(&of).interval,
+        Some(of) => format!("[{:.2} … {:.2}]", of.low, of.high),
+        None => DASH.to_owned(),
+    }
+}
+
+/// Why there is nothing of ours, in a word or two.
+pub(crate) fn remark(row: &BesideRow) -> &str {
+    match (&row.not_run, &row.contender) {
+        (Some(why), None) => why,
+        (Some(_), Some(_)) => "not run",
+        (None, _) => "",
+    }
+}
+
+/// What a table of shares answered in time shows.
+pub(crate) fn answered_title(cell: &Cell) -> String {
+    let load = match cell.offered {
+        Offered::Requests(n) => format!("all of {} requests", format::count(u64::from(n))),
+        _ => "a closed loop".to_owned(),
+    };
+    format!("{}, {} connections: share of {load} answered within", cell.workload, cell.width())
+}
+
+/// Whether a time is one that is told where there is room for a few only: a power of ten, or one of the source's.
+pub(crate) fn is_told_first(experiment: &Experiment, ms: f64) -> bool {
+    let published = experiment.published.iter().filter(|of| of.figures == Figures::AnsweredWithinMs);
+    let mut theirs = published.flat_map(|of| &of.columns).filter_map(|column| column.parse::<f64>().ok());
+    let exponent = ms.log10();
+    (exponent - exponent.round()).abs() < 1e-9 || theirs.any(|their| their == ms)
+}
+
+/// The share answered within the time of this index.
+pub(crate) fn share(standing: &AnsweredStanding, index: usize) -> String {
+    standing.shares.get(index).map_or_else(|| DASH.to_owned(), |share| format::percent(share.estimate))
+}
+
+/// The published figure of a contender in a cell, where one of the same kind as a window's exists: requests per second.
+pub(crate) fn published_per_second(experiment: &Experiment, contender: &str, cell: &Cell) -> Option<f64> {
+    let published = experiment.published.as_ref().filter(|of| of.figures == Figures::Throughput)?;
+    let first = || experiment.measures.first().map(|measure| measure.workload.as_str());
+    let in_its_place = published.workload.as_deref().or_else(first) == Some(cell.workload.as_str());
+    let connections = cell.connections.to_string();
+    let column = published.columns.iter().position(|column| *column == connections)?;
+    let row = published.rows.iter().find(|row| row.contender.as_deref() == Some(contender))?;
+    row.values.get(column).copied().filter(|_| in_its_place && cell.offered.is_capacity())
+}
+
+/// Both tables as one in GitHub-flavoured Markdown, with intervals.
+pub(crate) fn markdown(beside: &Beside) -> String {
+    let columns = 0..beside.columns.len();
+    let heads: String = (columns.clone())
+        .map(|column| format!(" {}: theirs | ours | interval |", cell_text(&head(beside, column))))
+        .collect();
+    let mut out = format!("\n### {}\n\n| |{heads} |\n", cell_text(&title(beside)));
+    out += &format!("|:--|{}:--|\n", "--:|--:|:-:|".repeat(beside.columns.len()));
+    for row in &beside.rows {
+        let cells: String = (columns.clone())
+            .map(|column| {
+                let [theirs, ours] = figures(beside, row, column);
+                format!(" {theirs} | {ours} | {} |", interval(beside, row, column))
+            })
+            .collect();
+        out += &format!("| {} |{cells} {} |\n", cell_text(&row.title), cell_text(remark(row)));
+    }
+    beside.sentences.iter().for_each(|sentence| out += &format!("\n{}\n", cell_text(sentence)));
+    out
+}
+
+/// A table of shares answered in time.
+pub(crate) fn markdown_answered(verdict: &AnsweredVerdict) -> String {
+    let heads: String =
+        verdict.within_ms.iter().map(|ms| format!(" {} |", format::duration(ms * 1e6))).collect();
+    let mut out =
+        format!("\n### {}\n\n| contender |{heads} slowest | unanswered |\n", answered_title(&verdict.cell));
+    out += &format!("|:--|{}--:|--:|\n", "--:|".repeat(verdict.within_ms.len()));
+    for standing in &verdict.standings {
+        let name = cell_text(&standing.contender);
+        if let Some(reason) = &standing.withheld {
+            let rest = " |".repeat(verdict.within_ms.len() + 1);
+            out += &format!("| {name} | withheld: {}{rest}\n", cell_text(reason));
+            continue;
+        }
+        let shares: String =
+            (0..verdict.within_ms.len()).map(|index| format!(" {} |", share(standing, index))).collect();
+        let slowest = standing.slowest_ns.map_or_else(|| DASH.to_owned(), format::duration);
+        out += &format!("| {name} |{shares} {slowest} | {} |\n", format::count(standing.unanswered));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_model::experiment::Measure;
+    use assay_model::published::{Published, PublishedRow};
+
+    #[test]
+    fn a_window_has_its_published_figure_and_no_other() {
+        let row = PublishedRow {
+            title: "A".to_owned(),
+            contender: Some("a".to_owned()),
+            values: vec![100.0, 200.0],
+        };
+        let published = Published {
+            source: String::new(),
+            quantity: String::new(),
+            figures: Figures::Throughput,
+            workload: None,
+            cpus: None,
+            columns: vec!["64".to_owned(), "128".to_owned()],
+            rows: vec![row],
+        };
+        let experiment = Experiment {
+            published: Some(published),
+            ..Experiment::new("e", vec![Measure::capacity("hello", vec![64, 128])])
+        };
+        let of = |contender, cell: &Cell| published_per_second(&experiment, contender, cell);
+        assert_eq!(of("a", &Cell::closed("hello", 128)), Some(200.0));
+        assert_eq!(of("b", &Cell::closed("hello", 128)), None);
+        assert_eq!(of("a", &Cell::closed("json", 128)), None);
+        let at_a_rate = Cell { offered: Offered::Common, ..Cell::closed("hello", 64) };
+        assert_eq!(of("a", &at_a_rate), None);
+    }
+
+    #[test]
+    fn powers_of_ten_and_the_times_of_the_source_come_first() {
+        let plain = Experiment::new("e", Vec::new());
+        assert!(is_told_first(&plain, 100.0) && is_told_first(&plain, 0.1) && !is_told_first(&plain, 1800.0));
+    }
+}
