@@ -11,17 +11,19 @@ use crate::format;
 /// Nothing is known.
 const DASH: &str = "–";
 
-/// What a table of both shows.
+/// What a table of both shows; the source is told beside it.
 pub(crate) fn title(beside: &Beside) -> String {
-    let Beside { source, quantity, .. } = beside;
+    let quantity = &beside.quantity;
     match (&beside.baseline, beside.figures) {
-        (_, Figures::AnsweredWithinMs) => format!("{source}: {quantity}, theirs | ours"),
+        (_, Figures::AnsweredWithinMs) => format!("theirs | ours: {quantity}"),
         (Some(name), Figures::Throughput) => {
             let row = beside.rows.iter().find(|row| row.contender.as_ref() == Some(name));
             let title = row.map_or(name, |row| &row.title);
-            format!("{source}: {quantity} over {title}'s in the same table, theirs | ours")
+            format!("theirs | ours: {quantity} over {title}'s in the same table")
         }
-        (None, Figures::Throughput) => format!("{source}: {quantity}; none of its contenders was measured"),
+        (None, Figures::Throughput) => {
+            format!("theirs | ours: {quantity}; no contender was measured in both, so nothing compares")
+        }
     }
 }
 
@@ -110,7 +112,9 @@ pub(crate) fn markdown(beside: &Beside) -> String {
     let heads: String = (columns.clone())
         .map(|column| format!(" {}: theirs | ours | interval |", cell_text(&head(beside, column))))
         .collect();
-    let mut out = format!("\n### {}\n\n| |{heads} |\n", cell_text(&title(beside)));
+    let mut out =
+        format!("\n### {}\n\nTheirs: {}.\n\n", cell_text(&title(beside)), cell_text(&beside.source));
+    out += &format!("| |{heads} |\n");
     out += &format!("|:--|{}:--|\n", "--:|--:|:-:|".repeat(beside.columns.len()));
     for row in &beside.rows {
         let cells: String = (columns.clone())

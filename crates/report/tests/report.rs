@@ -1,5 +1,7 @@
 //! A made-up run (`support`) through every format: what is shown, what is withheld, and what hostile text can do.
 
+#[path = "support/beside.rs"]
+mod beside;
 #[path = "support/latency.rs"]
 mod latency;
 mod support;
@@ -115,6 +117,47 @@ fn redlines_are_told_with_both_bounds() {
     ] {
         assert!(markdown.contains(words), "{words} in {markdown}");
     }
+}
+
+#[test]
+fn figures_of_others_stand_beside_ours_as_ratios() {
+    let (record, mut verdict) = sample();
+    (verdict.cells, verdict.trust, verdict.sentences) = (Vec::new(), Vec::new(), Vec::new());
+    (verdict.published, verdict.answered) = (Some(beside::published()), beside::answered());
+    let at = |width| render(&record, &verdict, &Style { width, colour: false, ascii: false });
+    insta::assert_snapshot!(at(100).split(" Failed").next().unwrap().split(" Not run").next().unwrap());
+    for columns in [40, 60, 80, 120] {
+        let table = at(columns);
+        assert!(table.lines().all(|line| text::width(line) <= columns), "{table}");
+        assert!(table.contains("3.20 | 1.83") && table.contains("4.36 | –"), "{table}");
+    }
+    let markdown = export::markdown(&record, &verdict);
+    for words in [
+        "| Go (Gin) | 3.20 | 1.83 | [1.79 … 1.87] |",
+        "| Vert.x \\| 3 | 4.36 | – | – |",
+        "| not run |",
+        "not installed",
+        "share of all of 13,000 requests answered within",
+        "| node | 0 % | 10 % | 40 % | 97 % | 1.26 s | 2,340 |",
+        "| gin | withheld: only 2 of 6 windows count (steal)",
+    ] {
+        assert!(markdown.contains(words), "{words} in {markdown}");
+    }
+    let page = serde_json::to_value(page::build(&record, &verdict).unwrap()).unwrap();
+    assert_eq!(page["verdict"]["published"]["rows"][1]["ratio_to_baseline"][0], 3.2);
+    assert_eq!(page["verdict"]["answered"][0]["standings"][0]["shares"][2]["estimate"], 0.68);
+}
+
+#[test]
+fn the_trimmed_mean_stands_beside_the_interval_where_it_is_asked_for() {
+    let (record, mut verdict) = sample();
+    assert!(!terminal(200, false, false).contains("trimmed"));
+    for standing in verdict.cells.iter_mut().flat_map(|cell| &mut cell.standings) {
+        standing.trimmed_mean_per_second = standing.throughput_per_second.map(|of| of.estimate);
+    }
+    let style = Style { width: 200, colour: false, ascii: false };
+    assert!(render(&record, &verdict, &style).contains("95 % interval  trimmed"));
+    assert!(export::markdown(&record, &verdict).contains("], trimmed mean 7"));
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub(super) fn published(page: &mut Page, record: &Record, verdict: &Beside) {
     let rows: Vec<Row<'_>> =
         verdict.rows.iter().map(|row| Row { contender: &row.title, withheld: None }).collect();
     table(page, record, &beside::title(verdict), &rows, columns);
-    prose::scaled(page, &verdict.sentences);
+    prose::theirs(page, &verdict.source, &verdict.sentences);
 }
 
 /// The shares of one closed loop.

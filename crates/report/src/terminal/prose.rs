@@ -72,14 +72,13 @@ pub(super) fn sentences(page: &mut Page, verdict: &Verdict) {
     }
 }
 
-/// What follows from figures of others and ours.
-pub(super) fn scaled(page: &mut Page, sentences: &[String]) {
+/// Where figures of others are from, and what follows from them and ours.
+pub(super) fn theirs(page: &mut Page, source: &str, sentences: &[String]) {
+    paragraph(page, "Theirs", HEADING, PLAIN, source);
     for (i, sentence) in sentences.iter().enumerate() {
         paragraph(page, if i == 0 { "Scaled" } else { "" }, HEADING, PLAIN, sentence);
     }
-    if !sentences.is_empty() {
-        page.line(&[]);
-    }
+    page.line(&[]);
 }
 
 /// Says what joined client and server, unless it was what everybody expects.
