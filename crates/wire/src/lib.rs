@@ -8,14 +8,26 @@
 //!
 //! Must not know: TCP, connections, HTTP, who is client or server.
 
+mod any;
+pub mod faults;
+pub mod interface;
 mod memory;
 pub mod parts;
+mod pcap;
+mod rate;
 pub mod ring;
+mod spec;
+pub mod tap;
+pub mod trace;
 
 use std::io;
 use std::ops::Add;
 
 use assay_model::units::Nanos;
+
+pub use any::{AnyBase, AnyReceiver, AnySender, AnyWire, OpenError, Station, open};
+pub use rate::{Rate, RateError};
+pub use spec::{Kind, Spec, SpecError};
 
 /// Bytes before the IP packet: two addresses and a type (IEEE 802.3).
 pub const ETHERNET_HEADER_BYTES: usize = 14;

@@ -19,6 +19,11 @@ pub trait Incoming: Receiver {
         true
     }
 
+    /// How long until a frame is shown that has come already; `None` without one.
+    fn time_to_next(&self) -> Option<Nanos> {
+        None
+    }
+
     /// What this part has counted.
     fn statistics(&self) -> Statistics;
 }

@@ -2,9 +2,12 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod decorated;
 mod frames;
 mod processes;
 mod promises;
+mod space;
+mod taps;
 
 use assay_wire::ring;
 
@@ -12,5 +15,5 @@ use assay_wire::ring;
 fn a_ring_keeps_all_promises() {
     let make = || ring::pair().expect("a ring");
     promises::of_any(make);
-    promises::of_a_lossless_one(make);
+    promises::of_a_lossless_one(make, 3_000_000);
 }

@@ -7,9 +7,6 @@ use assay_wire::{ETHERNET_HEADER_BYTES, Receiver as _, Wire};
 
 use super::frames::{SHORTEST, flush, receive, receive_surely, send, send_surely};
 
-/// Frames for two threads.
-const MANY: u64 = 3_000_000;
-
 /// What holds for every wire whose two ends are `make`'s.
 pub(crate) fn of_any<A: Wire, B: Wire>(make: impl Fn() -> (A, B)) {
     let (mut a, mut b) = make();
@@ -20,13 +17,13 @@ pub(crate) fn of_any<A: Wire, B: Wire>(make: impl Fn() -> (A, B)) {
     says_not_now_and_goes_on(&mut a, &mut b);
 }
 
-/// What holds besides where nothing is lost.
-pub(crate) fn of_a_lossless_one<A: Wire + Send, B: Wire + Send>(make: impl Fn() -> (A, B)) {
+/// What holds besides where nothing is lost, tried with that many frames between two threads.
+pub(crate) fn of_a_lossless_one<A: Wire + Send, B: Wire + Send>(make: impl Fn() -> (A, B), many: u64) {
     let (mut a, mut b) = make();
     assert!(a.facts().lossless && b.facts().lossless);
     keeps_all_that_it_accepted(&mut a, &mut b);
     wakes_who_waits(&mut a, &mut b);
-    carries_millions_between_threads(&mut a, &mut b);
+    carries_many_between_threads(&mut a, &mut b, many);
 }
 
 fn carries_every_length_both_ways<A: Wire, B: Wire>(a: &mut A, b: &mut B) {
@@ -127,17 +124,17 @@ fn wakes_who_waits<A: Wire, B: Wire + Send>(a: &mut A, b: &mut B) {
     });
 }
 
-fn carries_millions_between_threads<A: Wire + Send, B: Wire + Send>(a: &mut A, b: &mut B) {
+fn carries_many_between_threads<A: Wire + Send, B: Wire + Send>(a: &mut A, b: &mut B, many: u64) {
     let length = |number: u64| SHORTEST + (number % 50) as usize;
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            (0..MANY).for_each(|number| send_surely(a, number, length(number)));
+            (0..many).for_each(|number| send_surely(a, number, length(number)));
             flush(a);
             // Answered, so that the other end has read all before this one is gone.
-            assert_eq!(receive_surely(a).0, MANY);
+            assert_eq!(receive_surely(a).0, many);
         });
-        (0..MANY).for_each(|number| assert_eq!(receive_surely(b), (number, length(number))));
-        send_surely(b, MANY, SHORTEST);
+        (0..many).for_each(|number| assert_eq!(receive_surely(b), (number, length(number))));
+        send_surely(b, many, SHORTEST);
         flush(b);
     });
 }
