@@ -1451,7 +1451,7 @@ export interface BesideRow {
    */
   contender: string | null;
   /**
-   * Why there is no figure of ours, if so.
+   * Why it was not run, if so.
    */
   not_run: string | null;
   /**
@@ -1474,6 +1474,10 @@ export interface BesideRow {
    * The published figures.
    */
   values: (number | null)[];
+  /**
+   * Why its figures are withheld although it was run, if so.
+   */
+  withheld: string | null;
 }
 /**
  * The redlines of one cell: the highest rates that keep the objective, which is in the cell's load.

@@ -28,6 +28,10 @@ const TYPICAL_CONFORMANCE: Duration = Duration::from_millis(1000);
 /// What starting the generator, connecting and saving takes for one cell, before any was timed.
 const TYPICAL_OVERHEAD: Duration = Duration::from_millis(120);
 
+/// What making one connection takes, before any was timed: noticed with thousands only.
+const TYPICAL_CONNECT: Duration = Duration::from_micros(100);
+/// Generators that are started for warming a contender up on one workload and counting, before any was timed.
+const TYPICAL_GENERATORS: u32 = 4;
 /// Requests per second of a window that ends after a number of them, before any was timed.
 const TYPICAL_PER_SECOND: f64 = 50_000.0;
 /// What the search for a redline takes of one server's life, before any was timed: a trial or two.
@@ -70,7 +74,9 @@ pub fn predicted_round(experiment: &Experiment, contenders: &[Vec<Cell>]) -> Dur
     let warm_up = |cells: &Vec<Cell>| {
         let workloads = cells.iter().map(|cell| &cell.workload).collect::<BTreeSet<_>>().len().max(1);
         let each_s = (experiment.warmup_s / workloads as f64).min(TYPICAL_WARMUP_S);
-        (Duration::from_secs_f64(each_s) + TYPICAL_COUNTING).mul_f64(workloads as f64)
+        let widest = cells.iter().map(|cell| cell.connections).max().unwrap_or(0);
+        let each = Duration::from_secs_f64(each_s) + TYPICAL_COUNTING;
+        (each + TYPICAL_CONNECT * widest * TYPICAL_GENERATORS).mul_f64(workloads as f64)
     };
     let window = |cell: &Cell| {
         if matches!(cell.offered, Offered::Redline(_)) {
@@ -80,7 +86,9 @@ pub fn predicted_round(experiment: &Experiment, contenders: &[Vec<Cell>]) -> Dur
             Span::Seconds(seconds) => seconds,
             Span::Requests(n) => f64::from(n) / TYPICAL_PER_SECOND,
         };
-        Duration::from_secs_f64(experiment.settle_at(cell.offered) + length_s) + TYPICAL_OVERHEAD
+        Duration::from_secs_f64(experiment.settle_at(cell.offered) + length_s)
+            + TYPICAL_OVERHEAD
+            + TYPICAL_CONNECT * cell.connections
     };
     let life =
         |cells: &Vec<Cell>| TYPICAL_START + warm_up(cells) + cells.iter().map(window).sum::<Duration>();

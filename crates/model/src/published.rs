@@ -97,6 +97,8 @@ pub struct BesideRow {
     pub ours: Vec<Option<Interval>>,
     /// Our figure over that of the baseline, paired by round.
     pub our_ratio: Vec<Option<Interval>>,
-    /// Why there is no figure of ours, if so.
+    /// Why it was not run, if so.
     pub not_run: Option<String>,
+    /// Why its figures are withheld although it was run, if so.
+    pub withheld: Option<String>,
 }

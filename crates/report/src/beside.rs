@@ -66,10 +66,11 @@ pub(crate) fn interval(beside: &Beside, row: &BesideRow, column: usize) -> Strin
 
 /// Why there is nothing of ours, in a word or two.
 pub(crate) fn remark(row: &BesideRow) -> &str {
-    match (&row.not_run, &row.contender) {
-        (Some(why), None) => why,
-        (Some(_), Some(_)) => "not run",
-        (None, _) => "",
+    match (&row.not_run, &row.withheld) {
+        (Some(why), _) if row.contender.is_none() => why,
+        (Some(_), _) => "not run",
+        (None, Some(_)) => "withheld",
+        (None, None) => "",
     }
 }
 

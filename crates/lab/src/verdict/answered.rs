@@ -1,7 +1,8 @@
 //! What share of all requests was answered in time, in closed loops whose experiment asks for it.
 //!
 //! One that failed or was given up counts as never answered. In a loop that ends with a number of requests they are all; in
-//! one that ends with the time they are those that ended in the window, and those that outlasted it.
+//! one that ends with the time they are those that were answered in the window, and all that never were: a client that waits
+//! for its first answer through the whole window is not left out because it gives up behind it.
 
 use assay_model::experiment::Cell;
 use assay_model::record::{Measurement, Record};
@@ -76,9 +77,9 @@ fn requests(window: &Measurement) -> u64 {
     right_answers(window).count() + unanswered(window)
 }
 
-/// Those that failed in the window, and those that were still unanswered when nobody waited any more.
+/// Those that failed at any time, and those that were still unanswered when nobody waited any more.
 fn unanswered(window: &Measurement) -> u64 {
-    window.load.window.errors.values().sum::<u64>() + window.load.books.censored
+    window.load.books.failed() + window.load.books.censored
 }
 
 fn right_answers(window: &Measurement) -> Histogram {
@@ -116,7 +117,7 @@ mod tests {
         for run in
             record.rounds.iter_mut().flat_map(|round| &mut round.runs).filter(|run| run.contender == "b")
         {
-            run.cells[0].load.window.errors.insert(ErrorClass::HeadTimeout, 900);
+            run.cells[0].load.books.errors.insert(ErrorClass::HeadTimeout, 900);
             run.cells[0].load.books.censored = 100;
         }
         let verdicts = judge(&record);

@@ -126,6 +126,7 @@ impl<'r> Tables<'r> {
             ours: party.ours.iter().map(|figure| Some(figure.as_ref()?.estimate)).collect(),
             our_ratio: columns.map(ours).collect(),
             not_run: self.not_run(party),
+            withheld: self.withheld(party),
         }
     }
 
@@ -145,18 +146,30 @@ impl<'r> Tables<'r> {
         }
     }
 
-    /// Why there is no figure of ours for a contender.
+    /// Why a contender was not run, if so.
     fn not_run(&self, party: &Party<'_>) -> Option<String> {
-        if party.ours.iter().any(Option::is_some) {
-            return None;
+        match (party.entry, party.source) {
+            (Some(_), _) if party.ours.iter().any(Option::is_some) => None,
+            (Some(entry), _) if self.was_measured(entry) => None,
+            (Some(entry), _) => {
+                let why = entry.not_run.as_ref().map_or("not measured at these levels", |why| &why.reason);
+                Some(why.to_owned())
+            }
+            (None, Some(row)) if row.contender.is_some() => Some("not asked for".to_owned()),
+            (None, _) => Some("no contender here".to_owned()),
         }
-        let Some(entry) = party.entry else {
-            let has_one = party.source.is_some_and(|row| row.contender.is_some());
-            return Some(if has_one { "not asked for" } else { "no contender here" }.to_owned());
-        };
-        let judged = self.cells().find_map(|cell| self.standing(&cell, entry)?.withheld.clone());
-        let given_up = entry.not_run.as_ref().map(|why| why.reason.clone());
-        given_up.or(judged).or_else(|| Some("not measured at these levels".to_owned()))
+    }
+
+    /// Why there is no figure of a contender that was run.
+    fn withheld(&self, party: &Party<'_>) -> Option<String> {
+        let entry = party.entry.filter(|entry| self.was_measured(entry))?;
+        let judged = || self.cells().find_map(|cell| self.standing(&cell, entry)?.withheld.clone());
+        let nothing = party.ours.iter().all(Option::is_none);
+        nothing.then(|| judged().unwrap_or_else(|| "no window counts".to_owned()))
+    }
+
+    fn was_measured(&self, entry: &Entry) -> bool {
+        self.cells().any(|cell| sample_of(self.record, entry, &cell).measured().next().is_some())
     }
 
     /// What each CPU did, there and here, and what as many of ours would do.
@@ -284,6 +297,20 @@ mod tests {
         assert_eq!(beside.baseline.as_deref(), Some("b"));
         assert_eq!(beside.rows[1].not_run.as_deref(), Some("no compiler"));
         assert_eq!(beside.rows[1].ratio_to_baseline[0], Some(1.0 / 3.0));
+    }
+
+    #[test]
+    fn what_was_run_and_does_not_count_is_withheld() {
+        let mut record = record();
+        for run in
+            record.rounds.iter_mut().flat_map(|round| &mut round.runs).filter(|run| run.contender == "b")
+        {
+            run.cells[0].machine.steal_share = 0.5;
+        }
+        let beside = beside(&record);
+        let b = &beside.rows[2];
+        assert_eq!((&b.not_run, b.withheld.as_deref()), (&None, Some("every window is void (steal)")));
+        assert_eq!((b.our_ratio[0], b.ratio_to_baseline[0]), (None, Some(3.0)));
     }
 
     #[test]
