@@ -45,7 +45,7 @@ pub(crate) fn figures(beside: &Beside, row: &BesideRow, column: usize) -> [Strin
     let (theirs, ours, in_words): (_, _, fn(f64) -> String) = match (beside.figures, &beside.baseline) {
         (Figures::AnsweredWithinMs, _) => (of(&row.values), estimates(&row.ours), format::percent),
         (Figures::Throughput, Some(_)) => {
-            (of(&row.ratio_to_baseline), estimates(&row.our_ratio), |ratio| format!("{ratio:.2}"))
+            (of(&row.ratio_to_baseline), estimates(&row.our_ratio), format::quotient)
         }
         (Figures::Throughput, None) => (of(&row.values), estimates(&row.ours), format::rate),
     };
@@ -57,9 +57,8 @@ pub(crate) fn interval(beside: &Beside, row: &BesideRow, column: usize) -> Strin
     let shares = beside.figures == Figures::AnsweredWithinMs;
     let list = if shares { &row.ours } else { &row.our_ratio };
     match list.get(column).copied().flatten() {
-        Some(of) if of.confidence <= 0.0 => DASH.to_owned(),
         Some(of) if shares => format::percent_interval(&of).interval,
-        Some(of) => format!("[{:.2} … {:.2}]", of.low, of.high),
+        Some(of) => format::quotient_interval(&of).interval,
         None => DASH.to_owned(),
     }
 }

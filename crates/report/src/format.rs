@@ -29,6 +29,7 @@ const BYTES: Scale = Scale {
     least: 1.0,
     decimals: two_digits,
 };
+const QUOTIENT: Scale = Scale { units: &[(1.0, "")], least: 0.0, decimals: three_digits };
 const PERCENT: Scale = Scale { units: &[(0.01, " %")], least: 0.0, decimals: percent_digits };
 
 /// A throughput, without its unit: `78.0k`, `1.27M`.
@@ -54,6 +55,17 @@ pub fn percent(share: f64) -> String {
 /// A quotient: `1.27×`.
 pub fn ratio(quotient: f64) -> String {
     format!("{quotient:.*}×", three_digits(quotient))
+}
+
+/// A quotient among others, without the sign: `1.27`.
+pub fn quotient(quotient: f64) -> String {
+    QUOTIENT.one(quotient)
+}
+
+/// A quotient with its interval: `1.27`, `[1.25 … 1.29]`.
+pub fn quotient_interval(quotient: &Interval) -> Estimate {
+    let [estimate, low, high] = QUOTIENT.three(quotient);
+    Estimate { interval: brackets(quotient, &low, &high), estimate }
 }
 
 /// Rules kept of those that apply: `62/67`.
