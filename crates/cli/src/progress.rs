@@ -126,9 +126,9 @@ impl Observer for Live {
                 let time = clock(prediction.total());
                 self.say(&format!("run {id}: {} rounds, about {time}; {expected}", prediction.rounds));
             }
-            Event::StartingDatabase => {
-                self.contender.clear();
-                self.redraw("starting the database");
+            Event::StartingDatabase { builds } => {
+                builds.unwrap_or("the database").clone_into(&mut self.contender);
+                self.redraw(if builds.is_some() { "building and starting" } else { "starting" });
             }
             Event::NoDatabase { reason } => self.warn("the database", "is not run", reason),
             Event::Probing { contender } => {

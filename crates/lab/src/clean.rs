@@ -11,6 +11,7 @@ use crate::store::Store;
 /// Beginnings of the names of temporary folders, behind which there are random characters.
 pub(crate) const SCRATCH_PREFIX: &str = "assay-scratch-";
 pub(crate) const CLUSTER_PREFIX: &str = "assay-pg-";
+pub(crate) const STORE_PREFIX: &str = "assay-store-";
 const RANDOM_CHARACTERS: usize = 6;
 /// Folders younger than this are left alone: whoever made one may be about to start what uses it.
 const MIN_AGE: Duration = Duration::from_secs(60);
@@ -37,7 +38,8 @@ pub fn remove(path: &Path) -> std::io::Result<()> {
 }
 
 fn is_ours(name: &str) -> bool {
-    let random = [SCRATCH_PREFIX, CLUSTER_PREFIX].into_iter().find_map(|prefix| name.strip_prefix(prefix));
+    let prefixes = [SCRATCH_PREFIX, CLUSTER_PREFIX, STORE_PREFIX];
+    let random = prefixes.into_iter().find_map(|prefix| name.strip_prefix(prefix));
     random.is_some_and(|text| {
         text.len() == RANDOM_CHARACTERS && text.bytes().all(|b| b.is_ascii_alphanumeric())
     })
@@ -83,7 +85,7 @@ mod tests {
 
     #[test]
     fn only_names_of_ours_are_ours() {
-        assert!(is_ours("assay-scratch-a1B2c3") && is_ours("assay-pg-a1B2c3"));
+        assert!(["assay-scratch-a1B2c3", "assay-pg-a1B2c3", "assay-store-a1B2c3"].into_iter().all(is_ours));
         for name in
             ["assay-", "assay-target", "assay-pg-", "assay-scratch-a1B2c", "assay-scratch-../../", "x"]
         {

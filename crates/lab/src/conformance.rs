@@ -27,7 +27,7 @@ pub(crate) const TIME_IN_A_RUN: Duration = Duration::from_secs(3);
 /// Whom to ask for what.
 #[derive(Clone, Debug)]
 pub struct Inquiry {
-    /// Who is asked, each with the workloads that it answers; the first of them is the plain request that rules vary.
+    /// Who is asked, each with the workloads that it answers; the first that can be is the plain request that rules vary.
     pub servers: Vec<(Subject, Vec<Workload>)>,
     /// Names of the only rules to ask for; empty for all.
     pub only: Vec<String>,
@@ -35,8 +35,8 @@ pub struct Inquiry {
     pub link: Spec,
     /// CPUs of the servers.
     pub cpus: CpuSet,
-    /// Where the database comes from, where a workload needs one.
-    pub database: Option<Source>,
+    /// Where databases come from, where workloads need them; of each kind one.
+    pub databases: Vec<Source>,
     /// The programs to start.
     pub tools: Tools,
 }
@@ -70,8 +70,8 @@ pub fn check(
     let link = Link::open(&inquiry.tools.assay, inquiry.link)?;
     let folder = store.create("check", Timestamp::now())?;
     let mut checked = Vec::new();
-    let database = inquiry.database(&link, &folder, observer, stop);
-    let place = Place { link: &link, folder: &folder, database, stop };
+    let databases = inquiry.databases(&link, &folder, observer, stop);
+    let place = Place { link: &link, folder: &folder, databases, stop };
     for (subject, workloads) in &inquiry.servers {
         if stop.soon() {
             break;
@@ -91,26 +91,45 @@ pub fn check(
 struct Place<'a> {
     link: &'a Link,
     folder: &'a RunFolder,
-    database: Option<Result<Supplied, NotRun>>,
+    databases: Vec<(&'a Source, Result<Supplied, NotRun>)>,
     stop: &'a Stop,
 }
 
+impl Place<'_> {
+    /// The database that workloads need, or why there is none. A server that was running before has its own, which we know
+    /// only where the user named it.
+    fn database(&self, workloads: &[Workload], started: bool) -> Option<&Result<Supplied, NotRun>> {
+        let kind = workloads.iter().find_map(|workload| workload.database)?;
+        let known = |source: &Source| started || matches!(source, Source::Given(_));
+        let mut databases = self.databases.iter();
+        databases.find(|(source, _)| source.kind() == kind && known(source)).map(|(_, supplied)| supplied)
+    }
+}
+
 impl Inquiry {
-    /// The database, or why there is none; nothing where none is needed.
-    fn database(
+    /// Each database, or why there is none.
+    fn databases(
         &self,
         link: &Link,
         folder: &RunFolder,
         observer: &mut dyn Observer,
         stop: &Stop,
-    ) -> Option<Result<Supplied, NotRun>> {
-        let source = self.database.as_ref()?;
-        observer.notice(&Event::StartingDatabase);
-        let (assay, log) = (self.tools.assay.clone(), folder.log("database", "server"));
-        let side = link.server_side();
-        let order = database::Order { assay, side, cpus: None, log, seed: rand::random(), stop };
-        let supplied = database::supply(source, &order);
-        Some(supplied.map_err(|error| database::not_run(&error)))
+    ) -> Vec<(&Source, Result<Supplied, NotRun>)> {
+        let mut supplied = Vec::new();
+        for source in &self.databases {
+            observer.notice(&Event::StartingDatabase { builds: source.builds() });
+            let order = database::Order {
+                tools: self.tools.clone(),
+                side: link.server_side(),
+                cpus: None,
+                log: folder.log("database", source.kind()),
+                seed: rand::random(),
+                stop,
+            };
+            let database = database::supply(source, &order);
+            supplied.push((source, database.map_err(|error| database::not_run(&error))));
+        }
+        supplied
     }
 
     fn server(
@@ -122,17 +141,14 @@ impl Inquiry {
     ) -> Result<CheckedServer, LabError> {
         let Place { link, folder, stop, .. } = *place;
         let work = folder.work()?;
-        // One that was running before has its own, which we know only where the user named it.
-        let started = matches!(subject.launch, Launch::Process(_));
-        let database =
-            place.database.as_ref().filter(|_| started || matches!(self.database, Some(Source::Given(_))));
+        let database = place.database(workloads, matches!(subject.launch, Launch::Process(_)));
         let missing = database.and_then(|supplied| supplied.as_ref().err());
         let inspection = Inspection {
             tools: &self.tools,
             link,
             cpus: &self.cpus,
             log: folder.log(&subject.name, "check"),
-            workloads: workloads.iter().filter(|w| missing.is_none() || !w.database).collect(),
+            workloads: workloads.iter().filter(|w| missing.is_none() || w.database.is_none()).collect(),
             database: database.and_then(|supplied| supplied.as_ref().ok()),
             only: &self.only,
             pace: Pace::Full,
@@ -185,7 +201,7 @@ pub(crate) struct Inspection<'a> {
     pub cpus: &'a CpuSet,
     /// Where its output goes.
     pub log: PathBuf,
-    /// The workloads that it answers, the first of which gives the plain request.
+    /// The workloads that it answers.
     pub workloads: Vec<&'a Workload>,
     /// The database, where there is one.
     pub database: Option<&'a Supplied>,
@@ -221,8 +237,8 @@ impl Inspection<'_> {
         let patience = if self.pace == Pace::Full { Patience::LONG } else { Patience::SHORT };
         let target = Target::new(authority, self.path()).map_err(|error| wrong(error.to_string()))?;
         let target = target.patience(patience).routes(self.routes());
-        let target = match self.its_database() {
-            Some(supplied) => target.database(supplied.database.clone()),
+        let target = match self.its_database().and_then(Supplied::ledger) {
+            Some(ledger) => target.database(ledger),
             None => target,
         };
         let link = self.link.clone();
@@ -232,12 +248,14 @@ impl Inspection<'_> {
 
     /// The database, if it needs one.
     fn its_database(&self) -> Option<&Supplied> {
-        self.database.filter(|_| self.workloads.iter().any(|workload| workload.database))
+        self.database.filter(|_| self.workloads.iter().any(|workload| workload.database.is_some()))
     }
 
+    /// The path of the plain request: of the first GET that is the same every time.
     fn path(&self) -> &str {
         let requests = self.workloads.iter().flat_map(|workload| &workload.requests);
-        requests.map(|request| request.path.as_str()).next().unwrap_or("/")
+        let mut plain = requests.filter(|request| request.method == "GET" && !request.path.contains("${"));
+        plain.next().map_or("/", |request| request.path.as_str())
     }
 
     fn routes(&self) -> Vec<Route> {
@@ -265,7 +283,7 @@ impl Inspection<'_> {
             link: self.link,
             cpus: self.cpus,
             log: self.log.clone(),
-            database: self.its_database().map(|supplied| supplied.access.url.as_str()),
+            database: self.its_database().map(|supplied| &supplied.access),
             requests: self.workloads.iter().flat_map(|workload| &workload.requests).collect(),
             stop: self.stop,
         }

@@ -32,7 +32,6 @@ mod testing;
 pub mod verdict;
 
 pub use error::{Exit, LabError, Place};
-pub use plan::needs_database;
-pub use plan::{Plan, Prediction};
+pub use plan::{Plan, Prediction, database_of};
 pub use stop::Stop;
 pub use subject::{Launch, Process, Subject, split_url};

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use assay_host::isolation::Isolation;
 use assay_link::Spec;
+use assay_model::database::DatabaseKind;
 use assay_model::experiment::{Cell, Experiment, Measure};
 use assay_model::record::Program;
 use assay_model::workload::Workload;
@@ -36,7 +37,7 @@ pub struct Plan {
     pub program: Program,
     /// The programs to start.
     pub tools: Tools,
-    /// Where the database comes from; needed only where a workload does ([`needs_database`]).
+    /// Where the database comes from; needed only where a workload does ([`database_of`]).
     pub database: Option<Source>,
     /// Whether contenders that assay starts are asked, before the first round, what they keep of the rules of HTTP/1.1.
     pub conformance: bool,
@@ -79,13 +80,26 @@ impl Catalogue {
     }
 }
 
-/// Whether a server that assay starts itself is to answer a workload that needs a database. What was running before has
-/// its own.
-pub fn needs_database<'a>(parts: impl IntoIterator<Item = (&'a Subject, &'a Workload)>) -> bool {
-    let needs = |(subject, workload): (&Subject, &Workload)| {
-        workload.database && matches!(subject.launch, Launch::Process(_)) && subject.answers(workload)
-    };
-    parts.into_iter().any(needs)
+/// The database that servers need which assay starts itself, if one is needed. What was running before has its own.
+///
+/// # Errors
+/// [`LabError::Argument`] when they need two kinds: what one costs would disturb what is measured with the other.
+pub fn database_of<'a>(
+    parts: impl IntoIterator<Item = (&'a Subject, &'a Workload)>,
+) -> Result<Option<DatabaseKind>, LabError> {
+    let mut first: Option<(&Workload, DatabaseKind)> = None;
+    for (subject, workload) in parts {
+        let started = matches!(subject.launch, Launch::Process(_)) && subject.answers(workload);
+        let Some(kind) = workload.database.filter(|_| started) else { continue };
+        match first {
+            Some((other, known)) if known != kind => {
+                let problem = format!("it needs {kind}, and {} needs {known}; name one of them", other.name);
+                return Err(LabError::Argument { given: workload.name.clone(), problem });
+            }
+            _ => first = Some((workload, kind)),
+        }
+    }
+    Ok(first.map(|(_, kind)| kind))
 }
 
 impl Plan {
@@ -154,5 +168,28 @@ impl Plan {
         let cells = self.experiment.cells().into_iter().enumerate();
         let answers = |cell: &Cell| self.workload(&cell.workload).is_some_and(|w| subject.answers(w));
         cells.filter(|(_, cell)| answers(cell)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn of_two_kinds_of_database_a_run_has_one() {
+        use DatabaseKind::{Mongodb, Postgresql};
+        let own = Subject::from_command("server", Path::new("/"), None).expect("command");
+        let others = Subject::from_url("http://127.0.0.1:1/").expect("url");
+        let workload =
+            |name: &str, database| Workload { name: name.to_owned(), database, ..Workload::default() };
+        let (plain, rows) = (workload("plain", None), workload("rows", Some(Postgresql)));
+        let chat = workload("chat", Some(Mongodb));
+        assert_eq!(database_of([(&own, &plain)]).expect("none"), None);
+        assert_eq!(database_of([(&others, &rows), (&own, &chat)]).expect("one"), Some(Mongodb));
+        assert_eq!(database_of([(&own, &rows), (&own, &plain)]).expect("one"), Some(Postgresql));
+        let error = database_of([(&own, &rows), (&own, &chat)]).expect_err("two").to_string();
+        assert!(error.contains("it needs mongodb, and rows needs postgresql"), "{error}");
     }
 }

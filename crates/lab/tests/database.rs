@@ -10,16 +10,22 @@
 mod common;
 
 use assay_lab::Stop;
+use assay_lab::contender::Tools;
 use assay_lab::database::{Counts, Database, FORTUNES, Order, Programs, ROWS};
 use assay_link::{Link, Spec};
 use postgres::{Client, NoTls};
+
+/// Our own program, and a folder of files that no test looks into.
+fn tools() -> Tools {
+    Tools { assay: common::testkit(), files: std::env::temp_dir() }
+}
 
 #[test]
 fn a_private_database_is_filled_counts_what_is_asked_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let stop = Stop::default();
     let order = Order {
-        assay: common::testkit(),
+        tools: tools(),
         side: None,
         cpus: None,
         log: folder.path().join("log"),
@@ -58,7 +64,7 @@ fn a_database_of_the_users_own_is_filled_once() {
     let folder = tempfile::tempdir().unwrap();
     let stop = Stop::default();
     let order = Order {
-        assay: common::testkit(),
+        tools: tools(),
         side: None,
         cpus: None,
         log: folder.path().join("log"),
@@ -85,14 +91,8 @@ fn a_cluster_on_a_side_of_a_link_is_reached_there() {
     };
     let folder = tempfile::tempdir().expect("folder");
     let (stop, side) = (Stop::new(), link.server_side());
-    let order = Order {
-        assay: common::testkit(),
-        side,
-        cpus: None,
-        log: folder.path().join("log"),
-        seed: 7,
-        stop: &stop,
-    };
+    let order =
+        Order { tools: tools(), side, cpus: None, log: folder.path().join("log"), seed: 7, stop: &stop };
     let database = Database::start(&order).expect("database");
     let port: u16 =
         database.url().rsplit([':', '/']).nth(1).and_then(|port| port.parse().ok()).expect("port");

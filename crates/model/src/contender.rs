@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::database::DatabaseKind;
+
 /// How to get, build and start a server. `contenders/README.md` explains each key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Contender {
@@ -22,11 +24,14 @@ pub struct Contender {
     /// One sentence on how it is set up here.
     #[serde(default)]
     pub about: String,
-    /// Names of the workloads it answers.
+    /// Names of the workloads it answers; none for a database.
     pub workloads: Vec<String>,
     /// Deviations from its defaults, one a line.
     #[serde(default)]
     pub tuning: Vec<String>,
+    /// The database that it is for others. It answers no workload then and takes part in no comparison.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provides: Option<DatabaseKind>,
     /// What must be present on the machine.
     #[serde(default)]
     pub needs: Vec<Need>,

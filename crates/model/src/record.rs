@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::check::{Check, Outcome};
 use crate::conformance::Conformance;
 use crate::contender::Kind;
+use crate::database::DatabaseKind;
 use crate::experiment::{Cell, Experiment};
 use crate::host::{HostFacts, Isolation};
 use crate::link::{LinkFacts, LinkUse};
@@ -77,9 +78,12 @@ pub enum State {
 /// The database of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Database {
+    /// What it is.
+    #[serde(default)]
+    pub kind: DatabaseKind,
     /// Whose it is.
     pub origin: DatabaseOrigin,
-    /// Its version, as it tells it; absent when there was none to ask.
+    /// Its version, as it tells it, or its program and version; absent when there was none to ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// Settings that were changed for the run, `name=value`.

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::database::{DatabaseKind, kind_or_flag};
 use crate::family::{Family, Parameter};
 use crate::html::Page;
 use crate::shape::{BadShape, Shape};
@@ -15,9 +16,9 @@ pub struct Workload {
     pub name: String,
     /// One sentence for people.
     pub about: String,
-    /// Whether servers need the database of the TechEmpower tests to answer it.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub database: bool,
+    /// What servers need to keep their data in, to answer it; absent when they need nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "kind_or_flag")]
+    pub database: Option<DatabaseKind>,
     /// A number that the file leaves open; absent in the workloads that it stands for ([`Workload::expand`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameter: Option<Parameter>,
@@ -169,10 +170,6 @@ impl Expect {
             _ => Ok(()),
         }
     }
-}
-
-fn is_false(flag: &bool) -> bool {
-    !flag
 }
 
 fn one() -> u32 {

@@ -64,8 +64,12 @@ impl Checked for Contender {
         if let Some(bad) = bad_name(&self.name) {
             return Some(bad);
         }
-        if self.workloads.is_empty() {
-            return fault("workloads", "no workload is named", "name at least one");
+        match (self.provides, self.workloads.is_empty()) {
+            (None, true) => return fault("workloads", "no workload is named", "name at least one"),
+            (Some(_), false) => {
+                return fault("provides", "a database answers no workloads", "keep one of the two");
+            }
+            _ => {}
         }
         let build = self.build.as_ref().map(|build| ("build.command".to_owned(), &build.command));
         let probes = self.needs.iter().enumerate().map(|(i, need)| (format!("needs.{i}.probe"), &need.probe));

@@ -9,6 +9,7 @@ mod workload;
 use std::path::{Path, PathBuf};
 
 use assay_model::contender::Contender;
+use assay_model::database::DatabaseKind;
 use assay_model::experiment::Experiment;
 use assay_model::workload::Workload;
 use serde::de::DeserializeOwned;
@@ -29,6 +30,8 @@ pub struct Catalogue {
     pub root: PathBuf,
     /// Contenders with the folder of each, by name.
     pub contenders: Vec<(Contender, PathBuf)>,
+    /// Programs in the same folders that are a database for contenders.
+    pub databases: Vec<(Contender, PathBuf)>,
     /// Workloads by name.
     pub workloads: Vec<Workload>,
     /// Experiments by name.
@@ -52,16 +55,20 @@ impl Catalogue {
             );
         }
         let files: Vec<PathBuf> = folders.iter().map(|folder| folder.join(CONTENDER_FILE)).collect();
-        let contenders = read_all("contender", &files, |file| Ok(vec![read_file(file, &mut warnings)?]))?;
+        let contenders: Vec<(Contender, PathBuf)> =
+            read_all("contender", &files, |file| Ok(vec![read_file(file, &mut warnings)?]))?;
         let workloads = toml_files(&root.join("workloads"))?;
         let workloads = read_all("workload", &workloads, |file| workload::read(file, &mut warnings))?;
         let experiments = toml_files(&root.join("experiments"))?;
         let experiments =
             read_all("experiment", &experiments, |file| Ok(vec![read_file(file, &mut warnings)?]))?;
         let home = |file: PathBuf| file.parent().unwrap_or(root).to_owned();
+        let contenders = contenders.into_iter().map(|(contender, file)| (contender, home(file)));
+        let (databases, contenders) = contenders.partition(|(contender, _)| contender.provides.is_some());
         Ok(Self {
             root: root.to_owned(),
-            contenders: contenders.into_iter().map(|(contender, file)| (contender, home(file))).collect(),
+            contenders,
+            databases,
             workloads: workloads.into_iter().map(|(workload, _)| workload).collect(),
             experiments: experiments.into_iter().map(|(experiment, _)| experiment).collect(),
             warnings,
@@ -106,6 +113,18 @@ impl Catalogue {
             return Err(unknown("workload", name, known));
         }
         Ok(found)
+    }
+
+    /// The program that provides a kind of database.
+    ///
+    /// # Errors
+    /// [`LabError::UnknownName`] when the catalogue has none.
+    pub fn database(&self, kind: DatabaseKind) -> Result<Subject, LabError> {
+        let found = self.databases.iter().find(|(program, _)| program.provides == Some(kind));
+        let known = self.databases.iter().map(|(program, _)| program.name.as_str());
+        let (program, folder) =
+            found.ok_or_else(|| unknown("database in the catalogue", &kind.to_string(), known))?;
+        Ok(Subject::from_contender(program, folder))
     }
 
     /// The experiment called `name`.

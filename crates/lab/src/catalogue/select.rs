@@ -151,6 +151,7 @@ mod tests {
                 contender("net-http", "go", "server"),
                 contender("nginx", "c", "server"),
             ],
+            databases: Vec::new(),
             workloads: Vec::new(),
             experiments: Vec::new(),
             warnings: Vec::new(),

@@ -1,15 +1,18 @@
 //! What a contender is told: the variables of its environment, and `${NAME}` in its commands.
 
+use std::ffi::OsString;
 use std::path::Path;
 
+use assay_model::contender::Run;
+use assay_model::database::DatabaseKind;
 use thiserror::Error;
 
 use super::Tools;
 use crate::catalogue::hint;
 
 /// The variables a contender finds in its environment, and that `${NAME}` stands for in its commands.
-pub const VARIABLES: [&str; 8] =
-    ["ADDRESS", "PORT", "CPUS", "WORKERS", "SCRATCH", "FILES", "DATABASE_URL", "ASSAY"];
+pub const VARIABLES: [&str; 9] =
+    ["ADDRESS", "PORT", "CPUS", "WORKERS", "SCRATCH", "FILES", "DATABASE_URL", "MONGODB_URL", "ASSAY"];
 
 /// What one start of a contender is about.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +29,8 @@ pub struct Told<'a> {
     pub scratch: &'a Path,
     /// The programs and files that all contenders are told of.
     pub tools: &'a Tools,
-    /// Where its database is; absent for one that needs none.
-    pub database: Option<&'a str>,
+    /// What its database is, and where; absent for one that needs none.
+    pub database: Option<(DatabaseKind, &'a str)>,
 }
 
 /// The values of the variables for one start of a contender.
@@ -35,6 +38,9 @@ pub struct Told<'a> {
 pub struct Environment {
     values: [String; VARIABLES.len()],
 }
+
+/// A command, and the variables of its process.
+pub type Launching = (Vec<OsString>, Vec<(OsString, OsString)>);
 
 /// A placeholder that stands for nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -48,6 +54,10 @@ impl Environment {
     /// The variables for a contender that is told this.
     pub fn new(told: &Told<'_>) -> Self {
         let text = |path: &Path| path.display().to_string();
+        let url_of = |wanted: DatabaseKind| match told.database {
+            Some((kind, url)) if kind == wanted => url.to_owned(),
+            _ => String::new(),
+        };
         Self {
             values: [
                 told.address.to_owned(),
@@ -56,7 +66,8 @@ impl Environment {
                 told.workers.max(1).to_string(),
                 text(told.scratch),
                 text(&told.tools.files),
-                told.database.unwrap_or_default().to_owned(),
+                url_of(DatabaseKind::Postgresql),
+                url_of(DatabaseKind::Mongodb),
                 text(&told.tools.assay),
             ],
         }
@@ -69,6 +80,18 @@ impl Environment {
 
     fn all(&self) -> impl Iterator<Item = (&'static str, &str)> {
         VARIABLES.into_iter().zip(self.values.iter().map(String::as_str))
+    }
+
+    /// The command of `run` and all variables of its process, filled in.
+    ///
+    /// # Errors
+    /// [`UnknownPlaceholder`] when a name is none of [`VARIABLES`].
+    pub fn launching(&self, run: &Run) -> Result<Launching, UnknownPlaceholder> {
+        let fill = |text: &String| self.fill(text).map(OsString::from);
+        let command = run.command.iter().map(fill).collect::<Result<_, _>>()?;
+        let given = self.pairs().map(|(name, value)| Ok((name.into(), value.into())));
+        let own = run.env.iter().map(|(name, value)| Ok((name.into(), fill(value)?)));
+        Ok((command, given.chain(own).collect::<Result<_, _>>()?))
     }
 
     /// `text` with every `${NAME}` replaced, and `$${` made `${`.
@@ -111,7 +134,7 @@ fn fill<'v>(text: &str, value_of: impl Fn(&str) -> Option<&'v str>) -> Result<St
 mod tests {
     use super::*;
 
-    fn environment() -> Environment {
+    fn environment(database: Option<(DatabaseKind, &str)>) -> Environment {
         Environment::new(&Told {
             address: "127.0.0.1",
             port: 8080,
@@ -119,7 +142,7 @@ mod tests {
             workers: 2,
             scratch: Path::new("/tmp/s"),
             tools: &Tools { assay: "/bin/assay".into(), files: "/srv/files".into() },
-            database: None,
+            database,
         })
     }
 
@@ -134,22 +157,31 @@ mod tests {
             ("$${PORT} ${ASSAY}", "${PORT} /bin/assay"),
             ("--root=${FILES} ${DATABASE_URL}", "--root=/srv/files "),
         ] {
-            assert_eq!(environment().fill(text).expect(text), wanted);
+            assert_eq!(environment(None).fill(text).expect(text), wanted);
         }
     }
 
     #[test]
     fn a_contender_without_a_database_finds_no_variable_for_it() {
-        assert!(environment().pairs().all(|(name, _)| name != "DATABASE_URL"));
+        assert!(environment(None).pairs().all(|(name, _)| !name.ends_with("_URL")));
+    }
+
+    #[test]
+    fn a_database_is_told_by_the_variable_of_its_kind() {
+        for kind in DatabaseKind::ALL {
+            let environment = environment(Some((kind, "there")));
+            let told: Vec<_> = environment.pairs().filter(|(name, _)| name.ends_with("_URL")).collect();
+            assert_eq!(told, [(kind.variable(), "there")]);
+        }
     }
 
     #[test]
     fn unknown_placeholders_are_errors() {
         for bad in ["${PROT}", "a ${} b", "${PORT", "${", "${PORT}${x}"] {
-            assert!(environment().fill(bad).is_err(), "{bad}");
+            assert!(environment(None).fill(bad).is_err(), "{bad}");
             assert!(unknown_placeholder(bad).is_some(), "{bad}");
         }
-        let error = environment().fill("${PROT}").expect_err("typo").to_string();
+        let error = environment(None).fill("${PROT}").expect_err("typo").to_string();
         assert_eq!(error, "`${PROT}` stands for nothing; did you mean PORT?");
     }
 }

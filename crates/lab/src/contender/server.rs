@@ -1,6 +1,5 @@
 //! A running server: started under a keeper and found ready, or found running; stopped without a trace.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -17,6 +16,7 @@ use super::ask::{AskError, ask};
 use super::environment::{Environment, Told};
 use super::port::{self, Listener};
 use crate::clean::SCRATCH_PREFIX;
+use crate::database::Access;
 use crate::keeper::{Ended, KeepOptions, Kept, tail};
 use crate::stop::Stop;
 use crate::subject::{Launch, Process, Subject};
@@ -45,8 +45,8 @@ pub(crate) struct StartOrder<'a> {
     pub cpus: &'a CpuSet,
     /// Where its output goes.
     pub log: PathBuf,
-    /// Where its database is, for one that needs it.
-    pub database: Option<&'a str>,
+    /// Its database, for one that needs it.
+    pub database: Option<&'a Access>,
     /// Every kind of request that it will get, each to be answered rightly before the load.
     pub requests: Vec<&'a RequestKind>,
     /// Ends the waiting when asked twice.
@@ -255,22 +255,17 @@ fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, NotRun> {
         workers: cpus.len(),
         scratch: scratch.path(),
         tools: order.tools,
-        database: order.database,
+        database: order.database.map(|access| (access.kind, access.url.as_str())),
     });
-    let fill = |text: &String| environment.fill(text).map(OsString::from);
-    let mend =
-        |error: super::environment::UnknownPlaceholder| failed(error.to_string(), "mend contender.toml");
-    let command: Vec<OsString> =
-        process.run.command.iter().map(fill).collect::<Result<_, _>>().map_err(mend)?;
-    let own = process.run.env.iter().map(|(name, value)| Ok((OsString::from(name), fill(value)?)));
-    let own: Vec<(OsString, OsString)> = own.collect::<Result<_, _>>().map_err(mend)?;
-    let given = environment.pairs().map(|(name, value)| (name.into(), value.into()));
+    let (command, variables) = environment
+        .launching(&process.run)
+        .map_err(|error| failed(error.to_string(), "mend contender.toml"))?;
     let mut options = KeepOptions::new(order.log.clone(), command);
     options.cpus = Some(cpus.clone());
     options.log_limit_bytes = LOG_BYTES;
     options.scratch = Some(scratch.path().to_owned());
     options.side = order.link.server_side();
-    let kept = Kept::start(&order.tools.assay, &options, &process.folder, given.chain(own))
+    let kept = Kept::start(&order.tools.assay, &options, &process.folder, variables)
         .map_err(|error| failed(error.to_string(), "mend the command, or install what it needs"))?;
     Ok(Held { kept, log: order.log.clone(), port, _scratch: scratch })
 }

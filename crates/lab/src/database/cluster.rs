@@ -106,7 +106,7 @@ impl Cluster {
         command.extend(settings.flat_map(|(name, value)| ["-c".into(), format!("{name}={value}").into()]));
         let mut options = options(order, folder.path(), command);
         options.side = order.side.clone();
-        let kept = Kept::start(&order.assay, &options, folder.path(), [])?;
+        let kept = Kept::start(&order.tools.assay, &options, folder.path(), [])?;
         Ok(Self { kept, log: order.log.clone(), port, password, folder })
     }
 
@@ -172,7 +172,7 @@ fn make(
     let mut options = options(order, folder, command);
     options.scratch = None; // the server still needs it
     let mut wanted = || !order.stop.soon();
-    match run_bounded(&order.assay, &options, folder, [], TIMEOUT, &mut wanted)? {
+    match run_bounded(&order.tools.assay, &options, folder, [], TIMEOUT, &mut wanted)? {
         ended if ended.is_success() => Ok(()),
         Bounded::Stopped => Err(DatabaseError::Stopped),
         ended => {

@@ -1,11 +1,12 @@
-//! A PostgreSQL for the contenders that need one: a private cluster that assay makes, fills and removes, or one that
-//! the user names in `DATABASE_URL`.
+//! Databases for the contenders that need one: a PostgreSQL, which is a private cluster that assay makes, fills and
+//! removes, or one that the user names in `DATABASE_URL`; or a store, which is a program of the catalogue that fills itself.
 //!
-//! A private cluster is new in every run. That costs about two seconds and buys that nothing of an earlier run — bloat
+//! What assay starts is new in every run. That costs about two seconds and buys that nothing of an earlier run — bloat
 //! from updates, a half-written folder after a crash — is measured.
 
 mod cluster;
 mod count;
+mod documents;
 mod seed;
 mod supply;
 
@@ -14,15 +15,18 @@ use std::path::PathBuf;
 use assay_check::Ledger;
 use assay_host::cpuset::CpuSet;
 use assay_link::Side;
+use assay_model::record::NotRun;
 use postgres::{Client, NoTls};
 use thiserror::Error;
 
 pub use assay_check::Counts;
 pub use cluster::Programs;
+pub use documents::DocumentStore;
 pub use seed::{FORTUNES, ROWS};
 pub use supply::Source;
 pub(crate) use supply::{Access, Supplied, absent, not_run, supply};
 
+use crate::contender::Tools;
 use crate::keeper::RunError;
 use crate::stop::Stop;
 use cluster::Cluster;
@@ -31,9 +35,10 @@ use cluster::Cluster;
 const NAME: &str = "hello_world";
 
 /// What one start needs to know.
+#[derive(Clone)]
 pub struct Order<'a> {
-    /// Our own program, which keeps the server.
-    pub assay: PathBuf,
+    /// Our own program, which keeps the server, and what programs are told of.
+    pub tools: Tools,
     /// The side of a link that contenders are started on, which is where they find it.
     pub side: Option<Side>,
     /// CPUs of the database server; all that we may use when absent.
@@ -46,7 +51,7 @@ pub struct Order<'a> {
     pub stop: &'a Stop,
 }
 
-/// A database that is filled and answers. Dropping it stops what was started and removes its folder.
+/// A PostgreSQL that is filled and answers. Dropping it stops what was started and removes its folder.
 pub struct Database {
     url: String,
     client: Client,
@@ -71,7 +76,10 @@ pub enum DatabaseError {
     /// PostgreSQL refuses to run as root, and there is nobody else to run it as.
     #[error("PostgreSQL does not run as root, and this machine has no user `nobody` to run it as")]
     NoUser,
-    /// A program of PostgreSQL failed.
+    /// What the catalogue has as a database is missing here or could not be built.
+    #[error("{}", .0.reason)]
+    NotReady(Box<NotRun>),
+    /// A program of the database failed.
     #[error("{what}; the last lines of its log: {}", log.join(" | "))]
     Failed {
         /// What failed, and how.

@@ -1,20 +1,59 @@
 //! The database of a run or a check: where it comes from, what the record says of it, how servers reach it.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use assay_check::Ledger;
 use assay_host::isolation::DatabasePlace;
+use assay_model::database::DatabaseKind;
 use assay_model::record::{Database as Facts, DatabaseOrigin, NotRun, Stage};
 
 use super::cluster::SETTINGS;
-use super::{Database, DatabaseError, Order};
+use super::{Database, DatabaseError, DocumentStore, Order};
+use crate::subject::Subject;
 
 /// Where a database comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Source {
-    /// The user's own, by its connection URL.
+    /// The user's own PostgreSQL, by its connection URL.
     Given(String),
-    /// A private cluster on these CPUs.
+    /// A private PostgreSQL on these CPUs.
     Private(DatabasePlace),
+    /// A program of the catalogue, on these CPUs.
+    Program(DatabaseKind, Box<Subject>, DatabasePlace),
+}
+
+impl Source {
+    /// What comes from there.
+    pub fn kind(&self) -> DatabaseKind {
+        match self {
+            Self::Given(_) | Self::Private(_) => DatabaseKind::Postgresql,
+            Self::Program(kind, ..) => *kind,
+        }
+    }
+
+    /// Name of the program that is built before it is started, which may take a while.
+    pub(crate) fn builds(&self) -> Option<&str> {
+        match self {
+            Self::Given(_) | Self::Private(_) => None,
+            Self::Program(_, program, _) => Some(&program.name),
+        }
+    }
+
+    fn place(&self) -> Option<&DatabasePlace> {
+        match self {
+            Self::Given(_) => None,
+            Self::Private(place) | Self::Program(_, _, place) => Some(place),
+        }
+    }
+
+    /// What was changed for the run, where it was.
+    fn settings(&self) -> Vec<String> {
+        match self {
+            Self::Given(_) => Vec::new(),
+            Self::Private(_) => SETTINGS.iter().map(|(name, value)| format!("{name}={value}")).collect(),
+            Self::Program(_, program, _) => program.tuning.clone(),
+        }
+    }
 }
 
 /// A database that is there.
@@ -23,13 +62,20 @@ pub(crate) struct Supplied {
     pub facts: Facts,
     /// How servers reach it, and how it is observed.
     pub access: Access,
-    /// The database, for whoever counts what it is asked. Dropping the last of these stops it.
-    pub database: Arc<Mutex<Database>>,
+    holding: Holding,
+}
+
+/// The database itself. Dropping the last of these stops it.
+enum Holding {
+    Tables(Arc<Mutex<Database>>),
+    Documents(DocumentStore),
 }
 
 /// How servers reach a database, and how it is observed.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
+    /// What it is.
+    pub kind: DatabaseKind,
     /// Its connection URL, password included: for servers only.
     pub url: String,
     /// Its first process; none where it is not ours.
@@ -38,19 +84,50 @@ pub(crate) struct Access {
     pub beside_generator: bool,
 }
 
+impl Supplied {
+    /// For whoever counts what a database is asked; a store does not count.
+    pub(crate) fn ledger(&self) -> Option<Arc<Mutex<dyn Ledger>>> {
+        match &self.holding {
+            Holding::Tables(database) => Some(database.clone()),
+            Holding::Documents(_) => None,
+        }
+    }
+}
+
+impl Holding {
+    fn start(source: &Source, order: &Order<'_>) -> Result<Self, DatabaseError> {
+        let placed = |place| Order { cpus: Some(place), ..order.clone() };
+        let tables = |database| Self::Tables(Arc::new(Mutex::new(database)));
+        match source {
+            Source::Given(url) => Database::given(url, order.seed).map(tables),
+            Source::Private(place) => Database::start(&placed(&place.cpus)).map(tables),
+            Source::Program(_, program, place) => {
+                DocumentStore::start(program, &placed(&place.cpus)).map(Self::Documents)
+            }
+        }
+    }
+
+    /// Version, URL and first process.
+    fn told(&self) -> Result<(Option<String>, String, Option<u32>), DatabaseError> {
+        match self {
+            Self::Tables(database) => {
+                let mut database = database.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok((Some(database.version()?), database.url().to_owned(), database.pid()))
+            }
+            Self::Documents(store) => {
+                Ok((store.version().map(str::to_owned), store.url(), Some(store.pid())))
+            }
+        }
+    }
+}
+
 /// Starts the database, or reaches the user's own.
 pub(crate) fn supply(source: &Source, order: &Order<'_>) -> Result<Supplied, DatabaseError> {
-    let (mut database, beside_generator) = match source {
-        Source::Given(url) => (Database::given(url, order.seed)?, false),
-        Source::Private(place) => {
-            let (assay, side, log) = (order.assay.clone(), order.side.clone(), order.log.clone());
-            let order = Order { assay, side, cpus: Some(&place.cpus), log, ..*order };
-            (Database::start(&order)?, place.beside_generator)
-        }
-    };
-    let facts = Facts { version: Some(database.version()?), ..facts(source) };
-    let access = Access { url: database.url().to_owned(), pid: database.pid(), beside_generator };
-    Ok(Supplied { facts, access, database: Arc::new(Mutex::new(database)) })
+    let holding = Holding::start(source, order)?;
+    let (version, url, pid) = holding.told()?;
+    let beside_generator = source.place().is_some_and(|place| place.beside_generator);
+    let access = Access { kind: source.kind(), url, pid, beside_generator };
+    Ok(Supplied { facts: Facts { version, ..facts(source) }, access, holding })
 }
 
 /// What the record says of a database that is not there.
@@ -59,16 +136,12 @@ pub(crate) fn absent(source: &Source, error: &DatabaseError) -> Facts {
 }
 
 fn facts(source: &Source) -> Facts {
-    let (origin, place) = match source {
-        Source::Given(_) => (DatabaseOrigin::Given, None),
-        Source::Private(place) => (DatabaseOrigin::Private, Some(place)),
-    };
-    let settings = place
-        .map_or_else(Vec::new, |_| SETTINGS.iter().map(|(name, value)| format!("{name}={value}")).collect());
+    let place = source.place();
     Facts {
-        origin,
+        kind: source.kind(),
+        origin: if place.is_some() { DatabaseOrigin::Private } else { DatabaseOrigin::Given },
         version: None,
-        settings,
+        settings: source.settings(),
         cpus: place.map(|place| place.cpus.to_string()),
         beside_generator: place.is_some_and(|place| place.beside_generator),
         not_run: None,
@@ -77,6 +150,9 @@ fn facts(source: &Source) -> Facts {
 
 /// Why what needs a database is not run.
 pub(crate) fn not_run(error: &DatabaseError) -> NotRun {
+    if let DatabaseError::NotReady(why) = error {
+        return NotRun { reason: format!("there is no database: {}", why.reason), ..NotRun::clone(why) };
+    }
     let remedy = match error {
         DatabaseError::Missing => {
             "apt-get install postgresql, or name a database of your own in DATABASE_URL"
@@ -95,13 +171,14 @@ pub(crate) fn not_run(error: &DatabaseError) -> NotRun {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contender::Tools;
 
     #[test]
     fn the_record_of_a_users_own_database_has_no_password() {
         let source = Source::Given("postgres://user:secret@127.0.0.1:1/none".to_owned());
         let stop = crate::stop::Stop::default();
         let order = Order {
-            assay: "/none".into(),
+            tools: Tools { assay: "/none".into(), files: "/none".into() },
             side: None,
             cpus: None,
             log: "/none".into(),

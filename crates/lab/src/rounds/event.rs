@@ -22,7 +22,10 @@ pub enum Event<'a> {
         precision: Option<f64>,
     },
     /// The database is being made and filled, or reached.
-    StartingDatabase,
+    StartingDatabase {
+        /// Name of its program, where that is built first.
+        builds: Option<&'a str>,
+    },
     /// There is no database; what needs it will not be run.
     NoDatabase {
         /// Why.

@@ -110,13 +110,13 @@ impl Life<'_> {
         workloads.dedup();
         let workloads: Vec<&Workload> =
             workloads.iter().filter_map(|name| self.plan.workload(name)).collect();
-        let needs_database = workloads.iter().any(|workload| workload.database);
+        let needs_database = workloads.iter().any(|workload| workload.database.is_some());
         StartOrder {
             tools: &self.plan.tools,
             link: self.link,
             cpus: &self.plan.isolation.server,
             log: self.log.clone(),
-            database: self.database.filter(|_| needs_database).map(|database| database.url.as_str()),
+            database: self.database.filter(|_| needs_database),
             requests: workloads.iter().flat_map(|workload| &workload.requests).collect(),
             stop: self.stop,
         }
@@ -285,7 +285,7 @@ impl Life<'_> {
 
     /// Observes a database of our own, and whether the generator has its CPUs, where a cell needs it.
     fn watch_database(&self, cell: &Cell) -> Option<(Sampler, bool)> {
-        let needed = self.plan.workload(&cell.workload).is_some_and(|workload| workload.database);
+        let needed = self.plan.workload(&cell.workload).is_some_and(|workload| workload.database.is_some());
         let access = self.database.filter(|_| needed)?;
         Some((Sampler::start(access.pid?).ok()?, access.beside_generator))
     }

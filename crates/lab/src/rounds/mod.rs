@@ -120,9 +120,9 @@ impl<'a> Runner<'a> {
     /// Starts the database before anything that may need it. Without it, what needs it is not run.
     fn supply_database(&mut self) {
         let Some(source) = &self.plan.database else { return };
-        self.observer.notice(&Event::StartingDatabase);
+        self.observer.notice(&Event::StartingDatabase { builds: source.builds() });
         let order = database::Order {
-            assay: self.plan.tools.assay.clone(),
+            tools: self.plan.tools.clone(),
             side: self.link.server_side(),
             cpus: None,
             log: self.folder.log("database", "server"),
@@ -147,7 +147,7 @@ impl<'a> Runner<'a> {
     /// The cells that a subject takes part in, with their index among all: not those for which there is no database.
     fn cells_of(&self, subject: &Subject) -> Vec<(usize, Cell)> {
         let missing = self.record.database.as_ref().is_some_and(|database| database.not_run.is_some());
-        let needs = |cell: &Cell| self.plan.workload(&cell.workload).is_some_and(|w| w.database);
+        let needs = |cell: &Cell| self.plan.workload(&cell.workload).is_some_and(|w| w.database.is_some());
         let started = matches!(subject.launch, Launch::Process(_));
         let mut cells = self.plan.cells_of(subject);
         cells.retain(|(_, cell)| !(missing && started && needs(cell)));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_model::check::Outcome;
+use assay_model::database::DatabaseKind;
 use assay_model::link::{Flow, LinkFacts, LinkShape, LinkUse};
 use assay_model::load::ErrorClass;
 use assay_model::record::{
@@ -335,6 +336,7 @@ fn limit_with_database(busy: f64, process: f64, beside_generator: bool) -> (Limi
     });
     record.isolation.server_cpus = "4-7".to_owned();
     record.database = Some(Database {
+        kind: DatabaseKind::default(),
         origin: DatabaseOrigin::Private,
         version: Some("15".to_owned()),
         settings: Vec::new(),

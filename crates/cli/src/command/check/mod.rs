@@ -37,7 +37,10 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
 fn notice(event: &Event<'_>) {
     match event {
         Event::Building { contender } => output::note(format_args!("building {contender}")),
-        Event::StartingDatabase => output::note("starting the database"),
+        Event::StartingDatabase { builds: None } => output::note("starting the database"),
+        Event::StartingDatabase { builds: Some(program) } => {
+            output::note(format_args!("building and starting {program}"));
+        }
         _ => {}
     }
 }

@@ -6,7 +6,8 @@ use assay_host::topology::Topology;
 use assay_lab::catalogue::Catalogue;
 use assay_lab::conformance::Inquiry;
 use assay_lab::database::Source;
-use assay_lab::{LabError, Launch, Subject, needs_database};
+use assay_lab::{LabError, Launch, Subject, database_of};
+use assay_model::database::DatabaseKind;
 use assay_model::record::Origin;
 use assay_model::workload::Workload;
 
@@ -23,9 +24,8 @@ pub(super) fn build(arguments: &CheckArguments) -> Result<Inquiry, Failure> {
         Ok((subject, workloads))
     };
     let servers: Vec<_> = subjects.into_iter().map(with_workloads).collect::<Result<_, Failure>>()?;
-    let database = database(&servers);
     Ok(Inquiry {
-        database,
+        databases: databases(&catalogue, &servers)?,
         servers,
         only: arguments.only.clone(),
         link: arguments.link,
@@ -43,6 +43,7 @@ fn catalogue(arguments: &CheckArguments) -> Result<Catalogue, Failure> {
         Err(Failure::Lab(LabError::NoCatalogue { .. })) if !needed => Ok(Catalogue {
             root: std::path::PathBuf::new(),
             contenders: Vec::new(),
+            databases: Vec::new(),
             workloads: Vec::new(),
             experiments: Vec::new(),
             warnings: Vec::new(),
@@ -93,13 +94,21 @@ fn workloads(
     Ok(vec![run::own_workload(path)])
 }
 
-/// Where the database comes from, if one is needed. Nothing is measured, so it may have any CPUs.
-fn database(servers: &[(Subject, Vec<Workload>)]) -> Option<Source> {
-    let pairs =
-        || servers.iter().flat_map(|(subject, workloads)| workloads.iter().map(move |w| (subject, w)));
-    let given = run::database_url().filter(|_| pairs().any(|(_, workload)| workload.database));
-    let private = || Source::Private(DatabasePlace { cpus: CpuSet::allowed(), beside_generator: false });
-    given.map(Source::Given).or_else(|| needs_database(pairs()).then(private))
+/// Where databases come from, as far as they are needed. Nothing is measured, so they may have any CPUs.
+fn databases(catalogue: &Catalogue, servers: &[(Subject, Vec<Workload>)]) -> Result<Vec<Source>, Failure> {
+    let is_named = |kind| {
+        servers.iter().flat_map(|(_, workloads)| workloads).any(|workload| workload.database == Some(kind))
+    };
+    let given = run::database_url().filter(|_| is_named(DatabaseKind::Postgresql)).map(Source::Given);
+    let mut sources: Vec<Source> = given.into_iter().collect();
+    for (subject, workloads) in servers {
+        let Some(kind) = database_of(workloads.iter().map(|workload| (subject, workload)))? else { continue };
+        if sources.iter().all(|source| source.kind() != kind) {
+            let place = DatabasePlace { cpus: CpuSet::allowed(), beside_generator: false };
+            sources.push(run::private(catalogue, kind, place)?);
+        }
+    }
+    Ok(sources)
 }
 
 fn cpus(arguments: &CheckArguments) -> CpuSet {

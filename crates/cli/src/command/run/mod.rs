@@ -5,7 +5,7 @@ mod plan;
 use std::path::Path;
 use std::time::Duration;
 
-pub(crate) use plan::{database_url, own_workload, program, tools};
+pub(crate) use plan::{database_url, own_workload, private, program, tools};
 
 use assay_lab::rounds;
 use assay_lab::store::Store;

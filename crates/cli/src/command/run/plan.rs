@@ -4,13 +4,14 @@ use std::net::ToSocketAddrs;
 use std::path::Path;
 
 use assay_host::cpuset::CpuSet;
-use assay_host::isolation::{self, Isolation};
+use assay_host::isolation::{self, DatabasePlace, Isolation};
 use assay_host::topology::Topology;
 use assay_lab::catalogue::{Catalogue, with_defaults};
 use assay_lab::contender::Tools;
 use assay_lab::database::Source;
-use assay_lab::{LabError, Launch, Plan, Subject, needs_database};
+use assay_lab::{LabError, Launch, Plan, Subject, database_of};
 use assay_model::contender::Kind;
+use assay_model::database::DatabaseKind;
 use assay_model::experiment::{Experiment, Measure};
 use assay_model::offered::Offered;
 use assay_model::record::{Origin, Program};
@@ -57,9 +58,10 @@ pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
         workloads.push(own_workload(&own_path(arguments, &subjects)?));
     }
     override_with(&mut experiment, arguments);
-    let workloads = Catalogue { workloads, ..catalogue }.workloads_of(&mut experiment)?;
+    let catalogue = Catalogue { workloads, ..catalogue };
+    let workloads = catalogue.workloads_of(&mut experiment)?;
     let command = std::iter::once("assay".to_owned()).chain(std::env::args().skip(1)).collect();
-    let (isolation, database) = places(arguments, &subjects, &workloads)?;
+    let (isolation, database) = places(arguments, &catalogue, &subjects, &workloads)?;
     let plan = Plan {
         experiment,
         workloads,
@@ -87,6 +89,7 @@ fn catalogue(arguments: &RunArguments) -> Result<Catalogue, Failure> {
         Err(Failure::Lab(LabError::NoCatalogue { .. })) if !needed => Ok(Catalogue {
             root: std::path::PathBuf::new(),
             contenders: Vec::new(),
+            databases: Vec::new(),
             workloads: Vec::new(),
             experiments: Vec::new(),
             warnings: Vec::new(),
@@ -269,22 +272,33 @@ fn check_names(subjects: &[Subject], cwd: &Path) -> Result<(), Failure> {
 /// The CPUs of server and generator, and where the database comes from, if one is needed.
 fn places(
     arguments: &RunArguments,
+    catalogue: &Catalogue,
     subjects: &[Subject],
     workloads: &[Workload],
 ) -> Result<(Isolation, Option<Source>), Failure> {
     let isolation = isolation(arguments)?;
     let pairs = subjects.iter().flat_map(|subject| workloads.iter().map(move |workload| (subject, workload)));
-    if !needs_database(pairs) {
-        return Ok((isolation, None));
-    }
-    if let Some(url) = database_url() {
+    let Some(kind) = database_of(pairs)? else { return Ok((isolation, None)) };
+    if let Some(url) = database_url().filter(|_| kind == DatabaseKind::Postgresql) {
         return Ok((isolation, Some(Source::Given(url))));
     }
     let (isolation, place) = isolation.with_database(&CpuSet::allowed(), &Topology::read());
-    Ok((isolation, Some(Source::Private(place))))
+    Ok((isolation, Some(private(catalogue, kind, place)?)))
 }
 
-/// The database that the user names.
+/// A database that assay starts.
+pub(crate) fn private(
+    catalogue: &Catalogue,
+    kind: DatabaseKind,
+    place: DatabasePlace,
+) -> Result<Source, Failure> {
+    Ok(match kind {
+        DatabaseKind::Postgresql => Source::Private(place),
+        DatabaseKind::Mongodb => Source::Program(kind, Box::new(catalogue.database(kind)?), place),
+    })
+}
+
+/// The PostgreSQL that the user names.
 pub(crate) fn database_url() -> Option<String> {
     std::env::var("DATABASE_URL").ok().filter(|url| !url.is_empty())
 }

@@ -1,0 +1,157 @@
+//! A document store: a program of the catalogue that fills itself and then listens on a socket of the file system.
+//!
+//! A Unix socket has no port that somebody else could take, is nobody's but ours by the rights of its folder, and is reached
+//! from every network namespace and past any user-space stack.
+
+use std::collections::BTreeMap;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use assay_host::cpuset::CpuSet;
+use assay_model::record::{NotRun, Stage};
+use tempfile::TempDir;
+
+use super::{DatabaseError, Order};
+use crate::clean::STORE_PREFIX;
+use crate::contender::Preparation;
+use crate::contender::environment::{Environment, Told};
+use crate::keeper::{KeepOptions, Kept, tail};
+use crate::subject::{Launch, Process, Subject};
+
+/// Name of the socket in the store's folder, where it appears when the store is filled.
+const SOCKET: &str = "mongodb.sock";
+const POLL: Duration = Duration::from_millis(20);
+/// From the request to stop until it is killed.
+const GRACE: Duration = Duration::from_secs(2);
+const TAIL_LINES: usize = 8;
+
+/// A store that is filled and listens. Dropping it stops what was started and removes its folder.
+pub struct DocumentStore {
+    kept: Kept,
+    version: Option<String>,
+    // Removed when dropped, after the processes: fields are dropped in order.
+    folder: TempDir,
+}
+
+impl DocumentStore {
+    /// Builds and starts `program` in a private folder, and waits until it listens.
+    ///
+    /// # Errors
+    /// When something it needs is missing, or it does not build, start or listen in its time; nothing is left behind then.
+    pub fn start(program: &Subject, order: &Order<'_>) -> Result<Self, DatabaseError> {
+        let Launch::Process(process) = &program.launch else {
+            let what = format!("{} is no program that can be started", program.title);
+            return Err(DatabaseError::Failed { what, log: Vec::new() });
+        };
+        let folder = tempfile::Builder::new().prefix(STORE_PREFIX).tempdir();
+        let folder =
+            folder.map_err(|source| DatabaseError::Prepare { what: "no folder".to_owned(), source })?;
+        let number = prepare(process, folder.path(), order)?.remove(&program.name);
+        let kept = launch(program, process, folder.path(), order)?;
+        let version = number.map(|number| format!("{} {number}", program.title));
+        let mut store = Self { kept, version, folder };
+        store.await_socket(&program.title, Duration::from_secs_f64(process.run.ready_timeout_s), order)?;
+        Ok(store)
+    }
+
+    /// The connection URL for contenders, `mongodb://socket/`, with the socket's path escaped.
+    pub fn url(&self) -> String {
+        let path = self.socket().display().to_string();
+        let escape = |byte: u8| match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                char::from(byte).to_string()
+            }
+            _ => format!("%{byte:02X}"),
+        };
+        format!("mongodb://{}/", path.bytes().map(escape).collect::<String>())
+    }
+
+    /// The store's first process.
+    pub fn pid(&self) -> u32 {
+        self.kept.pid()
+    }
+
+    /// Process ids of the store.
+    pub fn processes(&self) -> Vec<u32> {
+        self.kept.processes()
+    }
+
+    /// Its title with its version, where that is known.
+    pub fn version(&self) -> Option<&str> {
+        self.version.as_deref()
+    }
+
+    /// Where it listens.
+    pub fn socket(&self) -> PathBuf {
+        self.folder.path().join(SOCKET)
+    }
+
+    fn await_socket(
+        &mut self,
+        title: &str,
+        timeout: Duration,
+        order: &Order<'_>,
+    ) -> Result<(), DatabaseError> {
+        let deadline = Instant::now() + timeout;
+        while UnixStream::connect(self.socket()).is_err() {
+            if order.stop.soon() {
+                return Err(DatabaseError::Stopped);
+            }
+            let ended = self.kept.wait(POLL);
+            if ended.is_some() || Instant::now() > deadline {
+                let late = format!("does not listen after {} s", timeout.as_secs_f64());
+                let how = ended.map_or(late, |ended| format!("ended with {ended}"));
+                let what = format!("{title} {how}");
+                return Err(DatabaseError::Failed { what, log: tail(&order.log, TAIL_LINES) });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Looks for what it needs and builds it; its versions by name.
+fn prepare(
+    process: &Process,
+    work: &Path,
+    order: &Order<'_>,
+) -> Result<BTreeMap<String, String>, DatabaseError> {
+    let not_ready = |reason| DatabaseError::NotReady(Box::new(reason));
+    let preparation = Preparation { tools: &order.tools, process, work, stop: order.stop };
+    preparation.needs().map_err(not_ready)?;
+    if let Some(build) = &process.build {
+        preparation.build(build, &order.log.with_extension("build.log")).map_err(not_ready)?;
+    }
+    Ok(preparation.versions())
+}
+
+fn launch(
+    program: &Subject,
+    process: &Process,
+    folder: &Path,
+    order: &Order<'_>,
+) -> Result<Kept, DatabaseError> {
+    let cpus = order.cpus.cloned().unwrap_or_else(CpuSet::allowed);
+    let environment = Environment::new(&Told {
+        address: "",
+        port: 0,
+        cpus: &cpus.to_string(),
+        workers: cpus.len(),
+        scratch: folder,
+        tools: &order.tools,
+        database: None,
+    });
+    let (command, variables) = environment.launching(&process.run).map_err(|error| {
+        DatabaseError::NotReady(Box::new(NotRun {
+            stage: Stage::Start,
+            reason: format!("{}: {error}", program.title),
+            remedy: Some("mend contender.toml".to_owned()),
+            log_tail: Vec::new(),
+        }))
+    })?;
+    let mut options = KeepOptions::new(order.log.clone(), command);
+    options.cpus = Some(cpus);
+    options.grace = GRACE;
+    options.scratch = Some(folder.to_owned());
+    Ok(Kept::start(&order.tools.assay, &options, &process.folder, variables)?)
+}
