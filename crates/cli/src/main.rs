@@ -43,6 +43,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Show(arguments) => command::show::run(&arguments),
         Command::Report(arguments) => command::report::run(&arguments),
         Command::Export(arguments) => command::export::run(&arguments),
+        Command::Import(arguments) => command::import::run(&arguments),
         Command::Doctor(arguments) => command::doctor::run(&arguments),
         Command::List(arguments) => command::list::run(&arguments),
         Command::Completions { shell } => command::shell::completions(shell),

@@ -27,6 +27,7 @@ pub mod schedule;
 mod stop;
 pub mod store;
 mod subject;
+pub mod techempower;
 #[cfg(test)]
 mod testing;
 pub mod verdict;

@@ -117,6 +117,7 @@ pub(crate) fn record(contenders: &[(&str, &[f64])]) -> Record {
         link: "loopback".to_owned(),
         database: None,
         link_facts: None,
+        imported: None,
         contenders: contenders.iter().map(|(name, _)| entry(name)).collect(),
         rounds: (0..rounds).map(round).collect(),
     }

@@ -20,6 +20,7 @@ pub mod experiment;
 pub mod family;
 pub mod host;
 pub mod html;
+pub mod imported;
 pub mod link;
 pub mod load;
 pub mod offered;

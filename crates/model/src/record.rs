@@ -11,6 +11,7 @@ use crate::contender::Kind;
 use crate::database::DatabaseKind;
 use crate::experiment::{Cell, Experiment};
 use crate::host::{HostFacts, Isolation};
+use crate::imported::Imported;
 use crate::link::{LinkFacts, LinkUse};
 use crate::load::{ANSWERS, ErrorClass, LoadReport};
 use crate::units::Nanos;
@@ -55,6 +56,9 @@ pub struct Record {
     /// How that was set up; absent for loopback.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_facts: Option<LinkFacts>,
+    /// Where the figures came from when assay did not measure them; absent for a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
     /// All contenders that were asked for, also those that could not run.
     pub contenders: Vec<Entry>,
     /// The rounds in the order in which they were measured.

@@ -3,6 +3,7 @@
 mod check;
 mod compare;
 mod doctor;
+mod import;
 mod load;
 mod run;
 mod serve;
@@ -19,6 +20,7 @@ use crate::output;
 pub(crate) use check::CheckArguments;
 pub(crate) use compare::{CompareArguments, ComparisonFormat};
 pub(crate) use doctor::DoctorArguments;
+pub(crate) use import::ImportArguments;
 pub(crate) use load::{ArrivalName, LoadArguments};
 pub(crate) use run::{RedlineArguments, Rounds, RunArguments};
 pub(crate) use serve::ServeArguments;
@@ -67,6 +69,8 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Write a run as CSV, JSON or Markdown
     Export(ExportArguments),
+    /// Take over results that somebody else measured: a results.json of TechEmpower's
+    Import(ImportArguments),
     /// Tell whether this machine is fit to measure on, what spoils it, and how to mend it
     Doctor(DoctorArguments),
     /// List the catalogue: contenders, workloads, experiments; or the runs, or the rules of HTTP/1.1

@@ -6,6 +6,7 @@ pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod export;
 pub(crate) mod hold;
+pub(crate) mod import;
 pub(crate) mod keep;
 pub(crate) mod list;
 pub(crate) mod load;

@@ -31,6 +31,7 @@ fn between(base: &Record, new: &Record) -> Vec<Check> {
         remedy: Some("measure both now, in the same rounds: assay compare --cmd OLD --cmd NEW".to_owned()),
     };
     let differences = [
+        (Outcome::Void, "imported", "not all of them were measured here", imported(base, new)),
         (Outcome::Void, "machine", "they ran on different machines", machine(base, new)),
         (Outcome::Warn, "machine-state", "the machine was in another state", state(base, new)),
         (Outcome::Warn, "method", "they were measured differently", method(base, new)),
@@ -44,6 +45,12 @@ fn between(base: &Record, new: &Record) -> Vec<Check> {
         },
     );
     std::iter::once(unpaired).chain(told).collect()
+}
+
+/// Which of them somebody else measured.
+fn imported(base: &Record, new: &Record) -> Vec<String> {
+    let told = |record: &Record| record.imported.as_ref().map(|origin| format!("{} is {origin}", record.id));
+    [base, new].into_iter().filter_map(told).collect()
 }
 
 /// Which machine it is.

@@ -450,6 +450,7 @@ fn empty_record(plan: &Plan, link: &Link, id: &str, now: Timestamp) -> Record {
         link: link.spec().to_string(),
         link_facts: link.facts().cloned(),
         database: None,
+        imported: None,
         contenders: plan.subjects.iter().map(crate::subject::Subject::entry).collect(),
         rounds: Vec::new(),
     }

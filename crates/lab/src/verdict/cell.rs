@@ -68,7 +68,7 @@ fn field<'s>(samples: &'s [Sample<'_>], standings: &[Standing]) -> Field<'s> {
 }
 
 /// Those without a throughput come last, in the order of their names.
-fn fastest_first(a: &Standing, b: &Standing) -> Ordering {
+pub(super) fn fastest_first(a: &Standing, b: &Standing) -> Ordering {
     let rate =
         |standing: &Standing| standing.throughput_per_second.map_or(f64::NEG_INFINITY, |rate| rate.estimate);
     rate(b).total_cmp(&rate(a)).then_with(|| a.contender.cmp(&b.contender))

@@ -7,6 +7,7 @@ mod answered;
 mod cell;
 mod floor;
 mod headroom;
+mod imported;
 mod latency;
 mod limit;
 mod order;
@@ -45,6 +46,9 @@ pub const AT_LIMIT: f64 = 0.98;
 
 /// Judges a record, in whatever state it is.
 pub fn judge(record: &Record) -> Verdict {
+    if let Some(imported) = &record.imported {
+        return imported::judge(record, imported);
+    }
     let noise_floor = floor::noise_floor(record);
     let margin = floor::margin(noise_floor.as_ref());
     let cells: Vec<CellVerdict> =

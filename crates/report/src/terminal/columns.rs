@@ -61,6 +61,8 @@ const PLANS: [Plan; 16] = [
 pub(super) const LETTERS: &str = "letters";
 /// Shown only where the experiment asks for it.
 const TRIMMED: &str = "trimmed";
+/// What stands for a figure that is not known; a column of nothing else is not shown.
+const UNKNOWN: &str = "–";
 /// Shown only where something failed.
 const FAILED: &str = "failed";
 /// Shown only where somebody was asked.
@@ -71,11 +73,14 @@ pub(super) fn fitting(cell: &CellVerdict, room: usize, spell: impl Fn(&str) -> S
     let anything_failed = cell.standings.iter().any(|standing| standing.failed > 0);
     let any_trimmed = cell.standings.iter().any(|standing| standing.trimmed_mean_per_second.is_some());
     let anybody_asked = cell.standings.iter().any(|standing| standing.conformance.is_some());
+    let is_known =
+        |plan: &&Plan| cell.standings.iter().any(|one| !["", UNKNOWN, "unknown"].contains(&(plan.cell)(one).as_str()));
     let tells = |plan: &&Plan| match plan.head {
         TRIMMED => any_trimmed,
         FAILED => anything_failed,
         CONFORM => anybody_asked,
-        _ => true,
+        // Of figures that were imported nothing else is known.
+        _ => plan.drop == 0 || is_known(plan),
     };
     let plans = PLANS.iter().filter(tells);
     let mut chosen: Vec<(u8, Column)> =
@@ -109,5 +114,5 @@ impl Column {
 }
 
 fn or_dash<T>(value: Option<T>, format: impl Fn(T) -> String) -> String {
-    value.map_or_else(|| "–".to_owned(), format)
+    value.map_or_else(|| UNKNOWN.to_owned(), format)
 }

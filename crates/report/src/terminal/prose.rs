@@ -45,8 +45,12 @@ pub(super) fn trust(page: &mut Page, verdict: &Verdict) {
     let passed = verdict.trust.iter().filter(|check| check.outcome == Outcome::Pass);
     let passed: Vec<&str> = passed.map(|check| check.evidence.trim_end_matches('.')).collect();
     let margin = format!("differences under {} count as none", format::percent(verdict.margin));
-    let facts: Vec<&str> = passed.into_iter().chain([margin.as_str()]).collect();
-    paragraph(page, "Trust", HEADING, PLAIN, &facts.join(" · "));
+    // Figures that were imported are not compared at all.
+    let margin = (verdict.margin > 0.0).then_some(margin.as_str());
+    let facts: Vec<&str> = passed.into_iter().chain(margin).collect();
+    if !facts.is_empty() {
+        paragraph(page, "Trust", HEADING, PLAIN, &facts.join(" · "));
+    }
     for warning in notes::warnings(verdict) {
         let (label, ansi) = match warning.outcome {
             Outcome::Void => ("Void", ALARM),

@@ -77,6 +77,7 @@ fn record() -> Record {
         link: "loopback".to_owned(),
         database: None,
         link_facts: None,
+        imported: None,
         contenders: MAKERS.iter().map(entry).collect(),
         rounds: (0..ROUNDS).map(|index| round(index, &mut noise, &mut clock)).collect(),
         elapsed_ns: Nanos(clock),

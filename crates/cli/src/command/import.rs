@@ -1,0 +1,26 @@
+//! `assay import`: somebody else's results as a record, a summary and a page.
+
+use assay_lab::store::Store;
+use assay_lab::{Exit, techempower, verdict};
+use assay_report::{export, html, terminal};
+
+use crate::args::ImportArguments;
+use crate::failure::Failure;
+use crate::{command, output};
+
+pub(crate) fn run(arguments: &ImportArguments) -> Result<Exit, Failure> {
+    let store = Store::new(&arguments.places.runs);
+    let words = std::iter::once("assay".to_owned()).chain(std::env::args().skip(1)).collect();
+    let metadata = arguments.metadata.as_deref();
+    let record = techempower::import(&arguments.file, metadata, &store, words, command::run::program())?;
+    let verdict = verdict::judge(&record);
+    output::result(&if arguments.json {
+        export::json(&record, &verdict)?
+    } else {
+        terminal::render(&record, &verdict, &output::style(arguments.ascii))
+    });
+    let folder = arguments.places.runs.join(&record.id);
+    command::report::write(&folder.join("report.html"), &html::page(&record, &verdict)?)?;
+    output::note(format_args!("imported as {}; page {}", record.id, folder.join("report.html").display()));
+    Ok(Exit::Ok)
+}

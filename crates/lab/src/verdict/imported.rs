@@ -1,0 +1,112 @@
+//! What may be said of figures that somebody else measured: what they are, and that nobody can tell how sure they are.
+
+use assay_model::check::{Check, Outcome};
+use assay_model::experiment::Cell;
+use assay_model::imported::Imported;
+use assay_model::record::Record;
+use assay_model::verdict::{CellVerdict, LimitedBy, Price, Standing, Verdict};
+
+use super::cell::fastest_first;
+use super::sample::{Sample, samples};
+use super::words::count_of;
+use super::{closed, objection, point};
+
+/// The figures as they are: no interval, no tier, no pair, no share of a limit.
+pub(super) fn judge(record: &Record, imported: &Imported) -> Verdict {
+    let cells: Vec<CellVerdict> = closed(record).iter().map(|cell| judge_cell(record, cell)).collect();
+    let mut sentences = vec![format!("{}.", opening(imported))];
+    sentences.extend(cells.iter().filter_map(|cell| greatest(record, cell, &cells)));
+    Verdict {
+        sentences,
+        trust: trust(imported),
+        rounds: 1,
+        margin: 0.0,
+        noise_floor: None,
+        cells,
+        latency: Vec::new(),
+        redlines: Vec::new(),
+    }
+}
+
+fn opening(imported: &Imported) -> String {
+    let text = imported.to_string();
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn trust(imported: &Imported) -> Vec<Check> {
+    let elsewhere = "the machine, its state and the answers during the load are known to the source at best";
+    let alone = "each figure is a single run without an interval: which of two is greater may be chance, so nothing is \
+                 ranked and no tier is told";
+    let measure = "measure the ones you care for here: assay run -e techempower";
+    vec![
+        objection("imported", Outcome::Warn, format!("{imported}; {elsewhere}"), measure),
+        objection("single-run", Outcome::Warn, alone.to_owned(), measure),
+    ]
+}
+
+fn judge_cell(record: &Record, cell: &Cell) -> CellVerdict {
+    let mut standings: Vec<Standing> = samples(record, cell).iter().map(standing).collect();
+    standings.sort_by(fastest_first);
+    CellVerdict { cell: cell.clone(), standings, pairs: Vec::new() }
+}
+
+fn standing(sample: &Sample<'_>) -> Standing {
+    let rates = sample.rates();
+    let rate = rates.iter().flatten().next().copied();
+    Standing {
+        contender: sample.entry.name.clone(),
+        throughput_per_second: rate.map(point),
+        rounds_per_second: rates,
+        share_of_limit: None,
+        tier: None,
+        letters: String::new(),
+        p50_ns: None,
+        p99_ns: None,
+        cpu_per_request_ns: None,
+        server_busy_share: None,
+        generator_busy_share: 0.0,
+        rss_peak_bytes: None,
+        startup_ns: None,
+        conformance: sample.entry.conformance.as_ref().map(|found| found.score()),
+        failed: sample.failed_of().0,
+        limited_by: LimitedBy::Unknown,
+        limit_evidence: "the source does not tell".to_owned(),
+        headroom: None,
+        price: Price::default(),
+        checks: errors(sample).into_iter().collect(),
+        withheld: rate.is_none().then(|| "the source counted no right answer".to_owned()),
+    }
+}
+
+fn errors(sample: &Sample<'_>) -> Option<Check> {
+    let counts = sample.measured().flat_map(|window| &window.load.books.errors);
+    let told: Vec<String> = counts.map(|(class, count)| format!("{count} {class}")).collect();
+    (!told.is_empty()).then(|| {
+        let evidence = format!("the source's generator counted {}", told.join(", "));
+        objection(
+            "errors",
+            Outcome::Warn,
+            evidence,
+            "read the source's logs; a server that fails may seem fast",
+        )
+    })
+}
+
+/// One sentence for each workload, at the number of connections where its greatest figure is.
+fn greatest(record: &Record, cell: &CellVerdict, all: &[CellVerdict]) -> Option<String> {
+    let rate = |cell: &CellVerdict| cell.standings.first()?.throughput_per_second.map(|rate| rate.estimate);
+    let own = rate(cell)?;
+    let alike = all.iter().filter(|other| other.cell.workload == cell.cell.workload);
+    if alike.filter_map(rate).any(|other| other > own) {
+        return None;
+    }
+    let best = cell.standings.first()?;
+    let entry = record.contenders.iter().find(|entry| entry.name == best.contender)?;
+    Some(format!(
+        "On {} at {} the greatest figure is that of {}; a single run does not tell it from the next.",
+        cell.cell.workload,
+        count_of(cell.cell.connections as usize, "connection"),
+        entry.title
+    ))
+}
