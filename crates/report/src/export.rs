@@ -1,4 +1,15 @@
-//! Files for other programs and places: Markdown for a pull request, CSV for a spreadsheet, JSON for a script.
+//! Files for other programs and places: Markdown for a pull request, CSV for a spreadsheet, JSON for a script, JUnit for a
+//! continuous integration server, OpenMetrics for a time series database, a drawing of the standings for a README.
+
+mod badge;
+mod junit;
+mod openmetrics;
+mod summary;
+
+pub use badge::{Choice, badge};
+pub use junit::junit;
+pub use openmetrics::openmetrics;
+pub use summary::summary;
 
 use assay_model::check::Outcome;
 use assay_model::experiment::Cell;
@@ -47,6 +58,9 @@ pub fn markdown(record: &Record, verdict: &Verdict) -> String {
     verdict.answered.iter().for_each(|cell| out += &beside::markdown_answered(cell));
     verdict.published.iter().for_each(|published| out += &beside::markdown(published));
     out += &markdown_notes(record, verdict);
+    if record.imported.is_some() {
+        return out;
+    }
     let facts = format!(
         "{} rounds, differences under {} count as none; assay {}, seed {}",
         verdict.rounds,

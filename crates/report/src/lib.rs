@@ -14,6 +14,7 @@
 //! |---|---|
 //! | a person at a terminal | [`terminal`] |
 //! | a person with a browser | [`html`], its data [`page`], its source `report-ui/` |
+//! | a person with many runs | [`index`] |
 //! | a pull request, a spreadsheet, a program | [`export`] |
 //! | anybody who asks what changed | [`comparison`] |
 #![forbid(unsafe_code)]
@@ -24,6 +25,7 @@ pub mod error;
 pub mod export;
 pub mod format;
 pub mod html;
+pub mod index;
 pub mod notes;
 pub mod page;
 pub mod terminal;

@@ -5,6 +5,7 @@ mod compare;
 mod doctor;
 mod import;
 mod load;
+mod report;
 mod run;
 mod serve;
 mod stub;
@@ -22,6 +23,7 @@ pub(crate) use compare::{CompareArguments, ComparisonFormat};
 pub(crate) use doctor::DoctorArguments;
 pub(crate) use import::ImportArguments;
 pub(crate) use load::{ArrivalName, LoadArguments};
+pub(crate) use report::{ExportArguments, Format, ReportArguments};
 pub(crate) use run::{RedlineArguments, Rounds, RunArguments};
 pub(crate) use serve::ServeArguments;
 pub(crate) use stub::StubArguments;
@@ -65,9 +67,9 @@ pub(crate) enum Command {
     Stub(StubArguments),
     /// Print a run again
     Show(ShowArguments),
-    /// Write a run's report page
+    /// Write the report page of runs, or an index page over all of them
     Report(ReportArguments),
-    /// Write a run as CSV, JSON or Markdown
+    /// Write a run as JSON, CSV, Markdown, JUnit XML, OpenMetrics or SVG
     Export(ExportArguments),
     /// Take over results that somebody else measured: a results.json of TechEmpower's
     Import(ImportArguments),
@@ -144,41 +146,6 @@ pub(crate) struct ShowArguments {
     pub(crate) ascii: bool,
     #[command(flatten)]
     pub(crate) places: Places,
-}
-
-#[derive(Args)]
-pub(crate) struct ReportArguments {
-    /// The run: its id, its folder or record, `last`, `last~1`
-    #[arg(default_value = "last")]
-    pub(crate) run: String,
-    /// Where to write the page [default: report.html in the run's folder]
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) places: Places,
-}
-
-#[derive(Args)]
-pub(crate) struct ExportArguments {
-    /// The run: its id, its folder or record, `last`, `last~1`
-    #[arg(default_value = "last")]
-    pub(crate) run: String,
-    /// The format
-    #[arg(short, long, value_enum, default_value = "json")]
-    pub(crate) format: Format,
-    #[command(flatten)]
-    pub(crate) places: Places,
-}
-
-/// The formats that a run can be written in, besides the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// Record and verdict
-    Json,
-    /// Every measurement, one a row
-    Csv,
-    /// Standings and verdict, for a pull request
-    Md,
 }
 
 /// Remove what runs left behind that were killed: scratch folders of contenders and databases in TMPDIR, and the working

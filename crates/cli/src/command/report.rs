@@ -1,26 +1,93 @@
-//! `assay report`: a run's page, computed again from its record.
+//! `assay report`: the page of runs, or the index of all of them, computed again from their records.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use assay_lab::store::Store;
 use assay_lab::{Exit, verdict};
+use assay_model::record::Record;
+use assay_model::verdict::Verdict;
 use assay_report::html;
+use assay_report::index::{self, Listed};
 
 use crate::args::ReportArguments;
 use crate::failure::Failure;
 use crate::output;
 
+/// The page of a run, beside its record.
+const PAGE: &str = "report.html";
+
 pub(crate) fn run(arguments: &ReportArguments) -> Result<Exit, Failure> {
-    let store = Store::new(&arguments.places.runs);
-    let record = store.open(&arguments.run)?;
-    let page = html::page(&record, &verdict::judge(&record))?;
-    let path = match &arguments.output {
-        Some(path) => path.clone(),
-        None => beside(&store.resolve(&arguments.run)?),
+    let path = match &arguments.index {
+        Some(folder) => write_index(folder, arguments.output.as_deref())?,
+        None => write_page(arguments)?,
     };
-    write(&path, &page)?;
     output::note(format_args!("report {}", path.display()));
-    Ok(Exit::Ok)
+    if arguments.open { open(&path) } else { Ok(Exit::Ok) }
+}
+
+fn write_page(arguments: &ReportArguments) -> Result<PathBuf, Failure> {
+    let store = Store::new(&arguments.places.runs);
+    let last = ["last".to_owned()];
+    let wanted = if arguments.wanted.is_empty() { &last[..] } else { &arguments.wanted[..] };
+    let records = wanted.iter().map(|run| store.open(run)).collect::<Result<Vec<_>, _>>()?;
+    let path = match (&arguments.output, wanted) {
+        (Some(path), _) => path.clone(),
+        (None, [only]) => store.resolve(only)?.with_file_name(PAGE),
+        (None, _) => {
+            return Err(Failure::usage("several runs become one page of their own: say where with -o FILE"));
+        }
+    };
+    write(&path, &page(&records)?)?;
+    Ok(path)
+}
+
+fn page(records: &[Record]) -> Result<String, Failure> {
+    match records {
+        [only] => Ok(html::page(only, &verdict::judge(only))?),
+        _ => {
+            Err(Failure::usage("one page over several runs is not there yet; --index DIR shows their trends"))
+        }
+    }
+}
+
+/// The index of the runs in `folder`; one that cannot be read is left out with a warning.
+fn write_index(folder: &Path, output: Option<&Path>) -> Result<PathBuf, Failure> {
+    let store = Store::new(folder);
+    let path = output.map_or_else(|| folder.join("index.html"), Path::to_owned);
+    let mut judged: Vec<(Record, Verdict)> = Vec::new();
+    for id in store.ids() {
+        match store.open(&id) {
+            Ok(record) => judged.push((record.clone(), verdict::judge(&record))),
+            Err(error) => output::warning(format_args!("{id} is left out: {error}")),
+        }
+    }
+    if judged.is_empty() {
+        return Err(Failure::usage(format_args!(
+            "there is no run in {}; give the folder that holds them",
+            folder.display()
+        )));
+    }
+    let listed: Vec<Listed<'_>> = (judged.iter())
+        .map(|(record, verdict)| Listed { record, verdict, href: href(folder, &path, &record.id) })
+        .collect();
+    write(&path, &index::index(&listed))?;
+    Ok(path)
+}
+
+/// Where a run's page is, seen from the index: a name beside it, or a place from the root where the index lies elsewhere.
+fn href(folder: &Path, index: &Path, id: &str) -> Option<String> {
+    let page = folder.join(id).join(PAGE);
+    if !page.is_file() {
+        return None;
+    }
+    let parent = index.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let beside = parent.canonicalize().ok()? == folder.canonicalize().ok()?;
+    Some(if beside {
+        format!("{id}/{PAGE}")
+    } else {
+        format!("file://{}", page.canonicalize().ok()?.display())
+    })
 }
 
 /// Writes a file whole or not at all.
@@ -32,7 +99,22 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
         .map_err(|e| Failure::write(path, e))
 }
 
-/// `report.html` beside the record.
-fn beside(record: &Path) -> std::path::PathBuf {
-    record.with_file_name("report.html")
+/// Hands the page to the desktop's browser, which goes on by itself.
+fn open(path: &Path) -> Result<Exit, Failure> {
+    let here = path.display();
+    let opened = Command::new("xdg-open")
+        .arg(path)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    match opened {
+        Ok(status) if status.success() => Ok(Exit::Ok),
+        Ok(status) => {
+            Err(Failure::Machine(format!("xdg-open ended with {status}; open {here} in a browser yourself")))
+        }
+        Err(error) => Err(Failure::Machine(format!(
+            "cannot start xdg-open ({error}): open {here} in a browser yourself, or apt install xdg-utils"
+        ))),
+    }
 }

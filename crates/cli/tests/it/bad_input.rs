@@ -32,7 +32,7 @@ const CASES: &[Case] = &[
     (&["redline", "--slo", "p99<10ms"], 2, &["whose redline?", "--cmd"]),
     (&["redline", "good", "--slo", "fast"], 2, &["no objective", "p99<10ms"]),
     (&["run", "good", "--pipeline", "0"], 2, &["0 requests in flight", "write 1 to"]),
-    (&["run", "good", "-o", "result.xyz"], 2, &["result.xyz", ".html, .json, .csv or .md"]),
+    (&["run", "good", "-o", "result.xyz"], 2, &["result.xyz", ".html, .json, .csv, .md"]),
     (&["run", "good", "!good"], 3, &["nothing selected", "`assay list`"]),
     (&["run", "https://localhost/"], 2, &["https://localhost/", "http://"]),
     (&["run", "http://localhost:0/"], 2, &["http://localhost:0/", "http://host:port/path"]),

@@ -11,10 +11,14 @@ use super::sample::{Sample, samples};
 use super::words::count_of;
 use super::{closed, objection, point};
 
+/// Why there is no order among them.
+const ALONE: &str = "Each figure is a single run without an interval: which of two is greater may be chance, so nothing \
+                     is ranked and no tier is told.";
+
 /// The figures as they are: no interval, no tier, no pair, no share of a limit.
 pub(super) fn judge(record: &Record, imported: &Imported) -> Verdict {
     let cells: Vec<CellVerdict> = closed(record).iter().map(|cell| judge_cell(record, cell)).collect();
-    let mut sentences = vec![format!("{}.", opening(imported))];
+    let mut sentences = vec![format!("{}.", opening(imported)), ALONE.to_owned()];
     sentences.extend(cells.iter().filter_map(|cell| greatest(record, cell, &cells)));
     Verdict {
         sentences,
@@ -36,12 +40,10 @@ fn opening(imported: &Imported) -> String {
 
 fn trust(imported: &Imported) -> Vec<Check> {
     let elsewhere = "the machine, its state and the answers during the load are known to the source at best";
-    let alone = "each figure is a single run without an interval: which of two is greater may be chance, so nothing is \
-                 ranked and no tier is told";
     let measure = "measure the ones you care for here: assay run -e techempower";
     vec![
         objection("imported", Outcome::Warn, format!("{imported}; {elsewhere}"), measure),
-        objection("single-run", Outcome::Warn, alone.to_owned(), measure),
+        objection("single-run", Outcome::Warn, ALONE.trim_end_matches('.').to_owned(), measure),
     ]
 }
 
@@ -103,10 +105,6 @@ fn greatest(record: &Record, cell: &CellVerdict, all: &[CellVerdict]) -> Option<
     }
     let best = cell.standings.first()?;
     let entry = record.contenders.iter().find(|entry| entry.name == best.contender)?;
-    Some(format!(
-        "On {} at {} the greatest figure is that of {}; a single run does not tell it from the next.",
-        cell.cell.workload,
-        count_of(cell.cell.connections as usize, "connection"),
-        entry.title
-    ))
+    let connections = count_of(cell.cell.connections as usize, "connection");
+    Some(format!("Greatest on {}, at {connections}: {}.", cell.cell.workload, entry.title))
 }

@@ -73,8 +73,9 @@ pub(super) fn fitting(cell: &CellVerdict, room: usize, spell: impl Fn(&str) -> S
     let anything_failed = cell.standings.iter().any(|standing| standing.failed > 0);
     let any_trimmed = cell.standings.iter().any(|standing| standing.trimmed_mean_per_second.is_some());
     let anybody_asked = cell.standings.iter().any(|standing| standing.conformance.is_some());
-    let is_known =
-        |plan: &&Plan| cell.standings.iter().any(|one| !["", UNKNOWN, "unknown"].contains(&(plan.cell)(one).as_str()));
+    let is_known = |plan: &&Plan| {
+        cell.standings.iter().any(|one| !["", UNKNOWN, "unknown"].contains(&(plan.cell)(one).as_str()))
+    };
     let tells = |plan: &&Plan| match plan.head {
         TRIMMED => any_trimmed,
         FAILED => anything_failed,

@@ -18,6 +18,7 @@ use assay_model::verdict::Verdict;
 use assay_report::{export, html, terminal};
 
 use crate::args::{Format, RunArguments};
+use crate::command::export::Wishes;
 use crate::failure::Failure;
 use crate::progress::{Live, clock};
 use crate::{command, output, signals};
@@ -75,10 +76,11 @@ fn write_files(record: &Record, verdict: &Verdict, arguments: &RunArguments) -> 
         folder.join("record.json").display(),
         in_folder.display()
     ));
+    let wishes = Wishes { strict: arguments.strict, ..Wishes::default() };
     for path in &arguments.output {
         let text = match Target::of(path)? {
             Target::Page => page.clone(),
-            Target::Export(format) => command::export::text(record, format)?,
+            Target::Export(format) => command::export::text(record, format, wishes)?,
         };
         command::report::write(path, &text)?;
         output::note(format_args!("       {}", path.display()));
@@ -99,8 +101,11 @@ impl Target {
             Some("json") => Ok(Self::Export(Format::Json)),
             Some("csv") => Ok(Self::Export(Format::Csv)),
             Some("md") => Ok(Self::Export(Format::Md)),
+            Some("xml") => Ok(Self::Export(Format::Junit)),
+            Some("prom") => Ok(Self::Export(Format::Openmetrics)),
+            Some("svg") => Ok(Self::Export(Format::Svg)),
             _ => Err(Failure::usage(format_args!(
-                "{}: cannot tell the format; end the name with .html, .json, .csv or .md",
+                "{}: cannot tell the format; end the name with .html, .json, .csv, .md, .xml (JUnit), .prom (OpenMetrics) or .svg",
                 path.display()
             ))),
         }

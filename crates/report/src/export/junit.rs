@@ -1,0 +1,151 @@
+//! A run as continuous integration servers show tests: a suite for each cell, a case for each contender.
+
+use assay_model::check::{Check, Outcome};
+use assay_model::experiment::Cell;
+use assay_model::record::{Entry, NotRun, Record, Stage};
+use assay_model::verdict::{LatencyVerdict, RedlineVerdict, Standing, Verdict};
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
+use crate::text::harmless;
+use crate::{ReportError, format, notes};
+
+/// A contender fails where it answered wrongly, did not build, did not start or died, and, if `strict`, where a number is
+/// void; it is skipped where something it needs is missing or where its number is withheld. The figures are in the case's
+/// output.
+///
+/// # Errors
+/// [`ReportError::Junit`] when it cannot be written.
+pub fn junit(record: &Record, verdict: &Verdict, strict: bool) -> Result<String, ReportError> {
+    let mut report = Report::new(harmless(&format!("assay run {}", record.id)));
+    let mut trust = TestSuite::new("trust");
+    trust.add_test_cases(verdict.trust.iter().map(|check| of_check(check, strict)));
+    report.add_test_suite(trust);
+    for cell in &verdict.cells {
+        let of = |entry: &Entry| {
+            let standing = cell.standings.iter().find(|standing| standing.contender == entry.name);
+            of_standing(record, entry, standing, strict)
+        };
+        report.add_test_suite(suite(record, &cell.cell, of));
+    }
+    for cell in &verdict.latency {
+        report.add_test_suite(suite(record, &cell.cell, |entry| of_latency(record, entry, cell)));
+    }
+    for cell in &verdict.redlines {
+        report.add_test_suite(suite(record, &cell.cell, |entry| of_redline(record, entry, cell)));
+    }
+    Ok(report.to_string()?)
+}
+
+/// Everybody who answers the cell's workload.
+fn suite(record: &Record, cell: &Cell, case: impl Fn(&Entry) -> TestCase) -> TestSuite {
+    let workload = record.workloads.iter().find(|workload| workload.name == cell.workload);
+    let answers = |entry: &&Entry| {
+        let called = |name: &String| workload.is_some_and(|workload| workload.is_called(name));
+        entry.workloads.is_empty() || entry.workloads.iter().any(called)
+    };
+    let mut suite = TestSuite::new(harmless(&cell.to_string()));
+    let proper = record.contenders.iter().filter(|entry| entry.twin_of.is_none());
+    suite.add_test_cases(proper.filter(answers).map(case));
+    suite
+}
+
+fn of_check(check: &Check, strict: bool) -> TestCase {
+    let status = match check.outcome {
+        Outcome::Pass => TestCaseStatus::success(),
+        Outcome::Void if strict => failure("void", &check.evidence),
+        Outcome::Warn | Outcome::Void => skipped(&check.evidence),
+    };
+    case(&check.rule, status, &told(check))
+}
+
+fn of_standing(record: &Record, entry: &Entry, standing: Option<&Standing>, strict: bool) -> TestCase {
+    let Some(standing) = standing else { return unmeasured(record, entry) };
+    let wrong = standing.checks.iter().find(|check| check.rule == "errors" && check.outcome == Outcome::Void);
+    let void = standing.checks.iter().find(|check| check.outcome == Outcome::Void);
+    let status = match (wrong, void, &standing.withheld) {
+        (Some(check), ..) => failure("wrong answer", &check.evidence),
+        (_, Some(check), _) if strict => failure("void", &check.evidence),
+        (.., Some(reason)) => skipped(&format!("withheld: {reason}")),
+        _ => match broken_off(record, entry) {
+            Some(why) => of_not_run(why),
+            None => TestCaseStatus::success(),
+        },
+    };
+    let rate = standing.throughput_per_second.map(|of| format::rate_interval(&of));
+    let figure = rate.map_or_else(String::new, |of| format!("{} requests/s {}\n", of.estimate, of.interval));
+    let checks: String = standing.checks.iter().map(told).collect();
+    case(&entry.name, status, &(figure + &checks))
+}
+
+fn of_latency(record: &Record, entry: &Entry, cell: &LatencyVerdict) -> TestCase {
+    let Some(standing) = cell.standings.iter().find(|standing| standing.contender == entry.name) else {
+        return unmeasured(record, entry);
+    };
+    let status = standing.withheld.as_ref().map_or_else(TestCaseStatus::success, |why| skipped(why));
+    let [p50, p99] = [0.5, 0.99].map(|quantile| notes::quantile_text(standing, quantile));
+    let offered = format::rate(standing.offered_per_second);
+    case(&entry.name, status, &format!("p50 {p50}, p99 {p99} at {offered} requests/s\n"))
+}
+
+fn of_redline(record: &Record, entry: &Entry, cell: &RedlineVerdict) -> TestCase {
+    let Some(standing) = cell.standings.iter().find(|standing| standing.contender == entry.name) else {
+        return unmeasured(record, entry);
+    };
+    let kept = notes::or_dash(standing.kept_per_second, format::rate);
+    let missed = notes::or_dash(standing.missed_per_second, format::rate);
+    let status = match standing.kept_per_second {
+        Some(_) => TestCaseStatus::success(),
+        None => skipped(notes::redline_end_in_words(standing.end)),
+    };
+    case(&entry.name, status, &format!("keeps {kept} requests/s, misses {missed}\n"))
+}
+
+fn unmeasured(record: &Record, entry: &Entry) -> TestCase {
+    let status = match entry.not_run.as_ref().or_else(|| broken_off(record, entry)) {
+        Some(why) => of_not_run(why),
+        None => skipped("not measured here"),
+    };
+    case(&entry.name, status, "")
+}
+
+/// The first life of a contender that ended early.
+fn broken_off<'r>(record: &'r Record, entry: &Entry) -> Option<&'r NotRun> {
+    let mut lives =
+        record.rounds.iter().flat_map(|round| &round.runs).filter(|run| run.contender == entry.name);
+    lives.find_map(|run| run.failure.as_ref())
+}
+
+/// What is missing on this machine is no fault of the contender's.
+fn of_not_run(why: &NotRun) -> TestCaseStatus {
+    let stage = notes::stage_in_words(why.stage);
+    let remedy = why.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
+    let text = format!("{stage}: {}{remedy}", why.reason);
+    if why.stage == Stage::Needs { skipped(&text) } else { failure(stage, &text) }
+}
+
+fn failure(kind: &str, text: &str) -> TestCaseStatus {
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    status.set_type(kind);
+    status.set_message(harmless(text));
+    status
+}
+
+fn skipped(text: &str) -> TestCaseStatus {
+    let mut status = TestCaseStatus::skipped();
+    status.set_message(harmless(text));
+    status
+}
+
+fn case(name: &str, status: TestCaseStatus, output: &str) -> TestCase {
+    let mut case = TestCase::new(harmless(name), status);
+    let lines: Vec<String> = output.lines().map(harmless).collect();
+    if !lines.is_empty() {
+        case.set_system_out(lines.join("\n"));
+    }
+    case
+}
+
+fn told(check: &Check) -> String {
+    let remedy = check.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
+    format!("{}: {}{remedy}\n", check.rule, check.evidence)
+}

@@ -1,0 +1,267 @@
+//! A run as OpenMetrics text, for a time series database that follows results over months.
+//!
+//! The format: OpenMetrics 1.0 (github.com/prometheus/OpenMetrics, specification/OpenMetrics.md). Every figure is a gauge of
+//! its own, in the base unit that its name ends with; the ends of an interval are gauges too, because a label `bound` would
+//! invite to sums over it. A number that is withheld has no sample.
+
+use std::fmt::Write as _;
+
+use assay_model::check::Outcome;
+use assay_model::experiment::Cell;
+use assay_model::record::Record;
+use assay_model::verdict::{Interval, LatencyStanding, Standing, Verdict};
+
+/// A family under construction: samples of one name stand together.
+struct Family {
+    name: &'static str,
+    unit: &'static str,
+    help: &'static str,
+    samples: Vec<(Vec<(&'static str, String)>, f64)>,
+}
+
+type Labels = Vec<(&'static str, String)>;
+
+/// The whole exposition, with `# EOF`. Labels of all figures: run, contender, workload, connections, pipeline and load.
+pub fn openmetrics(record: &Record, verdict: &Verdict) -> String {
+    let mut out = String::new();
+    info(record, &mut out);
+    for family in run_families(record, verdict).iter().chain(&capacity(record, verdict)) {
+        family.write(&mut out);
+    }
+    latency(record, verdict).iter().for_each(|family| family.write(&mut out));
+    out + "# EOF\n"
+}
+
+/// What identifies the run and decides whether two can be compared.
+fn info(record: &Record, out: &mut String) {
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let imported = record.imported.as_ref().map(ToString::to_string).unwrap_or_default();
+    let labels: Labels = vec![
+        ("run", record.id.clone()),
+        ("experiment", record.experiment.name.clone()),
+        ("version", record.assay.version.clone()),
+        ("cpu", text(&record.host.cpu_model)),
+        ("kernel", text(&record.host.kernel)),
+        ("link", record.link.clone()),
+        ("imported_from", imported),
+    ];
+    out.push_str("# TYPE assay_run info\n# HELP assay_run What was run where; imported_from is empty for what was measured here.\n");
+    let _ = writeln!(out, "assay_run_info{} 1", braces(&labels));
+}
+
+fn run_families(record: &Record, verdict: &Verdict) -> Vec<Family> {
+    let run: Labels = vec![("run", record.id.clone())];
+    let mut started =
+        Family::new("assay_run_start_timestamp_seconds", "seconds", "When the run began, Unix time.");
+    if let Some(seconds) = unix_seconds(&record.started_at) {
+        started.add(run.clone(), Some(seconds));
+    }
+    let mut rounds = Family::new("assay_rounds", "", "Rounds that count.");
+    rounds.add(run.clone(), Some(f64::from(verdict.rounds)));
+    let mut checks =
+        Family::new("assay_check", "", "Checks over the whole run: 0 passed, 1 warning, 2 void.");
+    for check in &verdict.trust {
+        let outcome = match check.outcome {
+            Outcome::Pass => 0.0,
+            Outcome::Warn => 1.0,
+            Outcome::Void => 2.0,
+        };
+        checks.add([run.as_slice(), &[("rule", check.rule.clone())]].concat(), Some(outcome));
+    }
+    vec![started, rounds, checks]
+}
+
+/// Of each contender in each cell at capacity.
+fn capacity(record: &Record, verdict: &Verdict) -> Vec<Family> {
+    type Figure = fn(&Standing) -> Option<f64>;
+    let figures: [(&str, &str, &str, Figure); 14] = [
+        (
+            "assay_throughput_requests_per_second",
+            "requests_per_second",
+            "Right answers per second, geometric mean over the rounds.",
+            |s| s.throughput_per_second.map(|of| of.estimate),
+        ),
+        (
+            "assay_throughput_low_requests_per_second",
+            "requests_per_second",
+            "Lower end of its interval.",
+            |s| end(s.throughput_per_second, |of| of.low),
+        ),
+        (
+            "assay_throughput_high_requests_per_second",
+            "requests_per_second",
+            "Upper end of its interval.",
+            |s| end(s.throughput_per_second, |of| of.high),
+        ),
+        (
+            "assay_share_of_limit_ratio",
+            "ratio",
+            "Throughput over that of the machine's limit, 0 to 1.",
+            |s| s.share_of_limit.map(|of| of.estimate),
+        ),
+        ("assay_tier", "", "Tier, 1 is the fastest.", |s| s.tier.map(f64::from)),
+        (
+            "assay_service_time_median_seconds",
+            "seconds",
+            "Service time in a closed loop, 50th percentile.",
+            |s| known(s, s.p50_ns.map(|of| of.estimate / 1e9)),
+        ),
+        (
+            "assay_service_time_p99_seconds",
+            "seconds",
+            "Service time in a closed loop, 99th percentile.",
+            |s| known(s, s.p99_ns.map(|of| of.estimate / 1e9)),
+        ),
+        ("assay_cpu_per_request_seconds", "seconds", "CPU time of the server for one right answer.", |s| {
+            known(s, s.cpu_per_request_ns.map(|ns| ns / 1e9))
+        }),
+        (
+            "assay_memory_peak_bytes",
+            "bytes",
+            "Resident memory of the server, highest over the rounds.",
+            |s| s.rss_peak_bytes.map(|bytes| bytes as f64),
+        ),
+        ("assay_startup_seconds", "seconds", "From start to the first right answer.", |s| {
+            s.startup_ns.map(|ns| ns / 1e9)
+        }),
+        ("assay_rules_kept", "", "Rules of HTTP/1.1 and of the test types that are kept.", |s| {
+            s.conformance.map(|score| f64::from(score.kept))
+        }),
+        ("assay_rules_applicable", "", "Rules that apply.", |s| {
+            s.conformance.map(|score| f64::from(score.applicable))
+        }),
+        ("assay_failed_requests", "requests", "Failed requests over all rounds.", |s| Some(s.failed as f64)),
+        ("assay_withheld", "", "1 where the numbers may not be believed.", |s| {
+            Some(f64::from(u8::from(s.withheld.is_some())))
+        }),
+    ];
+    let family = |(name, unit, help, figure): (&'static str, &'static str, &'static str, Figure)| {
+        let mut family = Family::new(name, unit, help);
+        for cell in &verdict.cells {
+            for standing in &cell.standings {
+                family.add(labels(record, &cell.cell, &standing.contender), figure(standing));
+            }
+        }
+        family
+    };
+    figures.into_iter().map(family).collect()
+}
+
+/// Of each contender in each cell at a given rate.
+fn latency(record: &Record, verdict: &Verdict) -> Vec<Family> {
+    let mut offered =
+        Family::new("assay_offered_requests_per_second", "requests_per_second", "Offered load.");
+    let mut response = Family::new(
+        "assay_response_time_seconds",
+        "seconds",
+        "Response time from the intended time, by quantile; a sample of a load that was not kept is a lower bound.",
+    );
+    for cell in &verdict.latency {
+        for standing in cell.standings.iter().filter(|standing| standing.withheld.is_none()) {
+            let own = labels(record, &cell.cell, &standing.contender);
+            offered.add(own.clone(), Some(standing.offered_per_second));
+            quantiles(standing, &own, &mut response);
+        }
+    }
+    vec![offered, response]
+}
+
+fn quantiles(standing: &LatencyStanding, own: &Labels, family: &mut Family) {
+    for one in &standing.quantiles {
+        let labels = [own.as_slice(), &[("quantile", one.quantile.to_string())]].concat();
+        family.add(labels, Some(one.response_ns.estimate / 1e9));
+    }
+}
+
+fn labels(record: &Record, cell: &Cell, contender: &str) -> Labels {
+    vec![
+        ("run", record.id.clone()),
+        ("contender", contender.to_owned()),
+        ("workload", cell.workload.clone()),
+        ("connections", cell.connections.to_string()),
+        ("pipeline", cell.pipeline.to_string()),
+        ("load", cell.offered.to_string()),
+    ]
+}
+
+/// A number that goes with a throughput is withheld with it.
+fn known(standing: &Standing, value: Option<f64>) -> Option<f64> {
+    value.filter(|_| standing.withheld.is_none())
+}
+
+/// The end of an interval; none where a single figure is all that is known.
+fn end(of: Option<Interval>, which: fn(Interval) -> f64) -> Option<f64> {
+    of.filter(|of| of.confidence > 0.0).map(which)
+}
+
+impl Family {
+    fn new(name: &'static str, unit: &'static str, help: &'static str) -> Self {
+        Self { name, unit, help, samples: Vec::new() }
+    }
+
+    fn add(&mut self, labels: Labels, value: Option<f64>) {
+        self.samples.extend(value.filter(|value| value.is_finite()).map(|value| (labels, value)));
+    }
+
+    /// Nothing for a family without samples.
+    fn write(&self, out: &mut String) {
+        let Self { name, unit, help, samples } = self;
+        if samples.is_empty() {
+            return;
+        }
+        let _ = writeln!(out, "# TYPE {name} gauge");
+        if !unit.is_empty() {
+            let _ = writeln!(out, "# UNIT {name} {unit}");
+        }
+        let _ = writeln!(out, "# HELP {name} {help}");
+        for (labels, value) in samples {
+            let _ = writeln!(out, "{name}{} {value}", braces(labels));
+        }
+    }
+}
+
+/// Labels with their values escaped; control characters other than the line feed cannot be and become spaces.
+fn braces(labels: &Labels) -> String {
+    let escape = |text: &str| -> String {
+        let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        escaped.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    };
+    let pairs: Vec<String> =
+        labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escape(value))).collect();
+    format!("{{{}}}", pairs.join(","))
+}
+
+/// Seconds since 1970 of `YYYY-MM-DDThh:mm:ssZ`, by the civil calendar (days since a 1 March, 400-year eras).
+fn unix_seconds(rfc3339: &str) -> Option<f64> {
+    let number = |range: std::ops::Range<usize>| rfc3339.get(range)?.parse::<i64>().ok();
+    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
+    let (hour, minute, second) = (number(11..13)?, number(14..16)?, number(17..19)?);
+    let year = if month <= 2 { year - 1 } else { year };
+    let of_era = year.rem_euclid(400);
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days = year.div_euclid(400) * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
+    Some((days * 86_400 + hour * 3600 + minute * 60 + second) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_unix_times() {
+        for (text, seconds) in [
+            ("1970-01-01T00:00:00Z", 0.0),
+            ("2000-02-29T12:00:01Z", 951_825_601.0),
+            ("2026-11-20T22:07:31Z", 1_795_212_451.0),
+        ] {
+            assert_eq!(unix_seconds(text), Some(seconds), "{text}");
+        }
+        assert_eq!(unix_seconds("yesterday"), None);
+    }
+
+    #[test]
+    fn label_values_cannot_leave_their_quotes() {
+        let labels = vec![("a", "x\"} 1\n\\".to_owned())];
+        assert_eq!(braces(&labels), r#"{a="x\"} 1\n\\"}"#);
+    }
+}

@@ -1,0 +1,153 @@
+//! The verdict as a table for a spreadsheet: one row for each contender, cell and load.
+
+use assay_model::record::Record;
+use assay_model::verdict::{CellVerdict, Interval, LatencyStanding, LatencyVerdict, Standing, Verdict};
+
+use super::field;
+use crate::notes;
+
+const HEAD: [&str; 40] = [
+    "run",
+    "started_at",
+    "imported_from",
+    "experiment",
+    "workload",
+    "connections",
+    "pipeline",
+    "load",
+    "contender",
+    "language",
+    "tier",
+    "letters",
+    "rounds",
+    "per_second",
+    "per_second_low",
+    "per_second_high",
+    "confidence",
+    "share_of_limit",
+    "share_of_limit_low",
+    "share_of_limit_high",
+    "service_p50_ns",
+    "service_p99_ns",
+    "service_p99_low_ns",
+    "service_p99_high_ns",
+    "offered_per_second",
+    "response_p50_ns",
+    "response_p99_ns",
+    "response_p99_low_ns",
+    "response_p99_high_ns",
+    "response_p999_ns",
+    "cpu_per_request_ns",
+    "rss_peak_bytes",
+    "startup_ns",
+    "rules_kept",
+    "rules_applicable",
+    "failed",
+    "limited_by",
+    "headroom",
+    "checks",
+    "withheld",
+];
+
+/// A row under construction: figures by the names of their columns, so that none can slip into another's place.
+struct Row {
+    fields: [String; HEAD.len()],
+}
+
+/// One row for each contender in each cell, closed loops first (RFC 4180). A number that is withheld is absent, with the
+/// reason in `withheld`; intervals are absent where there is a single figure.
+pub fn summary(record: &Record, verdict: &Verdict) -> String {
+    let capacity = verdict
+        .cells
+        .iter()
+        .flat_map(|cell| cell.standings.iter().map(|standing| capacity_row(record, cell, standing)));
+    let latency = verdict
+        .latency
+        .iter()
+        .flat_map(|cell| cell.standings.iter().map(|standing| latency_row(record, cell, standing)));
+    let lines = capacity.chain(latency).map(|row| row.fields.join(","));
+    std::iter::once(HEAD.join(",")).chain(lines).map(|line| line + "\r\n").collect()
+}
+
+fn capacity_row(record: &Record, cell: &CellVerdict, standing: &Standing) -> Row {
+    let mut row = Row::of(record, &cell.cell, &standing.contender);
+    row.put("tier", standing.tier);
+    row.text("letters", &standing.letters);
+    row.put("rounds", Some(standing.rounds_per_second.iter().flatten().count()));
+    row.interval("per_second", "", standing.throughput_per_second);
+    row.put("confidence", standing.throughput_per_second.map(|of| of.confidence));
+    row.interval("share_of_limit", "", standing.share_of_limit);
+    if standing.withheld.is_none() {
+        row.put("service_p50_ns", standing.p50_ns.map(|of| of.estimate));
+        row.interval("service_p99", "_ns", standing.p99_ns);
+        row.put("cpu_per_request_ns", standing.cpu_per_request_ns);
+        row.put("rss_peak_bytes", standing.rss_peak_bytes);
+        row.put("startup_ns", standing.startup_ns);
+        row.put("headroom", standing.headroom);
+        row.text("limited_by", notes::limit_in_words(standing.limited_by));
+    }
+    row.put("rules_kept", standing.conformance.map(|score| score.kept));
+    row.put("rules_applicable", standing.conformance.map(|score| score.applicable));
+    row.put("failed", Some(standing.failed));
+    row.text("checks", &rules(standing.checks.iter().map(|check| check.rule.as_str())));
+    row.text("withheld", standing.withheld.as_deref().unwrap_or_default());
+    row
+}
+
+fn latency_row(record: &Record, cell: &LatencyVerdict, standing: &LatencyStanding) -> Row {
+    let mut row = Row::of(record, &cell.cell, &standing.contender);
+    let quantile = |which: f64| {
+        let told = standing.quantiles.iter().filter(|_| standing.withheld.is_none());
+        told.into_iter().find(|one| one.quantile == which).map(|one| one.response_ns)
+    };
+    row.put("rounds", Some(standing.rounds));
+    row.put("offered_per_second", Some(standing.offered_per_second));
+    row.put("response_p50_ns", quantile(0.5).map(|of| of.estimate));
+    row.interval("response_p99", "_ns", quantile(0.99));
+    row.put("response_p999_ns", quantile(0.999).map(|of| of.estimate));
+    row.put("failed", Some(standing.failed));
+    row.text("checks", &rules(standing.checks.iter().map(|check| check.rule.as_str())));
+    row.text("withheld", standing.withheld.as_deref().unwrap_or_default());
+    row
+}
+
+fn rules<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.collect::<Vec<_>>().join(" ")
+}
+
+impl Row {
+    fn of(record: &Record, cell: &assay_model::experiment::Cell, contender: &str) -> Self {
+        let mut row = Self { fields: std::array::from_fn(|_| String::new()) };
+        let entry = record.contenders.iter().find(|entry| entry.name == contender);
+        row.text("run", &record.id);
+        row.text("started_at", &record.started_at);
+        row.text("imported_from", &record.imported.as_ref().map_or_else(String::new, ToString::to_string));
+        row.text("experiment", &record.experiment.name);
+        row.text("workload", &cell.workload);
+        row.put("connections", Some(cell.connections));
+        row.put("pipeline", Some(cell.pipeline));
+        row.text("load", &cell.offered.to_string());
+        row.text("contender", contender);
+        row.text("language", entry.map_or("", |entry| &entry.language));
+        row
+    }
+
+    fn text(&mut self, column: &str, text: &str) {
+        if let Some(index) = HEAD.iter().position(|head| *head == column) {
+            self.fields[index] = field(text);
+        }
+    }
+
+    fn put(&mut self, column: &str, value: Option<impl ToString>) {
+        self.text(column, &value.map(|value| value.to_string()).unwrap_or_default());
+    }
+
+    /// Estimate and, where more than a single figure is known, both ends: `NAME`, `NAME_low`, `NAME_high`, each before the
+    /// unit.
+    fn interval(&mut self, name: &str, unit: &str, of: Option<Interval>) {
+        let ends = of.filter(|of| of.confidence > 0.0);
+        self.put(&format!("{name}{unit}"), of.map(|of| of.estimate));
+        self.put(&format!("{name}_low{unit}"), ends.map(|of| of.low));
+        self.put(&format!("{name}_high{unit}"), ends.map(|of| of.high));
+    }
+}
