@@ -33,10 +33,11 @@ pub fn index(runs: &[Listed<'_>]) -> String {
     let mut runs = runs.to_vec();
     runs.sort_by(|a, b| a.record.started_at.cmp(&b.record.started_at));
     let machines = trend::machines(&runs);
-    let sections = trend::sections(&runs, &machines);
+    let (sections, once): (Vec<Section>, Vec<Section>) =
+        trend::sections(&runs, &machines).into_iter().partition(|section| section.runs.len() > 1);
     let mut out = opening(&runs);
     out += &list(&runs, &machines);
-    out += &contents(&sections);
+    out += &contents(&sections, &once);
     sections.iter().for_each(|section| out += &trends(&runs, section));
     out + "</main>\n</body>\n</html>\n"
 }
@@ -62,7 +63,7 @@ fn opening(runs: &[Listed<'_>]) -> String {
 
 /// Every run, the newest first.
 fn list(runs: &[Listed<'_>], machines: &[Machine]) -> String {
-    let mut out = "<section>\n<h1>Runs</h1>\n<div class=\"scroll\"><table>\n<thead><tr><th>when (UTC)</th>\
+    let mut out = "<section>\n<h1>Runs</h1>\n<div class=\"scroll\"><table class=\"runs\">\n<thead><tr><th>when (UTC)</th>\
                    <th>experiment</th><th class=\"n\">contenders</th><th class=\"n\">rounds</th><th>machine</th>\
                    <th>finding</th></tr></thead>\n<tbody>\n"
         .to_owned();
@@ -105,19 +106,24 @@ fn row(run: &Listed<'_>, machines: &[Machine]) -> String {
     )
 }
 
-fn contents(sections: &[Section]) -> String {
-    if sections.is_empty() {
-        return String::new();
+/// What can be followed over runs, and what was measured only once.
+fn contents(sections: &[Section], once: &[Section]) -> String {
+    let name = |section: &Section| escape(&section.cell.to_string());
+    let links: String = (sections.iter())
+        .map(|section| format!("<a href=\"#cell-{}\">{}</a>\n", section.index, name(section)))
+        .collect();
+    let alone = once.iter().map(name).collect::<Vec<_>>().join(", ");
+    let how = "Requests per second, run by run. A bar is a 95 % interval; a mark without one is a single round. A line \
+               joins runs of one machine over one link, and no others. Each contender has a scale of its own, given at its \
+               left. A hollow mark is a number that was withheld.";
+    let mut out = "<section>\n<h1>Trends</h1>\n".to_owned();
+    if !links.is_empty() {
+        let _ = write!(out, "<p class=\"note\">{how}</p>\n<nav>{links}</nav>\n");
     }
-    let links = sections.iter().enumerate().map(|(index, section)| {
-        format!("<a href=\"#cell-{index}\">{}</a>\n", escape(&section.cell.to_string()))
-    });
-    format!(
-        "<section>\n<h1>Trends</h1>\n<p class=\"note\">Requests per second, run by run. A bar is a 95 % interval; a dot without \
-         one is a single round. A line joins runs of one machine over one link, and no others. Each contender has a scale of \
-         its own, given at its left. A hollow mark is a number that was withheld.</p>\n<nav>{}</nav>\n</section>\n",
-        links.collect::<String>()
-    )
+    if !alone.is_empty() {
+        let _ = writeln!(out, "<p class=\"note once\">Measured in one run only: {alone}.</p>");
+    }
+    out + "</section>\n"
 }
 
 fn trends(runs: &[Listed<'_>], section: &Section) -> String {

@@ -69,12 +69,14 @@ pub(super) fn machines(runs: &[Listed<'_>]) -> Vec<Machine> {
     known
 }
 
-/// All cells by name and level.
+/// Every cell that was measured, those of the newest run first, in the order of its experiment.
 pub(super) fn sections(runs: &[Listed<'_>], machines: &[Machine]) -> Vec<Section> {
-    let mut cells: Vec<&Cell> =
-        runs.iter().flat_map(|run| &run.verdict.cells).map(|cell| &cell.cell).collect();
-    cells.sort();
-    cells.dedup();
+    let mut cells: Vec<&Cell> = Vec::new();
+    for cell in runs.iter().rev().flat_map(|run| &run.verdict.cells) {
+        if !cells.contains(&&cell.cell) {
+            cells.push(&cell.cell);
+        }
+    }
     let sections = cells.into_iter().map(|cell| section(runs, machines, cell));
     let measured = sections.filter(|section| !section.trends.is_empty());
     measured.enumerate().map(|(index, section)| Section { index, ..section }).collect()
