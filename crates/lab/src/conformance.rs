@@ -214,8 +214,18 @@ pub(crate) struct Inspection<'a> {
 }
 
 impl Inspection<'_> {
-    /// Starts the server, asks it, and stops it.
+    /// Starts the server, asks it at its own paths, and stops it.
     pub(crate) fn inspect(
+        &self,
+        subject: &Subject,
+        observer: &mut dyn Observer,
+    ) -> Result<Conformance, NotRun> {
+        let own: Vec<Workload> = self.workloads.iter().map(|workload| subject.asked(workload)).collect();
+        let inspection = Inspection { workloads: own.iter().collect(), log: self.log.clone(), ..*self };
+        inspection.inspect_as_it_is(subject, observer)
+    }
+
+    fn inspect_as_it_is(
         &self,
         subject: &Subject,
         observer: &mut dyn Observer,
@@ -284,7 +294,7 @@ impl Inspection<'_> {
             cpus: self.cpus,
             log: self.log.clone(),
             database: self.its_database().map(|supplied| &supplied.access),
-            requests: self.workloads.iter().flat_map(|workload| &workload.requests).collect(),
+            requests: self.workloads.iter().flat_map(|workload| workload.requests.clone()).collect(),
             stop: self.stop,
         }
     }

@@ -35,6 +35,17 @@ pub struct Subject {
     pub workloads: Vec<String>,
     /// How it comes to life.
     pub launch: Launch,
+    /// Where it answers workloads elsewhere than their files say; absent for one that keeps to them.
+    pub paths: Option<OwnPaths>,
+}
+
+/// Paths of its own, of a server that was written for another benchmark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnPaths {
+    /// Name of the subject for which they were read; its twin has the same.
+    pub owner: String,
+    /// By name of the workload; for a family the path to which its number is appended.
+    pub of: BTreeMap<String, String>,
 }
 
 /// How a subject comes to life.
@@ -86,6 +97,17 @@ pub struct Process {
     pub run: Run,
     /// Commands that print versions.
     pub versions: BTreeMap<String, Vec<String>>,
+    /// The container that its command runs it in, if it does.
+    pub container: Option<Container>,
+}
+
+/// How the processes in a container are found: an engine may start them as somebody else's children.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Container {
+    /// The engine's program.
+    pub engine: String,
+    /// The file in the scratch folder that holds the container's id once it runs.
+    pub id_file: String,
 }
 
 impl Subject {
@@ -98,6 +120,7 @@ impl Subject {
             build: contender.build.clone(),
             run: contender.run.clone(),
             versions: contender.versions.clone(),
+            container: None,
         };
         Self {
             name: contender.name.clone(),
@@ -109,6 +132,7 @@ impl Subject {
             tuning: contender.tuning.clone(),
             workloads: contender.workloads.clone(),
             launch: Launch::Process(Box::new(process)),
+            paths: None,
         }
     }
 
@@ -139,6 +163,7 @@ impl Subject {
             build: None,
             run,
             versions: BTreeMap::new(),
+            container: None,
         };
         Ok(Self::unknown(command, Origin::Command, Launch::Process(Box::new(process))))
     }
@@ -164,12 +189,32 @@ impl Subject {
             tuning: Vec::new(),
             workloads: Vec::new(),
             launch,
+            paths: None,
         }
     }
 
     /// Whether it may be asked for `workload`.
     pub fn answers(&self, workload: &Workload) -> bool {
         self.workloads.is_empty() || self.workloads.iter().any(|name| workload.is_called(name))
+    }
+
+    /// The workload as it is to be asked for: at the paths of its own, if it has such.
+    pub fn asked(&self, workload: &Workload) -> Workload {
+        let mut workload = workload.clone();
+        let own = self.paths.as_ref().and_then(|paths| paths.of.get(workload.family_name()));
+        if let Some(path) = own {
+            let number = workload.family.as_ref().map(|family| family.value.to_string()).unwrap_or_default();
+            workload.requests.iter_mut().for_each(|request| request.path = format!("{path}{number}"));
+        }
+        workload
+    }
+
+    /// Name of the file that holds [`Self::asked`] of a workload during a run.
+    pub(crate) fn workload_file(&self, workload: &str) -> String {
+        match &self.paths {
+            Some(paths) => format!("{}-{workload}.json", paths.owner),
+            None => format!("{workload}.json"),
+        }
     }
 
     /// Whether it stands for what the machine can do.

@@ -7,6 +7,7 @@ use assay_model::contender::{Contender, Kind};
 use super::{Catalogue, Warning, unknown};
 use crate::error::LabError;
 use crate::subject::Subject;
+use crate::techempower;
 
 impl Catalogue {
     /// The subjects that `selectors` name, in their order and each once, after the limits of the catalogue, which take
@@ -76,7 +77,12 @@ impl Catalogue {
                 KINDS.iter().find(|(name, _)| *name == kind).ok_or_else(|| unknown("kind", kind, known))?;
             return Ok(self.subjects_where(|contender| contender.kind == *kind));
         }
-        if selector.contains('/') || selector.starts_with('.') {
+        if is_path(selector) && techempower::is_implementation(Path::new(selector)) {
+            let (subjects, found) = techempower::subjects(Path::new(selector))?;
+            warnings.extend(found);
+            return Ok(subjects);
+        }
+        if is_path(selector) {
             let (subject, found) = Self::contender_in(Path::new(selector))?;
             warnings.extend(found);
             return Ok(vec![subject]);
@@ -90,6 +96,10 @@ impl Catalogue {
         let matching = self.contenders.iter().filter(|(contender, _)| matches(contender));
         matching.map(|(contender, folder)| Subject::from_contender(contender, folder)).collect()
     }
+}
+
+fn is_path(selector: &str) -> bool {
+    selector.contains('/') || selector.starts_with('.')
 }
 
 const KINDS: [(&str, Kind); 4] = [

@@ -48,7 +48,7 @@ pub(crate) struct StartOrder<'a> {
     /// Its database, for one that needs it.
     pub database: Option<&'a Access>,
     /// Every kind of request that it will get, each to be answered rightly before the load.
-    pub requests: Vec<&'a RequestKind>,
+    pub requests: Vec<RequestKind>,
     /// Ends the waiting when asked twice.
     pub stop: &'a Stop,
 }
@@ -195,7 +195,7 @@ impl Server {
     }
 
     fn check_answers(&mut self, order: &StartOrder<'_>) -> Result<(), NotRun> {
-        let asked = |request: &&RequestKind| attempt(order.link, &self.authority, request).err();
+        let asked = |request: &RequestKind| attempt(order.link, &self.authority, request).err();
         let Some(problem) = order.requests.iter().find_map(asked) else { return Ok(()) };
         // A server that dies while it is asked answers wrongly only by the way.
         if let Some(death) = self.suspected_death(Stage::Start) {

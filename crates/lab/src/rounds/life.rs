@@ -108,8 +108,8 @@ impl Life<'_> {
         let mut workloads: Vec<&str> = self.cells.iter().map(|cell| cell.workload.as_str()).collect();
         workloads.sort_unstable();
         workloads.dedup();
-        let workloads: Vec<&Workload> =
-            workloads.iter().filter_map(|name| self.plan.workload(name)).collect();
+        let workloads = workloads.iter().filter_map(|name| self.plan.workload(name));
+        let workloads: Vec<Workload> = workloads.map(|workload| self.subject.asked(workload)).collect();
         let needs_database = workloads.iter().any(|workload| workload.database.is_some());
         StartOrder {
             tools: &self.plan.tools,
@@ -117,7 +117,7 @@ impl Life<'_> {
             cpus: &self.plan.isolation.server,
             log: self.log.clone(),
             database: self.database.filter(|_| needs_database),
-            requests: workloads.iter().flat_map(|workload| &workload.requests).collect(),
+            requests: workloads.into_iter().flat_map(|workload| workload.requests).collect(),
             stop: self.stop,
         }
     }
@@ -293,7 +293,7 @@ impl Life<'_> {
     /// Runs the generator while the server lives and nobody wants to stop at once. An error without a reason is a wish.
     fn load(&self, server: &mut Server, order: &Order<'_>) -> Result<LoadReport, Option<NotRun>> {
         let cell = order.cell;
-        let workload = self.work.join(format!("{}.json", cell.workload));
+        let workload = self.work.join(self.subject.workload_file(&cell.workload));
         let url = format!("http://{}", server.authority);
         let order = LoadOrder {
             url: &url,

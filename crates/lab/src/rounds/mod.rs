@@ -89,9 +89,11 @@ impl<'a> Runner<'a> {
         let now = Timestamp::now();
         let folder = store.create(&plan.experiment.name, now)?;
         let work = folder.work()?;
-        for workload in &plan.workloads {
-            let path = work.join(format!("{}.json", workload.name));
-            let text = serde_json::to_vec(workload).map_err(|error| LabError::Bug(error.to_string()))?;
+        let asked = |subject| plan.workloads.iter().map(move |workload| (subject, workload));
+        for (subject, workload) in plan.subjects.iter().flat_map(asked) {
+            let path = work.join(subject.workload_file(&workload.name));
+            let text = serde_json::to_vec(&subject.asked(workload));
+            let text = text.map_err(|error| LabError::Bug(error.to_string()))?;
             std::fs::write(&path, text).map_err(|source| LabError::not_writable(&path, source))?;
         }
         let record = empty_record(plan, &link, &folder.id, now);

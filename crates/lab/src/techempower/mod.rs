@@ -4,9 +4,11 @@
 //! The format is that of their toolset as it was for Rounds 19 to 23 (`toolset/utils/results.py`, `metadata.py` and
 //! `docker_helper.py` in github.com/TechEmpower/FrameworkBenchmarks, archived in March 2026).
 
+mod folder;
 mod import;
 mod results;
 
+pub(crate) use folder::{is_implementation, subjects};
 pub use import::import;
 
 /// A type of test, in the order of the source's tables.
@@ -54,6 +56,11 @@ impl TestType {
     /// Whether `name` is how the source calls it: it has written the last one in two ways.
     pub(crate) fn is_called(self, name: &str) -> bool {
         self.their_name() == name || (self == Self::Cached && name == "cached_query")
+    }
+
+    /// Whether it reads or writes the database.
+    pub(crate) fn needs_database(self) -> bool {
+        !matches!(self, Self::Json | Self::Plaintext)
     }
 
     /// Whether its levels are numbers of rows at one number of connections.

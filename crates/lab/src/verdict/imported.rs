@@ -29,6 +29,8 @@ pub(super) fn judge(record: &Record, imported: &Imported) -> Verdict {
         cells,
         latency: Vec::new(),
         redlines: Vec::new(),
+        answered: Vec::new(),
+        published: None,
     }
 }
 
@@ -59,6 +61,7 @@ fn standing(sample: &Sample<'_>) -> Standing {
     Standing {
         contender: sample.entry.name.clone(),
         throughput_per_second: rate.map(point),
+        trimmed_mean_per_second: None,
         rounds_per_second: rates,
         share_of_limit: None,
         tier: None,
