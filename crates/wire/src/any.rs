@@ -13,6 +13,7 @@ use crate::ring::{self, RingBase, RingError, RingReceiver, RingSender};
 use crate::spec::{Kind, Spec};
 use crate::tap::{self, TapBase, TapError, TapReceiver, TapSender};
 use crate::trace::{self, TracedBase, TracedReceiver, TracedSender};
+use crate::xdp::{self, XdpBase, XdpError, XdpReceiver, XdpSender};
 use crate::{End, Facts, Receiver, Sender, Statistics};
 
 /// A wire of any kind, decorated or not.
@@ -36,9 +37,9 @@ pub enum OpenError {
     /// A TAP device.
     #[error(transparent)]
     Tap(#[from] TapError),
-    /// Not in this version.
-    #[error("AF_XDP is not built into this version; use a ring or a TAP device")]
-    NotYet,
+    /// A queue of an interface.
+    #[error(transparent)]
+    Xdp(#[from] XdpError),
     /// The file for its frames.
     #[error("trace {}: {error}", path.display())]
     Trace {
@@ -81,7 +82,18 @@ fn open_kind(kind: &Kind, end: End, queue: u16, queues: u16) -> Result<(Bare, St
                 station_of_ring(end, queue),
             ))
         }
-        Kind::Xdp { .. } => Err(OpenError::NotYet),
+        Kind::Xdp { interface, queue: first, mode } => {
+            let (xdp, interface) = xdp::open(interface, first.saturating_add(queue), *mode)?;
+            let station = Station { hardware: interface.hardware, addresses: interface.addresses };
+            Ok((
+                Bare {
+                    receiver: BareReceiver::Xdp(xdp.receiver),
+                    sender: BareSender::Xdp(xdp.sender),
+                    base: BareBase::Xdp(xdp.base),
+                },
+                station,
+            ))
+        }
         Kind::Tap(name) => {
             let (tap, interface) = tap::open(name, queues)?;
             // The device's own address is the kernel's, at the other end.
@@ -141,10 +153,16 @@ pub enum BareReceiver {
     Ring(RingReceiver),
     /// Of a TAP device.
     Tap(TapReceiver),
+    /// Of a queue of an interface.
+    Xdp(XdpReceiver),
 }
 
 /// A receiver of any kind.
 #[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one a thread, and the plain one is not to be looked for"
+)]
 pub enum AnyReceiver {
     /// As it is.
     Plain(BareReceiver),
@@ -159,6 +177,8 @@ pub enum BareSender {
     Ring(RingSender),
     /// Of a TAP device.
     Tap(TapSender),
+    /// Of a queue of an interface.
+    Xdp(XdpSender),
 }
 
 /// A sender of any kind.
@@ -177,6 +197,8 @@ pub enum BareBase {
     Ring(RingBase),
     /// Of a TAP device.
     Tap(TapBase),
+    /// Of a queue of an interface.
+    Xdp(XdpBase),
 }
 
 /// A base of any kind.
@@ -280,5 +302,5 @@ macro_rules! each {
     };
 }
 
-each!(BareReceiver, BareSender, BareBase: Ring, Tap);
+each!(BareReceiver, BareSender, BareBase: Ring, Tap, Xdp);
 each!(AnyReceiver, AnySender, AnyBase: Plain, Decorated);

@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::io;
 use std::net::IpAddr;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 
 use nix::ifaddrs::getifaddrs;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
@@ -17,6 +17,10 @@ pub struct Interface {
     pub index: u32,
     /// Bytes of an IP packet at most.
     pub mtu: usize,
+    /// Whether it is up.
+    pub is_up: bool,
+    /// Its driver; empty when it does not tell.
+    pub driver: String,
     /// Its hardware address.
     pub hardware: [u8; 6],
     /// Its IP addresses, each with the bits that its network shares.
@@ -43,8 +47,18 @@ impl Interface {
         }
         let mut octets = [0; 6];
         octets.iter_mut().zip(hardware.sa_data).for_each(|(octet, raw)| *octet = raw as u8);
-        let mtu = usize::try_from(mtu).unwrap_or_default();
-        Ok(Self { name: name.to_owned(), index, mtu, hardware: octets, addresses: addresses(name)? })
+        control(socket.as_fd(), libc::SIOCGIFFLAGS, &mut request)?;
+        // SAFETY: the kernel has written this field of the union.
+        let flags = libc::c_int::from(unsafe { request.ifr_ifru.ifru_flags });
+        Ok(Self {
+            name: name.to_owned(),
+            index,
+            mtu: usize::try_from(mtu).unwrap_or_default(),
+            is_up: flags & libc::IFF_UP != 0,
+            driver: driver(socket.as_fd(), name)?,
+            hardware: octets,
+            addresses: addresses(name)?,
+        })
     }
 }
 
@@ -61,6 +75,51 @@ fn addresses(name: &str) -> io::Result<Vec<(IpAddr, u8)>> {
         (!of_link).then(|| (ip.ip().into(), mask.ip().to_bits().leading_ones() as u8))
     });
     Ok(found.collect())
+}
+
+/// Commands of linux/ethtool.h.
+const ETHTOOL_GDRVINFO: u32 = 0x03;
+const ETHTOOL_STXCSUM: u32 = 0x17;
+const ETHTOOL_STSO: u32 = 0x1f;
+const ETHTOOL_SGSO: u32 = 0x24;
+
+/// The driver's name; empty when the device has none that tells.
+fn driver(socket: BorrowedFd<'_>, name: &str) -> io::Result<String> {
+    /// `struct ethtool_drvinfo`, of which we need the beginning.
+    #[repr(C)]
+    struct DriverInfo {
+        command: u32,
+        driver: [u8; 32],
+        rest: [u8; 160],
+    }
+    let mut info = DriverInfo { command: ETHTOOL_GDRVINFO, driver: [0; 32], rest: [0; 160] };
+    let mut request = request(name)?;
+    request.ifr_ifru.ifru_data = (&raw mut info).cast();
+    match control(socket, libc::SIOCETHTOOL as libc::Ioctl, &mut request) {
+        Ok(()) => {
+            Ok(info.driver.iter().take_while(|byte| **byte != 0).map(|byte| char::from(*byte)).collect())
+        }
+        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(String::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Lets the kernel compute checksums and cut segments itself before it gives frames to the device.
+pub(crate) fn forbid_offloads(name: &str) -> io::Result<()> {
+    /// `struct ethtool_value`.
+    #[repr(C)]
+    struct Value {
+        command: u32,
+        data: u32,
+    }
+    let socket = configuration()?;
+    for command in [ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_STXCSUM] {
+        let mut value = Value { command, data: 0 };
+        let mut request = request(name)?;
+        request.ifr_ifru.ifru_data = (&raw mut value).cast();
+        control(socket.as_fd(), libc::SIOCETHTOOL as libc::Ioctl, &mut request)?;
+    }
+    Ok(())
 }
 
 /// A socket to configure interfaces by.
@@ -87,7 +146,7 @@ pub(crate) fn request(name: &str) -> io::Result<libc::ifreq> {
 
 /// Asks or orders something of an interface (netdevice(7), tun.rst).
 pub(crate) fn control(
-    file: std::os::fd::BorrowedFd<'_>,
+    file: BorrowedFd<'_>,
     command: libc::Ioctl,
     request: &mut libc::ifreq,
 ) -> io::Result<()> {

@@ -19,6 +19,7 @@ pub mod ring;
 mod spec;
 pub mod tap;
 pub mod trace;
+pub mod xdp;
 
 use std::io;
 use std::ops::Add;

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::ptr::{NonNull, null_mut};
 
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
 /// What may lie in memory that another process or the kernel writes.
 ///
@@ -39,13 +39,10 @@ impl Mapping {
     }
 
     /// Maps `bytes` of zeroed memory of this process.
-    #[cfg(test)]
     pub(crate) fn anonymous(bytes: usize) -> io::Result<Self> {
         let flags = MapFlags::PRIVATE | MapFlags::POPULATE;
         // SAFETY: a fresh range chosen by the kernel; nothing else refers to it.
-        let base = unsafe {
-            rustix::mm::mmap_anonymous(null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, flags)?
-        };
+        let base = unsafe { mmap_anonymous(null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, flags)? };
         Self::over(base.cast(), bytes)
     }
 

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use assay_model::units::Nanos;
 
 use crate::faults::Faults;
+use crate::xdp::Mode;
 
 /// Longest delay that can be asked for.
 const LONGEST_DELAY: Nanos = Nanos::from_millis(10_000);
@@ -35,6 +36,8 @@ pub enum Kind {
         interface: String,
         /// Its first queue that is used.
         queue: u16,
+        /// Where in the kernel frames are taken; as suits the driver when absent.
+        mode: Option<Mode>,
     },
     /// A TAP device.
     Tap(String),
@@ -55,8 +58,8 @@ pub enum SpecError {
     Interface(String),
     /// Not an option.
     #[error(
-        "`{0}` is no option of a wire; write loss=0.1%, duplicate=1%, reorder=1%, delay=5ms (10s at most), seed=7 or pcap=FILE, each \
-         once, behind commas; a path cannot have a comma"
+        "`{0}` is no option of a wire; write loss=0.1%, duplicate=1%, reorder=1%, delay=5ms (10s at most), seed=7, pcap=FILE, or for xdp \
+         mode=generic or mode=native, each once, behind commas; a path cannot have a comma"
     )]
     Option(String),
 }
@@ -92,6 +95,10 @@ impl Spec {
             "reorder" => faults.reorder = value.parse().ok()?,
             "delay" => faults.delay = value.parse().ok().filter(|delay| *delay <= LONGEST_DELAY)?,
             "seed" => faults.seed = value.parse().ok()?,
+            "mode" => match &mut self.kind {
+                Kind::Xdp { mode, .. } => *mode = Some(mode_of(value)?),
+                _ => return None,
+            },
             "pcap" if !value.is_empty() => self.pcap = Some(value.into()),
             _ => return None,
         }
@@ -120,10 +127,18 @@ impl FromStr for Kind {
             ("xdp", rest) => {
                 let (name, queue) = rest.split_once(':').unwrap_or((rest, "0"));
                 let queue = queue.parse().map_err(|_| unknown())?;
-                Ok(Self::Xdp { interface: interface(name)?, queue })
+                Ok(Self::Xdp { interface: interface(name)?, queue, mode: None })
             }
             _ => Err(unknown()),
         }
+    }
+}
+
+fn mode_of(text: &str) -> Option<Mode> {
+    match text {
+        "generic" => Some(Mode::Generic),
+        "native" => Some(Mode::Native),
+        _ => None,
     }
 }
 
@@ -142,6 +157,11 @@ impl fmt::Display for Spec {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (faults, usual) = (&self.faults, Faults::default());
         write!(out, "{}", self.kind)?;
+        match self.kind {
+            Kind::Xdp { mode: Some(Mode::Generic), .. } => out.write_str(",mode=generic")?,
+            Kind::Xdp { mode: Some(Mode::Native), .. } => out.write_str(",mode=native")?,
+            _ => {}
+        }
         let rates = [("loss", faults.loss), ("duplicate", faults.duplicate), ("reorder", faults.reorder)];
         for (name, rate) in rates.into_iter().filter(|(_, rate)| *rate > usual.loss) {
             write!(out, ",{name}={rate}")?;
@@ -160,8 +180,8 @@ impl fmt::Display for Kind {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ring(path) => write!(out, "ring:{}", path.display()),
-            Self::Xdp { interface, queue: 0 } => write!(out, "xdp:{interface}"),
-            Self::Xdp { interface, queue } => write!(out, "xdp:{interface}:{queue}"),
+            Self::Xdp { interface, queue: 0, .. } => write!(out, "xdp:{interface}"),
+            Self::Xdp { interface, queue, .. } => write!(out, "xdp:{interface}:{queue}"),
             Self::Tap(interface) => write!(out, "tap:{interface}"),
         }
     }
@@ -187,9 +207,14 @@ mod tests {
     fn kinds() -> impl Strategy<Value = Kind> {
         let name = "[a-z0-9@._-]{1,15}".prop_filter("a name", |name| name != "." && name != "..");
         let path = "(/[a-z0-9:=. -]{1,9}){0,3}/[a-z0-9:=-]{1,9}";
+        let mode = prop_oneof![Just(None), Just(Some(Mode::Generic)), Just(Some(Mode::Native))];
         prop_oneof![
             path.prop_map(|path| Kind::Ring(path.into())),
-            (name.clone(), any::<u16>()).prop_map(|(interface, queue)| Kind::Xdp { interface, queue }),
+            (name.clone(), any::<u16>(), mode).prop_map(|(interface, queue, mode)| Kind::Xdp {
+                interface,
+                queue,
+                mode
+            }),
             name.prop_map(Kind::Tap),
         ]
     }
@@ -241,6 +266,8 @@ mod tests {
             ("ring:/a,delay=11s", "10s at most"),
             ("ring:/a,pcap=", "pcap=FILE"),
             ("ring:/a,colour=red", "no option"),
+            ("ring:/a,mode=native", "no option"),
+            ("xdp:a,mode=fast", "mode=generic"),
         ] {
             let error = text.parse::<Spec>().expect_err(text).to_string();
             assert!(error.contains(hint), "{text}: {error}");

@@ -8,6 +8,7 @@ mod processes;
 mod promises;
 mod space;
 mod taps;
+mod xdps;
 
 use assay_wire::ring;
 
