@@ -30,6 +30,9 @@ const FIRST_POLL: Duration = Duration::from_millis(1);
 const LAST_POLL: Duration = Duration::from_millis(20);
 /// How long the news of a server's end may take to reach us.
 const END_PATIENCE: Duration = Duration::from_millis(200);
+/// Longest wait until a port is free when its last process has gone: what an io_uring held of it, the kernel closes only when it
+/// takes the ring down, which is behind the process's end (io_uring.c, io_ring_exit_work) and takes long with many requests.
+const PORT_PATIENCE: Duration = Duration::from_secs(5);
 /// Lines of a log that go into the record.
 const TAIL_LINES: usize = 15;
 /// Most bytes of a server's log that are kept, each round.
@@ -121,7 +124,7 @@ impl Server {
     /// Stops it with all its descendants; what could not be stopped is told.
     pub(crate) fn stop(mut self, link: &Link) -> Result<(), NotRun> {
         let Some(mut held) = self.held.take() else { return Ok(()) };
-        if held.kept.stop() && port::free(link, Some(held.port)).is_ok() {
+        if held.kept.stop() && is_freed(link, held.port) {
             return Ok(());
         }
         Err(NotRun {
@@ -288,4 +291,16 @@ fn death(ended: &Ended, stage: Stage, log: &Path) -> NotRun {
     let when = if stage == Stage::Start { "before it was ready" } else { "under load" };
     let reason = format!("it ended with {ended} {when}");
     NotRun { stage, reason, remedy: Some(format!("read {}", log.display())), log_tail }
+}
+
+/// Whether nobody listens on `port` any more, or soon.
+fn is_freed(link: &Link, port: u16) -> bool {
+    let deadline = Instant::now() + PORT_PATIENCE;
+    loop {
+        match port::free(link, Some(port)) {
+            Ok(_) => return true,
+            Err(_) if Instant::now() >= deadline => return false,
+            Err(_) => std::thread::sleep(LAST_POLL),
+        }
+    }
 }
