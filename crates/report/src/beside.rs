@@ -76,8 +76,8 @@ pub(crate) fn remark(row: &BesideRow) -> &str {
 /// What a table of shares answered in time shows.
 pub(crate) fn answered_title(cell: &Cell) -> String {
     let load = match cell.offered {
-        Offered::Requests(n) => format!("all of {} requests", format::count(u64::from(n))),
-        _ => "a closed loop".to_owned(),
+        Offered::Requests(n) => format!("{} requests", format::count(u64::from(n))),
+        _ => "a closed loop's requests".to_owned(),
     };
     format!("{}, {} connections: share of {load} answered within", cell.workload, cell.width())
 }

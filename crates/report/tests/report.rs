@@ -137,7 +137,7 @@ fn figures_of_others_stand_beside_ours_as_ratios() {
         "| Vert.x \\| 3 | 4.36 | – | – |",
         "| not run |",
         "| no contender here |",
-        "share of all of 13,000 requests answered within",
+        "share of 13,000 requests answered within",
         "| node | 0 % | 10 % | 40 % | 97 % | 1.26 s | 2,340 |",
         "| gin | withheld: only 2 of 6 windows count (steal)",
     ] {

@@ -191,6 +191,7 @@ impl<'r> Tables<'r> {
             (own_cpus > 0 && own > 0.0).then(|| scaled(&row.title, cpus, theirs, own_cpus, own))
         };
         let mut sentences: Vec<String> = parties.iter().filter_map(sentence).collect();
+        sentences.extend(each_of_ours(parties, own_cpus));
         if !sentences.is_empty() && self.record.link == "loopback" {
             sentences.push(LOOPBACK.to_owned());
         }
@@ -200,6 +201,18 @@ impl<'r> Tables<'r> {
 
 const LOOPBACK: &str = "On loopback whoever sends also does the receiver's part of the network's work, and no card takes \
                         any of it off.";
+
+/// What everybody who was measured does with each of our CPUs, at its best.
+fn each_of_ours(parties: &[Party<'_>], own_cpus: usize) -> Option<String> {
+    let best = |party: &Party<'_>| {
+        let rates = party.ours.iter().flatten().map(|own| own.estimate.estimate);
+        let each = rates.max_by(f64::total_cmp)? / own_cpus as f64;
+        Some(format!("{} {}", party.entry?.title, thousands(each)))
+    };
+    let told: Vec<String> = parties.iter().filter_map(best).collect();
+    (own_cpus > 0 && !told.is_empty())
+        .then(|| format!("Requests per second for each CPU of the server here: {}.", told.join(", ")))
+}
 
 /// Of one contender: `theirs` on the source's CPUs and `own` on ours, in requests per second.
 fn scaled(title: &str, cpus: &SourceCpus, theirs: f64, own_cpus: usize, own: f64) -> String {
@@ -319,14 +332,15 @@ mod tests {
         let cpus = SourceCpus { count: 40, unit: "hardware threads".to_owned() };
         record.experiment.published.as_mut().expect("published").cpus = Some(cpus);
         let sentences = beside(&record).sentences;
-        assert_eq!(sentences.len(), 3, "{sentences:?}");
+        assert_eq!(sentences.len(), 4, "{sentences:?}");
         for words in
             ["300 requests per second on 40 hardware threads", "8 on each", "on the 1 CPU", "upper bound"]
         {
             assert!(sentences[1].contains(words), "{words} in {}", sentences[1]);
         }
         assert!(sentences[1].ends_with("takes 1 of them at least."), "{}", sentences[1]);
-        assert!(sentences[2].starts_with("On loopback"));
+        assert!(sentences[2].contains("here: a ") && sentences[2].contains("c 500."), "{}", sentences[2]);
+        assert!(sentences[3].starts_with("On loopback"));
     }
 
     #[test]
