@@ -12,6 +12,7 @@ mod ending;
 mod link;
 mod load;
 mod misbehaviour;
+mod repeat;
 mod run;
 mod serve;
 mod support;
