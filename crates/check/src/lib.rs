@@ -13,7 +13,7 @@
 //! | where | what |
 //! |---|---|
 //! | `rules/` | HTTP/1.1, one file per theme |
-//! | `types/` | the test types of the TechEmpower framework benchmarks, one file each |
+//! | `types/` | the test types of the TechEmpower framework benchmarks and the chat, one file each |
 //! | `dialogue`, `answer` | bytes out and in, and what they mean |
 //! | `suite` | asks for many rules at once and again for those that were broken |
 #![forbid(unsafe_code)]

@@ -1,10 +1,11 @@
-//! The test types of the TechEmpower framework benchmarks, as their verifier judges them; one file each.
+//! The test types of the TechEmpower framework benchmarks, as their verifier judges them, and the chat; one file each.
 //!
 //! A type is a file with a table of rules, one function per rule; what several types have in common is in `common`, what
 //! those have in common that answer with rows of a database in `rows`. What was asked of the database, the database tells
 //! ([`crate::Ledger`]); where there is none to ask, such rules do not apply.
 
 mod cached;
+mod chat;
 mod common;
 mod db;
 mod fortunes;
@@ -33,6 +34,8 @@ pub enum TestType {
     Updates,
     /// Several rows from the server's memory.
     Cached,
+    /// People, rooms with passwords, and messages.
+    Chat,
 }
 
 /// Where a server answers a test type.
@@ -40,7 +43,7 @@ pub enum TestType {
 pub struct Route {
     /// What is answered there.
     pub kind: TestType,
-    /// The path with its query; the number behind its last `=` is how many rows are asked for, where that can be chosen.
+    /// The path with its query, for all but [`TestType::Chat`], which has many; the number behind its last `=` is how many rows are asked for, where that can be chosen.
     pub path: String,
     /// The right page, for [`TestType::Fortunes`].
     pub page: Option<String>,
@@ -48,8 +51,16 @@ pub struct Route {
 
 impl TestType {
     /// Every type.
-    pub const ALL: [Self; 7] =
-        [Self::Json, Self::Plaintext, Self::Db, Self::Queries, Self::Fortunes, Self::Updates, Self::Cached];
+    pub const ALL: [Self; 8] = [
+        Self::Json,
+        Self::Plaintext,
+        Self::Db,
+        Self::Queries,
+        Self::Fortunes,
+        Self::Updates,
+        Self::Cached,
+        Self::Chat,
+    ];
 
     /// The type that a workload, or a family of them, of this name asks for.
     pub fn of_workload(name: &str) -> Option<Self> {
@@ -61,6 +72,7 @@ impl TestType {
             "fortunes" => Some(Self::Fortunes),
             "updates" => Some(Self::Updates),
             "cached" => Some(Self::Cached),
+            "chat" | "chat-read" | "chat-post" => Some(Self::Chat),
             _ => None,
         }
     }
@@ -75,6 +87,7 @@ impl TestType {
             Self::Fortunes => fortunes::RULES.iter(),
             Self::Updates => updates::RULES.iter(),
             Self::Cached => cached::RULES.iter(),
+            Self::Chat => chat::RULES.iter(),
         }
     }
 }

@@ -151,6 +151,13 @@ const BROKEN_BY: &[(&str, &[Fault])] = &[
     ("fortunes-server", &[NoServer]),
     ("fortunes-date", &[NoDate, BadDate]),
     ("fortunes-date-moves", &[FrozenDate]),
+    ("chat-read-back", &[KeepsNoMessages]),
+    ("chat-order", &[OldestMessages, KeepsNoMessages]),
+    ("chat-login", &[AnyPassword]),
+    ("chat-session", &[AnySession]),
+    ("chat-room", &[AnyPassword, OpenRooms]),
+    ("chat-escaped", &[Unescaped]),
+    ("chat-body", &[AnyMessage]),
 ];
 /// Rules about the target, which no server can break.
 const OF_THE_PATH: [&str; 7] = [
@@ -163,7 +170,7 @@ const OF_THE_PATH: [&str; 7] = [
     "cached-route",
 ];
 /// Where the types are answered, and paths that would save bytes.
-const PATHS: [(TestType, &str, &str); 7] = [
+const PATHS: [(TestType, &str, &str); 8] = [
     (TestType::Json, "/json", "/j"),
     (TestType::Plaintext, "/plaintext", "/p"),
     (TestType::Db, "/db", "/d"),
@@ -171,6 +178,7 @@ const PATHS: [(TestType, &str, &str); 7] = [
     (TestType::Fortunes, "/fortunes", "/f"),
     (TestType::Updates, "/updates?queries=1", "/u?n=1"),
     (TestType::Cached, "/cached-queries?count=1", "/c?n=1"),
+    (TestType::Chat, "/rooms", "/r"),
 ];
 
 fn routes(saving: bool) -> Vec<Route> {

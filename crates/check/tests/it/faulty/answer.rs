@@ -5,7 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use assay_http::date;
 
 use super::reading::Asked;
-use super::{Fault, Shared, rows, unix_now};
+use super::{Fault, Shared, chat, rows, unix_now};
 
 const KNOWN: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"];
 
@@ -59,6 +59,9 @@ fn content(asked: &Asked, shared: &Shared) -> (u16, &'static str, Vec<u8>) {
     let known = KNOWN.contains(&method) || fault >= Fault::Rough;
     let allowed = matches!(method, "GET" | "HEAD") && !(fault == Fault::NoHead && method == "HEAD");
     if let Some(content) = rows::content(&asked.target, fault, &shared.table) {
+        return content;
+    }
+    if let Some(content) = chat::content(asked, fault, &shared.chat) {
         return content;
     }
     match asked.path.as_str() {

@@ -1,6 +1,7 @@
 //! A small server with one fault: right in everything else, and so the fault is what a rule finds.
 
 mod answer;
+mod chat;
 mod reading;
 mod rough;
 mod rows;
@@ -79,6 +80,13 @@ pub(crate) enum Fault {
     Unescaped,
     Unsorted,
     OtherPage,
+    /// Answers to a message that it does not keep.
+    KeepsNoMessages,
+    OldestMessages,
+    AnyPassword,
+    AnySession,
+    OpenRooms,
+    AnyMessage,
     /// Takes whatever looks a little like HTTP.
     Rough,
     CrEndsLine,
@@ -103,6 +111,7 @@ pub(crate) struct Faulty {
 struct Shared {
     fault: Fault,
     table: Arc<Mutex<Table>>,
+    chat: Mutex<chat::Chat>,
     root: PathBuf,
     began: SystemTime,
     over: AtomicBool,
@@ -118,8 +127,15 @@ impl Faulty {
         let (over, connections) = (AtomicBool::new(false), AtomicUsize::new(0));
         let table = Arc::new(Mutex::new(Table::default()));
         let own = Arc::clone(&table);
-        let shared =
-            Arc::new(Shared { fault, table: own, root, began: SystemTime::now(), over, connections });
+        let shared = Arc::new(Shared {
+            fault,
+            table: own,
+            chat: Mutex::default(),
+            root,
+            began: SystemTime::now(),
+            over,
+            connections,
+        });
         let serving = Arc::clone(&shared);
         std::thread::spawn(move || accept(&listener, &serving));
         Self { address, table, shared }

@@ -14,6 +14,9 @@ pub(super) struct Asked {
     pub(super) is_10: bool,
     pub(super) close: bool,
     pub(super) keep_alive: bool,
+    /// From the field Authorization.
+    pub(super) token: Option<String>,
+    pub(super) body: Vec<u8>,
     /// Bytes of head and body.
     pub(super) len: usize,
 }
@@ -56,16 +59,20 @@ fn strictly(bytes: &[u8], fault: Fault) -> Reading {
     if fault == Fault::ShortTargets && raw.len() > SHORT_TARGET_BYTES {
         return Reading::Bad(414);
     }
-    let mut body = BodyReader::new(head.framing());
+    let mut reader = BodyReader::new(head.framing());
+    let mut body = Vec::new();
     let mut len = head.len as usize;
     let expects = head.expects_continue && len == bytes.len();
-    while !body.is_finished() && len < bytes.len() {
-        match body.next(&bytes[len..]) {
-            Ok(step) => len += step.consumed,
+    while !reader.is_finished() && len < bytes.len() {
+        match reader.next(&bytes[len..]) {
+            Ok(step) => {
+                body.extend_from_slice(step.data);
+                len += step.consumed;
+            }
             Err(_) => return Reading::Bad(400),
         }
     }
-    if !body.is_finished() {
+    if !reader.is_finished() {
         return if expects && head.framing() != Framing::None {
             Reading::Expecting
         } else {
@@ -86,6 +93,7 @@ fn strictly(bytes: &[u8], fault: Fault) -> Reading {
     if fault == Fault::AnyMethod && !known {
         "GET".clone_into(&mut method);
     }
+    let token = head.field(bytes, "Authorization").and_then(|value| value.strip_prefix(b"Bearer "));
     Reading::Whole(Asked {
         method,
         path: String::from_utf8_lossy(path).into_owned(),
@@ -93,6 +101,8 @@ fn strictly(bytes: &[u8], fault: Fault) -> Reading {
         is_10: head.version == assay_http::Version::Http10,
         close: head.message.close,
         keep_alive: head.message.keep_alive,
+        token: token.map(|token| String::from_utf8_lossy(token).into_owned()),
+        body,
         len,
     })
 }

@@ -38,6 +38,7 @@ pub(super) fn read(bytes: &[u8], fault: Fault) -> Reading {
         close: says("close"),
         keep_alive: says("keep-alive"),
         len: head_len + body_len,
+        ..Asked::default()
     })
 }
 
