@@ -2,6 +2,7 @@
 
 mod answer;
 mod ask;
+mod container;
 pub mod environment;
 mod port;
 mod prepare;

@@ -13,6 +13,7 @@ use tempfile::TempDir;
 use super::Tools;
 use super::answer;
 use super::ask::{AskError, ask};
+use super::container;
 use super::environment::{Environment, Told};
 use super::port::{self, Listener};
 use crate::clean::SCRATCH_PREFIX;
@@ -70,8 +71,18 @@ struct Held {
     kept: Kept,
     log: PathBuf,
     port: u16,
+    first: FirstProcess,
     // Removed when dropped, after the processes: fields are dropped in order.
-    _scratch: TempDir,
+    scratch: TempDir,
+}
+
+/// Below which process everything is that serves.
+#[derive(Clone, Copy)]
+enum FirstProcess {
+    /// The one that was started.
+    Started,
+    /// The first in a container, once it is known.
+    Contained(Option<u32>),
 }
 
 impl Server {
@@ -91,6 +102,7 @@ impl Server {
                 let mut server = Self { authority, startup_ns: Nanos::ZERO, held: Some(held) };
                 server.await_ready(Duration::from_secs_f64(process.run.ready_timeout_s), order)?;
                 server.startup_ns = started.elapsed().into();
+                server.look_into_container(process, order);
                 server.check_owner()?;
                 server.check_answers(order)?;
                 Ok(server)
@@ -98,9 +110,20 @@ impl Server {
         }
     }
 
-    /// The first process of the server; `None` when somebody else runs it.
+    /// The first process of the server; `None` when somebody else runs it, or a container hides it.
     pub(crate) fn pid(&self) -> Option<u32> {
-        self.held.as_ref().map(|held| held.kept.pid())
+        let held = self.held.as_ref()?;
+        match held.first {
+            FirstProcess::Started => Some(held.kept.pid()),
+            FirstProcess::Contained(first) => first,
+        }
+    }
+
+    /// Finds out which processes are the server's, where it runs in a container.
+    fn look_into_container(&mut self, process: &Process, order: &StartOrder<'_>) {
+        let (Some(held), Some(container)) = (&mut self.held, &process.container) else { return };
+        let first = container::first_process(container, held.scratch.path(), order.tools, order.stop);
+        held.first = FirstProcess::Contained(first);
     }
 
     /// Why it is no longer there, if so.
@@ -180,7 +203,7 @@ impl Server {
 
     /// That somebody answers does not mean that it is ours: the port may have been taken meanwhile.
     fn check_owner(&mut self) -> Result<(), NotRun> {
-        let foreign = |held: &Held| port::listener(held.port, &held.kept.processes()) == Listener::Foreign;
+        let foreign = |held: &Held| port::listener(held.port, &held.processes()) == Listener::Foreign;
         if !self.held.as_ref().is_some_and(foreign) {
             return Ok(());
         }
@@ -207,6 +230,17 @@ impl Server {
         let log = self.held.as_ref().map(|held| held.log.as_path());
         let log_tail = log.map_or_else(Vec::new, |log| tail(log, TAIL_LINES));
         Err(NotRun { stage: Stage::Answer, log_tail, ..problem })
+    }
+}
+
+impl Held {
+    /// All processes that may hold the server's sockets.
+    fn processes(&self) -> Vec<u32> {
+        let contained = match self.first {
+            FirstProcess::Contained(Some(first)) => container::tree(first),
+            FirstProcess::Contained(None) | FirstProcess::Started => Vec::new(),
+        };
+        [self.kept.processes(), contained].concat()
     }
 }
 
@@ -270,7 +304,7 @@ fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, NotRun> {
     options.side = order.link.server_side();
     let kept = Kept::start(&order.tools.assay, &options, &process.folder, variables)
         .map_err(|error| failed(error.to_string(), "mend the command, or install what it needs"))?;
-    Ok(Held { kept, log: order.log.clone(), port, _scratch: scratch })
+    Ok(Held { kept, log: order.log.clone(), port, first: FirstProcess::Started, scratch })
 }
 
 /// What the end of a server's first process means.

@@ -31,7 +31,8 @@ const READY_TIMEOUT_S: f64 = 60.0;
 const ID_FILE: &str = "container";
 
 /// Starts the container and waits for its end; on SIGTERM it is ended at once and removed, whoever else may be its parent.
-/// Arguments: engine, image, then the container's own. The database's host is that of the URL that contenders are given.
+/// Arguments: engine, image, then the container's own. The database's host is that of the URL that contenders are given; limits
+/// are those of all contenders.
 const RUN_SCRIPT: &str = r#"
 engine=$1 image=$2
 shift 2
@@ -39,11 +40,15 @@ id=$SCRATCH/container
 trap '"$engine" rm --force "$(cat "$id")" >/dev/null 2>&1' TERM
 database=${DATABASE_URL#*@}
 database=${database%%[:/]*}
-files=$(ulimit -Hn)
 set -- "$image" "$@"
-[ "$engine" = docker ] && set -- --init "$@"
-"$engine" run --rm --cidfile "$id" --network host --cpuset-cpus "$CPUS" --ulimit "nofile=$files:$files" \
-    --security-opt seccomp=unconfined --add-host "tfb-server:$ADDRESS" \
+if [ "$engine" = docker ]; then
+    files=$(ulimit -Hn)
+    set -- --init --ulimit "nofile=$files:$files" "$@"
+else
+    set -- --ulimit host "$@"
+fi
+"$engine" run --rm --cidfile "$id" --network host --cpuset-cpus "$CPUS" --security-opt seccomp=unconfined \
+    --add-host "tfb-server:$ADDRESS" \
     --add-host "tfb-database:${database:-$ADDRESS}" "$@" &
 wait "$!"
 code=$?

@@ -1,0 +1,39 @@
+//! The processes in a container, which its engine may have started as somebody else's children.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use assay_host::process::descendants;
+
+use super::Tools;
+use crate::keeper::{KeepOptions, run_bounded};
+use crate::stop::Stop;
+use crate::subject::Container;
+
+/// Longest time for the engine to answer a question.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The first process in the container of which `scratch` holds the id, as the host numbers it; `None` where the engine does not
+/// tell, so that nothing is observed rather than the engine's own client.
+pub(super) fn first_process(
+    container: &Container,
+    scratch: &Path,
+    tools: &Tools,
+    stop: &Stop,
+) -> Option<u32> {
+    let id = std::fs::read_to_string(scratch.join(&container.id_file)).ok()?;
+    let question = [&container.engine, "inspect", "--format", "{{.State.Pid}}", id.trim()];
+    let answer = scratch.join("inspected");
+    let mut options = KeepOptions::new(scratch.join("inspect.log"), question.map(OsString::from).to_vec());
+    options.stdout = Some(answer.clone());
+    let mut wanted = || !stop.now();
+    let how = run_bounded(&tools.assay, &options, scratch, [], TIMEOUT, &mut wanted).ok()?;
+    let text = std::fs::read_to_string(answer).ok().filter(|_| how.is_success())?;
+    text.trim().parse().ok().filter(|pid| *pid > 0)
+}
+
+/// A process with everything below it.
+pub(super) fn tree(first: u32) -> Vec<u32> {
+    std::iter::once(first).chain(descendants(first).into_iter().map(|process| process.pid)).collect()
+}
