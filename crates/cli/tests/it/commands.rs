@@ -6,7 +6,8 @@ use predicates::str::contains;
 use crate::support::{Lab, stdout};
 
 /// Every command that people use, and a word that its help must have.
-const COMMANDS: [(&str, &str); 11] = [
+const COMMANDS: [(&str, &str); 12] = [
+    ("import", "--metadata"),
     ("check", "--junit"),
     ("run", "--rounds"),
     ("compare", "--fail-on"),

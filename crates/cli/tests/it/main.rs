@@ -8,6 +8,7 @@ mod compare;
 mod database;
 mod doctor;
 mod ending;
+mod formats;
 #[allow(clippy::print_stderr, reason = "says what it skips")]
 mod link;
 mod load;
