@@ -1,0 +1,259 @@
+//! The sockets of one process on one engine, without any of the operating system's calls: which descriptor names what, what
+//! has happened to it, and what is true of it now.
+//!
+//! Nothing here waits. [`Core::turn`] lets the engine move on; a call that would have to wait returns [`Errno::AGAIN`], and
+//! who made it waits for [`Core::readiness`] and calls again.
+
+mod arena;
+mod calls;
+mod listener;
+mod set;
+mod stream;
+mod watching;
+
+use std::net::SocketAddr;
+use std::os::fd::RawFd;
+
+use assay_engine::{Conn, Engine, EngineError, Event};
+use assay_model::units::Nanos;
+use rustix::event::epoll::EventFlags;
+use rustix::io::Errno;
+
+use arena::{Arena, Id};
+pub(crate) use calls::Way;
+use listener::{Listener, Taking};
+pub(crate) use set::Report;
+use set::Set;
+use stream::{Life, Stream};
+
+/// What a descriptor of the program names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Object {
+    /// A socket that listens.
+    Listener(Id),
+    /// A connection.
+    Stream(Id),
+    /// An epoll instance that watches some of the others.
+    Set(Id),
+}
+
+/// The interests, each in its set, that watch an object.
+type Watchers = Vec<(Id, Id)>;
+
+/// The sockets of one process on one engine.
+pub(crate) struct Core<E> {
+    make: fn() -> Result<E, EngineError>,
+    /// Made when it is first needed: a process that only opens listeners for its children needs none.
+    engine: Option<E>,
+    /// By the number of the descriptor.
+    table: Vec<Option<Object>>,
+    listeners: Arena<Listener>,
+    streams: Arena<Stream>,
+    sets: Arena<Set>,
+    /// Streams by the slot of their connection.
+    by_slot: Vec<Option<Id>>,
+    /// The engine does not listen for some of the listeners yet.
+    unopened: bool,
+    events: Vec<Event>,
+}
+
+impl<E: Engine> Core<E> {
+    pub(crate) fn new(make: fn() -> Result<E, EngineError>) -> Self {
+        Self {
+            make,
+            engine: None,
+            table: Vec::new(),
+            listeners: Arena::new(),
+            streams: Arena::new(),
+            sets: Arena::new(),
+            by_slot: Vec::new(),
+            unopened: false,
+            events: Vec::new(),
+        }
+    }
+
+    /// Lets the engine move on, waiting until `until` at the latest; returns whether anything happened.
+    pub(crate) fn turn(&mut self, until: Nanos) -> Result<bool, Errno> {
+        if self.unopened {
+            self.open_listeners()?;
+        }
+        let Some(engine) = &mut self.engine else { return Ok(false) };
+        let mut events = std::mem::take(&mut self.events);
+        if let Err(error) = engine.poll(until, &mut events) {
+            crate::log::say(&format!("the stack is broken: {error}"));
+            return Err(Errno::IO);
+        }
+        for &event in &events {
+            self.dispatch(event);
+        }
+        let any = !events.is_empty();
+        self.events = events;
+        Ok(any)
+    }
+
+    /// What the engine can be waited for with; see [`Engine::wake_source`].
+    pub(crate) fn wake_source(&self) -> Option<(std::os::fd::BorrowedFd<'_>, Nanos)> {
+        self.engine.as_ref()?.wake_source()
+    }
+
+    /// What a descriptor names; `None` when it is none of the stack's.
+    pub(crate) fn object(&self, descriptor: RawFd) -> Option<Object> {
+        *self.table.get(usize::try_from(descriptor).ok()?)?
+    }
+
+    /// What is true of an object now, as epoll_ctl(2) names it.
+    pub(crate) fn readiness(&mut self, object: Object) -> EventFlags {
+        readiness(object, &self.listeners, &self.streams, &self.sets, &mut self.engine)
+    }
+
+    /// Begins anew in a child of fork(2): the engine and its connections stay with the parent, listeners are opened again.
+    pub(crate) fn after_fork(&mut self) {
+        // Dropping it could touch memory that both processes share.
+        std::mem::forget(self.engine.take());
+        self.by_slot.clear();
+        for stream in self.streams.iter_mut() {
+            stream.life = Life::Foreign;
+            stream.error = None;
+        }
+        for listener in self.listeners.iter_mut() {
+            (listener.opened, listener.paused, listener.error) = (false, false, None);
+            listener.take_waiting();
+            self.unopened = true;
+        }
+    }
+
+    /// Sends what is still to be sent and ends all connections in the ordinary way, as far as that is possible by `until`.
+    pub(crate) fn finish(&mut self, until: Nanos) {
+        let Some(engine) = &mut self.engine else { return };
+        let open: Vec<Conn> = self.streams.iter().filter(|(_, s)| s.life == Life::Open).map(|(_, s)| s.conn).collect();
+        engine.stop_listening();
+        let mut events = Vec::new();
+        let queued = |engine: &E| open.iter().any(|&c| engine.queued(c) > 0);
+        while queued(engine) && engine.poll(until, &mut events).is_ok_and(|now| now < until) {}
+        open.iter().for_each(|&conn| engine.close(conn));
+        let _ = engine.poll(Nanos::ZERO, &mut events);
+    }
+
+    fn engine(&mut self) -> Result<&mut E, Errno> {
+        if self.engine.is_none() {
+            let made = (self.make)().map_err(|error| {
+                crate::log::say(&format!("no stack: {error}"));
+                Errno::NETDOWN
+            })?;
+            self.engine = Some(made);
+        }
+        self.engine.as_mut().ok_or(Errno::NETDOWN)
+    }
+
+    fn open_listeners(&mut self) -> Result<(), Errno> {
+        self.engine()?;
+        let Some(engine) = &mut self.engine else { return Ok(()) };
+        for listener in self.listeners.iter_mut().filter(|l| !l.opened) {
+            listener.opened = true;
+            if let Err(error) = engine.listen(listener.address) {
+                crate::log::say(&format!("cannot listen at {}: {error}", listener.address));
+                listener.error = Some(Errno::ADDRINUSE);
+            }
+        }
+        self.unopened = false;
+        Ok(())
+    }
+
+    fn dispatch(&mut self, event: Event) {
+        let conn = match event {
+            Event::Accepted(conn) => return self.take_in(conn),
+            Event::Connected(c) | Event::Readable(c) | Event::Writable(c) | Event::Eof(c) | Event::Closed(c, _) => c,
+        };
+        let Some(id) = self.by_slot.get(conn.slot()).copied().flatten() else { return };
+        let Some(stream) = self.streams.get_mut(id).filter(|s| s.conn == conn) else { return };
+        match event {
+            Event::Connected(_) => {
+                stream.life = Life::Open;
+                stream.addresses = self.engine.as_mut().and_then(|e| e.addresses(conn));
+            }
+            Event::Writable(_) => stream.blocked = false,
+            Event::Eof(_) => stream.peer_ended = true,
+            Event::Closed(_, reason) => stream.fail(reason),
+            Event::Readable(_) | Event::Accepted(_) => {}
+        }
+        self.notify(Object::Stream(id));
+    }
+
+    /// Keeps a connection for the listener that it came to.
+    fn take_in(&mut self, conn: Conn) {
+        let Some(engine) = &mut self.engine else { return };
+        let Some(addresses) = engine.addresses(conn) else { return engine.abort(conn) };
+        let best = self.listeners.iter().max_by_key(|(_, l)| l.takes(addresses.0));
+        let Some((id, _)) = best.filter(|(_, l)| l.takes(addresses.0) > Taking::No) else {
+            return engine.abort(conn);
+        };
+        let mut stream = Stream::new(conn, Life::Open);
+        stream.addresses = Some(addresses);
+        let stream = self.streams.insert(stream);
+        name_slot(&mut self.by_slot, conn, stream);
+        let Some(listener) = self.listeners.get_mut(id) else { return };
+        if !listener.push(stream) {
+            engine.abort(conn);
+            self.streams.remove(stream);
+            return;
+        }
+        if listener.is_full() && !std::mem::replace(&mut listener.paused, true) {
+            engine.pause_accepting(listener.address, true);
+        }
+        self.notify(Object::Listener(id));
+    }
+
+    /// Something happened to an object: whoever watches it has to look.
+    fn notify(&mut self, object: Object) {
+        let watchers = match object {
+            Object::Listener(id) => self.listeners.get(id).map(|l| &l.watchers),
+            Object::Stream(id) => self.streams.get(id).map(|s| &s.watchers),
+            Object::Set(_) => None,
+        };
+        for &(set, interest) in watchers.into_iter().flatten() {
+            if let Some(set) = self.sets.get_mut(set) {
+                set.list(interest);
+            }
+        }
+    }
+}
+
+fn name_slot(by_slot: &mut Vec<Option<Id>>, conn: Conn, stream: Id) {
+    if by_slot.len() <= conn.slot() {
+        by_slot.resize(conn.slot() + 1, None);
+    }
+    by_slot[conn.slot()] = Some(stream);
+}
+
+fn readiness<E: Engine>(
+    object: Object,
+    listeners: &Arena<Listener>,
+    streams: &Arena<Stream>,
+    sets: &Arena<Set>,
+    engine: &mut Option<E>,
+) -> EventFlags {
+    match object {
+        Object::Listener(id) => listeners.get(id).map(Listener::readiness),
+        Object::Stream(id) => streams.get(id).map(|stream| {
+            let open = stream.life == Life::Open && !stream.receiving_ended;
+            let has_bytes = open && engine.as_mut().is_some_and(|e| !e.receive(stream.conn).is_empty());
+            stream.readiness(has_bytes)
+        }),
+        Object::Set(id) => sets.get(id).map(|set| {
+            if set.may_be_ready() { EventFlags::IN | EventFlags::RDNORM } else { EventFlags::empty() }
+        }),
+    }
+    .unwrap_or(EventFlags::ERR)
+}
+
+/// An address as a socket of the family of `like` would show it.
+pub(crate) fn in_family_of(address: SocketAddr, is_ipv6: bool) -> SocketAddr {
+    match address.ip().to_canonical() {
+        std::net::IpAddr::V4(v4) if is_ipv6 => SocketAddr::new(v4.to_ipv6_mapped().into(), address.port()),
+        std::net::IpAddr::V4(v4) => SocketAddr::new(v4.into(), address.port()),
+        std::net::IpAddr::V6(_) => address,
+    }
+}
+
+#[cfg(test)]
+mod tests;

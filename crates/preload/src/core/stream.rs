@@ -1,0 +1,118 @@
+//! One connection as the program sees it.
+
+use std::net::SocketAddr;
+
+use assay_engine::{Conn, Reason};
+use rustix::event::epoll::EventFlags;
+use rustix::io::Errno;
+
+use super::Watchers;
+
+pub(crate) struct Stream {
+    pub(crate) conn: Conn,
+    pub(crate) life: Life,
+    /// Descriptors of the program that name it; none while it waits to be accepted.
+    pub(crate) descriptors: u32,
+    pub(crate) watchers: Watchers,
+    pub(crate) nonblocking: bool,
+    /// Closing resets it (socket(7), SO_LINGER of no time).
+    pub(crate) resets: bool,
+    /// Our address and the peer's.
+    pub(crate) addresses: Option<(SocketAddr, SocketAddr)>,
+    /// To be reported to the program once, by whatever it calls next (SO_ERROR of socket(7)).
+    pub(crate) error: Option<Errno>,
+    /// The peer sends no more.
+    pub(crate) peer_ended: bool,
+    /// The program sends, or receives, no more.
+    pub(crate) sending_ended: bool,
+    pub(crate) receiving_ended: bool,
+    /// Bytes wait for room; the engine will tell when they have left.
+    pub(crate) blocked: bool,
+}
+
+/// Where a connection is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Life {
+    /// We are connecting.
+    Connecting,
+    /// The engine has it.
+    Open,
+    /// It failed, and the engine has let go of it.
+    Gone,
+    /// It belongs to the process that we were forked from.
+    Foreign,
+}
+
+impl Stream {
+    pub(crate) fn new(conn: Conn, life: Life) -> Self {
+        Self {
+            conn,
+            life,
+            descriptors: 0,
+            watchers: Watchers::new(),
+            nonblocking: false,
+            resets: false,
+            addresses: None,
+            error: None,
+            peer_ended: false,
+            sending_ended: false,
+            receiving_ended: false,
+            blocked: false,
+        }
+    }
+
+    pub(crate) fn fail(&mut self, reason: Reason) {
+        self.life = Life::Gone;
+        self.error = Some(errno(reason));
+        self.blocked = false;
+    }
+
+    /// What is true of it now, as epoll_ctl(2) names it, given whether bytes can be received.
+    pub(crate) fn readiness(&self, has_bytes: bool) -> EventFlags {
+        let mut flags = EventFlags::empty();
+        let gone = matches!(self.life, Life::Gone | Life::Foreign);
+        let ended = self.peer_ended || self.receiving_ended || gone;
+        flags.set(EventFlags::IN | EventFlags::RDNORM, has_bytes || ended || self.error.is_some());
+        flags.set(EventFlags::RDHUP, ended);
+        flags.set(EventFlags::HUP, gone || (ended && self.sending_ended));
+        flags.set(EventFlags::ERR, self.error.is_some());
+        let writable = gone || (self.life == Life::Open && !self.blocked);
+        flags.set(EventFlags::OUT | EventFlags::WRNORM, writable);
+        flags
+    }
+
+    /// What a call gets when there are no bytes to give it.
+    pub(crate) fn nothing_to_receive(&mut self) -> Result<usize, Errno> {
+        match (self.error.take(), self.life) {
+            (Some(error), _) => Err(error),
+            (None, Life::Connecting) => Err(Errno::NOTCONN),
+            (None, Life::Foreign) => Err(Errno::OPNOTSUPP),
+            (None, Life::Gone) => Ok(0),
+            (None, Life::Open) if self.peer_ended || self.receiving_ended => Ok(0),
+            (None, Life::Open) => Err(Errno::AGAIN),
+        }
+    }
+
+    /// Why nothing can be sent, if so.
+    pub(crate) fn check_sending(&mut self) -> Result<(), Errno> {
+        match self.life {
+            Life::Connecting => Err(Errno::NOTCONN),
+            Life::Foreign => Err(Errno::OPNOTSUPP),
+            Life::Gone => Err(self.error.take().unwrap_or(Errno::PIPE)),
+            Life::Open if self.sending_ended => Err(Errno::PIPE),
+            Life::Open => Ok(()),
+        }
+    }
+}
+
+/// The error number that the kernel would report.
+fn errno(reason: Reason) -> Errno {
+    match reason {
+        Reason::Refused => Errno::CONNREFUSED,
+        Reason::Reset => Errno::CONNRESET,
+        Reason::SendReset => Errno::PIPE,
+        Reason::TimedOut => Errno::TIMEDOUT,
+        Reason::Unreachable => Errno::HOSTUNREACH,
+        Reason::Other(number) => Errno::from_raw_os_error(number),
+    }
+}

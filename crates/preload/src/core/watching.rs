@@ -1,0 +1,108 @@
+//! Epoll instances and what they watch of the stack (epoll_ctl(2)).
+
+use std::os::fd::RawFd;
+
+use assay_engine::Engine;
+use rustix::event::epoll::EventFlags;
+use rustix::io::Errno;
+
+use super::arena::Id;
+use super::{Core, Object, Report, Set, readiness};
+
+impl<E: Engine> Core<E> {
+    /// Makes an epoll instance of the program known, when it first watches one of ours.
+    pub(crate) fn adopt_set(&mut self, descriptor: RawFd) {
+        if self.object(descriptor).is_none() {
+            let set = self.sets.insert(Set { descriptors: 1, ..Set::default() });
+            self.put(descriptor, Object::Set(set));
+        }
+    }
+
+    /// `EPOLL_CTL_ADD`.
+    pub(crate) fn watch(&mut self, set: RawFd, target: RawFd, flags: EventFlags, data: u64) -> Result<(), Errno> {
+        let (id, object) = self.set_and_target(set, target)?;
+        let entry = self.sets.get_mut(id).ok_or(Errno::BADF)?;
+        if entry.find(target, object).is_some() {
+            return Err(Errno::EXIST);
+        }
+        let interest = entry.insert(target, object, flags, data);
+        match object {
+            Object::Listener(l) => self.listeners.get_mut(l).map(|l| l.watchers.push((id, interest))),
+            Object::Stream(s) => self.streams.get_mut(s).map(|s| s.watchers.push((id, interest))),
+            Object::Set(_) => None,
+        };
+        Ok(())
+    }
+
+    /// `EPOLL_CTL_MOD`.
+    pub(crate) fn change_watch(
+        &mut self,
+        set: RawFd,
+        target: RawFd,
+        flags: EventFlags,
+        data: u64,
+    ) -> Result<(), Errno> {
+        let (id, object) = self.set_and_target(set, target)?;
+        let entry = self.sets.get_mut(id).ok_or(Errno::BADF)?;
+        let interest = entry.find(target, object).ok_or(Errno::NOENT)?;
+        entry.change(interest, flags, data);
+        Ok(())
+    }
+
+    /// `EPOLL_CTL_DEL`.
+    pub(crate) fn unwatch(&mut self, set: RawFd, target: RawFd) -> Result<(), Errno> {
+        let (id, object) = self.set_and_target(set, target)?;
+        let entry = self.sets.get_mut(id).ok_or(Errno::BADF)?;
+        let interest = entry.find(target, object).ok_or(Errno::NOENT)?;
+        entry.remove(interest);
+        self.forget_watcher(object, (id, interest));
+        Ok(())
+    }
+
+    /// Appends what the epoll instance has to report until `reports` holds `room`.
+    pub(crate) fn collect(&mut self, set: RawFd, reports: &mut Vec<Report>, room: usize) {
+        let Some(Object::Set(id)) = self.object(set) else { return };
+        let Self { sets, listeners, streams, engine, .. } = self;
+        let Some(mut entry) = sets.get_mut(id).map(std::mem::take) else { return };
+        entry.collect(reports, room, |object| readiness(object, listeners, streams, sets, engine));
+        if let Some(place) = sets.get_mut(id) {
+            *place = entry;
+        }
+    }
+
+    /// Ends an epoll instance.
+    pub(super) fn drop_set(&mut self, id: Id) {
+        let Some(set) = self.sets.remove(id) else { return };
+        for (interest, watched) in set.interests() {
+            self.forget_watcher(watched.object, (id, interest));
+        }
+    }
+
+    /// Ends what watches an object that is closed.
+    pub(super) fn drop_watchers(&mut self, watchers: &[(Id, Id)]) {
+        for &(set, interest) in watchers {
+            if let Some(set) = self.sets.get_mut(set) {
+                set.remove(interest);
+            }
+        }
+    }
+
+    fn forget_watcher(&mut self, object: Object, watcher: (Id, Id)) {
+        let watchers = match object {
+            Object::Listener(id) => self.listeners.get_mut(id).map(|l| &mut l.watchers),
+            Object::Stream(id) => self.streams.get_mut(id).map(|s| &mut s.watchers),
+            Object::Set(_) => None,
+        };
+        if let Some(watchers) = watchers {
+            watchers.retain(|&w| w != watcher);
+        }
+    }
+
+    fn set_and_target(&self, set: RawFd, target: RawFd) -> Result<(Id, Object), Errno> {
+        match (self.object(set), self.object(target)) {
+            (Some(Object::Set(id)), Some(object @ (Object::Listener(_) | Object::Stream(_)))) => Ok((id, object)),
+            (Some(Object::Set(_)), _) => Err(Errno::BADF),
+            _ => Err(Errno::INVAL),
+        }
+    }
+}

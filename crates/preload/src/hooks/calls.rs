@@ -1,0 +1,104 @@
+//! Calls that may have to wait, as a program makes them on one of its sockets.
+
+use std::ffi::c_int;
+use std::io::{IoSlice, IoSliceMut};
+use std::os::fd::RawFd;
+
+use assay_engine::clock;
+use assay_model::units::Nanos;
+use rustix::event::epoll::EventFlags;
+use rustix::io::Errno;
+
+use crate::core::Way;
+use crate::host;
+use crate::process::{self, Shared};
+use crate::waiting::{self, Outcome, Wants};
+
+/// A program that asks again and again without ever waiting is given a turn of the engine after so long.
+const TURN_AT_LEAST_EVERY: Nanos = Nanos::from_millis(1);
+
+/// Receives into the parts; waits for the first byte, or for all of them if `whole`.
+pub(super) fn receive(fd: RawFd, parts: &mut [IoSliceMut<'_>], flags: c_int) -> Result<usize, Errno> {
+    if flags & (libc::MSG_OOB | libc::MSG_ERRQUEUE) != 0 {
+        // There is no urgent data (RFC 6093 advises against it), and no queue of errors.
+        return Err(if flags & libc::MSG_OOB != 0 { Errno::INVAL } else { Errno::AGAIN });
+    }
+    let way = if flags & libc::MSG_PEEK != 0 { Way::Peek } else { Way::Take };
+    let mut parts = parts;
+    let mut received = 0;
+    let whole = flags & libc::MSG_WAITALL != 0 && way == Way::Take;
+    let outcome = perform(fd, EventFlags::IN, libc::SO_RCVTIMEO, flags, |shared| {
+        let n = shared.core.receive(fd, parts, way)?;
+        received += n;
+        IoSliceMut::advance_slices(&mut parts, n);
+        if whole && n > 0 && !parts.is_empty() { Err(Errno::AGAIN) } else { Ok(()) }
+    });
+    finished(outcome, received)
+}
+
+/// Sends the parts; waits until all are on their way if the socket waits.
+pub(super) fn send(fd: RawFd, parts: &mut [IoSlice<'_>], flags: c_int) -> Result<usize, Errno> {
+    if flags & libc::MSG_OOB != 0 {
+        return Err(Errno::OPNOTSUPP);
+    }
+    let mut parts = parts;
+    let mut sent = 0;
+    let outcome = perform(fd, EventFlags::OUT, libc::SO_SNDTIMEO, flags, |shared| {
+        let n = shared.core.send(fd, parts)?;
+        sent += n;
+        IoSlice::advance_slices(&mut parts, n);
+        if parts.is_empty() { Ok(()) } else { Err(Errno::AGAIN) }
+    });
+    if outcome == Err(Errno::PIPE) && sent == 0 && flags & libc::MSG_NOSIGNAL == 0 {
+        host::raise_pipe();
+    }
+    finished(outcome, sent)
+}
+
+/// What was done counts, whatever ended it.
+fn finished(outcome: Result<(), Errno>, done: usize) -> Result<usize, Errno> {
+    match outcome {
+        Err(error) if done == 0 => Err(error),
+        _ => Ok(done),
+    }
+}
+
+/// Makes a call. If it would have to wait ([`Errno::AGAIN`]) and the socket is one that waits, it is made again when the socket
+/// is ready, until the time that the socket's option `patience` gives has passed.
+pub(super) fn perform<T>(
+    fd: RawFd,
+    ready: EventFlags,
+    patience: c_int,
+    flags: c_int,
+    mut call: impl FnMut(&mut Shared) -> Result<T, Errno>,
+) -> Result<T, Errno> {
+    let mut shared = process::access()?;
+    let waits = flags & libc::MSG_DONTWAIT == 0 && shared.core.waits(fd);
+    let mut outcome = call(&mut shared);
+    if waits {
+        // A thread that waits in its calls may be long in coming back, and what was sent leaves with a turn.
+        shared.turn(Nanos::ZERO)?;
+    }
+    if !waits && would_wait(&outcome) && clock::now() - shared.turned > TURN_AT_LEAST_EVERY {
+        shared.turn(Nanos::ZERO)?;
+        outcome = call(&mut shared);
+    }
+    drop(shared);
+    if !waits || !would_wait(&outcome) {
+        return outcome;
+    }
+    let deadline = host::patience(fd, patience).map_or(Nanos::MAX, |p| clock::now() + p);
+    let wants = Wants::Any(vec![(fd, ready)]);
+    let attempt = |shared: &mut Shared| Some(call(shared)).filter(|outcome| !would_wait(outcome));
+    match waiting::wait(&wants, &[], deadline, None, attempt)? {
+        Outcome::Done(outcome) => {
+            process::access()?.turn(Nanos::ZERO)?;
+            outcome
+        }
+        Outcome::Host | Outcome::TimedOut => Err(Errno::AGAIN),
+    }
+}
+
+fn would_wait<T>(outcome: &Result<T, Errno>) -> bool {
+    matches!(outcome, Err(Errno::AGAIN))
+}

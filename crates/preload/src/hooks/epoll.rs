@@ -1,0 +1,191 @@
+//! Epoll: the stack's descriptors are watched here, all others by the kernel's instance of the same number (epoll(7)).
+
+use std::ffi::c_int;
+use std::os::fd::RawFd;
+
+use assay_engine::clock;
+use assay_model::units::Nanos;
+use rustix::event::epoll::EventFlags;
+use rustix::io::Errno;
+
+use crate::core::Report;
+use crate::host::{self, answer, real};
+use crate::process::{self, Shared};
+use crate::waiting::{self, Outcome, Wants, watched};
+
+/// While the stack has something to report, the kernel is asked for its own descriptors at most so often: each time costs a
+/// system call.
+const ASK_HOST_EVERY: Nanos = Nanos::from_micros(20);
+
+/// `epoll_ctl(2)`.
+///
+/// # Safety
+/// The caller's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn epoll_ctl(set: c_int, operation: c_int, fd: c_int, event: *mut libc::epoll_event) -> c_int {
+    if !process::is_ours(fd) || !process::access().is_ok_and(|s| s.core.is_socket(fd)) {
+        let control = real!(epoll_ctl: fn(c_int, c_int, c_int, *mut libc::epoll_event) -> c_int);
+        // SAFETY: the caller's promise.
+        return unsafe { control(set, operation, fd, event) };
+    }
+    // SAFETY: the caller's promise: null, or an event, which is packed.
+    let event = (!event.is_null()).then(|| unsafe { event.read_unaligned() });
+    answer(control(set, operation, fd, event).map(|()| 0)) as c_int
+}
+
+fn control(set: RawFd, operation: c_int, fd: RawFd, event: Option<libc::epoll_event>) -> Result<(), Errno> {
+    if !process::fits(set) {
+        return Err(Errno::BADF);
+    }
+    let mut shared = process::access()?;
+    let wanted = event.map(|e| (EventFlags::from_bits_retain(e.events), e.u64)).ok_or(Errno::FAULT);
+    match operation {
+        libc::EPOLL_CTL_ADD => {
+            let (flags, data) = wanted?;
+            shared.core.adopt_set(set);
+            process::mark(set, true);
+            shared.core.watch(set, fd, flags, data)
+        }
+        libc::EPOLL_CTL_MOD => {
+            let (flags, data) = wanted?;
+            shared.core.change_watch(set, fd, flags, data)
+        }
+        libc::EPOLL_CTL_DEL => shared.core.unwatch(set, fd),
+        _ => Err(Errno::INVAL),
+    }
+}
+
+/// `epoll_wait(2)`.
+///
+/// # Safety
+/// The caller's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn epoll_wait(
+    set: c_int,
+    room: *mut libc::epoll_event,
+    most: c_int,
+    timeout_ms: c_int,
+) -> c_int {
+    if !process::is_ours(set) {
+        let wait = real!(epoll_wait: fn(c_int, *mut libc::epoll_event, c_int, c_int) -> c_int);
+        // SAFETY: the caller's promise.
+        return unsafe { wait(set, room, most, timeout_ms) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe { wait_into(set, room, most, milliseconds(timeout_ms), std::ptr::null()) }
+}
+
+/// `epoll_pwait(2)`.
+///
+/// # Safety
+/// The caller's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn epoll_pwait(
+    set: c_int,
+    room: *mut libc::epoll_event,
+    most: c_int,
+    timeout_ms: c_int,
+    mask: *const libc::sigset_t,
+) -> c_int {
+    if !process::is_ours(set) {
+        let wait = real!(epoll_pwait: fn(c_int, *mut libc::epoll_event, c_int, c_int, *const libc::sigset_t) -> c_int);
+        // SAFETY: the caller's promise.
+        return unsafe { wait(set, room, most, timeout_ms, mask) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe { wait_into(set, room, most, milliseconds(timeout_ms), mask) }
+}
+
+/// `epoll_pwait2(2)`.
+///
+/// # Safety
+/// The caller's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn epoll_pwait2(
+    set: c_int,
+    room: *mut libc::epoll_event,
+    most: c_int,
+    timeout: *const libc::timespec,
+    mask: *const libc::sigset_t,
+) -> c_int {
+    if !process::is_ours(set) {
+        let wait = real!(epoll_pwait2: fn(c_int, *mut libc::epoll_event, c_int, *const libc::timespec, *const libc::sigset_t) -> c_int);
+        // SAFETY: the caller's promise.
+        return unsafe { wait(set, room, most, timeout, mask) };
+    }
+    // SAFETY: the caller's promise: null, or a time.
+    let timeout = unsafe { timeout.as_ref() }.map(super::poll::span);
+    // SAFETY: the caller's promise.
+    unsafe { wait_into(set, room, most, timeout, mask) }
+}
+
+fn milliseconds(timeout: c_int) -> Option<Nanos> {
+    u64::try_from(timeout).ok().map(Nanos::from_millis)
+}
+
+/// # Safety
+/// The caller's promise: room for `most` events, and a mask or null.
+unsafe fn wait_into(
+    set: RawFd,
+    room: *mut libc::epoll_event,
+    most: c_int,
+    timeout: Option<Nanos>,
+    mask: *const libc::sigset_t,
+) -> c_int {
+    let Some(most) = usize::try_from(most).ok().filter(|&n| n > 0) else {
+        return answer(Err(Errno::INVAL)) as c_int;
+    };
+    // SAFETY: as promised; an event is plain bits and packed, so that any address is aligned.
+    let (room, mask) = unsafe { (std::slice::from_raw_parts_mut(room, most), mask.as_ref()) };
+    answer(wait(set, room, timeout, mask)) as c_int
+}
+
+/// Waits for the stack and the kernel; `None` waits forever.
+fn wait(
+    set: RawFd,
+    room: &mut [libc::epoll_event],
+    timeout: Option<Nanos>,
+    mask: Option<&libc::sigset_t>,
+) -> Result<usize, Errno> {
+    let (now, ours, ask_host) = {
+        let mut shared = process::access()?;
+        shared.turn(Nanos::ZERO)?;
+        let ours = collect(&mut shared, set, room);
+        let now = shared.turned;
+        let ask_host = ours == 0 || now - shared.asked_host >= ASK_HOST_EVERY;
+        if ask_host {
+            shared.asked_host = now;
+        }
+        (now, ours, ask_host)
+    };
+    let theirs = if ask_host && ours < room.len() { host::epoll_take(set, &mut room[ours..])? } else { 0 };
+    if ours + theirs > 0 || timeout == Some(Nanos::ZERO) {
+        return Ok(ours + theirs);
+    }
+    let deadline = timeout.map_or(Nanos::MAX, |t| now + t);
+    loop {
+        let attempt = |shared: &mut Shared| Some(collect(shared, set, room)).filter(|&n| n > 0);
+        match waiting::wait(&Wants::Set(set), &[watched(set)], deadline, mask, attempt)? {
+            Outcome::Done(n) => return Ok(n),
+            Outcome::TimedOut => return Ok(0),
+            // Another thread may have taken it.
+            Outcome::Host => match host::epoll_take(set, room)? {
+                0 => {}
+                n => return Ok(n),
+            },
+        }
+    }
+}
+
+/// Writes what the stack has to report and returns how much.
+fn collect(shared: &mut Shared, set: RawFd, room: &mut [libc::epoll_event]) -> usize {
+    let mut reports = std::mem::take(&mut shared.reports);
+    reports.clear();
+    shared.core.collect(set, &mut reports, room.len());
+    for (event, &Report { flags, data }) in room.iter_mut().zip(&reports) {
+        *event = libc::epoll_event { events: flags.bits(), u64: data };
+    }
+    let n = reports.len();
+    shared.reports = reports;
+    n
+}

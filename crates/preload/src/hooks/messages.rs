@@ -1,0 +1,80 @@
+//! Messages: parts, and what goes beside them (recvmsg(2), sendmsg(2)).
+
+use std::ffi::c_int;
+
+use rustix::io::Errno;
+
+use super::{calls, io};
+use crate::host::{answer, real};
+use crate::process;
+
+/// `recvmsg(2)`: a connection of the stack has nothing beside its bytes.
+///
+/// # Safety
+/// The caller's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn recvmsg(fd: c_int, message: *mut libc::msghdr, flags: c_int) -> isize {
+    if !process::is_ours(fd) {
+        let recvmsg = real!(recvmsg: fn(c_int, *mut libc::msghdr, c_int) -> isize);
+        // SAFETY: the caller's promise.
+        return unsafe { recvmsg(fd, message, flags) };
+    }
+    // SAFETY: the caller's promise: null, or a message.
+    let Some(message) = (unsafe { message.as_mut() }) else { return answer(Err(Errno::FAULT)) };
+    (message.msg_namelen, message.msg_controllen, message.msg_flags) = (0, 0, 0);
+    // SAFETY: the caller's promise.
+    answer(unsafe { io::writable(message.msg_iov, message.msg_iovlen) }
+        .and_then(|mut parts| calls::receive(fd, &mut parts, flags)))
+}
+
+/// `sendmsg(2)`: connections of the stack cannot be handed on to another process, listeners can.
+///
+/// # Safety
+/// The caller's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sendmsg(fd: c_int, message: *const libc::msghdr, flags: c_int) -> isize {
+    // SAFETY: the caller's promise: null, or a message.
+    let Some(header) = (unsafe { message.as_ref() }) else { return answer(Err(Errno::FAULT)) };
+    if process::is_ours(fd) {
+        // SAFETY: the caller's promise.
+        return answer(unsafe { io::readable(header.msg_iov, header.msg_iovlen) }
+            .and_then(|mut parts| calls::send(fd, &mut parts, flags)));
+    }
+    // SAFETY: the caller's promise.
+    if process::settings().is_some() && unsafe { passes_connection(header) } {
+        crate::log::say(
+            "a connection of the stack cannot be handed to another process; let each process accept its own \
+             (Node.js: NODE_CLUSTER_SCHED_POLICY=none)",
+        );
+        return answer(Err(Errno::OPNOTSUPP));
+    }
+    let sendmsg = real!(sendmsg: fn(c_int, *const libc::msghdr, c_int) -> isize);
+    // SAFETY: the caller's promise.
+    unsafe { sendmsg(fd, message, flags) }
+}
+
+/// Whether one of the descriptors beside the message (unix(7), `SCM_RIGHTS`) is a connection of ours.
+///
+/// # Safety
+/// The caller's promise: the message's control data is as cmsg(3) says.
+unsafe fn passes_connection(message: &libc::msghdr) -> bool {
+    // SAFETY: as promised; these functions stay within the control data.
+    unsafe {
+        let mut control = libc::CMSG_FIRSTHDR(message);
+        while let Some(header) = control.as_ref() {
+            if (header.cmsg_level, header.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_RIGHTS) {
+                let first = libc::CMSG_DATA(control).cast::<c_int>();
+                let bytes = header.cmsg_len - libc::CMSG_LEN(0) as usize;
+                if (0..bytes / size_of::<c_int>()).any(|i| is_connection(first.add(i).read_unaligned())) {
+                    return true;
+                }
+            }
+            control = libc::CMSG_NXTHDR(message, control);
+        }
+    }
+    false
+}
+
+fn is_connection(fd: c_int) -> bool {
+    process::is_ours(fd) && process::access().is_ok_and(|shared| shared.core.is_stream(fd))
+}

@@ -1,0 +1,89 @@
+//! Options of sockets: those that the kernel's socket keeps for us, and those that only the stack knows.
+
+use std::ffi::{c_int, c_void};
+
+use rustix::io::Errno;
+
+use crate::host::{answer, real};
+use crate::process;
+
+/// `setsockopt(2)`: the kernel's socket keeps what is set, and answers when it is asked for.
+///
+/// # Safety
+/// The caller's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn setsockopt(
+    fd: c_int,
+    level: c_int,
+    name: c_int,
+    value: *const c_void,
+    length: libc::socklen_t,
+) -> c_int {
+    if process::is_ours(fd)
+        && (level, name) == (libc::SOL_SOCKET, libc::SO_LINGER)
+        && !value.is_null()
+        && length as usize >= size_of::<libc::linger>()
+    {
+        // SAFETY: the caller's promise.
+        let linger = unsafe { value.cast::<libc::linger>().read_unaligned() };
+        if let Ok(mut shared) = process::access() {
+            shared.core.set_resets(fd, linger.l_onoff != 0 && linger.l_linger == 0);
+        }
+    }
+    let set = real!(setsockopt: fn(c_int, c_int, c_int, *const c_void, libc::socklen_t) -> c_int);
+    // SAFETY: the caller's promise.
+    unsafe { set(fd, level, name, value, length) }
+}
+
+/// `getsockopt(2)`.
+///
+/// # Safety
+/// The caller's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn getsockopt(
+    fd: c_int,
+    level: c_int,
+    name: c_int,
+    value: *mut c_void,
+    length: *mut libc::socklen_t,
+) -> c_int {
+    let own = if process::is_ours(fd) && level == libc::SOL_SOCKET { own_option(fd, name) } else { Ok(None) };
+    match own {
+        Ok(None) => {
+            let get = real!(getsockopt: fn(c_int, c_int, c_int, *mut c_void, *mut libc::socklen_t) -> c_int);
+            // SAFETY: the caller's promise.
+            unsafe { get(fd, level, name, value, length) }
+        }
+        Ok(Some(number)) => {
+            // SAFETY: the caller's promise: the length is that of the memory behind the value.
+            unsafe { write_number(number, value, length) }
+        }
+        Err(error) => answer(Err(error)) as c_int,
+    }
+}
+
+/// An option that the stack answers itself.
+fn own_option(fd: c_int, name: c_int) -> Result<Option<c_int>, Errno> {
+    let mut shared = process::access()?;
+    Ok(match name {
+        libc::SO_ERROR => Some(shared.core.take_error(fd).map_or(0, Errno::raw_os_error)),
+        libc::SO_ACCEPTCONN => Some(c_int::from(shared.core.is_listener(fd))),
+        _ => None,
+    })
+}
+
+/// # Safety
+/// `length` is readable and writable, and `value` for as many bytes as it says.
+unsafe fn write_number(number: c_int, value: *mut c_void, length: *mut libc::socklen_t) -> c_int {
+    if value.is_null() || length.is_null() {
+        return answer(Err(Errno::FAULT)) as c_int;
+    }
+    let bytes = number.to_ne_bytes();
+    // SAFETY: as promised, and no more than the room is written.
+    unsafe {
+        let fits = bytes.len().min(*length as usize);
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), value.cast(), fits);
+        *length = fits as libc::socklen_t;
+    }
+    0
+}

@@ -1,0 +1,251 @@
+//! Poll and select.
+
+use std::ffi::c_int;
+use std::os::fd::RawFd;
+
+use assay_engine::clock;
+use assay_model::units::Nanos;
+use rustix::event::epoll::EventFlags;
+use rustix::io::Errno;
+
+use super::io::unfortified;
+use crate::host::{self, answer, real};
+use crate::process::{self, Shared};
+use crate::waiting::{self, Outcome, Wants};
+
+/// `poll(2)`.
+///
+/// # Safety
+/// The caller's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn poll(list: *mut libc::pollfd, count: libc::nfds_t, timeout_ms: c_int) -> c_int {
+    // SAFETY: the caller's promise.
+    match unsafe { with_ours(list, count) } {
+        Some(list) => answer(wait(list, u64::try_from(timeout_ms).ok().map(Nanos::from_millis), None)) as c_int,
+        None => {
+            let poll = real!(poll: fn(*mut libc::pollfd, libc::nfds_t, c_int) -> c_int);
+            // SAFETY: the caller's promise.
+            unsafe { poll(list, count, timeout_ms) }
+        }
+    }
+}
+
+/// `ppoll(2)`.
+///
+/// # Safety
+/// The caller's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ppoll(
+    list: *mut libc::pollfd,
+    count: libc::nfds_t,
+    timeout: *const libc::timespec,
+    mask: *const libc::sigset_t,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match with_ours(list, count) {
+            Some(list) => answer(wait(list, timeout.as_ref().map(span), mask.as_ref())) as c_int,
+            None => {
+                let ppoll = real!(ppoll: fn(*mut libc::pollfd, libc::nfds_t, *const libc::timespec, *const libc::sigset_t) -> c_int);
+                ppoll(list, count, timeout, mask)
+            }
+        }
+    }
+}
+
+/// `poll` as a fortified program calls it.
+///
+/// # Safety
+/// The caller's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __poll_chk(
+    list: *mut libc::pollfd,
+    count: libc::nfds_t,
+    timeout_ms: c_int,
+    size: usize,
+) -> c_int {
+    unfortified(count as usize * size_of::<libc::pollfd>(), size);
+    // SAFETY: the caller's promise.
+    unsafe { poll(list, count, timeout_ms) }
+}
+
+/// `ppoll` as a fortified program calls it.
+///
+/// # Safety
+/// The caller's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __ppoll_chk(
+    list: *mut libc::pollfd,
+    count: libc::nfds_t,
+    timeout: *const libc::timespec,
+    mask: *const libc::sigset_t,
+    size: usize,
+) -> c_int {
+    unfortified(count as usize * size_of::<libc::pollfd>(), size);
+    // SAFETY: the caller's promise.
+    unsafe { ppoll(list, count, timeout, mask) }
+}
+
+/// `select(2)`: what is left of the time is written back, as Linux does.
+///
+/// # Safety
+/// The caller's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn select(
+    count: c_int,
+    readable: *mut libc::fd_set,
+    writable: *mut libc::fd_set,
+    exceptional: *mut libc::fd_set,
+    timeout: *mut libc::timeval,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let sets = [readable, writable, exceptional];
+        let Some(mut list) = listed(count, sets) else {
+            let select = real!(select: fn(c_int, *mut libc::fd_set, *mut libc::fd_set, *mut libc::fd_set, *mut libc::timeval) -> c_int);
+            return select(count, readable, writable, exceptional, timeout);
+        };
+        let started = clock::now();
+        let time = |t: &libc::timeval| Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1000);
+        let allowed = timeout.as_ref().map(time);
+        let done = wait(&mut list, allowed, None).map(|_| write_back(&list, sets));
+        if let (Some(allowed), Some(left)) = (allowed, timeout.as_mut()) {
+            let micros = (allowed - (clock::now() - started)).0 / 1000;
+            left.tv_sec = (micros / 1_000_000) as i64;
+            left.tv_usec = (micros % 1_000_000) as i64;
+        }
+        answer(done) as c_int
+    }
+}
+
+/// `pselect(2)`.
+///
+/// # Safety
+/// The caller's promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pselect(
+    count: c_int,
+    readable: *mut libc::fd_set,
+    writable: *mut libc::fd_set,
+    exceptional: *mut libc::fd_set,
+    timeout: *const libc::timespec,
+    mask: *const libc::sigset_t,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let sets = [readable, writable, exceptional];
+        let Some(mut list) = listed(count, sets) else {
+            let pselect = real!(pselect: fn(c_int, *mut libc::fd_set, *mut libc::fd_set, *mut libc::fd_set, *const libc::timespec, *const libc::sigset_t) -> c_int);
+            return pselect(count, readable, writable, exceptional, timeout, mask);
+        };
+        let done = wait(&mut list, timeout.as_ref().map(span), mask.as_ref());
+        answer(done.map(|_| write_back(&list, sets))) as c_int
+    }
+}
+
+pub(super) fn span(time: &libc::timespec) -> Nanos {
+    Nanos((time.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64))
+}
+
+/// The list, when one of the stack's descriptors is on it.
+///
+/// # Safety
+/// The caller's promise: as many entries as `count` says.
+unsafe fn with_ours<'a>(list: *mut libc::pollfd, count: libc::nfds_t) -> Option<&'a mut [libc::pollfd]> {
+    if list.is_null() || count == 0 {
+        return None;
+    }
+    // SAFETY: as promised.
+    let list = unsafe { std::slice::from_raw_parts_mut(list, count as usize) };
+    list.iter().any(|entry| process::is_ours(entry.fd)).then_some(list)
+}
+
+/// Waits for any of the list; `None` waits forever. Writes what is true of each and returns of how many something is.
+fn wait(list: &mut [libc::pollfd], timeout: Option<Nanos>, mask: Option<&libc::sigset_t>) -> Result<usize, Errno> {
+    let theirs = |entry: &libc::pollfd| if process::is_ours(entry.fd) { -1 } else { entry.fd };
+    let mut host: Vec<libc::pollfd> =
+        list.iter().map(|entry| libc::pollfd { fd: theirs(entry), events: entry.events, revents: 0 }).collect();
+    let flags = |entry: &libc::pollfd| EventFlags::from_bits_retain(u32::from(entry.events as u16));
+    let ours = list.iter().filter(|e| process::is_ours(e.fd)).map(|e| (e.fd, flags(e))).collect();
+    let now = clock::now();
+    let deadline = timeout.map_or(Nanos::MAX, |t| now + t);
+    let mut found = {
+        let mut shared = process::access()?;
+        shared.turn(Nanos::ZERO)?;
+        look(&mut shared, list)
+    };
+    if found == 0 && timeout != Some(Nanos::ZERO) {
+        let attempt = |shared: &mut Shared| Some(look(shared, list)).filter(|&n| n > 0);
+        match waiting::wait(&Wants::Any(ours), &host, deadline, mask, attempt)? {
+            Outcome::Done(n) => found = n,
+            Outcome::Host | Outcome::TimedOut => {}
+        }
+    }
+    if host.iter().any(|entry| entry.fd >= 0) {
+        found += host::ppoll(&mut host, Some(Nanos::ZERO), None)?;
+    }
+    for (entry, host) in list.iter_mut().zip(&host).filter(|(_, host)| host.fd >= 0) {
+        entry.revents = host.revents;
+    }
+    Ok(found)
+}
+
+/// Writes what is true of the stack's descriptors; returns of how many something is.
+fn look(shared: &mut Shared, list: &mut [libc::pollfd]) -> usize {
+    let mut found = 0;
+    for entry in list {
+        entry.revents = 0;
+        if let Some(object) = shared.core.object(entry.fd) {
+            let always = EventFlags::ERR | EventFlags::HUP;
+            let wanted = EventFlags::from_bits_retain(u32::from(entry.events as u16)) | always;
+            entry.revents = (shared.core.readiness(object) & wanted).bits() as i16;
+            found += usize::from(entry.revents != 0);
+        }
+    }
+    found
+}
+
+/// What each of select's sets stands for in poll's terms, as the kernel has it (select(2), correspondence to poll).
+const MEANINGS: [(i16, i16); 3] = [
+    (libc::POLLIN | libc::POLLRDNORM, libc::POLLIN | libc::POLLRDNORM | libc::POLLHUP | libc::POLLERR),
+    (libc::POLLOUT | libc::POLLWRNORM, libc::POLLOUT | libc::POLLWRNORM | libc::POLLERR),
+    (libc::POLLPRI, libc::POLLPRI),
+];
+
+/// The descriptors of the sets as a list, when one of the stack's is among them.
+///
+/// # Safety
+/// The caller's promise: each set is null or holds as many descriptors as `count` says.
+unsafe fn listed(count: c_int, sets: [*mut libc::fd_set; 3]) -> Option<Vec<libc::pollfd>> {
+    let count = count.clamp(0, libc::FD_SETSIZE as c_int);
+    // SAFETY: as promised.
+    let has = |set: *mut libc::fd_set, fd: RawFd| !set.is_null() && unsafe { libc::FD_ISSET(fd, set) };
+    let mut list = Vec::new();
+    for fd in 0..count {
+        let wanted = sets.iter().zip(MEANINGS).filter(|(set, _)| has(**set, fd));
+        let events = wanted.fold(0, |events, (_, (asks, _))| events | asks);
+        if events != 0 {
+            list.push(libc::pollfd { fd, events, revents: 0 });
+        }
+    }
+    list.iter().any(|entry| process::is_ours(entry.fd)).then_some(list)
+}
+
+/// Leaves in each set the descriptors of which its meaning is true; returns how many are left in all.
+///
+/// # Safety
+/// As for [`listed`], with the list that it returned.
+unsafe fn write_back(list: &[libc::pollfd], sets: [*mut libc::fd_set; 3]) -> usize {
+    let mut left = 0;
+    for (set, (asks, means)) in sets.into_iter().zip(MEANINGS) {
+        for entry in list.iter().filter(|e| e.events & asks != 0) {
+            if entry.revents & means != 0 {
+                left += 1;
+            } else {
+                // SAFETY: as promised: the set is not null, for the descriptor was found in it.
+                unsafe { libc::FD_CLR(entry.fd, set) };
+            }
+        }
+    }
+    left
+}

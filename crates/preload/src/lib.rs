@@ -1,0 +1,43 @@
+//! A preload library (ld.so(8), `LD_PRELOAD`) that gives the TCP sockets of an unmodified program to one of our engines.
+//!
+//! Invariants
+//! - Without `ASSAY_STACK` in the environment, and for every descriptor that is not the stack's, each call is what it was.
+//! - A process has one stack, made when it first waits; a child of fork(2) makes its own.
+//! - A call that cannot be carried fails with an error number and one line that says why; nothing is left out silently.
+//! - No call unwinds into the program, and a signal ends a wait as it would in the kernel.
+//! - `unsafe` is in `hooks`, `host`, `lock` and `stack`; what they call is safe.
+//!
+//! Must not know: HTTP, measurement, which program it is in.
+//!
+//! A descriptor of the stack is a real one: a socket of the kernel that never connects or listens holds its number, keeps its
+//! options and its bound address, and is what a child or another process inherits.
+//!
+//! | where | what |
+//! |---|---|
+//! | `settings` | the environment, and which addresses are the stack's |
+//! | `stack` | the engine that the settings ask for |
+//! | `core` | descriptors, listeners, connections, epoll instances; no call of the system |
+//! | `process` | the one core of this process, which descriptors are its, threads, fork |
+//! | `waiting` | waiting for the core and the kernel at once, with signals and several threads |
+//! | `hooks` | the functions that stand before those of the C library |
+//! | `host` | the functions of the C library that are behind them |
+
+#[deny(unsafe_code)]
+mod core;
+// The tests of this crate call the C library's functions, not ours.
+#[cfg(not(test))]
+mod hooks;
+#[cfg(not(test))]
+mod host;
+#[cfg(not(test))]
+mod lock;
+#[deny(unsafe_code)]
+mod log;
+#[cfg(not(test))]
+mod process;
+#[deny(unsafe_code)]
+mod settings;
+#[cfg(not(test))]
+mod stack;
+#[cfg(not(test))]
+mod waiting;

@@ -1,0 +1,169 @@
+//! The one core of this process, and which descriptors are its.
+
+use std::os::fd::RawFd;
+use std::sync::Once;
+use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
+
+use assay_engine::clock;
+use assay_model::units::Nanos;
+use rustix::io::Errno;
+
+use crate::core::{Core, Report};
+use crate::lock::{Guard, Lock};
+use crate::settings::{self, Settings};
+use crate::stack::{self, Stack};
+use crate::waiting::Waiters;
+
+/// Descriptors that can be the stack's; as many as the kernel lets a process open unless `fs.nr_open` was raised.
+const DESCRIPTORS: usize = 1 << 20;
+/// How long the end of the program may wait for bytes to leave.
+const FAREWELL: Nanos = Nanos::from_millis(500);
+
+/// Which descriptors are the stack's. To be asked by every call, also from a signal's handler: so no lock.
+static OURS: [AtomicU8; DESCRIPTORS] = [const { AtomicU8::new(0) }; DESCRIPTORS];
+static SHARED: Lock<Option<Shared>> = Lock::new(None);
+/// The process that [`SHARED`] belongs to. A child of vfork(2) has another number and our memory.
+static OWNER: AtomicI32 = AtomicI32::new(0);
+
+/// What the threads of the process share.
+pub(crate) struct Shared {
+    pub(crate) core: Core<Stack>,
+    pub(crate) waiters: Waiters,
+    /// When the kernel was last asked for its own descriptors.
+    pub(crate) asked_host: Nanos,
+    /// When the core last had a turn.
+    pub(crate) turned: Nanos,
+    /// Memory for what an epoll instance reports.
+    pub(crate) reports: Vec<Report>,
+}
+
+impl Shared {
+    /// Lets the engine move on and wakes the threads that waited for what happened.
+    pub(crate) fn turn(&mut self, until: Nanos) -> Result<(), Errno> {
+        let any = self.core.turn(until)?;
+        self.turned = clock::now();
+        if any {
+            self.waiters.wake(&mut self.core);
+        }
+        Ok(())
+    }
+}
+
+/// The core, to be given back soon.
+pub(crate) struct Access(Guard<'static, Option<Shared>>);
+
+impl std::ops::Deref for Access {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        match &*self.0 {
+            Some(shared) => shared,
+            None => std::process::abort(),
+        }
+    }
+}
+
+impl std::ops::DerefMut for Access {
+    fn deref_mut(&mut self) -> &mut Shared {
+        self.0.get_or_insert_with(new_shared)
+    }
+}
+
+/// The settings, when this process has a stack.
+pub(crate) fn settings() -> Option<&'static Settings> {
+    settings::get()
+}
+
+/// Whether the descriptor is the stack's.
+pub(crate) fn is_ours(fd: RawFd) -> bool {
+    usize::try_from(fd).ok().and_then(|fd| OURS.get(fd)).is_some_and(|o| o.load(Ordering::Relaxed) != 0)
+}
+
+/// Whether the descriptor can become the stack's.
+pub(crate) fn fits(fd: RawFd) -> bool {
+    usize::try_from(fd).is_ok_and(|fd| fd < DESCRIPTORS)
+}
+
+/// Notes that the descriptor is the stack's, or no longer.
+pub(crate) fn mark(fd: RawFd, ours: bool) {
+    if let Some(mark) = usize::try_from(fd).ok().and_then(|fd| OURS.get(fd)) {
+        mark.store(u8::from(ours), Ordering::Relaxed);
+    }
+}
+
+/// Takes the core.
+///
+/// # Errors
+/// The calling thread has it already: it was interrupted, and a signal's handler calls.
+pub(crate) fn access() -> Result<Access, Errno> {
+    let mut guard = SHARED.lock().ok_or_else(|| {
+        crate::log::say("a signal's handler used a socket of the stack while the stack was at work; that cannot be carried");
+        Errno::DEADLK
+    })?;
+    guard.get_or_insert_with(new_shared);
+    Ok(Access(guard))
+}
+
+/// Whether another thread waits for the core.
+pub(crate) fn is_wanted() -> bool {
+    SHARED.is_wanted()
+}
+
+/// The number of the process whose sockets these are.
+pub(crate) fn owner() -> i32 {
+    OWNER.load(Ordering::Relaxed)
+}
+
+/// Whether this process is a child of vfork(2), which has our memory but is not us.
+pub(crate) fn is_borrowed() -> bool {
+    let owner = owner();
+    owner != 0 && owner != rustix::process::getpid().as_raw_nonzero().get()
+}
+
+fn new_shared() -> Shared {
+    static HANDLERS: Once = Once::new();
+    OWNER.store(rustix::process::getpid().as_raw_nonzero().get(), Ordering::Relaxed);
+    HANDLERS.call_once(|| {
+        // SAFETY: the three functions are there as long as this library, which nobody unloads.
+        unsafe { libc::pthread_atfork(Some(before_fork), Some(in_parent), Some(in_child)) };
+    });
+    Shared {
+        core: Core::new(stack::make),
+        waiters: Waiters::new(),
+        asked_host: Nanos::ZERO,
+        turned: Nanos::ZERO,
+        reports: Vec::new(),
+    }
+}
+
+extern "C" fn before_fork() {
+    std::mem::forget(SHARED.lock());
+}
+
+extern "C" fn in_parent() {
+    SHARED.release();
+}
+
+extern "C" fn in_child() {
+    SHARED.release();
+    OWNER.store(rustix::process::getpid().as_raw_nonzero().get(), Ordering::Relaxed);
+    if let Some(mut guard) = SHARED.lock()
+        && let Some(shared) = guard.as_mut()
+    {
+        shared.core.after_fork();
+        shared.waiters = Waiters::new();
+    }
+}
+
+/// Sends what is left when the program ends: the kernel would.
+pub(crate) fn finish() {
+    if settings().is_none() || OWNER.load(Ordering::Relaxed) == 0 || is_borrowed() {
+        return;
+    }
+    if let Some(mut guard) = SHARED.lock()
+        && let Some(shared) = guard.as_mut()
+    {
+        shared.core.finish(clock::now() + FAREWELL);
+    }
+}
+

@@ -1,0 +1,227 @@
+//! Waiting for the stack and the kernel at once, as one call of the kernel's would: until something is ready, the time has
+//! come, or a signal was handled.
+//!
+//! Several threads may wait. One of them at a time waits for the engine too (it drives); the others wait for their own descriptors
+//! of the kernel's and for a descriptor by which a thread that lets the engine move on tells them that something they wait for has
+//! happened. Who stops driving wakes another to do so.
+
+use std::cell::RefCell;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
+
+use assay_engine::clock;
+use assay_model::units::Nanos;
+use rustix::event::epoll::EventFlags;
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::Errno;
+
+use crate::core::Core;
+use crate::host::{self, Held};
+use crate::process::{self, Shared};
+use crate::stack::Stack;
+
+/// At most so long the engine waits by itself before the kernel is asked for its descriptors and for signals, right after
+/// something happened; then an eighth of the time since, so that a wait is at most that much too long.
+const SLICE: Nanos = Nanos::from_micros(20);
+const SLICE_SHARE: u64 = 8;
+const SLICE_AT_MOST: Nanos = Nanos::from_millis(1);
+/// At most so long is slept beside an engine, whose timers another thread's calls may have brought forward.
+const SLEEP_AT_MOST: Nanos = Nanos::from_millis(10);
+/// A driver that holds the core while others want it leaves it to them for so long.
+const LEAVE_TO_OTHERS: Nanos = Nanos::from_micros(50);
+
+/// What a thread waits for of the stack.
+#[derive(Clone)]
+pub(crate) enum Wants {
+    /// Anything that an epoll instance could report.
+    Set(RawFd),
+    /// Any of these, of these descriptors.
+    Any(Vec<(RawFd, EventFlags)>),
+}
+
+/// How a wait ended.
+pub(crate) enum Outcome<T> {
+    /// What was waited for.
+    Done(T),
+    /// A descriptor of the kernel's is ready.
+    Host,
+    /// The time has come.
+    TimedOut,
+}
+
+/// The threads that wait.
+pub(crate) struct Waiters {
+    list: Vec<Waiter>,
+    numbered: u64,
+    /// The one that drives.
+    driver: Option<u64>,
+}
+
+struct Waiter {
+    number: u64,
+    wants: Wants,
+    wake: Arc<OwnedFd>,
+}
+
+impl Waiters {
+    pub(crate) const fn new() -> Self {
+        Self { list: Vec::new(), numbered: 0, driver: None }
+    }
+
+    /// Wakes the threads that have got what they wait for.
+    pub(crate) fn wake(&mut self, core: &mut Core<Stack>) {
+        for waiter in &self.list {
+            if waiter.wants.are_met(core) {
+                ring(&waiter.wake);
+            }
+        }
+    }
+
+    fn enlist(&mut self, wants: &Wants, wake: &Arc<OwnedFd>) -> u64 {
+        self.numbered += 1;
+        self.list.push(Waiter { number: self.numbered, wants: wants.clone(), wake: Arc::clone(wake) });
+        self.numbered
+    }
+
+    fn dismiss(&mut self, number: u64) {
+        self.list.retain(|w| w.number != number);
+        if self.driver == Some(number) {
+            self.driver = None;
+            if let Some(next) = self.list.first() {
+                ring(&next.wake);
+            }
+        }
+    }
+
+    /// Whether this thread drives, from now on if nobody else does.
+    fn drives(&mut self, number: u64) -> bool {
+        *self.driver.get_or_insert(number) == number
+    }
+}
+
+impl Wants {
+    fn are_met(&self, core: &mut Core<Stack>) -> bool {
+        let mut has = |fd, flags| core.object(fd).is_none_or(|o| core.readiness(o).intersects(flags));
+        match self {
+            Self::Set(fd) => has(*fd, EventFlags::IN),
+            Self::Any(list) => list.iter().any(|&(fd, flags)| has(fd, flags | EventFlags::ERR | EventFlags::HUP)),
+        }
+    }
+}
+
+/// Waits until `attempt` has a result, one of `host` is ready, or `deadline` has come. Signals are handled as `mask` says, or
+/// as the thread has set them, and one that was ends the wait with [`Errno::INTR`].
+pub(crate) fn wait<T>(
+    wants: &Wants,
+    host: &[libc::pollfd],
+    deadline: Nanos,
+    mask: Option<&libc::sigset_t>,
+    attempt: impl FnMut(&mut Shared) -> Option<T>,
+) -> Result<Outcome<T>, Errno> {
+    let held = Held::new();
+    let wake = own_wake()?;
+    let number = process::access()?.waiters.enlist(wants, &wake);
+    let mut descriptors = vec![watched(wake.as_raw_fd()), watched(-1)];
+    descriptors.extend_from_slice(host);
+    let wait = Wait { number, deadline, mask: mask.unwrap_or(&held.before), since: clock::now() };
+    let outcome = wait.run(&mut descriptors, attempt);
+    process::access()?.waiters.dismiss(number);
+    outcome
+}
+
+struct Wait<'a> {
+    number: u64,
+    deadline: Nanos,
+    mask: &'a libc::sigset_t,
+    since: Nanos,
+}
+
+impl Wait<'_> {
+    fn run<T>(
+        &self,
+        descriptors: &mut [libc::pollfd],
+        mut attempt: impl FnMut(&mut Shared) -> Option<T>,
+    ) -> Result<Outcome<T>, Errno> {
+        let mut slice = Nanos::ZERO;
+        loop {
+            let mut shared = process::access()?;
+            let now = clock::now();
+            shared.turn(if slice == Nanos::ZERO { slice } else { self.deadline.min(now + slice) })?;
+            if let Some(done) = attempt(&mut shared) {
+                return Ok(Outcome::Done(done));
+            }
+            let now = clock::now();
+            if now >= self.deadline {
+                return Ok(Outcome::TimedOut);
+            }
+            let nap = self.nap(&mut shared, now);
+            descriptors[1].fd = nap.source;
+            slice = nap.slice;
+            drop(shared);
+            let sleep = nap.sleep.min(self.deadline - now);
+            host::ppoll(descriptors, Some(sleep), Some(self.mask))?;
+            if descriptors[0].revents != 0 {
+                hush(descriptors[0].fd);
+            }
+            if descriptors[2..].iter().any(|d| d.revents != 0) {
+                return Ok(Outcome::Host);
+            }
+        }
+    }
+
+    /// What to sleep on next.
+    fn nap(&self, shared: &mut Shared, now: Nanos) -> Nap {
+        let none = Nap { source: -1, sleep: Nanos::MAX, slice: Nanos::ZERO };
+        if !shared.waiters.drives(self.number) {
+            return none;
+        }
+        if let Some((source, due)) = shared.core.wake_source() {
+            let sleep = if due > now { SLEEP_AT_MOST.min(due - now) } else { Nanos::ZERO };
+            return Nap { source: source.as_raw_fd(), sleep, ..none };
+        }
+        if process::is_wanted() {
+            return Nap { sleep: LEAVE_TO_OTHERS, slice: SLICE, ..none };
+        }
+        let idle = Nanos((now - self.since).0 / SLICE_SHARE);
+        Nap { sleep: Nanos::ZERO, slice: idle.max(SLICE).min(SLICE_AT_MOST), ..none }
+    }
+}
+
+/// How a thread sleeps: in the kernel, on the engine's descriptor if there is one, then in the engine.
+struct Nap {
+    source: RawFd,
+    sleep: Nanos,
+    slice: Nanos,
+}
+
+pub(crate) fn watched(fd: RawFd) -> libc::pollfd {
+    libc::pollfd { fd, events: libc::POLLIN, revents: 0 }
+}
+
+/// The descriptor by which this thread is woken. A child of fork(2) would share the one it inherits with its parent.
+fn own_wake() -> Result<Arc<OwnedFd>, Errno> {
+    type Own = Option<(i32, Arc<OwnedFd>)>;
+    thread_local!(static WAKE: RefCell<Own> = const { RefCell::new(None) });
+    let made = || eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map(Arc::new);
+    let kept = WAKE.try_with(|wake| {
+        let mut wake = wake.try_borrow_mut().ok()?;
+        let known = wake.as_ref().filter(|(owner, _)| *owner == process::owner());
+        let descriptor = known.map_or_else(|| made().ok(), |(_, known)| Some(Arc::clone(known)))?;
+        *wake = Some((process::owner(), Arc::clone(&descriptor)));
+        Some(descriptor)
+    });
+    // The thread is ending: one for this wait alone.
+    kept.ok().flatten().map_or_else(made, Ok)
+}
+
+fn ring(wake: &OwnedFd) {
+    // It is full when it has been rung, which is enough.
+    let _ = rustix::io::write(wake, &1u64.to_ne_bytes());
+}
+
+fn hush(wake: RawFd) {
+    let read = host::real!(read: fn(i32, *mut std::ffi::c_void, usize) -> isize);
+    let mut count = [0u8; 8];
+    // SAFETY: eight bytes are writable, as eventfd(2) wants.
+    unsafe { read(wake, count.as_mut_ptr().cast(), count.len()) };
+}
