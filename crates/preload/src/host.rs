@@ -7,33 +7,33 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use assay_model::units::Nanos;
 use rustix::io::Errno;
 
-/// The next function of this name behind ours (dlsym(3), `RTLD_NEXT`), as a typed pointer.
+/// The next function of this name behind ours (dlsym(3), `RTLD_NEXT`), as a typed pointer: its type is the one that its page
+/// in the manual gives, which is what calling it, unsafe as it is, relies on.
 macro_rules! real {
     ($name:ident: fn($($argument:ty),* $(,)?) -> $result:ty) => {{
         static FOUND: std::sync::atomic::AtomicPtr<std::ffi::c_void> =
             std::sync::atomic::AtomicPtr::new(std::ptr::null_mut());
-        let name = concat!(stringify!($name), "\0");
-        let address = $crate::host::next(&FOUND, name);
-        // SAFETY: the C library's function of this name has this type; see its page in sections 2 and 3.
-        unsafe { std::mem::transmute::<*mut std::ffi::c_void, unsafe extern "C" fn($($argument),*) -> $result>(address) }
+        $crate::host::next::<unsafe extern "C" fn($($argument),*) -> $result>(&FOUND, concat!(stringify!($name), "\0"))
     }};
 }
 pub(crate) use real;
 
 /// Looks the function up once. A C library without it cannot run the program that calls it.
-pub(crate) fn next(found: &AtomicPtr<c_void>, name: &'static str) -> *mut c_void {
-    let known = found.load(Ordering::Relaxed);
-    if !known.is_null() {
-        return known;
-    }
-    let Ok(symbol) = CStr::from_bytes_with_nul(name.as_bytes()) else { std::process::abort() };
-    // SAFETY: the name is a C string.
-    let address = unsafe { libc::dlsym(libc::RTLD_NEXT, symbol.as_ptr()) };
+pub(crate) fn next<F: Copy>(found: &AtomicPtr<c_void>, name: &'static str) -> F {
+    const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
+    let mut address = found.load(Ordering::Relaxed);
     if address.is_null() {
-        std::process::abort();
+        let Ok(symbol) = CStr::from_bytes_with_nul(name.as_bytes()) else { std::process::abort() };
+        // SAFETY: the name is a C string.
+        address = unsafe { libc::dlsym(libc::RTLD_NEXT, symbol.as_ptr()) };
+        if address.is_null() {
+            std::process::abort();
+        }
+        found.store(address, Ordering::Relaxed);
     }
-    found.store(address, Ordering::Relaxed);
-    address
+    // SAFETY: a function's address as a pointer to a function, of the same size; that its type is right is the caller's to know
+    // when it calls it.
+    unsafe { std::mem::transmute_copy::<*mut c_void, F>(&address) }
 }
 
 /// A result as the C library returns it: -1 and the thread's error number.

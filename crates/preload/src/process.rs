@@ -164,6 +164,21 @@ pub(crate) fn finish() {
         && let Some(shared) = guard.as_mut()
     {
         shared.core.finish(clock::now() + FAREWELL);
+        report(shared);
     }
 }
 
+
+/// Leaves the counters where messages go, if that is a file: a program's own standard error is not ours to fill.
+fn report(shared: &Shared) {
+    if let Some(s) = shared.core.statistics().filter(|_| settings().is_some_and(|s| s.log.is_some())) {
+        crate::log::say(&format!(
+            "accepted {} connected {} received_bytes {} sent_bytes {} system_calls {}",
+            s.accepted,
+            s.connected,
+            s.received_bytes,
+            s.sent_bytes,
+            s.system_calls()
+        ));
+    }
+}

@@ -14,7 +14,7 @@ mod watching;
 use std::net::SocketAddr;
 use std::os::fd::RawFd;
 
-use assay_engine::{Conn, Engine, EngineError, Event};
+use assay_engine::{Conn, Engine, EngineError, Event, Statistics};
 use assay_model::units::Nanos;
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
@@ -89,6 +89,11 @@ impl<E: Engine> Core<E> {
         let any = !events.is_empty();
         self.events = events;
         Ok(any)
+    }
+
+    /// Counters of the engine, if there is one.
+    pub(crate) fn statistics(&self) -> Option<&Statistics> {
+        self.engine.as_ref().map(Engine::statistics)
     }
 
     /// What the engine can be waited for with; see [`Engine::wake_source`].

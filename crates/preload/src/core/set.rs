@@ -53,6 +53,11 @@ pub(crate) struct Report {
 }
 
 impl Set {
+    /// One that the program has one descriptor of.
+    pub(crate) fn new() -> Self {
+        Self { descriptors: 1, ..Self::default() }
+    }
+
     /// The interest under this descriptor number, if it is for this object.
     pub(crate) fn find(&self, descriptor: RawFd, object: Object) -> Option<Id> {
         let &id = self.by_descriptor.get(&descriptor)?;

@@ -13,7 +13,7 @@ impl<E: Engine> Core<E> {
     /// Makes an epoll instance of the program known, when it first watches one of ours.
     pub(crate) fn adopt_set(&mut self, descriptor: RawFd) {
         if self.object(descriptor).is_none() {
-            let set = self.sets.insert(Set { descriptors: 1, ..Set::default() });
+            let set = self.sets.insert(Set::new());
             self.put(descriptor, Object::Set(set));
         }
     }

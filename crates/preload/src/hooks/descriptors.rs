@@ -16,7 +16,7 @@ use crate::process;
 
 /// `close(2)`.
 #[unsafe(no_mangle)]
-pub extern "C" fn close(fd: c_int) -> c_int {
+pub(super) extern "C" fn close(fd: c_int) -> c_int {
     forget(fd);
     host::close(fd)
 }
@@ -41,7 +41,7 @@ fn forget(fd: RawFd) {
 
 /// `dup(2)`.
 #[unsafe(no_mangle)]
-pub extern "C" fn dup(fd: c_int) -> c_int {
+pub(super) extern "C" fn dup(fd: c_int) -> c_int {
     let dup = real!(dup: fn(c_int) -> c_int);
     // SAFETY: no pointers.
     follow(fd, unsafe { dup(fd) })
@@ -49,7 +49,7 @@ pub extern "C" fn dup(fd: c_int) -> c_int {
 
 /// `dup2(2)`.
 #[unsafe(no_mangle)]
-pub extern "C" fn dup2(from: c_int, to: c_int) -> c_int {
+pub(super) extern "C" fn dup2(from: c_int, to: c_int) -> c_int {
     let dup2 = real!(dup2: fn(c_int, c_int) -> c_int);
     if from == to {
         // SAFETY: no pointers.
@@ -62,7 +62,7 @@ pub extern "C" fn dup2(from: c_int, to: c_int) -> c_int {
 
 /// `dup3(2)`.
 #[unsafe(no_mangle)]
-pub extern "C" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int {
+pub(super) extern "C" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int {
     if from != to {
         forget(to);
     }
@@ -94,7 +94,7 @@ fn follow(fd: RawFd, new: RawFd) -> c_int {
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fcntl(fd: c_int, command: c_int, argument: usize) -> c_int {
+pub(super) unsafe extern "C" fn fcntl(fd: c_int, command: c_int, argument: usize) -> c_int {
     let fcntl = real!(fcntl: fn(c_int, c_int, usize) -> c_int);
     // SAFETY: the caller's promise.
     let done = unsafe { fcntl(fd, command, argument) };
@@ -116,7 +116,7 @@ pub unsafe extern "C" fn fcntl(fd: c_int, command: c_int, argument: usize) -> c_
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fcntl64(fd: c_int, command: c_int, argument: usize) -> c_int {
+pub(super) unsafe extern "C" fn fcntl64(fd: c_int, command: c_int, argument: usize) -> c_int {
     // SAFETY: the caller's promise; with 64-bit files both are one function.
     unsafe { fcntl(fd, command, argument) }
 }
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn fcntl64(fd: c_int, command: c_int, argument: usize) -> 
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
+pub(super) unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
     let number = argument.cast::<c_int>();
     if process::is_ours(fd) && request == libc::FIONREAD && !number.is_null() {
         let bytes = process::access().and_then(|mut shared| shared.core.receivable(fd));
@@ -157,7 +157,7 @@ fn set_nonblocking(fd: RawFd, on: bool) {
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn syscall(
+pub(super) unsafe extern "C" fn syscall(
     number: c_long,
     a: usize,
     b: usize,
@@ -192,7 +192,7 @@ pub unsafe extern "C" fn syscall(
 
 /// `_exit(2)`: what was sent leaves, as it would from the kernel.
 #[unsafe(no_mangle)]
-pub extern "C" fn _exit(status: c_int) -> ! {
+pub(super) extern "C" fn _exit(status: c_int) -> ! {
     process::finish();
     let exit = real!(_exit: fn(c_int) -> ());
     // SAFETY: no pointers.

@@ -3,7 +3,6 @@
 use std::ffi::c_int;
 use std::os::fd::RawFd;
 
-use assay_engine::clock;
 use assay_model::units::Nanos;
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
@@ -22,7 +21,7 @@ const ASK_HOST_EVERY: Nanos = Nanos::from_micros(20);
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn epoll_ctl(set: c_int, operation: c_int, fd: c_int, event: *mut libc::epoll_event) -> c_int {
+pub(super) unsafe extern "C" fn epoll_ctl(set: c_int, operation: c_int, fd: c_int, event: *mut libc::epoll_event) -> c_int {
     if !process::is_ours(fd) || !process::access().is_ok_and(|s| s.core.is_socket(fd)) {
         let control = real!(epoll_ctl: fn(c_int, c_int, c_int, *mut libc::epoll_event) -> c_int);
         // SAFETY: the caller's promise.
@@ -60,7 +59,7 @@ fn control(set: RawFd, operation: c_int, fd: RawFd, event: Option<libc::epoll_ev
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn epoll_wait(
+pub(super) unsafe extern "C" fn epoll_wait(
     set: c_int,
     room: *mut libc::epoll_event,
     most: c_int,
@@ -80,7 +79,7 @@ pub unsafe extern "C" fn epoll_wait(
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn epoll_pwait(
+pub(super) unsafe extern "C" fn epoll_pwait(
     set: c_int,
     room: *mut libc::epoll_event,
     most: c_int,
@@ -101,7 +100,7 @@ pub unsafe extern "C" fn epoll_pwait(
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn epoll_pwait2(
+pub(super) unsafe extern "C" fn epoll_pwait2(
     set: c_int,
     room: *mut libc::epoll_event,
     most: c_int,

@@ -17,7 +17,7 @@ const FILE_BYTES: usize = 64 * 1024;
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn read(fd: c_int, buffer: *mut c_void, length: usize) -> isize {
+pub(super) unsafe extern "C" fn read(fd: c_int, buffer: *mut c_void, length: usize) -> isize {
     if !process::is_ours(fd) {
         let read = real!(read: fn(c_int, *mut c_void, usize) -> isize);
         // SAFETY: the caller's promise.
@@ -32,7 +32,7 @@ pub unsafe extern "C" fn read(fd: c_int, buffer: *mut c_void, length: usize) -> 
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, length: usize) -> isize {
+pub(super) unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, length: usize) -> isize {
     if !process::is_ours(fd) {
         let write = real!(write: fn(c_int, *const c_void, usize) -> isize);
         // SAFETY: the caller's promise.
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, length: usize) 
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn recv(fd: c_int, buffer: *mut c_void, length: usize, flags: c_int) -> isize {
+pub(super) unsafe extern "C" fn recv(fd: c_int, buffer: *mut c_void, length: usize, flags: c_int) -> isize {
     if !process::is_ours(fd) {
         let recv = real!(recv: fn(c_int, *mut c_void, usize, c_int) -> isize);
         // SAFETY: the caller's promise.
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn recv(fd: c_int, buffer: *mut c_void, length: usize, fla
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn recvfrom(
+pub(super) unsafe extern "C" fn recvfrom(
     fd: c_int,
     buffer: *mut c_void,
     length: usize,
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn recvfrom(
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn send(fd: c_int, buffer: *const c_void, length: usize, flags: c_int) -> isize {
+pub(super) unsafe extern "C" fn send(fd: c_int, buffer: *const c_void, length: usize, flags: c_int) -> isize {
     if !process::is_ours(fd) {
         let send = real!(send: fn(c_int, *const c_void, usize, c_int) -> isize);
         // SAFETY: the caller's promise.
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn send(fd: c_int, buffer: *const c_void, length: usize, f
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sendto(
+pub(super) unsafe extern "C" fn sendto(
     fd: c_int,
     buffer: *const c_void,
     length: usize,
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn sendto(
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn readv(fd: c_int, parts: *const libc::iovec, count: c_int) -> isize {
+pub(super) unsafe extern "C" fn readv(fd: c_int, parts: *const libc::iovec, count: c_int) -> isize {
     if !process::is_ours(fd) {
         let readv = real!(readv: fn(c_int, *const libc::iovec, c_int) -> isize);
         // SAFETY: the caller's promise.
@@ -137,7 +137,7 @@ pub unsafe extern "C" fn readv(fd: c_int, parts: *const libc::iovec, count: c_in
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn writev(fd: c_int, parts: *const libc::iovec, count: c_int) -> isize {
+pub(super) unsafe extern "C" fn writev(fd: c_int, parts: *const libc::iovec, count: c_int) -> isize {
     if !process::is_ours(fd) {
         let writev = real!(writev: fn(c_int, *const libc::iovec, c_int) -> isize);
         // SAFETY: the caller's promise.
@@ -152,7 +152,7 @@ pub unsafe extern "C" fn writev(fd: c_int, parts: *const libc::iovec, count: c_i
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sendfile(fd: c_int, file: c_int, offset: *mut libc::off_t, length: usize) -> isize {
+pub(super) unsafe extern "C" fn sendfile(fd: c_int, file: c_int, offset: *mut libc::off_t, length: usize) -> isize {
     if !process::is_ours(fd) {
         let sendfile = real!(sendfile: fn(c_int, c_int, *mut libc::off_t, usize) -> isize);
         // SAFETY: the caller's promise.
@@ -178,7 +178,7 @@ pub unsafe extern "C" fn sendfile(fd: c_int, file: c_int, offset: *mut libc::off
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sendfile64(fd: c_int, file: c_int, offset: *mut libc::off_t, length: usize) -> isize {
+pub(super) unsafe extern "C" fn sendfile64(fd: c_int, file: c_int, offset: *mut libc::off_t, length: usize) -> isize {
     // SAFETY: the caller's promise.
     unsafe { sendfile(fd, file, offset, length) }
 }
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn sendfile64(fd: c_int, file: c_int, offset: *mut libc::o
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn splice(
+pub(super) unsafe extern "C" fn splice(
     from: c_int,
     from_offset: *mut libc::off64_t,
     to: c_int,
@@ -210,7 +210,7 @@ pub unsafe extern "C" fn splice(
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __read_chk(fd: c_int, buffer: *mut c_void, length: usize, size: usize) -> isize {
+pub(super) unsafe extern "C" fn __read_chk(fd: c_int, buffer: *mut c_void, length: usize, size: usize) -> isize {
     let length = unfortified(length, size);
     // SAFETY: the caller's promise.
     unsafe { read(fd, buffer, length) }
@@ -221,7 +221,7 @@ pub unsafe extern "C" fn __read_chk(fd: c_int, buffer: *mut c_void, length: usiz
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __recv_chk(fd: c_int, buffer: *mut c_void, length: usize, size: usize, flags: c_int) -> isize {
+pub(super) unsafe extern "C" fn __recv_chk(fd: c_int, buffer: *mut c_void, length: usize, size: usize, flags: c_int) -> isize {
     let length = unfortified(length, size);
     // SAFETY: the caller's promise.
     unsafe { recv(fd, buffer, length, flags) }
@@ -232,7 +232,7 @@ pub unsafe extern "C" fn __recv_chk(fd: c_int, buffer: *mut c_void, length: usiz
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __recvfrom_chk(
+pub(super) unsafe extern "C" fn __recvfrom_chk(
     fd: c_int,
     buffer: *mut c_void,
     length: usize,

@@ -13,7 +13,7 @@ use crate::process;
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn recvmsg(fd: c_int, message: *mut libc::msghdr, flags: c_int) -> isize {
+pub(super) unsafe extern "C" fn recvmsg(fd: c_int, message: *mut libc::msghdr, flags: c_int) -> isize {
     if !process::is_ours(fd) {
         let recvmsg = real!(recvmsg: fn(c_int, *mut libc::msghdr, c_int) -> isize);
         // SAFETY: the caller's promise.
@@ -32,7 +32,7 @@ pub unsafe extern "C" fn recvmsg(fd: c_int, message: *mut libc::msghdr, flags: c
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sendmsg(fd: c_int, message: *const libc::msghdr, flags: c_int) -> isize {
+pub(super) unsafe extern "C" fn sendmsg(fd: c_int, message: *const libc::msghdr, flags: c_int) -> isize {
     // SAFETY: the caller's promise: null, or a message.
     let Some(header) = (unsafe { message.as_ref() }) else { return answer(Err(Errno::FAULT)) };
     if process::is_ours(fd) {

@@ -18,7 +18,7 @@ use crate::waiting::{self, Outcome, Wants};
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn poll(list: *mut libc::pollfd, count: libc::nfds_t, timeout_ms: c_int) -> c_int {
+pub(super) unsafe extern "C" fn poll(list: *mut libc::pollfd, count: libc::nfds_t, timeout_ms: c_int) -> c_int {
     // SAFETY: the caller's promise.
     match unsafe { with_ours(list, count) } {
         Some(list) => answer(wait(list, u64::try_from(timeout_ms).ok().map(Nanos::from_millis), None)) as c_int,
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn poll(list: *mut libc::pollfd, count: libc::nfds_t, time
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ppoll(
+pub(super) unsafe extern "C" fn ppoll(
     list: *mut libc::pollfd,
     count: libc::nfds_t,
     timeout: *const libc::timespec,
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn ppoll(
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __poll_chk(
+pub(super) unsafe extern "C" fn __poll_chk(
     list: *mut libc::pollfd,
     count: libc::nfds_t,
     timeout_ms: c_int,
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn __poll_chk(
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __ppoll_chk(
+pub(super) unsafe extern "C" fn __ppoll_chk(
     list: *mut libc::pollfd,
     count: libc::nfds_t,
     timeout: *const libc::timespec,
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn __ppoll_chk(
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn select(
+pub(super) unsafe extern "C" fn select(
     count: c_int,
     readable: *mut libc::fd_set,
     writable: *mut libc::fd_set,
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn select(
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pselect(
+pub(super) unsafe extern "C" fn pselect(
     count: c_int,
     readable: *mut libc::fd_set,
     writable: *mut libc::fd_set,

@@ -16,7 +16,7 @@ use crate::{process, stack};
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn bind(fd: c_int, name: *const libc::sockaddr, length: libc::socklen_t) -> c_int {
+pub(super) unsafe extern "C" fn bind(fd: c_int, name: *const libc::sockaddr, length: libc::socklen_t) -> c_int {
     let bind = real!(bind: fn(c_int, *const libc::sockaddr, libc::socklen_t) -> c_int);
     // SAFETY: the caller's promise.
     let wanted = process::settings().and_then(|s| unsafe { address::read(name, length) }.filter(|a| s.is_ours(a.ip())));
@@ -37,7 +37,7 @@ pub unsafe extern "C" fn bind(fd: c_int, name: *const libc::sockaddr, length: li
 
 /// `listen(2)`.
 #[unsafe(no_mangle)]
-pub extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
+pub(super) extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
     if !process::is_ours(fd) && !becomes_listener(fd) {
         let listen = real!(listen: fn(c_int, c_int) -> c_int);
         // SAFETY: no pointers.
@@ -68,7 +68,7 @@ fn start_listening(fd: RawFd, backlog: c_int) -> Result<(), Errno> {
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn connect(fd: c_int, name: *const libc::sockaddr, length: libc::socklen_t) -> c_int {
+pub(super) unsafe extern "C" fn connect(fd: c_int, name: *const libc::sockaddr, length: libc::socklen_t) -> c_int {
     // SAFETY: the caller's promise.
     let peer = process::settings().and_then(|s| unsafe { address::read(name, length) }.filter(|a| s.reaches(a.ip())));
     match peer.filter(|_| process::is_ours(fd) || (process::fits(fd) && is_stream(fd))) {
@@ -113,7 +113,7 @@ fn start_connecting(fd: RawFd, peer: std::net::SocketAddr) -> Result<(), Errno> 
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn accept(fd: c_int, name: *mut libc::sockaddr, length: *mut libc::socklen_t) -> c_int {
+pub(super) unsafe extern "C" fn accept(fd: c_int, name: *mut libc::sockaddr, length: *mut libc::socklen_t) -> c_int {
     // SAFETY: the caller's promise.
     unsafe { accept4(fd, name, length, 0) }
 }
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn accept(fd: c_int, name: *mut libc::sockaddr, length: *m
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn accept4(
+pub(super) unsafe extern "C" fn accept4(
     fd: c_int,
     name: *mut libc::sockaddr,
     length: *mut libc::socklen_t,
@@ -163,7 +163,7 @@ pub unsafe extern "C" fn accept4(
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn getsockname(fd: c_int, name: *mut libc::sockaddr, length: *mut libc::socklen_t) -> c_int {
+pub(super) unsafe extern "C" fn getsockname(fd: c_int, name: *mut libc::sockaddr, length: *mut libc::socklen_t) -> c_int {
     match addresses(fd) {
         Some((ours, _)) => {
             // SAFETY: the caller's promise.
@@ -183,7 +183,7 @@ pub unsafe extern "C" fn getsockname(fd: c_int, name: *mut libc::sockaddr, lengt
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn getpeername(fd: c_int, name: *mut libc::sockaddr, length: *mut libc::socklen_t) -> c_int {
+pub(super) unsafe extern "C" fn getpeername(fd: c_int, name: *mut libc::sockaddr, length: *mut libc::socklen_t) -> c_int {
     match addresses(fd) {
         Some((_, peer)) => {
             // SAFETY: the caller's promise.
@@ -200,7 +200,7 @@ pub unsafe extern "C" fn getpeername(fd: c_int, name: *mut libc::sockaddr, lengt
 
 /// `shutdown(2)`.
 #[unsafe(no_mangle)]
-pub extern "C" fn shutdown(fd: c_int, how: c_int) -> c_int {
+pub(super) extern "C" fn shutdown(fd: c_int, how: c_int) -> c_int {
     if !process::is_ours(fd) {
         let shutdown = real!(shutdown: fn(c_int, c_int) -> c_int);
         // SAFETY: no pointers.
