@@ -142,6 +142,11 @@ extern "C" fn before_fork() {
 
 extern "C" fn in_parent() {
     SHARED.release();
+    if let Some(mut guard) = SHARED.lock()
+        && let Some(shared) = guard.as_mut()
+    {
+        shared.core.shared_with_child();
+    }
 }
 
 extern "C" fn in_child() {

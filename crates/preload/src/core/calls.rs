@@ -8,7 +8,7 @@ use assay_engine::Engine;
 use rustix::io::Errno;
 
 use super::stream::{Life, Stream};
-use super::{Arena, Core, Id, Listener, Object, name_slot};
+use super::{Arena, Core, Id, Listener, Object, Taking, name_slot};
 
 /// Parts of one send that go to the engine together; as many as the kernel allows (writev(2), IOV_MAX).
 const PARTS_AT_ONCE: usize = 1024;
@@ -29,7 +29,6 @@ impl<E: Engine> Core<E> {
             None => {
                 let listener = self.listeners.insert(Listener::new(address, backlog, nonblocking));
                 self.put(fd, Object::Listener(listener));
-                self.unopened = true;
                 Ok(())
             }
             Some(Object::Listener(id)) => {
@@ -42,7 +41,8 @@ impl<E: Engine> Core<E> {
 
     /// Takes a waiting connection. Who takes it gives it a descriptor with [`adopt`](Self::adopt).
     pub(crate) fn accept(&mut self, fd: RawFd) -> Result<Id, Errno> {
-        let Some(Object::Listener(id)) = self.object(fd) else { return Err(Errno::INVAL) };
+        let Some(object @ Object::Listener(id)) = self.object(fd) else { return Err(Errno::INVAL) };
+        self.want(object);
         let listener = self.listeners.get_mut(id).ok_or(Errno::BADF)?;
         if let Some(error) = listener.error {
             return Err(error);
@@ -107,6 +107,7 @@ impl<E: Engine> Core<E> {
             Some(Object::Stream(id)) => return Err(self.progress(id)),
             Some(_) => return Err(Errno::INVAL),
         }
+        self.open_for_itself(remote)?;
         let conn = self.engine()?.connect(remote, local).map_err(|error| {
             crate::log::say(&error.to_string());
             Errno::ADDRNOTAVAIL
@@ -117,6 +118,14 @@ impl<E: Engine> Core<E> {
         name_slot(&mut self.by_slot, conn, id);
         self.put(fd, Object::Stream(id));
         Ok(())
+    }
+
+    /// A program may connect to itself: then it will wait for what comes. If a child has the listener, the child will.
+    fn open_for_itself(&mut self, remote: SocketAddr) -> Result<(), Errno> {
+        for listener in self.listeners.iter_mut().filter(|l| !l.shared && l.takes(remote) > Taking::No) {
+            listener.wanted = true;
+        }
+        self.open_listeners()
     }
 
     /// How far a connection is, as another connect(2) would tell.
@@ -162,6 +171,9 @@ impl<E: Engine> Core<E> {
 
     /// Sends as much of the parts as there is room for.
     pub(crate) fn send(&mut self, fd: RawFd, parts: &[IoSlice<'_>]) -> Result<usize, Errno> {
+        if self.is_listener(fd) {
+            return Err(Errno::PIPE);
+        }
         let stream = stream(self.object(fd), &mut self.streams)?;
         stream.check_sending()?;
         let engine = self.engine.as_mut().ok_or(Errno::NOTCONN)?;
@@ -285,7 +297,7 @@ impl<E: Engine> Core<E> {
         if let Some(engine) = self.engine.as_mut().filter(|_| listener.opened) {
             engine.stop_listening_at(address);
         }
-        listener.opened = true;
+        listener.wanted = false;
         waiting.into_iter().for_each(|stream| self.drop_stream(stream, true));
         Ok(())
     }

@@ -20,6 +20,10 @@ pub(crate) struct Listener {
     pub(crate) descriptors: u32,
     pub(crate) watchers: Watchers,
     pub(crate) nonblocking: bool,
+    /// This process waits for its connections, so the engine is to listen; a parent leaves them to its children.
+    pub(crate) wanted: bool,
+    /// A child has it too.
+    pub(crate) shared: bool,
     /// The engine of this process listens for it.
     pub(crate) opened: bool,
     /// The engine was told to pause.
@@ -37,6 +41,8 @@ impl Listener {
             descriptors: 1,
             watchers: Watchers::new(),
             nonblocking,
+            wanted: false,
+            shared: false,
             opened: false,
             paused: false,
             error: None,

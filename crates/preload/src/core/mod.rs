@@ -52,8 +52,10 @@ pub(crate) struct Core<E> {
     sets: Arena<Set>,
     /// Streams by the slot of their connection.
     by_slot: Vec<Option<Id>>,
-    /// The engine does not listen for some of the listeners yet.
+    /// The engine does not listen yet for some listeners whose connections are waited for.
     unopened: bool,
+    /// The engine said that bytes could be received, and there were none.
+    came_to_nothing: bool,
     events: Vec<Event>,
 }
 
@@ -68,6 +70,7 @@ impl<E: Engine> Core<E> {
             sets: Arena::new(),
             by_slot: Vec::new(),
             unopened: false,
+            came_to_nothing: false,
             events: Vec::new(),
         }
     }
@@ -77,6 +80,15 @@ impl<E: Engine> Core<E> {
         if self.unopened {
             self.open_listeners()?;
         }
+        let happened = self.poll(until)?;
+        // An end that came alone shows when nothing can be received, and is told with another poll.
+        if std::mem::take(&mut self.came_to_nothing) {
+            self.poll(Nanos::ZERO)?;
+        }
+        Ok(happened)
+    }
+
+    fn poll(&mut self, until: Nanos) -> Result<bool, Errno> {
         let Some(engine) = &mut self.engine else { return Ok(false) };
         let mut events = std::mem::take(&mut self.events);
         if let Err(error) = engine.poll(until, &mut events) {
@@ -122,8 +134,24 @@ impl<E: Engine> Core<E> {
         }
         for listener in self.listeners.iter_mut() {
             (listener.opened, listener.paused, listener.error) = (false, false, None);
+            listener.shared = true;
             listener.take_waiting();
-            self.unopened = true;
+            self.unopened |= listener.wanted;
+        }
+    }
+
+    /// Notes that a child has everything too.
+    pub(crate) fn shared_with_child(&mut self) {
+        self.listeners.iter_mut().for_each(|l| l.shared = true);
+    }
+
+    /// This process waits for what comes to the listener.
+    pub(crate) fn want(&mut self, object: Object) {
+        if let Object::Listener(id) = object
+            && let Some(listener) = self.listeners.get_mut(id)
+        {
+            listener.wanted = true;
+            self.unopened |= !listener.opened;
         }
     }
 
@@ -151,16 +179,19 @@ impl<E: Engine> Core<E> {
     }
 
     fn open_listeners(&mut self) -> Result<(), Errno> {
+        self.unopened = false;
+        if !self.listeners.iter().any(|(_, l)| l.wanted && !l.opened) {
+            return Ok(());
+        }
         self.engine()?;
         let Some(engine) = &mut self.engine else { return Ok(()) };
-        for listener in self.listeners.iter_mut().filter(|l| !l.opened) {
+        for listener in self.listeners.iter_mut().filter(|l| l.wanted && !l.opened) {
             listener.opened = true;
             if let Err(error) = engine.listen(listener.address) {
                 crate::log::say(&format!("cannot listen at {}: {error}", listener.address));
                 listener.error = Some(Errno::ADDRINUSE);
             }
         }
-        self.unopened = false;
         Ok(())
     }
 
@@ -179,7 +210,10 @@ impl<E: Engine> Core<E> {
             Event::Writable(_) => stream.blocked = false,
             Event::Eof(_) => stream.peer_ended = true,
             Event::Closed(_, reason) => stream.fail(reason),
-            Event::Readable(_) | Event::Accepted(_) => {}
+            Event::Readable(_) => {
+                self.came_to_nothing |= self.engine.as_mut().is_some_and(|e| e.receive(conn).is_empty());
+            }
+            Event::Accepted(_) => {}
         }
         self.notify(Object::Stream(id));
     }

@@ -25,6 +25,8 @@ impl<E: Engine> Core<E> {
         if entry.find(target, object).is_some() {
             return Err(Errno::EXIST);
         }
+        self.want(object);
+        let entry = self.sets.get_mut(id).ok_or(Errno::BADF)?;
         let interest = entry.insert(target, object, flags, data);
         match object {
             Object::Listener(l) => self.listeners.get_mut(l).map(|l| l.watchers.push((id, interest))),

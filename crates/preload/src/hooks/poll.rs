@@ -171,6 +171,11 @@ fn wait(list: &mut [libc::pollfd], timeout: Option<Nanos>, mask: Option<&libc::s
     let deadline = timeout.map_or(Nanos::MAX, |t| now + t);
     let mut found = {
         let mut shared = process::access()?;
+        for entry in list.iter() {
+            if let Some(object) = shared.core.object(entry.fd) {
+                shared.core.want(object);
+            }
+        }
         shared.turn(Nanos::ZERO)?;
         look(&mut shared, list)
     };
