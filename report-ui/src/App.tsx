@@ -1,86 +1,80 @@
 /** The report as a whole: what stands where, and what the reader has chosen to look at. */
 import type { JSX } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
-import { CellSwitch } from "./parts/CellSwitch";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import type { Source } from "./data";
+import { Choices } from "./parts/Choices";
 import { Contents } from "./parts/Contents";
+import { Drawer } from "./parts/Drawer";
 import { Header } from "./parts/Header";
-import { cellsOf, cellVerdict, type Report } from "./select";
-import { CurvesSection } from "./sections/Curves";
-import { NotRunSection } from "./sections/NotRun";
-import { PriceSection } from "./sections/Price";
-import { RepeatSection } from "./sections/Repeat";
-import { RoundsSection } from "./sections/Rounds";
-import { ScalingSection } from "./sections/Scaling";
-import { StandingsSection } from "./sections/Standings";
-import { TrustSection } from "./sections/Trust";
-import { VerdictSection } from "./sections/Verdict";
-import { fragmentOf, parseView, type View } from "./state";
-import { looks, pageTheme } from "./theme";
-import type { Page } from "./types";
+import { Lazy } from "./parts/Section";
+import { cellOf, reportOf, spotOf, type Cell, type Report } from "./select";
+import { sectionsOf } from "./sections";
+import { changed, fragmentOf, parseView, type View } from "./state";
 
-export function App({ page }: { page: Page }): JSX.Element {
-  const report = useMemo(() => reportOf(page), [page]);
-  const cells = useMemo(() => cellsOf(page), [page]);
-  const [view, setView] = useState<View>(() => parseView(location.hash, cells));
-  useEffect(() => {
-    const follow = (): void => setView(parseView(location.hash, cells));
-    addEventListener("hashchange", follow);
-    return () => removeEventListener("hashchange", follow);
-  }, [cells]);
-  const choose = (next: View): void => {
-    history.replaceState(null, "", fragmentOf(next));
-    setView(next);
-  };
-  const cell = cellVerdict(page, view);
-  const levels = cells.find((one) => one.workload === view.workload)?.connections ?? [];
+export function App({ source }: { source: Source }): JSX.Element {
+  const [view, choose] = useView(source);
+  const report = useMemo(() => reportOf(source, view, choose), [source, view, choose]);
+  const cell = useCell(report);
+  const sections = sectionsOf(report, cell);
   return (
     <>
-      <Header run={page.run} />
+      <Header report={report} />
       <div class="layout">
         <aside>
-          {page.verdict.cells.length > 1 && <CellSwitch cells={cells} view={view} onChange={choose} />}
-          <Contents sections={sectionsOf(page, levels.length)} />
+          <Choices report={report} />
+          <Contents sections={sections} />
         </aside>
         <main>
-          <VerdictSection page={page} />
-          <TrustSection report={report} />
-          {cell && <StandingsSection report={report} cell={cell} />}
-          {cell && <CurvesSection report={report} cell={cell} />}
-          {levels.length > 1 && <ScalingSection report={report} workload={view.workload} levels={levels} />}
-          {cell && <RoundsSection report={report} cell={cell} />}
-          {cell && <PriceSection report={report} cell={cell} />}
-          <NotRunSection report={report} />
-          <RepeatSection report={report} />
+          {sections.map(({ id, title, wide, draw }) => (
+            <Lazy key={`${view.run} ${id}`} id={id} title={title} wide={wide === true}>
+              {draw}
+            </Lazy>
+          ))}
         </main>
       </div>
+      {view.open !== "" && <Drawer key={view.open} report={report} name={view.open} />}
     </>
   );
 }
 
-/** The sections that this report has, by their ids. */
-function sectionsOf(page: Page, levels: number): [id: string, title: string][] {
-  const measured = page.verdict.cells.length > 0;
-  const missing = page.failures.length > 0 || page.contenders.some((entry) => entry.not_run);
-  const all: [string, string, boolean][] = [
-    ["verdict", "Verdict", true],
-    ["trust", "Trust", true],
-    ["standings", "Standings", measured],
-    ["times", "Service time", page.curves.length > 0],
-    ["scaling", "Scaling", levels > 1],
-    ["rounds", "Raw rounds", measured],
-    ["price", "Price", measured],
-    ["not-run", "Not run", missing],
-    ["repeat", "How to repeat it", true],
-  ];
-  return all.filter(([, , there]) => there).map(([id, title]) => [id, title]);
+/** What the reader looks at; it stands in the address, and follows it. */
+function useView(source: Source): [View, Report["choose"]] {
+  const [view, setView] = useState<View>(() => parseView(location.hash, source.heads));
+  useEffect(() => {
+    const follow = (): void => setView(parseView(location.hash, source.heads));
+    addEventListener("hashchange", follow);
+    return () => removeEventListener("hashchange", follow);
+  }, [source]);
+  const choose = useCallback((change: Partial<View>): void => {
+    setView((now) => {
+      const next = changed(now, change, source.heads);
+      history.replaceState(null, "", fragmentOf(next));
+      return next;
+    });
+  }, [source]);
+  return [view, choose];
 }
 
-function reportOf(page: Page): Report {
-  const limit = page.contenders.find((entry) => entry.kind === "limit");
-  return {
-    page,
-    limit,
-    entries: new Map(page.contenders.map((entry) => [entry.name, entry])),
-    looks: looks(page.contenders.map((entry) => entry.name), limit?.name, pageTheme),
-  };
+/** The place looked at, as soon as it is unpacked; until then the one before. */
+function useCell(report: Report): Cell | undefined {
+  const { source, view } = report;
+  const index = spotOf(report);
+  const [, redraw] = useState(0);
+  const [last, setLast] = useState(index);
+  const ready = source.known(view.run, index);
+  useEffect(() => {
+    let isWanted = true;
+    void source.findings(view.run, index).then(() => {
+      if (!isWanted) return;
+      setLast(index);
+      redraw((n) => n + 1);
+    });
+    return () => void (isWanted = false);
+  }, [source, view.run, index]);
+  return useMemo(() => {
+    const shown = ready ? index : last;
+    const spot = report.head.spots[shown];
+    const findings = source.known(view.run, shown);
+    return spot && findings ? cellOf(report, spot, findings) : undefined;
+  }, [report, ready, last]);
 }

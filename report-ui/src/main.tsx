@@ -1,8 +1,9 @@
 /** Starts the page: colour scheme first, so that nothing flashes; then the data; then the report. */
 import { render } from "preact";
 import { App } from "./App";
-import { unpack } from "./data";
+import { open } from "./data";
 import "./style.css";
+import "./controls.css";
 import "./evidence.css";
 import { chooseScheme, chosenScheme } from "./theme";
 
@@ -10,9 +11,9 @@ chooseScheme(chosenScheme());
 const place = document.getElementById("app");
 if (place) {
   try {
-    const page = await unpack(document.getElementById("assay-data")?.textContent ?? "");
+    const source = await open(document.getElementById("assay-data")?.textContent ?? "");
     place.replaceChildren();
-    render(<App page={page} />, place);
+    render(<App source={source} />, place);
   } catch (error) {
     const notice = document.createElement("p");
     notice.className = "notice";

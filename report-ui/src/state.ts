@@ -1,30 +1,99 @@
 /** What the reader looks at, kept in the address's fragment so that a link shows the same. */
+import type { Head, Spot } from "./types";
 
 export interface View {
+  /** Index of the run. */
+  run: number;
   workload: string;
-  connections: number;
+  /** Connections, with the depth of their pipelines: `64`, `64×8`. */
+  width: string;
+  /** What the standings stand for, and against whom; empty for the limit. */
+  metric: string;
+  baseline: string;
+  /** Column by which the standings are sorted, after a minus when descending; empty as they come. */
+  sort: string;
+  /** The load whose durations are drawn, and the percentile against the rate; empty for the first that there is. */
+  load: string;
+  tail: string;
+  language: string;
+  kind: string;
+  link: string;
+  find: string;
+  pins: string[];
+  /** The contender whose drawer is open. */
+  open: string;
 }
 
-/** The cells one can look at. */
-export interface Cells {
-  workload: string;
-  connections: number[];
-}
+/** More colours than this nobody tells apart. */
+export const MOST_PINS = 6;
 
-export function parseView(fragment: string, cells: readonly Cells[]): View {
+/** The names of the fields in the fragment; `run` and `pins` are no texts. */
+const KEYS = [
+  ["workload", "workload"],
+  ["width", "connections"],
+  ["metric", "metric"],
+  ["baseline", "baseline"],
+  ["sort", "sort"],
+  ["load", "load"],
+  ["tail", "tail"],
+  ["language", "lang"],
+  ["kind", "kind"],
+  ["link", "link"],
+  ["find", "find"],
+  ["open", "show"],
+] as const;
+
+export const widthOf = ({ connections, pipeline }: Spot): string => (pipeline > 1 ? `${connections}×${pipeline}` : String(connections));
+
+export const workloadsOf = (spots: readonly Spot[]): string[] => [...new Set(spots.map((spot) => spot.workload))];
+
+export const widthsOf = (spots: readonly Spot[], workload: string): string[] => spots.filter((spot) => spot.workload === workload).map(widthOf);
+
+export const spotIndex = (spots: readonly Spot[], view: Pick<View, "workload" | "width">): number =>
+  spots.findIndex((spot) => spot.workload === view.workload && widthOf(spot) === view.width);
+
+export function parseView(fragment: string, heads: readonly Pick<Head, "spots" | "contenders">[]): View {
   const wanted = new URLSearchParams(fragment.replace(/^#/, ""));
-  const cell = cells.find((cell) => cell.workload === wanted.get("workload")) ?? cells[0];
-  const levels = cell?.connections ?? [];
-  const asked = Number(wanted.get("connections"));
-  const middle = levels[Math.floor(levels.length / 2)] ?? 0;
-  return { workload: cell?.workload ?? "", connections: levels.includes(asked) ? asked : middle };
+  const run = Number(wanted.get("run") ?? 1) - 1;
+  const head = heads[run] ?? heads[0];
+  const names = new Set(head?.contenders.map((entry) => entry.name));
+  const texts = Object.fromEntries(KEYS.map(([field, key]) => [field, wanted.get(key) ?? ""])) as Record<(typeof KEYS)[number][0], string>;
+  const pins = (wanted.get("pin") ?? "").split(",").filter((name) => names.has(name));
+  return {
+    ...texts,
+    ...placeOf(head?.spots ?? [], texts),
+    run: heads[run] ? run : 0,
+    open: names.has(texts.open) ? texts.open : "",
+    pins: [...new Set(pins)].slice(0, MOST_PINS),
+  };
 }
 
+/** What was asked for if it exists, else the first workload's middle level. */
+function placeOf(spots: readonly Spot[], asked: { workload: string; width: string }): { workload: string; width: string } {
+  const workloads = workloadsOf(spots);
+  const workload = workloads.includes(asked.workload) ? asked.workload : (workloads[0] ?? "");
+  const widths = widthsOf(spots, workload);
+  const width = asked.width.replace("x", "×");
+  return { workload, width: widths.includes(width) ? width : (widths[Math.floor(widths.length / 2)] ?? "") };
+}
+
+/** Only what differs from nothing, so that links stay short. */
 export function fragmentOf(view: View): string {
-  return `#${new URLSearchParams({ workload: view.workload, connections: String(view.connections) })}`;
+  const parts = new URLSearchParams(view.run > 0 ? { run: String(view.run + 1) } : {});
+  for (const [field, key] of KEYS) {
+    if (view[field] !== "") parts.set(key, view[field].replace("×", "x"));
+  }
+  if (view.pins.length > 0) parts.set("pin", view.pins.join(","));
+  return `#${parts.toString().replaceAll("%2C", ",")}`;
 }
 
-/** The view after another workload was chosen: at the same number of connections if it has that. */
-export function withWorkload(view: View, workload: string, cells: readonly Cells[]): View {
-  return parseView(fragmentOf({ ...view, workload }), cells);
+/** The view after a change; a place that does not exist there becomes one that does. */
+export function changed(view: View, change: Partial<View>, heads: readonly Pick<Head, "spots" | "contenders">[]): View {
+  return parseView(fragmentOf({ ...view, ...change }), heads);
+}
+
+/** Pins a contender, or no longer; beyond the most the oldest goes. */
+export function togglePin(pins: readonly string[], name: string): string[] {
+  if (pins.includes(name)) return pins.filter((pin) => pin !== name);
+  return [...pins, name].slice(-MOST_PINS);
 }

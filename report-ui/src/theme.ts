@@ -23,27 +23,38 @@ export const pageTheme: Theme = {
   series: Array.from({ length: 8 }, (_, i) => `var(--series-${i + 1})`),
 };
 
-/** Colour, symbol and dash of one contender: stable, because they follow the order of names. */
+/** Colour, symbol and dash of one contender: stable, because they follow the order of names and of pinning. */
 export interface Look {
   color: string;
   symbol: string;
   dash: string;
+  /** Drawn quietly and without a name: there are too many for colours, and others are in focus. */
+  muted: boolean;
 }
 
 const SYMBOLS = ["circle", "square", "triangle", "diamond", "star", "wye", "cross"] as const;
-const DASHES = ["none", "5 3", "1.5 3"] as const;
+const DASHES = ["none", "7 3", "2 2.5", "9 3 2 3"] as const;
 
-/** The look of each name; the limit has none of the series' colours. */
-export function looks(names: readonly string[], limit: string | undefined, theme: Theme): Map<string, Look> {
+/**
+ * The look of each name. Whoever is in focus has a place among the series by the order of all names, or the next one that
+ * is free; so a further pin changes nobody else. The limit has none of the series' colours.
+ */
+export function looks(names: readonly string[], limit: string | undefined, focus: readonly string[], theme: Theme): Map<string, Look> {
   const ranked = names.filter((name) => name !== limit).sort();
-  const look = (i: number): Look => ({
-    color: theme.series[i % theme.series.length] ?? theme.ink,
-    symbol: SYMBOLS[i % SYMBOLS.length] ?? "circle",
-    dash: DASHES[Math.floor(i / theme.series.length) % DASHES.length] ?? "none",
-  });
-  const all = new Map(ranked.map((name, i) => [name, look(i)]));
-  if (limit !== undefined) all.set(limit, { color: theme.soft, symbol: "circle", dash: "4 4" });
+  const all = new Map<string, Look>(ranked.map((name) => [name, { color: theme.soft, symbol: "circle", dash: "none", muted: true }]));
+  const taken = new Set<number>();
+  for (const name of focus.filter((name) => all.has(name))) {
+    const slot = freeSlot(ranked.indexOf(name), taken, theme.series.length);
+    taken.add(slot);
+    all.set(name, { color: theme.series[slot] ?? theme.ink, symbol: SYMBOLS[slot % SYMBOLS.length] ?? "circle", dash: DASHES[slot % DASHES.length] ?? "none", muted: false });
+  }
+  if (limit !== undefined) all.set(limit, { color: theme.soft, symbol: "circle", dash: "4 3", muted: false });
   return all;
+}
+
+function freeSlot(wanted: number, taken: ReadonlySet<number>, slots: number): number {
+  const order = Array.from({ length: slots }, (_, i) => (wanted + i) % slots);
+  return order.find((slot) => !taken.has(slot)) ?? wanted % slots;
 }
 
 const KEY = "assay-colour-scheme";

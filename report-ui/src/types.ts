@@ -1,35 +1,26 @@
 // Generated from page.schema.json by `npm run types`; do not edit.
 
 /**
+ * What may be said of a pair.
+ */
+export type Call = "distinct" | "tie" | "equivalent";
+/**
  * The load offered in a cell, as people write it.
  */
 export type Offered = string;
+/**
+ * A kind of database, and what is in it when a server finds it.
+ */
+export type DatabaseKind = "postgresql" | "mongodb";
 
 /**
  * Everything the page shows.
  */
 export interface Page {
   /**
-   * All contenders that were asked for.
+   * The runs, in the order in which they were named.
    */
-  contenders: Entry[];
-  /**
-   * Service time by quantile, per cell and contender.
-   */
-  curves: Curve[];
-  /**
-   * Every run that ended early, in order.
-   */
-  failures: Failure[];
-  /**
-   * The quantiles of every curve, rising, 0 to 1.
-   */
-  quantiles: number[];
-  run: RunFacts;
-  /**
-   * Every measurement at capacity, in the order in which they were made.
-   */
-  samples: Sample[];
+  runs: RunPage[];
   /**
    * [`PAGE_SCHEMA`].
    */
@@ -38,7 +29,685 @@ export interface Page {
    * Experiment and verdict in a line.
    */
   title: string;
-  verdict: Verdict;
+}
+/**
+ * One run.
+ */
+export interface RunPage {
+  /**
+   * What was found at each of [`Head::spots`], in the same order.
+   */
+  findings: Findings[];
+  head: Head;
+}
+/**
+ * What was found there.
+ */
+export interface Findings {
+  /**
+   * Shares answered in time, one judgement for each closed loop for which they are told.
+   */
+  answered: AnsweredVerdict[];
+  /**
+   * Durations by contender and load.
+   */
+  curves: Curve[];
+  /**
+   * Response times at given rates, one judgement for each load.
+   */
+  latency: LatencyVerdict[];
+  pairs: Pairs;
+  /**
+   * Redlines, one judgement for each objective.
+   */
+  redlines: RedlineVerdict[];
+  /**
+   * Every window, in the order in which they were measured.
+   */
+  samples: Sample[];
+  /**
+   * Contenders at capacity, fastest first; the limit stands among them. Empty when the capacity was not measured.
+   */
+  standings: Standing[];
+}
+/**
+ * What share of all requests was answered within given times, in one closed loop.
+ */
+export interface AnsweredVerdict {
+  /**
+   * Connections held open.
+   */
+  connections: number;
+  /**
+   * The load that is offered.
+   */
+  offered?: string;
+  /**
+   * Requests in flight on one connection at most.
+   */
+  pipeline?: number;
+  /**
+   * Contenders, those that answered most soonest first.
+   */
+  standings: AnsweredStanding[];
+  /**
+   * The times, rising, in milliseconds since a request was sent.
+   */
+  within_ms: number[];
+  /**
+   * Name of the workload.
+   */
+  workload: string;
+}
+/**
+ * How soon one contender answered.
+ */
+export interface AnsweredStanding {
+  /**
+   * Name of the contender.
+   */
+  contender: string;
+  /**
+   * Requests of all rounds.
+   */
+  requests: number;
+  /**
+   * Rounds whose window counts.
+   */
+  rounds: number;
+  /**
+   * Share of all requests that were answered rightly within each of the times, 0 to 1: median over the rounds with its
+   * order-statistic interval. One that failed or was given up counts as never answered.
+   */
+  shares: Interval[];
+  /**
+   * The slowest right answer of all rounds, in nanoseconds; absent where there was none.
+   */
+  slowest_ns: number | null;
+  /**
+   * Those of them that failed or were given up.
+   */
+  unanswered: number;
+  /**
+   * Why nothing is told, if so.
+   */
+  withheld: string | null;
+}
+/**
+ * An estimate with its interval.
+ */
+export interface Interval {
+  /**
+   * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
+   * then also both ends.
+   */
+  confidence: number;
+  /**
+   * Best guess.
+   */
+  estimate: number;
+  /**
+   * Upper end.
+   */
+  high: number;
+  /**
+   * Lower end.
+   */
+  low: number;
+}
+/**
+ * The durations of one contender at one load, over the rounds that count.
+ */
+export interface Curve {
+  /**
+   * Name of the contender.
+   */
+  contender: string;
+  /**
+   * Greatest of the rounds, as long as `median_ns`.
+   */
+  high_ns: number[];
+  /**
+   * Least of the rounds, as long as `median_ns`.
+   */
+  low_ns: number[];
+  /**
+   * Median over the rounds at each of [`Head::quantiles`](super::Head::quantiles), in nanoseconds; it ends where too few
+   * values lie above.
+   */
+  median_ns: number[];
+  /**
+   * The load, as people write it. The times are service times in a closed loop, else response times.
+   */
+  offered: string;
+  /**
+   * Share of all requests that were answered rightly within each bound, over all rounds; the bounds after the last one
+   * have the same share.
+   */
+  shares: number[];
+  /**
+   * How many of [`Head::bounds_ns`](super::Head::bounds_ns) come before the first share that is told.
+   */
+  shares_from: number;
+}
+/**
+ * The response times of one cell at a given rate.
+ */
+export interface LatencyVerdict {
+  /**
+   * Connections held open.
+   */
+  connections: number;
+  /**
+   * The load that is offered.
+   */
+  offered?: string;
+  /**
+   * Every pair of contenders whose tails can be compared; only where all were offered the same rate.
+   */
+  pairs: LatencyPair[];
+  /**
+   * Requests in flight on one connection at most.
+   */
+  pipeline?: number;
+  /**
+   * Contenders, the shortest 99th percentile first.
+   */
+  standings: LatencyStanding[];
+  /**
+   * Name of the workload.
+   */
+  workload: string;
+}
+/**
+ * The tails of two contenders at the same rate.
+ */
+export interface LatencyPair {
+  /**
+   * What may be said.
+   */
+  call: "distinct" | "tie" | "equivalent";
+  /**
+   * Name of the one with the longer 99th percentile.
+   */
+  longer: string;
+  ratio: Interval1;
+  /**
+   * Name of the other.
+   */
+  shorter: string;
+}
+/**
+ * An estimate with its interval.
+ */
+export interface Interval1 {
+  /**
+   * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
+   * then also both ends.
+   */
+  confidence: number;
+  /**
+   * Best guess.
+   */
+  estimate: number;
+  /**
+   * Upper end.
+   */
+  high: number;
+  /**
+   * Lower end.
+   */
+  low: number;
+}
+/**
+ * One contender's response times at a given rate.
+ */
+export interface LatencyStanding {
+  /**
+   * Checks that did not pass.
+   */
+  checks: Check[];
+  /**
+   * Name of the contender.
+   */
+  contender: string;
+  /**
+   * Failed requests over all rounds.
+   */
+  failed: number;
+  /**
+   * Offered load in requests per second.
+   */
+  offered_per_second: number;
+  /**
+   * The percentiles that may be told, rising.
+   */
+  quantiles: ResponseQuantile[];
+  /**
+   * Rounds whose window counts.
+   */
+  rounds: number;
+  /**
+   * The same as a share of the contender's capacity in the same cell over all rounds; absent when that is not known.
+   */
+  share_of_capacity: number | null;
+  /**
+   * Why nothing is told, if so.
+   */
+  withheld: string | null;
+}
+/**
+ * The outcome of one rule about a measurement, with its evidence.
+ */
+export interface Check {
+  /**
+   * What was seen, in a sentence with its figures.
+   */
+  evidence: string;
+  /**
+   * What the rule found.
+   */
+  outcome: "pass" | "warn" | "void";
+  /**
+   * What to do about it; present whenever the outcome is not a pass.
+   */
+  remedy: string | null;
+  /**
+   * Stable name of the rule, such as `generator-saturated`.
+   */
+  rule: string;
+}
+/**
+ * A percentile of the response time.
+ */
+export interface ResponseQuantile {
+  /**
+   * Whether it reaches requests of which it is only known that they took longer, so that the truth may be greater.
+   */
+  is_lower_bound: boolean;
+  /**
+   * Which, 0 to 1.
+   */
+  quantile: number;
+  response_ns: Interval2;
+}
+/**
+ * An estimate with its interval.
+ */
+export interface Interval2 {
+  /**
+   * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
+   * then also both ends.
+   */
+  confidence: number;
+  /**
+   * Best guess.
+   */
+  estimate: number;
+  /**
+   * Upper end.
+   */
+  high: number;
+  /**
+   * Lower end.
+   */
+  low: number;
+}
+/**
+ * Every pair of ranked contenders.
+ */
+export interface Pairs {
+  /**
+   * What may be said.
+   */
+  call: Call[];
+  /**
+   * Throughput of the first over that of the second.
+   */
+  estimate: number[];
+  /**
+   * The one with the higher estimate, as its index in [`Findings::standings`].
+   */
+  faster: number[];
+  /**
+   * Upper end.
+   */
+  high: number[];
+  /**
+   * Lower end of its interval, simultaneous over all pairs.
+   */
+  low: number[];
+  /**
+   * The other.
+   */
+  slower: number[];
+}
+/**
+ * The redlines of one cell: the highest rates that keep the objective, which is in the cell's load.
+ */
+export interface RedlineVerdict {
+  /**
+   * Connections held open.
+   */
+  connections: number;
+  /**
+   * The load that is offered.
+   */
+  offered?: string;
+  /**
+   * Requests in flight on one connection at most.
+   */
+  pipeline?: number;
+  /**
+   * Contenders, the highest redline first.
+   */
+  standings: RedlineStanding[];
+  /**
+   * Name of the workload.
+   */
+  workload: string;
+}
+/**
+ * One contender's redline: it lies between the rate that was kept and the rate that was missed.
+ */
+export interface RedlineStanding {
+  /**
+   * Name of the contender.
+   */
+  contender: string;
+  /**
+   * How the search ended.
+   */
+  end: "confirmed" | "above_highest" | "below_lowest" | "unfinished" | "too_many_void";
+  /**
+   * Highest rate known to keep the objective, in requests per second; absent when none is.
+   */
+  kept_per_second: number | null;
+  /**
+   * Lowest rate known to miss it; absent when none is.
+   */
+  missed_per_second: number | null;
+  /**
+   * Highest rate at which a server kept it again after it had been overloaded; absent when that was not found out.
+   */
+  recovered_per_second: number | null;
+  /**
+   * Servers that were started for them; 0 for one that was running already.
+   */
+  servers: number;
+  /**
+   * The kept rate over the contender's capacity in the same cell; absent when either is not known.
+   */
+  share_of_capacity: number | null;
+  /**
+   * Trials made.
+   */
+  trials: number;
+  /**
+   * Those that were void.
+   */
+  void_windows: number;
+  /**
+   * Windows measured.
+   */
+  windows: number;
+}
+/**
+ * One measured window.
+ */
+export interface Sample {
+  /**
+   * Name of the contender.
+   */
+  contender: string;
+  /**
+   * Whether the verdict counts it.
+   */
+  counts: boolean;
+  /**
+   * The load, as people write it: `max` for a closed loop.
+   */
+  offered: string;
+  /**
+   * Requests per second that were offered; absent for a closed loop.
+   */
+  offered_per_second: number | null;
+  /**
+   * When it began, after the start of the whole run.
+   */
+  offset_ns: number;
+  /**
+   * Right answers per second.
+   */
+  per_second: number;
+  /**
+   * The duration at each of [`Head::sample_quantiles`](super::Head::sample_quantiles), in nanoseconds: service time of a
+   * closed loop, else response time. Absent where too few values lie above.
+   */
+  quantiles_ns: (number | null)[];
+  /**
+   * Index of the round.
+   */
+  round: number;
+  /**
+   * Rules that the generator found broken in this window, so that it alone should not be used.
+   */
+  void: string[];
+}
+/**
+ * One contender in one cell.
+ */
+export interface Standing {
+  /**
+   * Checks that did not pass.
+   */
+  checks: Check[];
+  /**
+   * How many of the rules of HTTP/1.1 and of its test types it keeps; absent when it was not asked.
+   */
+  conformance?: Score | null;
+  /**
+   * Name of the contender.
+   */
+  contender: string;
+  /**
+   * CPU time of the server per right answer: median over rounds, in nanoseconds.
+   */
+  cpu_per_request_ns: number | null;
+  /**
+   * Failed requests over all rounds.
+   */
+  failed: number;
+  /**
+   * Share of the busiest generator thread's CPU: median over rounds, 0 to 1.
+   */
+  generator_busy_share: number;
+  /**
+   * What the generator could send here, over what it sent: its capacity as shown against the limit, with the same bytes.
+   */
+  headroom?: number | null;
+  /**
+   * Compact letters: two contenders that share one are not shown to differ.
+   */
+  letters: string;
+  /**
+   * What that was concluded from, in a sentence.
+   */
+  limit_evidence: string;
+  /**
+   * What held the throughput where it is.
+   */
+  limited_by:
+    | "server"
+    | "server_core"
+    | "generator"
+    | "both"
+    | "database"
+    | "link"
+    | "connections"
+    | "neither"
+    | "unknown";
+  /**
+   * Service time at this many in flight, 50th percentile: median over rounds, in nanoseconds.
+   */
+  p50_ns: Interval | null;
+  /**
+   * The same for the 99th percentile.
+   */
+  p99_ns: Interval | null;
+  price: Price;
+  /**
+   * Throughput of each round that counts, in the rounds' order; absent where a round gave none.
+   */
+  rounds_per_second: (number | null)[];
+  /**
+   * Resident memory, highest over the rounds, in bytes.
+   */
+  rss_peak_bytes: number | null;
+  /**
+   * Share of the server's CPUs that its processes used: median over rounds, 0 to 1.
+   */
+  server_busy_share: number | null;
+  /**
+   * Throughput over that of the limit, paired by round; absent without a limit, and for the limit itself.
+   */
+  share_of_limit: Interval | null;
+  /**
+   * From start to first right answer: median over rounds, in nanoseconds.
+   */
+  startup_ns: number | null;
+  /**
+   * Validated responses per second: geometric mean over the rounds; absent when withheld.
+   */
+  throughput_per_second: Interval | null;
+  /**
+   * Tier, 1 is the fastest; absent for the limit and for the unranked.
+   */
+  tier: number | null;
+  /**
+   * Mean of the rounds but the best and the worst, where the experiment asks for it and there are three.
+   */
+  trimmed_mean_per_second?: number | null;
+  /**
+   * Why it is not ranked, if it is not.
+   */
+  withheld: string | null;
+}
+/**
+ * How many of the rules that apply are kept.
+ */
+export interface Score {
+  /**
+   * Rules that are kept or broken.
+   */
+  applicable: number;
+  /**
+   * Rules that are kept.
+   */
+  kept: number;
+}
+/**
+ * What an answer costs the server.
+ */
+export interface Price {
+  /**
+   * Cycles of its CPUs.
+   */
+  cycles: number | null;
+  /**
+   * Instructions on its CPUs.
+   */
+  instructions: number | null;
+  /**
+   * Times a thread was taken off its CPU.
+   */
+  involuntary_switches: number | null;
+  /**
+   * Page faults of both kinds.
+   */
+  page_faults: number | null;
+  /**
+   * Resident memory before the first load, in bytes.
+   */
+  rss_idle_bytes: number | null;
+  /**
+   * System calls on its CPUs.
+   */
+  system_calls: number | null;
+  /**
+   * CPU time in kernel mode, in nanoseconds.
+   */
+  system_ns: number | null;
+  /**
+   * CPU time in user mode, in nanoseconds.
+   */
+  user_ns: number | null;
+  /**
+   * Times a thread gave up its CPU to wait.
+   */
+  voluntary_switches: number | null;
+}
+/**
+ * What every view of it needs.
+ */
+export interface Head {
+  /**
+   * The durations under which shares are told, rising, in nanoseconds.
+   */
+  bounds_ns: number[];
+  /**
+   * All contenders that were asked for.
+   */
+  contenders: Entry[];
+  /**
+   * Every run that ended early, in order.
+   */
+  failures: Failure[];
+  /**
+   * The fastest at the first of them: whom the page shows first where there are too many to show all.
+   */
+  leaders: string[];
+  /**
+   * Smallest difference that is called one, as a share (0.01 is 1 %).
+   */
+  margin: number;
+  /**
+   * How far a contender seemed to differ from itself; absent when none took part twice.
+   */
+  noise_floor: NoiseFloor | null;
+  /**
+   * The figures of the work that the experiment repeats, and ours beside them; absent where it repeats none.
+   */
+  published: Beside | null;
+  /**
+   * The quantiles of every curve, rising, 0 to 1.
+   */
+  quantiles: number[];
+  /**
+   * When each round began, in nanoseconds after the start of the whole run.
+   */
+  round_offsets_ns: number[];
+  /**
+   * Rounds that count.
+   */
+  rounds: number;
+  run: RunFacts;
+  /**
+   * The quantiles of every sample, rising, 0 to 1.
+   */
+  sample_quantiles: number[];
+  /**
+   * The findings in words, most important first.
+   */
+  sentences: string[];
+  /**
+   * Where something was measured, in the experiment's order.
+   */
+  spots: Spot[];
+  /**
+   * Checks over the whole run, each with its evidence.
+   */
+  trust: Check[];
   /**
    * Checks that did not pass, gathered by rule, worst first.
    */
@@ -172,43 +841,6 @@ export interface NotRun {
   stage: "needs" | "build" | "start" | "answer" | "load";
 }
 /**
- * Service time by quantile of one contender in one cell, over the rounds that the verdict counts.
- */
-export interface Curve {
-  /**
-   * Connections held open.
-   */
-  connections: number;
-  /**
-   * Name of the contender.
-   */
-  contender: string;
-  /**
-   * Greatest of the rounds, as long as `median_ns`.
-   */
-  high_ns: number[];
-  /**
-   * Least of the rounds, as long as `median_ns`.
-   */
-  low_ns: number[];
-  /**
-   * Median over the rounds at each of [`Page::quantiles`], in nanoseconds; it ends where too few values lie above.
-   */
-  median_ns: number[];
-  /**
-   * The load that is offered.
-   */
-  offered?: string;
-  /**
-   * Requests in flight on one connection at most.
-   */
-  pipeline?: number;
-  /**
-   * Name of the workload.
-   */
-  workload: string;
-}
-/**
  * A run that ended early.
  */
 export interface Failure {
@@ -271,6 +903,138 @@ export interface NotRun1 {
    * At which step.
    */
   stage: "needs" | "build" | "start" | "answer" | "load";
+}
+/**
+ * One contender against itself, restarted independently: what equals seem to differ by on this machine.
+ */
+export interface NoiseFloor {
+  /**
+   * Name of the contender that took part twice.
+   */
+  contender: string;
+  /**
+   * Half-width of the ratio's interval as a share (0.01 is 1 %): the median over the cells.
+   */
+  half_width: number;
+  /**
+   * Throughput of the one over that of the other in each cell, the intervals simultaneous over all cells.
+   */
+  ratios: SelfRatio[];
+}
+/**
+ * A contender's throughput over its own, paired by round.
+ */
+export interface SelfRatio {
+  /**
+   * Connections held open.
+   */
+  connections: number;
+  /**
+   * The load that is offered.
+   */
+  offered?: string;
+  /**
+   * Requests in flight on one connection at most.
+   */
+  pipeline?: number;
+  ratio: Interval3;
+  /**
+   * Name of the workload.
+   */
+  workload: string;
+}
+/**
+ * An estimate with its interval.
+ */
+export interface Interval3 {
+  /**
+   * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
+   * then also both ends.
+   */
+  confidence: number;
+  /**
+   * Best guess.
+   */
+  estimate: number;
+  /**
+   * Upper end.
+   */
+  high: number;
+  /**
+   * Lower end.
+   */
+  low: number;
+}
+/**
+ * A published table and ours beside it.
+ */
+export interface Beside {
+  /**
+   * Name of the contender to which the others stand in ratio, in both tables: the first of the source's that was measured
+   * here; absent where none was.
+   */
+  baseline: string | null;
+  /**
+   * What differs from column to column, as the source has it.
+   */
+  columns: string[];
+  /**
+   * What they are.
+   */
+  figures: "throughput" | "answered_within_ms";
+  /**
+   * What they are, in words.
+   */
+  quantity: string;
+  /**
+   * The source's contenders in its order, then the others of ours.
+   */
+  rows: BesideRow[];
+  /**
+   * What follows, in words, with what is assumed.
+   */
+  sentences: string[];
+  /**
+   * Where the published figures are from, and on what machine.
+   */
+  source: string;
+}
+/**
+ * One contender in both tables. Every list has an entry for each column, absent where there is no figure.
+ */
+export interface BesideRow {
+  /**
+   * Name of the contender here; absent where there is none.
+   */
+  contender: string | null;
+  /**
+   * Why it was not run, if so.
+   */
+  not_run: string | null;
+  /**
+   * Our figure over that of the baseline, paired by round.
+   */
+  our_ratio: (Interval | null)[];
+  /**
+   * Our figures.
+   */
+  ours: (Interval | null)[];
+  /**
+   * Published figure over that of the baseline.
+   */
+  ratio_to_baseline: (number | null)[];
+  /**
+   * How the source calls it; our title where the source does not have it.
+   */
+  title: string;
+  /**
+   * The published figures.
+   */
+  values: (number | null)[];
+  /**
+   * Why its figures are withheld although it was run, if so.
+   */
+  withheld: string | null;
 }
 /**
  * What was run, where and how.
@@ -662,9 +1426,9 @@ export interface Workload {
    */
   about: string;
   /**
-   * Whether servers need the database of the TechEmpower tests to answer it.
+   * What servers need to keep their data in, to answer it; absent when they need nothing.
    */
-  database?: boolean;
+  database?: DatabaseKind | null;
   /**
    * The file's name and the number, in a workload that is one of several.
    */
@@ -788,766 +1552,21 @@ export interface Expect {
   status?: number | null;
 }
 /**
- * One measured window.
+ * Where something was measured.
  */
-export interface Sample {
+export interface Spot {
   /**
    * Connections held open.
    */
   connections: number;
   /**
-   * Name of the contender.
-   */
-  contender: string;
-  /**
-   * Whether the verdict counts it.
-   */
-  counts: boolean;
-  /**
-   * The load offered in a cell, as people write it.
-   */
-  offered?: string;
-  /**
-   * When it began, after the start of the whole run.
-   */
-  offset_ns: number;
-  /**
-   * Right answers per second.
-   */
-  per_second: number;
-  /**
    * Requests in flight on one connection at most.
    */
-  pipeline?: number;
-  /**
-   * Index of the round.
-   */
-  round: number;
-  /**
-   * Rules that the generator found broken in this window, so that it alone should not be used.
-   */
-  void: string[];
+  pipeline: number;
   /**
    * Name of the workload.
    */
   workload: string;
-}
-/**
- * The judgement.
- */
-export interface Verdict {
-  /**
-   * Shares of requests answered in time, one judgement per closed loop, where the experiment asks for them.
-   */
-  answered?: AnsweredVerdict[];
-  /**
-   * One judgement per cell measured at capacity, in the experiment's order.
-   */
-  cells: CellVerdict[];
-  /**
-   * One judgement per cell measured at a given rate, in the experiment's order.
-   */
-  latency?: LatencyVerdict[];
-  /**
-   * Smallest difference that is called one, as a share (0.01 is 1 %).
-   */
-  margin: number;
-  /**
-   * How far a contender seemed to differ from itself; absent when none took part twice.
-   */
-  noise_floor?: NoiseFloor | null;
-  /**
-   * The figures of the work that the experiment repeats, and ours beside them; absent where it repeats none.
-   */
-  published?: Beside | null;
-  /**
-   * One judgement per cell in which a redline was searched, in the experiment's order.
-   */
-  redlines?: RedlineVerdict[];
-  /**
-   * Rounds that count.
-   */
-  rounds: number;
-  /**
-   * The findings in words, most important first.
-   */
-  sentences: string[];
-  /**
-   * Checks over the whole run, each with its evidence.
-   */
-  trust: Check[];
-}
-/**
- * What share of all requests was answered within given times, in one closed loop.
- */
-export interface AnsweredVerdict {
-  /**
-   * Connections held open.
-   */
-  connections: number;
-  /**
-   * The load offered in a cell, as people write it.
-   */
-  offered?: string;
-  /**
-   * Requests in flight on one connection at most.
-   */
-  pipeline?: number;
-  /**
-   * Contenders, those that answered most soonest first.
-   */
-  standings: AnsweredStanding[];
-  /**
-   * The times, rising, in milliseconds since a request was sent.
-   */
-  within_ms: number[];
-  /**
-   * Name of the workload.
-   */
-  workload: string;
-}
-/**
- * How soon one contender answered.
- */
-export interface AnsweredStanding {
-  /**
-   * Name of the contender.
-   */
-  contender: string;
-  /**
-   * Requests of all rounds.
-   */
-  requests: number;
-  /**
-   * Rounds whose window counts.
-   */
-  rounds: number;
-  /**
-   * Share of all requests that were answered rightly within each of the times, 0 to 1: median over the rounds with its
-   * order-statistic interval. One that failed or was given up counts as never answered.
-   */
-  shares: Interval[];
-  /**
-   * The slowest right answer of all rounds, in nanoseconds; absent where there was none.
-   */
-  slowest_ns: number | null;
-  /**
-   * Those of them that failed or were given up.
-   */
-  unanswered: number;
-  /**
-   * Why nothing is told, if so.
-   */
-  withheld: string | null;
-}
-/**
- * An estimate with its interval.
- */
-export interface Interval {
-  /**
-   * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
-   * then also both ends.
-   */
-  confidence: number;
-  /**
-   * Best guess.
-   */
-  estimate: number;
-  /**
-   * Upper end.
-   */
-  high: number;
-  /**
-   * Lower end.
-   */
-  low: number;
-}
-/**
- * The judgement of one workload at one number of connections.
- */
-export interface CellVerdict {
-  /**
-   * Connections held open.
-   */
-  connections: number;
-  /**
-   * The load offered in a cell, as people write it.
-   */
-  offered?: string;
-  /**
-   * Every pair of ranked contenders, the faster one first.
-   */
-  pairs: Pair[];
-  /**
-   * Requests in flight on one connection at most.
-   */
-  pipeline?: number;
-  /**
-   * Contenders, fastest first; the limit stands among them.
-   */
-  standings: Standing[];
-  /**
-   * Name of the workload.
-   */
-  workload: string;
-}
-/**
- * The comparison of two contenders in one cell.
- */
-export interface Pair {
-  /**
-   * What may be said.
-   */
-  call: "distinct" | "tie" | "equivalent";
-  /**
-   * Name of the one with the higher estimate.
-   */
-  faster: string;
-  ratio: Interval1;
-  /**
-   * Name of the other.
-   */
-  slower: string;
-}
-/**
- * An estimate with its interval.
- */
-export interface Interval1 {
-  /**
-   * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
-   * then also both ends.
-   */
-  confidence: number;
-  /**
-   * Best guess.
-   */
-  estimate: number;
-  /**
-   * Upper end.
-   */
-  high: number;
-  /**
-   * Lower end.
-   */
-  low: number;
-}
-/**
- * One contender in one cell.
- */
-export interface Standing {
-  /**
-   * Checks that did not pass.
-   */
-  checks: Check[];
-  /**
-   * How many of the rules of HTTP/1.1 and of its test types it keeps; absent when it was not asked.
-   */
-  conformance?: Score | null;
-  /**
-   * Name of the contender.
-   */
-  contender: string;
-  /**
-   * CPU time of the server per right answer: median over rounds, in nanoseconds.
-   */
-  cpu_per_request_ns: number | null;
-  /**
-   * Failed requests over all rounds.
-   */
-  failed: number;
-  /**
-   * Share of the busiest generator thread's CPU: median over rounds, 0 to 1.
-   */
-  generator_busy_share: number;
-  /**
-   * What the generator could send here, over what it sent: its capacity as shown against the limit, with the same bytes.
-   */
-  headroom?: number | null;
-  /**
-   * Compact letters: two contenders that share one are not shown to differ.
-   */
-  letters: string;
-  /**
-   * What that was concluded from, in a sentence.
-   */
-  limit_evidence: string;
-  /**
-   * What held the throughput where it is.
-   */
-  limited_by:
-    | "server"
-    | "server_core"
-    | "generator"
-    | "both"
-    | "database"
-    | "link"
-    | "connections"
-    | "neither"
-    | "unknown";
-  /**
-   * Service time at this many in flight, 50th percentile: median over rounds, in nanoseconds.
-   */
-  p50_ns: Interval | null;
-  /**
-   * The same for the 99th percentile.
-   */
-  p99_ns: Interval | null;
-  price: Price;
-  /**
-   * Throughput of each round that counts, in the rounds' order; absent where a round gave none.
-   */
-  rounds_per_second: (number | null)[];
-  /**
-   * Resident memory, highest over the rounds, in bytes.
-   */
-  rss_peak_bytes: number | null;
-  /**
-   * Share of the server's CPUs that its processes used: median over rounds, 0 to 1.
-   */
-  server_busy_share: number | null;
-  /**
-   * Throughput over that of the limit, paired by round; absent without a limit, and for the limit itself.
-   */
-  share_of_limit: Interval | null;
-  /**
-   * From start to first right answer: median over rounds, in nanoseconds.
-   */
-  startup_ns: number | null;
-  /**
-   * Validated responses per second: geometric mean over the rounds; absent when withheld.
-   */
-  throughput_per_second: Interval | null;
-  /**
-   * Tier, 1 is the fastest; absent for the limit and for the unranked.
-   */
-  tier: number | null;
-  /**
-   * Mean of the rounds but the best and the worst, where the experiment asks for it and there are three.
-   */
-  trimmed_mean_per_second?: number | null;
-  /**
-   * Why it is not ranked, if it is not.
-   */
-  withheld: string | null;
-}
-/**
- * The outcome of one rule about a measurement, with its evidence.
- */
-export interface Check {
-  /**
-   * What was seen, in a sentence with its figures.
-   */
-  evidence: string;
-  /**
-   * What the rule found.
-   */
-  outcome: "pass" | "warn" | "void";
-  /**
-   * What to do about it; present whenever the outcome is not a pass.
-   */
-  remedy: string | null;
-  /**
-   * Stable name of the rule, such as `generator-saturated`.
-   */
-  rule: string;
-}
-/**
- * How many of the rules that apply are kept.
- */
-export interface Score {
-  /**
-   * Rules that are kept or broken.
-   */
-  applicable: number;
-  /**
-   * Rules that are kept.
-   */
-  kept: number;
-}
-/**
- * What an answer costs the server.
- */
-export interface Price {
-  /**
-   * Cycles of its CPUs.
-   */
-  cycles: number | null;
-  /**
-   * Instructions on its CPUs.
-   */
-  instructions: number | null;
-  /**
-   * Times a thread was taken off its CPU.
-   */
-  involuntary_switches: number | null;
-  /**
-   * Page faults of both kinds.
-   */
-  page_faults: number | null;
-  /**
-   * Resident memory before the first load, in bytes.
-   */
-  rss_idle_bytes: number | null;
-  /**
-   * System calls on its CPUs.
-   */
-  system_calls: number | null;
-  /**
-   * CPU time in kernel mode, in nanoseconds.
-   */
-  system_ns: number | null;
-  /**
-   * CPU time in user mode, in nanoseconds.
-   */
-  user_ns: number | null;
-  /**
-   * Times a thread gave up its CPU to wait.
-   */
-  voluntary_switches: number | null;
-}
-/**
- * The response times of one cell at a given rate.
- */
-export interface LatencyVerdict {
-  /**
-   * Connections held open.
-   */
-  connections: number;
-  /**
-   * The load offered in a cell, as people write it.
-   */
-  offered?: string;
-  /**
-   * Every pair of contenders whose tails can be compared; only where all were offered the same rate.
-   */
-  pairs: LatencyPair[];
-  /**
-   * Requests in flight on one connection at most.
-   */
-  pipeline?: number;
-  /**
-   * Contenders, the shortest 99th percentile first.
-   */
-  standings: LatencyStanding[];
-  /**
-   * Name of the workload.
-   */
-  workload: string;
-}
-/**
- * The tails of two contenders at the same rate.
- */
-export interface LatencyPair {
-  /**
-   * What may be said.
-   */
-  call: "distinct" | "tie" | "equivalent";
-  /**
-   * Name of the one with the longer 99th percentile.
-   */
-  longer: string;
-  ratio: Interval2;
-  /**
-   * Name of the other.
-   */
-  shorter: string;
-}
-/**
- * An estimate with its interval.
- */
-export interface Interval2 {
-  /**
-   * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
-   * then also both ends.
-   */
-  confidence: number;
-  /**
-   * Best guess.
-   */
-  estimate: number;
-  /**
-   * Upper end.
-   */
-  high: number;
-  /**
-   * Lower end.
-   */
-  low: number;
-}
-/**
- * One contender's response times at a given rate.
- */
-export interface LatencyStanding {
-  /**
-   * Checks that did not pass.
-   */
-  checks: Check[];
-  /**
-   * Name of the contender.
-   */
-  contender: string;
-  /**
-   * Failed requests over all rounds.
-   */
-  failed: number;
-  /**
-   * Offered load in requests per second.
-   */
-  offered_per_second: number;
-  /**
-   * The percentiles that may be told, rising.
-   */
-  quantiles: ResponseQuantile[];
-  /**
-   * Rounds whose window counts.
-   */
-  rounds: number;
-  /**
-   * The same as a share of the contender's capacity in the same cell over all rounds; absent when that is not known.
-   */
-  share_of_capacity: number | null;
-  /**
-   * Why nothing is told, if so.
-   */
-  withheld: string | null;
-}
-/**
- * A percentile of the response time.
- */
-export interface ResponseQuantile {
-  /**
-   * Whether it reaches requests of which it is only known that they took longer, so that the truth may be greater.
-   */
-  is_lower_bound: boolean;
-  /**
-   * Which, 0 to 1.
-   */
-  quantile: number;
-  response_ns: Interval3;
-}
-/**
- * An estimate with its interval.
- */
-export interface Interval3 {
-  /**
-   * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
-   * then also both ends.
-   */
-  confidence: number;
-  /**
-   * Best guess.
-   */
-  estimate: number;
-  /**
-   * Upper end.
-   */
-  high: number;
-  /**
-   * Lower end.
-   */
-  low: number;
-}
-/**
- * One contender against itself, restarted independently: what equals seem to differ by on this machine.
- */
-export interface NoiseFloor {
-  /**
-   * Name of the contender that took part twice.
-   */
-  contender: string;
-  /**
-   * Half-width of the ratio's interval as a share (0.01 is 1 %): the median over the cells.
-   */
-  half_width: number;
-  /**
-   * Throughput of the one over that of the other in each cell, the intervals simultaneous over all cells.
-   */
-  ratios: SelfRatio[];
-}
-/**
- * A contender's throughput over its own, paired by round.
- */
-export interface SelfRatio {
-  /**
-   * Connections held open.
-   */
-  connections: number;
-  /**
-   * The load offered in a cell, as people write it.
-   */
-  offered?: string;
-  /**
-   * Requests in flight on one connection at most.
-   */
-  pipeline?: number;
-  ratio: Interval4;
-  /**
-   * Name of the workload.
-   */
-  workload: string;
-}
-/**
- * An estimate with its interval.
- */
-export interface Interval4 {
-  /**
-   * Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
-   * then also both ends.
-   */
-  confidence: number;
-  /**
-   * Best guess.
-   */
-  estimate: number;
-  /**
-   * Upper end.
-   */
-  high: number;
-  /**
-   * Lower end.
-   */
-  low: number;
-}
-/**
- * A published table and ours beside it.
- */
-export interface Beside {
-  /**
-   * Name of the contender to which the others stand in ratio, in both tables: the first of the source's that was measured
-   * here; absent where none was.
-   */
-  baseline: string | null;
-  /**
-   * What differs from column to column, as the source has it.
-   */
-  columns: string[];
-  /**
-   * What they are.
-   */
-  figures: "throughput" | "answered_within_ms";
-  /**
-   * What they are, in words.
-   */
-  quantity: string;
-  /**
-   * The source's contenders in its order, then the others of ours.
-   */
-  rows: BesideRow[];
-  /**
-   * What follows, in words, with what is assumed.
-   */
-  sentences: string[];
-  /**
-   * Where the published figures are from, and on what machine.
-   */
-  source: string;
-}
-/**
- * One contender in both tables. Every list has an entry for each column, absent where there is no figure.
- */
-export interface BesideRow {
-  /**
-   * Name of the contender here; absent where there is none.
-   */
-  contender: string | null;
-  /**
-   * Why it was not run, if so.
-   */
-  not_run: string | null;
-  /**
-   * Our figure over that of the baseline, paired by round.
-   */
-  our_ratio: (Interval | null)[];
-  /**
-   * Our figures.
-   */
-  ours: (Interval | null)[];
-  /**
-   * Published figure over that of the baseline.
-   */
-  ratio_to_baseline: (number | null)[];
-  /**
-   * How the source calls it; our title where the source does not have it.
-   */
-  title: string;
-  /**
-   * The published figures.
-   */
-  values: (number | null)[];
-  /**
-   * Why its figures are withheld although it was run, if so.
-   */
-  withheld: string | null;
-}
-/**
- * The redlines of one cell: the highest rates that keep the objective, which is in the cell's load.
- */
-export interface RedlineVerdict {
-  /**
-   * Connections held open.
-   */
-  connections: number;
-  /**
-   * The load offered in a cell, as people write it.
-   */
-  offered?: string;
-  /**
-   * Requests in flight on one connection at most.
-   */
-  pipeline?: number;
-  /**
-   * Contenders, the highest redline first.
-   */
-  standings: RedlineStanding[];
-  /**
-   * Name of the workload.
-   */
-  workload: string;
-}
-/**
- * One contender's redline: it lies between the rate that was kept and the rate that was missed.
- */
-export interface RedlineStanding {
-  /**
-   * Name of the contender.
-   */
-  contender: string;
-  /**
-   * How the search ended.
-   */
-  end: "confirmed" | "above_highest" | "below_lowest" | "unfinished" | "too_many_void";
-  /**
-   * Highest rate known to keep the objective, in requests per second; absent when none is.
-   */
-  kept_per_second: number | null;
-  /**
-   * Lowest rate known to miss it; absent when none is.
-   */
-  missed_per_second: number | null;
-  /**
-   * Highest rate at which a server kept it again after it had been overloaded; absent when that was not found out.
-   */
-  recovered_per_second: number | null;
-  /**
-   * Servers that were started for them; 0 for one that was running already.
-   */
-  servers: number;
-  /**
-   * The kept rate over the contender's capacity in the same cell; absent when either is not known.
-   */
-  share_of_capacity: number | null;
-  /**
-   * Trials made.
-   */
-  trials: number;
-  /**
-   * Those that were void.
-   */
-  void_windows: number;
-  /**
-   * Windows measured.
-   */
-  windows: number;
 }
 /**
  * A rule that was broken, once, with everything it concerns.

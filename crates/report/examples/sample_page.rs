@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(std::env::args().nth(1).ok_or("tell the folder to write into")?);
     let (record, verdict) = support::sample();
     fs::write(folder.join("report.html"), html::page(&record, &verdict)?)?;
-    fs::write(folder.join("page.json"), serde_json::to_vec(&page::build(&record, &verdict)?)?)?;
+    fs::write(folder.join("page.json"), serde_json::to_vec(&page::build(&[(&record, &verdict)])?)?)?;
     fs::write(folder.join("report.json"), export::json(&record, &verdict)?)?;
     fs::write(folder.join("report.csv"), export::csv(&record)?)?;
     fs::write(folder.join("report.md"), export::markdown(&record, &verdict))?;

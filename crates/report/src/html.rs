@@ -8,6 +8,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
+use serde::Serialize;
+use serde_json::{Number, Value};
 
 use crate::{ReportError, page};
 
@@ -16,19 +18,42 @@ const TEMPLATE: &str = include_str!("../assets/report.html");
 const TITLE: &str = "<title>assay report</title>";
 const DATA: &str = r#"<script id="assay-data" type="application/json"></script>"#;
 
-/// The whole report as one HTML file.
-///
-/// The data travel as base64 of zlib-compressed JSON ([`page::Page`]): no character of a log or a name can end the
-/// script element or be run, and the browser's own `DecompressionStream("deflate")` reads it.
+/// Significant digits of a figure: more than anybody sees, and half of the bytes.
+const DIGITS: i32 = 6;
+
+/// The data as they travel: each part is base64 of zlib-compressed JSON, so that no character of a log or a name can end
+/// the script element or be run, and so that the browser (`DecompressionStream("deflate")`) unpacks only what is looked at.
+#[derive(Serialize)]
+struct Packed<'a> {
+    schema: &'a str,
+    runs: Vec<PackedRun>,
+}
+
+/// [`page::RunPage`].
+#[derive(Serialize)]
+struct PackedRun {
+    head: String,
+    findings: Vec<String>,
+}
+
+/// The whole report of a run as one HTML file.
 ///
 /// # Errors
 /// [`ReportError`] when a histogram of the record cannot be read, or when the built page is not what it should be.
 pub fn page(record: &Record, verdict: &Verdict) -> Result<String, ReportError> {
-    let data = page::build(record, verdict)?;
-    let packed = pack(&serde_json::to_vec(&data)?)?;
+    pages(&[(record, verdict)])
+}
+
+/// One report over several runs, between which its reader switches.
+///
+/// # Errors
+/// Those of [`page()`].
+pub fn pages(runs: &[(&Record, &Verdict)]) -> Result<String, ReportError> {
+    let data = page::build(runs)?;
+    let runs = data.runs.iter().map(packed_run).collect::<Result<_, _>>()?;
     let title = format!("<title>{}</title>", escape(&data.title));
-    let data =
-        format!(r#"<script id="assay-data" type="application/json">{{"deflate":"{packed}"}}</script>"#);
+    let packed = serde_json::to_string(&Packed { schema: data.schema, runs })?;
+    let data = format!(r#"<script id="assay-data" type="application/json">{packed}</script>"#);
     let page = put(TEMPLATE, TITLE, &title, "the title")?;
     put(&page, DATA, &data, "the data")
 }
@@ -36,6 +61,38 @@ pub fn page(record: &Record, verdict: &Verdict) -> Result<String, ReportError> {
 fn put(page: &str, place: &str, part: &str, name: &'static str) -> Result<String, ReportError> {
     let (before, after) = page.split_once(place).ok_or(ReportError::Template(name))?;
     Ok([before, part, after].concat())
+}
+
+fn packed_run(run: &page::RunPage) -> Result<PackedRun, ReportError> {
+    let findings = run.findings.iter().map(packed).collect::<Result<_, _>>()?;
+    Ok(PackedRun { head: packed(&run.head)?, findings })
+}
+
+fn packed(part: &impl Serialize) -> Result<String, ReportError> {
+    pack(&serde_json::to_vec(&rounded(serde_json::to_value(part)?))?)
+}
+
+/// The same with every fraction cut to [`DIGITS`].
+fn rounded(value: Value) -> Value {
+    match value {
+        Value::Number(number) if number.is_f64() => number
+            .as_f64()
+            .and_then(|figure| Number::from_f64(to_digits(figure)))
+            .map_or(Value::Null, Value::Number),
+        Value::Array(items) => items.into_iter().map(rounded).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(name, field)| (name, rounded(field))).collect(),
+        other => other,
+    }
+}
+
+fn to_digits(figure: f64) -> f64 {
+    if figure == 0.0 || !figure.is_finite() {
+        return figure;
+    }
+    let places = DIGITS - 1 - figure.abs().log10().floor() as i32;
+    // Dividing by a whole power of ten gives the float that is nearest to the decimal fraction.
+    let scale = 10_f64.powi(places.abs());
+    if places >= 0 { (figure * scale).round() / scale } else { (figure / scale).round() * scale }
 }
 
 fn pack(json: &[u8]) -> Result<String, ReportError> {
@@ -62,6 +119,14 @@ mod tests {
         let bytes = BASE64.decode(packed).unwrap();
         flate2::read::ZlibDecoder::new(bytes.as_slice()).read_to_end(&mut back).unwrap();
         assert_eq!(back, json);
+    }
+
+    #[test]
+    fn figures_keep_six_digits_and_whole_numbers_all_of_them() {
+        let cut = rounded(
+            serde_json::json!({"a": [0.123_456_789, 78_123.456_7, 1e-9, -1234.567_89, 0.0], "b": 123_456_789}),
+        );
+        assert_eq!(cut.to_string(), r#"{"a":[0.123457,78123.5,1e-9,-1234.57,0.0],"b":123456789}"#);
     }
 
     #[test]

@@ -1,13 +1,13 @@
-/** Service time by percentile on an axis of equal nines: the median over the rounds, and a band from least to greatest. */
+/** Durations by percentile on an axis of equal nines: the median over the rounds, and a band from least to greatest. */
 import * as Plot from "@observablehq/plot";
 import { duration, tick } from "../format";
 import type { Theme } from "../theme";
 import { frame } from "./common";
-import { endNames, nameRoom, type Line } from "./lines";
+import { boundsOf, endNames, inFocus, strokes, type Line } from "./lines";
 
 const TICKS = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];
 
-/** A quantile of the service time: over rounds the median, the least and the greatest. */
+/** A quantile of a duration: over rounds the median, the least and the greatest. */
 export interface CurvePoint {
   quantile: number;
   median_ns: number;
@@ -15,53 +15,48 @@ export interface CurvePoint {
   high_ns: number;
 }
 
+type Flat = CurvePoint & { line: Line<CurvePoint> };
+
 /** Where a quantile stands: 90 % at 1, 99 % at 2, 99.9 % at 3. */
 export const nines = (quantile: number): number => -Math.log10(1 - quantile);
 
 export function curvesChart(lines: Line<CurvePoint>[], theme: Theme, width: number): Element {
-  const flat = lines.flatMap((line) => line.points.map((point) => ({ ...point, line })));
+  const flat = lines.flatMap((line) => line.points.map((point): Flat => ({ ...point, line })));
+  const focus = flat.filter(({ line }) => !line.look.muted);
   const times = flat.flatMap((point) => [point.low_ns, point.high_ns]).filter((ns) => ns > 0);
   const [low, high] = [Math.min(...times) / 1.08, Math.max(...times) * 1.08];
   const reach = flat.map((point) => nines(point.quantile));
   const [first, last] = [Math.min(...reach), Math.max(...reach)];
-  const height = Math.round(Math.min(460, Math.max(280, width * 0.46)));
-  const bounds = { top: 12, bottom: height - 42, right: nameRoom(lines.map((line) => line.title), width), width };
+  const bounds = boundsOf(lines, width, 58);
   const y = (ns: number): number => bounds.bottom - (Math.log(ns / low) / Math.log(high / low)) * (bounds.bottom - bounds.top);
-  const ends = lines.flatMap((line) => {
+  const ends = inFocus(lines).flatMap((line) => {
     const end = line.points.at(-1);
     return end ? [{ title: line.title, color: line.look.color, at: end.median_ns }] : [];
   });
   const perNine = (width - 58 - bounds.right) / (last - first);
   const crowded = perNine * (nines(0.9) - nines(0.5)) < 46;
   const ticks = TICKS.filter((quantile) => nines(quantile) <= last + 1e-9 && !(quantile === 0.5 && crowded));
+  const at = { x: (d: Flat) => nines(d.quantile), y: "median_ns" } as const;
   return Plot.plot({
     ...frame(theme, width),
-    height,
-    marginLeft: 58,
-    marginRight: bounds.right,
-    marginTop: bounds.top,
-    marginBottom: 42,
+    ...bounds.margins,
     x: { domain: [first, last], ticks: ticks.map(nines), tickFormat: (x: number) => nineLabel(x), label: "percentile", labelAnchor: "center", labelArrow: "none", tickSize: 0, tickPadding: 8 },
     y: { type: "log", domain: [low, high], ticks: timeTicks(low, high), tickFormat: (ns: number) => tick(duration(ns)), label: null, tickSize: 0 },
     marks: [
       Plot.gridY({ stroke: theme.rule, strokeOpacity: 1, ticks: timeTicks(low, high) }),
       Plot.gridX({ stroke: theme.rule, strokeOpacity: 1, ticks: ticks.map(nines) }),
-      Plot.areaY(flat, { x: (d: Flat) => nines(d.quantile), y1: "low_ns", y2: "high_ns", z: (d: Flat) => d.line.name, fill: (d: Flat) => d.line.look.color, fillOpacity: 0.16 }),
-      Plot.line(flat, {
-        x: (d: Flat) => nines(d.quantile),
-        y: "median_ns",
-        z: (d: Flat) => d.line.name,
-        stroke: (d: Flat) => d.line.look.color,
-        strokeWidth: 1.75,
+      Plot.areaY(focus, { x: at.x, y1: "low_ns", y2: "high_ns", z: (d: Flat) => d.line.name, fill: (d: Flat) => d.line.look.color, fillOpacity: 0.16 }),
+      ...strokes(flat, at),
+      Plot.tip(focus, Plot.pointer({
+        ...at,
         title: (d: Flat) => `${d.line.title}\n${+(d.quantile * 100).toFixed(3)} % within ${duration(d.median_ns)}\nrounds: ${duration(d.low_ns)} … ${duration(d.high_ns)}`,
-        tip: { fill: theme.paper, stroke: theme.rule },
-      }),
+        fill: theme.paper,
+        stroke: theme.rule,
+      })),
       endNames(ends, y, bounds, theme),
     ],
   });
 }
-
-type Flat = CurvePoint & { line: Line<CurvePoint> };
 
 function nineLabel(x: number): string {
   return `${+((1 - 10 ** -x) * 100).toFixed(4)} %`;

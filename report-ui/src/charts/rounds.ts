@@ -1,149 +1,54 @@
-/**
- * Every measured window in true order: one strip per contender, how far each window lies from that contender's own
- * middle. Windows that something speaks against are hollow; a cross is a run that died before this cell.
- */
+/** Every raw round: a row for each contender, a mark for each window where its throughput lies, hollow when void. */
 import * as Plot from "@observablehq/plot";
-import { percent, rate, span, tick } from "../format";
-import type { Look, Theme } from "../theme";
+import { rate, tick } from "../format";
+import type { Theme } from "../theme";
 import { elide, frame, NARROW, widest } from "./common";
-
-export interface RoundDot {
-  offsetNs: number;
-  round: number;
-  /** Absent where the run died before this cell. */
-  perSecond: number | null;
-  /** What speaks against it; empty for a sound one. */
-  why: string;
-}
-
-export interface RoundStrip {
-  name: string;
-  title: string;
-  look: Look;
-  dots: RoundDot[];
-}
-
-export interface RoundsData {
-  strips: RoundStrip[];
-  /** When each round began, in nanoseconds after the start. */
-  starts: number[];
-  /** When the last one had ended. */
-  end: number;
-}
+import type { RoundDot, RoundStrip } from "./over-time";
 
 interface Placed extends RoundDot {
   name: string;
   title: string;
   color: string;
-  deviation: number;
-  shown: number;
+  perSecond: number;
+  /** From the first round at the top to the last at the bottom of the row, −1 to 1. */
+  level: number;
 }
 
-/** The strips' vertical range is never finer than this, so that quiet rounds look quiet. */
-const LEAST_RANGE = 0.02;
-const MINUTE_NS = 60e9;
+const ROW = 30;
 
-/** The middle from which a strip's deviations are taken: the median of the sound ones, else of all. */
-export function middleOf(dots: readonly RoundDot[]): number | null {
-  const all = dots.filter((dot) => dot.perSecond !== null);
-  const counted = all.filter((dot) => dot.why === "");
-  const values = (counted.length > 0 ? counted : all).map((dot) => dot.perSecond ?? 0).sort((a, b) => a - b);
-  const [low, high] = [values[(values.length - 1) >> 1], values[values.length >> 1]];
-  return low === undefined || high === undefined ? null : (low + high) / 2;
-}
-
-export function roundsChart(data: RoundsData, theme: Theme, width: number): Element {
-  const placed = data.strips.flatMap(place);
-  const counted = placed.filter((dot) => dot.why === "").map((dot) => Math.abs(dot.deviation));
-  const range = Math.max(LEAST_RANGE, ...counted) * 1.15;
-  for (const dot of placed) dot.shown = Math.max(-range, Math.min(range, dot.deviation));
+export function rawRoundsChart(strips: readonly RoundStrip[], theme: Theme, width: number): Element {
+  const rounds = Math.max(1, ...strips.flatMap((strip) => strip.dots.map((dot) => dot.round)));
+  const placed = strips.flatMap((strip) => strip.dots.flatMap((dot) => place(strip, dot, rounds)));
   const narrow = width < NARROW;
-  const left = narrow ? 44 : Math.min(widest(data.strips.map((strip) => strip.title), true), width * 0.25) + 50;
+  const left = narrow ? 4 : Math.min(widest(strips.map((strip) => strip.title), true), width * 0.25) + 12;
+  const row = narrow ? ROW + 18 : ROW;
+  const high = Math.max(1, ...placed.map((dot) => dot.perSecond));
+  const at = { fy: "name", x: "perSecond", y: "level" } as const;
   return Plot.plot({
     ...frame(theme, width),
-    height: data.strips.length * (narrow ? 66 : 52) + 60,
+    height: strips.length * row + 34,
     marginLeft: left,
-    marginRight: 8,
-    marginTop: 24,
-    marginBottom: 36,
-    x: { domain: [0, data.end], label: "time since the start", labelAnchor: "center", labelArrow: "none", tickFormat: (ns: number) => span(ns).replace(" 0 s", ""), ticks: timeSteps(data, width), tickSize: 0 },
-    y: { domain: [-range, range], label: null, axis: null },
-    fy: { domain: data.strips.map((strip) => strip.name), axis: null, padding: 0.16 },
+    marginRight: 12,
+    marginTop: 4,
+    marginBottom: 30,
+    x: { domain: [0, high * 1.02], label: null, tickFormat: (x: number) => tick(rate(x)), ticks: Math.max(3, Math.floor(width / 140)), tickSize: 0 },
+    y: { domain: [narrow ? -3.4 : -1.5, 1.5], reverse: true, axis: null },
+    fy: { domain: strips.map((strip) => strip.name), axis: null, padding: 0 },
     marks: [
-      ...rangeLabels(data.strips[0], rounded(range), theme),
-      Plot.frame({ fill: theme.band, fillOpacity: 0.7 }),
-      Plot.ruleY([0], { stroke: theme.soft, strokeOpacity: 0.6 }),
-      Plot.ruleX(data.starts, { stroke: theme.paper, strokeWidth: 2 }),
-      Plot.text(data.starts.map((ns, round) => ({ ns, round, name: data.strips[0]?.name })), { x: "ns", fy: "name", text: (d: { round: number }) => (narrow ? `${d.round + 1}` : `round ${d.round + 1}`), frameAnchor: "top", textAnchor: "start", dy: -13, dx: 3, fill: theme.soft }),
-      ...names(data.strips, left, narrow, theme),
-      ...dots(placed, theme),
+      Plot.gridX({ stroke: theme.rule, strokeOpacity: 1 }),
+      Plot.text(strips, { fy: "name", text: (strip: RoundStrip) => (narrow ? strip.title : elide(strip.title, left - 12, true)), frameAnchor: narrow ? "top-left" : "left", textAnchor: "start", dx: narrow ? 0 : -left, dy: narrow ? 4 : 0, fontWeight: 600, fill: theme.ink }),
+      Plot.dot(placed.filter((dot) => dot.why === ""), { ...at, fill: "color", fillOpacity: 0.85, r: 2.6 }),
+      Plot.dot(placed.filter((dot) => dot.why !== ""), { ...at, stroke: "color", fill: theme.paper, r: 2.8, strokeWidth: 1.3 }),
+      Plot.tip(placed, Plot.pointer({ ...at, title: describe, fill: theme.paper, stroke: theme.rule })),
     ],
   });
 }
 
-function place(strip: RoundStrip): Placed[] {
-  const middle = middleOf(strip.dots);
-  return strip.dots.map((dot) => {
-    const deviation = dot.perSecond === null || middle === null || middle === 0 ? 0 : dot.perSecond / middle - 1;
-    return { ...dot, name: strip.name, title: strip.title, color: strip.look.color, deviation, shown: deviation };
-  });
-}
-
-/** The range, written once: all strips share it. */
-function rangeLabels(first: RoundStrip | undefined, range: number, theme: Theme): Plot.Markish[] {
-  const ends = first ? [range, -range].map((share) => ({ share, name: first.name })) : [];
-  return [
-    Plot.text(ends, { fy: "name", y: "share", frameAnchor: "left", textAnchor: "end", dx: -6, text: (d: { share: number }) => tick(signed(d.share)), fill: theme.soft, fontSize: 11 }),
-  ];
-}
-
-function names(strips: RoundStrip[], left: number, narrow: boolean, theme: Theme): Plot.Markish[] {
-  return [
-    Plot.text(strips, {
-      fy: "name",
-      text: (strip: RoundStrip) => (narrow ? strip.title : elide(strip.title, left - 50, true)),
-      frameAnchor: narrow ? "top-left" : "left",
-      textAnchor: "start",
-      dx: narrow ? 6 : -left,
-      dy: narrow ? 4 : 0,
-      fill: theme.ink,
-      fontWeight: 600,
-    }),
-  ];
-}
-
-function dots(placed: Placed[], theme: Theme): Plot.Markish[] {
-  const windows = placed.filter((dot) => dot.perSecond !== null);
-  const common = { x: "offsetNs", y: "shown", fy: "name" } as const;
-  const cut = windows.filter((dot) => dot.shown !== dot.deviation);
-  return [
-    Plot.dot(windows.filter((dot) => dot.why !== ""), { ...common, stroke: "color", fill: theme.paper, r: 3.6, strokeWidth: 1.5 }),
-    Plot.dot(windows.filter((dot) => dot.why === ""), { ...common, fill: "color", r: 3.6 }),
-    Plot.text(cut, { ...common, text: (dot: Placed) => signed(dot.deviation), dx: 9, textAnchor: "start", fill: theme.caution }),
-    Plot.dot(placed.filter((dot) => dot.perSecond === null), { x: "offsetNs", y: 0, fy: "name", symbol: "times", stroke: theme.caution, strokeWidth: 2, r: 5 }),
-    Plot.tip(placed, Plot.pointer({ ...common, title: describe, fill: theme.paper, stroke: theme.rule })),
-  ];
+function place(strip: RoundStrip, dot: RoundDot, rounds: number): Placed[] {
+  if (dot.perSecond === null) return [];
+  return [{ ...dot, perSecond: dot.perSecond, name: strip.name, title: strip.title, color: strip.look.color, level: (2 * dot.round) / rounds - 1 }];
 }
 
 function describe(dot: Placed): string {
-  const speed = dot.perSecond === null ? "" : `\n${rate(dot.perSecond)} req/s, ${signed(dot.deviation)}`;
-  return `${dot.title}, round ${dot.round + 1}${speed}${dot.why === "" ? "" : `\n${dot.why}`}`;
-}
-
-export function signed(share: number): string {
-  return (share < 0 ? "−" : "+") + percent(Math.abs(share));
-}
-
-/** The range, as the nearest round figure below it. */
-function rounded(range: number): number {
-  const unit = 10 ** Math.floor(Math.log10(range));
-  return Math.floor(range / unit) * unit;
-}
-
-/** Whole minutes, or parts of one, for about one tick every 110 pixels. */
-function timeSteps(data: RoundsData, width: number): number[] {
-  const { end } = data;
-  const wanted = Math.max(2, Math.floor(width / 110));
-  const step = [0.25, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600].find((step) => end / (step * MINUTE_NS) <= wanted) ?? 1440;
-  return Array.from({ length: Math.floor(end / (step * MINUTE_NS)) + 1 }, (_, i) => i * step * MINUTE_NS);
+  return `${dot.title}, round ${dot.round + 1}\n${rate(dot.perSecond)} req/s${dot.why === "" ? "" : `\n${dot.why}`}`;
 }

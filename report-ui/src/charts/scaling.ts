@@ -1,10 +1,10 @@
-/** Throughput against connections: a line per contender with intervals, the limit dashed. */
+/** Throughput against a number, connections or the work in a request: a line per contender with intervals, the limit dashed. */
 import * as Plot from "@observablehq/plot";
 import { rate, rateInterval, tick } from "../format";
 import type { Theme } from "../theme";
 import type { Interval } from "../types";
 import { frame } from "./common";
-import { endNames, nameRoom, type Line } from "./lines";
+import { boundsOf, endNames, inFocus, strokes, type Line } from "./lines";
 
 export interface ScalingPoint {
   connections: number;
@@ -15,50 +15,49 @@ export interface ScalingData {
   lines: Line<ScalingPoint>[];
   limit: Line<ScalingPoint> | null;
   levels: number[];
+  /** What the levels are, and what a second counts. */
+  label?: string;
+  unit?: string;
 }
+
+type Flat = ScalingPoint & { line: Line<ScalingPoint> };
 
 export function scalingChart(data: ScalingData, theme: Theme, width: number): Element {
   const lines = data.limit ? [...data.lines, data.limit] : data.lines;
-  const flat = data.lines.flatMap((line) => line.points.map((point) => ({ ...point, line })));
+  const flat = data.lines.flatMap((line) => line.points.map((point): Flat => ({ ...point, line })));
+  const focus = flat.filter(({ line }) => !line.look.muted);
   const highest = Math.max(1, ...lines.flatMap((line) => line.points.map((point) => point.throughput.high)));
-  const height = Math.round(Math.min(460, Math.max(280, width * 0.46)));
-  const bounds = { top: 12, bottom: height - 42, right: nameRoom(lines.map((line) => line.title), width), width };
+  const bounds = boundsOf(lines, width, 44);
   const y = (value: number): number => bounds.bottom - (value / (highest * 1.02)) * (bounds.bottom - bounds.top);
-  const ends = lines.flatMap((line) => {
+  const ends = inFocus(lines).flatMap((line) => {
     const last = line.points.at(-1);
     return last ? [{ title: line.title, color: line.look.color, at: last.throughput.estimate }] : [];
   });
+  const at = { x: "connections", y: (d: Flat) => d.throughput.estimate } as const;
   return Plot.plot({
     ...frame(theme, width),
-    height,
-    marginLeft: 44,
-    marginRight: bounds.right,
-    marginTop: bounds.top,
-    marginBottom: 42,
-    x: { type: "log", domain: extent(data.levels), ticks: data.levels, tickFormat: String, label: "connections", labelAnchor: "center", labelArrow: "none", tickSize: 0, tickPadding: 8 },
+    ...bounds.margins,
+    x: { type: "log", domain: extent(data.levels), ticks: data.levels, tickFormat: String, label: data.label ?? "connections", labelAnchor: "center", labelArrow: "none", tickSize: 0, tickPadding: 8 },
     y: { domain: [0, highest * 1.02], tickFormat: (value: number) => tick(rate(value)), label: null, ticks: 5, tickSize: 0 },
     symbol: { type: "identity" },
     marks: [
       Plot.gridY({ stroke: theme.rule, strokeOpacity: 1, ticks: 5 }),
       Plot.ruleY([0], { stroke: theme.soft }),
       ...limitMarks(data.limit, theme),
-      Plot.line(flat, { x: "connections", y: (d: Flat) => d.throughput.estimate, z: (d: Flat) => d.line.name, stroke: (d: Flat) => d.line.look.color, strokeWidth: 1.75 }),
-      Plot.ruleX(flat, { x: "connections", y1: (d: Flat) => d.throughput.low, y2: (d: Flat) => d.throughput.high, stroke: (d: Flat) => d.line.look.color, strokeWidth: 5, strokeOpacity: 0.4 }),
-      Plot.dot(flat, {
-        x: "connections",
-        y: (d: Flat) => d.throughput.estimate,
+      ...strokes(flat, at),
+      Plot.ruleX(focus, { x: "connections", y1: (d: Flat) => d.throughput.low, y2: (d: Flat) => d.throughput.high, stroke: (d: Flat) => d.line.look.color, strokeWidth: 5, strokeOpacity: 0.4 }),
+      Plot.dot(focus, {
+        ...at,
         fill: (d: Flat) => d.line.look.color,
         symbol: (d: Flat) => d.line.look.symbol,
         r: 3.8,
-        title: (d: Flat) => `${d.line.title}\n${rateInterval(d.throughput).estimate} req/s at ${d.connections}\n${rateInterval(d.throughput).interval}`,
+        title: (d: Flat) => `${d.line.title}\n${rateInterval(d.throughput).estimate} ${data.unit ?? "req/s"} at ${d.connections}\n${rateInterval(d.throughput).interval}`,
         tip: { fill: theme.paper, stroke: theme.rule },
       }),
       endNames(ends, y, bounds, theme),
     ],
   });
 }
-
-type Flat = ScalingPoint & { line: Line<ScalingPoint> };
 
 function limitMarks(limit: ScalingData["limit"], theme: Theme): Plot.Markish[] {
   if (!limit) return [];

@@ -1,6 +1,6 @@
 /** Who is how fast: an interval and a dot per contender, its rounds below, tiers as bands, the limit as a line. */
 import * as Plot from "@observablehq/plot";
-import { percent, rate, rateInterval, tick } from "../format";
+import type { Estimate } from "../format";
 import type { Look, Theme } from "../theme";
 import type { Interval } from "../types";
 import { elide, frame, NARROW, widest } from "./common";
@@ -9,34 +9,40 @@ export interface StandingRow {
   name: string;
   title: string;
   look: Look;
-  throughput: Interval | null;
-  share: Interval | null;
+  value: Interval | null;
+  /** Against whom it is compared: `86 %` of the limit, `1.27×` another. */
+  share: string | null;
   rounds: number[];
   tier: number | null;
   withheld: string | null;
 }
 
 export interface StandingsData {
-  /** Fastest first. */
+  /** Best first. */
   rows: StandingRow[];
-  limit: { title: string; throughput: Interval } | null;
+  limit: { title: string; value: Interval } | null;
+  /** Heads of the figures at the right; without the second there is no comparison. */
+  heads: { value: string; share: string };
+  estimate: (value: Interval) => Estimate;
+  axis: (value: number) => string;
 }
 
 /** Where names begin: after the tiers. */
 const NAME_LEFT = 54;
 
-type Shown = StandingRow & { throughput: Interval };
+type Shown = StandingRow & { value: Interval };
 
 export function standingsChart(data: StandingsData, theme: Theme, width: number): Element {
   const { rows, limit } = data;
   const narrow = width < NARROW;
-  const shown = rows.filter((row): row is Shown => row.throughput !== null && row.withheld === null);
-  const highest = Math.max(1, limit?.throughput.high ?? 0, ...shown.flatMap((row) => [row.throughput.high, ...row.rounds]));
-  const left = narrow ? 4 : Math.min(widest(rows.map((row) => row.title), true), width * 0.25) + NAME_LEFT + 8;
-  const right = narrow ? 58 : 128;
+  const tiered = rows.some((row) => row.tier !== null);
+  const shown = rows.filter((row): row is Shown => row.value !== null && row.withheld === null);
+  const highest = Math.max(Number.MIN_VALUE, limit?.value.high ?? 0, ...shown.flatMap((row) => [row.value.high, ...row.rounds]));
+  const left = narrow ? 4 : Math.min(widest(rows.map((row) => row.title), true), width * 0.25) + (tiered ? NAME_LEFT : 4) + 8;
+  const right = narrow ? 66 : data.heads.share ? 140 : 76;
   const top = 42;
   const rowHeight = narrow ? 46 : 32;
-  const place: Place = { left, right, narrow, domain: [0, highest * 1.02], width };
+  const place: Place = { left, right, narrow, tiered, domain: [0, highest * 1.02], width };
   return Plot.plot({
     ...frame(theme, width),
     height: rows.length * rowHeight + top + 30,
@@ -44,15 +50,15 @@ export function standingsChart(data: StandingsData, theme: Theme, width: number)
     marginRight: right,
     marginTop: top,
     marginBottom: 30,
-    x: { domain: place.domain, label: null, tickFormat: (x: number) => tick(rate(x)), ticks: Math.max(3, Math.floor(width / 140)), tickSize: 0 },
+    x: { domain: place.domain, label: null, tickFormat: data.axis, ticks: Math.max(3, Math.floor(width / 140)), tickSize: 0 },
     y: { type: "band", domain: rows.map((row) => row.name), padding: 0, axis: null },
     marks: [
       ...tierBands(rows, place, theme),
       Plot.gridX({ stroke: theme.rule, strokeOpacity: 1 }),
-      ...limitLine(limit, place, theme),
-      ...marks(shown, narrow, theme),
+      ...limitLine(data, place, theme),
+      ...marks(data, shown, narrow, theme),
       ...names(rows, place, theme),
-      ...values(shown, place, theme),
+      ...values(data, shown, place, theme),
       ...withheld(rows, limit, place, theme),
     ],
   });
@@ -62,6 +68,7 @@ interface Place {
   left: number;
   right: number;
   narrow: boolean;
+  tiered: boolean;
   domain: [number, number];
   width: number;
 }
@@ -89,10 +96,10 @@ function tierBands(rows: StandingRow[], place: Place, theme: Theme): Plot.Markis
   ];
 }
 
-function limitLine(limit: StandingsData["limit"], place: Place, theme: Theme): Plot.Markish[] {
+function limitLine({ limit, estimate }: StandingsData, place: Place, theme: Theme): Plot.Markish[] {
   if (!limit) return [];
-  const at = limit.throughput;
-  const label = `limit: ${limit.title} ${rateInterval(at).estimate}`;
+  const at = limit.value;
+  const label = `limit: ${limit.title} ${estimate(at).estimate}`;
   return [
     Plot.rect([at], { x1: "low", x2: "high", fill: theme.ink, fillOpacity: 0.08, insetTop: -6 }),
     Plot.ruleX([at], { x: "estimate", stroke: theme.ink, strokeDasharray: "4 3", insetTop: -10 }),
@@ -100,7 +107,7 @@ function limitLine(limit: StandingsData["limit"], place: Place, theme: Theme): P
   ];
 }
 
-function marks(shown: Shown[], narrow: boolean, theme: Theme): Plot.Markish[] {
+function marks(data: StandingsData, shown: Shown[], narrow: boolean, theme: Theme): Plot.Markish[] {
   const dy = narrow ? 9 : 0;
   const inset = (half: number): { insetTop: number; insetBottom: number } => {
     const middle = narrow ? 23 : 16;
@@ -109,34 +116,34 @@ function marks(shown: Shown[], narrow: boolean, theme: Theme): Plot.Markish[] {
   const rounds = shown.flatMap((row) => row.rounds.map((perSecond) => ({ name: row.name, perSecond, color: row.look.color })));
   const color = (row: Shown): string => row.look.color;
   return [
-    Plot.ruleY(shown, { y: "name", x1: 0, x2: (row: Shown) => row.throughput.low, stroke: theme.soft, strokeOpacity: 0.45, strokeDasharray: "1 4", dy }),
+    Plot.ruleY(shown, { y: "name", x1: 0, x2: (row: Shown) => row.value.low, stroke: theme.soft, strokeOpacity: 0.45, strokeDasharray: "1 4", dy }),
     Plot.barX(shown, {
       y: "name",
-      x1: (row: Shown) => row.throughput.low,
-      x2: (row: Shown) => row.throughput.high,
+      x1: (row: Shown) => row.value.low,
+      x2: (row: Shown) => row.value.high,
       fill: color,
       fillOpacity: 0.32,
       ...inset(7),
     }),
     Plot.tickX(rounds, { y: "name", x: "perSecond", stroke: "color", strokeOpacity: 0.75, insetTop: (narrow ? 23 : 16) + dy + 8, insetBottom: (narrow ? 23 : 16) - dy - 13 }),
-    Plot.dot(shown, { y: "name", x: (row: Shown) => row.throughput.estimate, fill: color, r: 3.4, dy, title: describe, tip: { fill: theme.paper, stroke: theme.rule } }),
+    Plot.dot(shown, { y: "name", x: (row: Shown) => row.value.estimate, fill: color, r: 3.4, dy, title: (row: Shown) => describe(data, row), tip: { fill: theme.paper, stroke: theme.rule } }),
   ];
 }
 
-function describe(row: Shown): string {
-  const { estimate, interval } = rateInterval(row.throughput);
-  const share = row.share ? `\n${percent(row.share.estimate)} of the limit` : "";
-  return `${row.title}\n${estimate} req/s\n${interval}${share}`;
+function describe({ estimate, heads }: StandingsData, row: Shown): string {
+  const value = estimate(row.value);
+  const share = row.share ? `\n${row.share} ${heads.share}` : "";
+  return `${row.title}\n${value.estimate} ${heads.value}\n${value.interval}${share}`;
 }
 
 function names(rows: StandingRow[], place: Place, theme: Theme): Plot.Markish[] {
   return [
     Plot.text(rows, {
       y: "name",
-      text: (row: StandingRow) => (place.narrow ? tierAndTitle(row) : elide(row.title, place.left - NAME_LEFT - 8, true)),
+      text: (row: StandingRow) => (place.narrow ? tierAndTitle(row) : elide(row.title, place.left - nameLeft(place) - 8, true)),
       frameAnchor: "left",
       textAnchor: "start",
-      dx: place.narrow ? 0 : NAME_LEFT - place.left,
+      dx: place.narrow ? 0 : nameLeft(place) - place.left,
       dy: place.narrow ? -9 : 0,
       fill: (row: StandingRow) => (row.withheld === null ? theme.ink : theme.soft),
       fontWeight: 600,
@@ -144,25 +151,28 @@ function names(rows: StandingRow[], place: Place, theme: Theme): Plot.Markish[] 
   ];
 }
 
+const nameLeft = ({ tiered }: Place): number => (tiered ? NAME_LEFT : 4);
+
 function tierAndTitle(row: StandingRow): string {
   return row.tier === null ? row.title : `${row.tier}  ${row.title}`;
 }
 
 /** The figures at the right, so that the chart can be read without its table. */
-function values(shown: Shown[], place: Place, theme: Theme): Plot.Markish[] {
+function values({ heads, estimate }: StandingsData, shown: Shown[], place: Place, theme: Theme): Plot.Markish[] {
   const column = (text: (row: Shown) => string, dx: number, dy: number, weight: number): Plot.Markish =>
     Plot.text(shown, { y: "name", text, frameAnchor: "right", textAnchor: "end", dx, dy, fontWeight: weight, fontVariant: "tabular-nums" });
   const head = (text: string, dx: number): Plot.Markish =>
     Plot.text([text], { text: [text], frameAnchor: "top-right", textAnchor: "end", dx, dy: -24, fill: theme.soft });
-  const speed = (row: Shown): string => rateInterval(row.throughput).estimate;
-  const share = (row: Shown): string => (row.share ? percent(row.share.estimate) : "–");
-  if (place.narrow) return [column(speed, 54, -9, 600), column(share, 54, 9, 400)];
-  return [column(speed, 62, 0, 600), column(share, 118, 0, 400), head("req/s", 62), head("of limit", 118)];
+  const value = (row: Shown): string => estimate(row.value).estimate;
+  const share = (row: Shown): string => row.share ?? "–";
+  const wanted = heads.share !== "";
+  if (place.narrow) return [column(value, 62, -9, 600), ...(wanted ? [column(share, 62, 9, 400)] : [])];
+  return [column(value, 68, 0, 600), head(heads.value, 68), ...(wanted ? [column(share, 134, 0, 400), head(heads.share, 134)] : [])];
 }
 
 /** The reason in place of the number, short of the limit's line; the table has it whole. */
 function withheld(rows: StandingRow[], limit: StandingsData["limit"], place: Place, theme: Theme): Plot.Markish[] {
-  const end = limit ? limit.throughput.low / place.domain[1] : 1;
+  const end = limit ? limit.value.low / place.domain[1] : 1;
   const room = (place.width - place.left - place.right) * end - 16;
   return [
     Plot.text(rows.filter((row) => row.withheld !== null), {

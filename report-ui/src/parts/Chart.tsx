@@ -1,7 +1,8 @@
-/** A chart as wide as its place, redrawn when that changes, with its figures as a table below. */
+/** A chart as wide as its place, drawn when it is needed, with its figures as a table below. */
 import type { ComponentChildren, JSX } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Draw } from "../charts/common";
+import { whenNeeded } from "../schedule";
 import { pageTheme } from "../theme";
 
 interface Props {
@@ -27,7 +28,13 @@ export function Chart({ label, draw, twin }: Props): JSX.Element {
   }, []);
 
   useLayoutEffect(() => {
-    if (width > 0) box.current?.replaceChildren(draw(pageTheme, width));
+    const element = box.current;
+    if (!element || width === 0) return;
+    element.classList.add("undrawn");
+    return whenNeeded(element, () => {
+      element.replaceChildren(draw(pageTheme, width));
+      element.classList.remove("undrawn");
+    });
   }, [draw, width]);
 
   return (

@@ -1,7 +1,7 @@
 /** Links to the sections. They move there without touching the fragment, which holds what the reader looks at. */
 import type { JSX } from "preact";
 
-export function Contents({ sections }: { sections: readonly [id: string, title: string][] }): JSX.Element {
+export function Contents({ sections }: { sections: readonly { id: string; title: string }[] }): JSX.Element {
   const go = (event: Event, id: string): void => {
     event.preventDefault();
     const section = document.getElementById(id);
@@ -11,7 +11,7 @@ export function Contents({ sections }: { sections: readonly [id: string, title: 
   return (
     <nav aria-label="Sections">
       <ul>
-        {sections.map(([id, title]) => (
+        {sections.map(({ id, title }) => (
           <li key={id}>
             <a href={`#${id}`} onClick={(event) => go(event, id)}>
               {title}

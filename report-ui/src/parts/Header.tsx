@@ -3,7 +3,9 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { span } from "../format";
 import { chooseScheme, chosenScheme, type Scheme } from "../theme";
+import type { Report } from "../select";
 import type { RunFacts } from "../types";
+import { Select } from "./Choice";
 
 const STATES: Record<RunFacts["state"], string | null> = {
   complete: null,
@@ -12,7 +14,8 @@ const STATES: Record<RunFacts["state"], string | null> = {
   interrupted: "The run was stopped by hand; what follows is what was measured until then.",
 };
 
-export function Header({ run }: { run: RunFacts }): JSX.Element {
+export function Header({ report }: { report: Report }): JSX.Element {
+  const { run } = report.head;
   const notice = STATES[run.state];
   return (
     <header class="top">
@@ -24,10 +27,32 @@ export function Header({ run }: { run: RunFacts }): JSX.Element {
         <span>{run.link}</span>
         {run.host.cpu_model && <span>{run.host.cpu_model}</span>}
       </p>
+      {report.source.heads.length > 1 && <RunSwitch report={report} />}
       <SchemeButton />
       {notice && <p class="notice">{notice}</p>}
     </header>
   );
+}
+
+/** Chooses the run; the link filters those offered where they differ in it. */
+function RunSwitch({ report }: { report: Report }): JSX.Element {
+  const { source, view, choose } = report;
+  const links = [...new Set(source.heads.map((head) => head.run.link))];
+  const offered = source.heads.flatMap(({ run }, i) => (view.link === "" || run.link === view.link ? [[String(i), nameOf(run)] as const] : []));
+  const chooseLink = (link: string): void => {
+    const first = source.heads.findIndex(({ run }) => link === "" || run.link === link);
+    choose({ link, run: link === "" || report.head.run.link === link ? view.run : first });
+  };
+  return (
+    <span class="runs">
+      <Select label="run" options={offered} chosen={String(view.run)} onChoose={(run) => choose({ run: Number(run) })} />
+      {links.length > 1 && <Select label="link" options={[["", "any"], ...links.map((link) => [link, link] as const)]} chosen={view.link} onChoose={chooseLink} />}
+    </span>
+  );
+}
+
+function nameOf({ experiment, started_at, link, host }: RunFacts): string {
+  return [experiment.name, readableTime(started_at), link, host.cpu_model].filter(Boolean).join(" · ");
 }
 
 /** `20 November 2026, 22:07 UTC`; text that is no such time stays as it is. */

@@ -1,15 +1,36 @@
-/** A contender's name with its mark, as in the charts. */
+/** A contender's name with its mark, as in the charts. Pressed, it tells all that is known of it. */
 import type { JSX } from "preact";
 import { lookOf, titleOf, type Report } from "../select";
+import { togglePin } from "../state";
 
-export function Name({ report, name }: { report: Report; name: string }): JSX.Element {
+interface Props {
+  report: Report;
+  name: string;
+  /** Offers to pin it. */
+  pin?: boolean;
+}
+
+export function Name({ report, name, pin }: Props): JSX.Element {
   const entry = report.entries.get(name);
   const isLimit = name === report.limit?.name;
   return (
     <span class="name">
+      {pin && !isLimit && <Pin report={report} name={name} />}
       <i style={{ background: isLimit ? "none" : lookOf(report, name).color }} class={isLimit ? "limit-mark" : ""} aria-hidden="true" />
-      {titleOf(report, name)}
+      <button type="button" class="open" aria-haspopup="dialog" onClick={() => report.choose({ open: name })}>
+        {titleOf(report, name)}
+      </button>
       {entry?.language && <small>{isLimit ? "the limit" : entry.language}</small>}
     </span>
+  );
+}
+
+function Pin({ report, name }: Props): JSX.Element {
+  const { pins } = report.view;
+  const isPinned = pins.includes(name);
+  return (
+    <button type="button" class="pin" aria-pressed={isPinned} aria-label={`Pin ${titleOf(report, name)}`} title={isPinned ? "no longer pinned" : "pin"} onClick={() => report.choose({ pins: togglePin(pins, name) })}>
+      {isPinned ? "★" : "☆"}
+    </button>
   );
 }

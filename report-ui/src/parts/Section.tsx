@@ -1,5 +1,7 @@
 /** A part of the report: a heading, the one question it answers, and the answer. */
 import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { whenNeeded } from "../schedule";
 
 interface Props {
   id: string;
@@ -16,6 +18,26 @@ export function Section({ id, title, question, wide, children }: Props): JSX.Ele
       <h2 id={`${id}-title`}>{title}</h2>
       <p class="question">{question}</p>
       {children}
+    </section>
+  );
+}
+
+interface LazyProps {
+  id: string;
+  title: string;
+  wide: boolean;
+  children: () => JSX.Element | null;
+}
+
+/** A section that is made when it is needed; until then its heading keeps its place. */
+export function Lazy({ id, title, wide, children }: LazyProps): JSX.Element | null {
+  const place = useRef<HTMLElement>(null);
+  const [isNeeded, setNeeded] = useState(false);
+  useEffect(() => (place.current ? whenNeeded(place.current, () => setNeeded(true)) : undefined), []);
+  if (isNeeded) return children();
+  return (
+    <section ref={place} id={id} class={wide ? "waiting wide" : "waiting"} tabIndex={-1}>
+      <h2>{title}</h2>
     </section>
   );
 }

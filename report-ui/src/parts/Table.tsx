@@ -19,12 +19,17 @@ interface Props<Row> {
   rowClass?: (row: Row) => string;
   /** A row that says one thing across all columns but the first. */
   across?: (row: Row) => ComponentChildren | null;
+  /** The order as text: a column's head, after a minus when descending. Kept here unless it is kept elsewhere. */
+  order?: string;
+  onOrder?: (order: string) => void;
 }
 
 type Order = { column: number; descending: boolean } | null;
 
-export function Table<Row>({ caption, columns, rows, rowClass, across }: Props<Row>): JSX.Element {
-  const [order, setOrder] = useState<Order>(null);
+export function Table<Row>({ caption, columns, rows, rowClass, across, order: given, onOrder }: Props<Row>): JSX.Element {
+  const [own, setOwn] = useState("");
+  const order = orderOf(given ?? own, columns);
+  const setOrder = (order: Order): void => (onOrder ?? setOwn)(order ? (order.descending ? "-" : "") + columns[order.column]?.head : "");
   const by = order && columns[order.column]?.sort;
   const sorted = order && by ? sortRows(rows, by, order.descending) : rows;
   const kind = (column: Column<Row>): string => (column.text ? "text" : "figure");
@@ -68,6 +73,12 @@ export function Table<Row>({ caption, columns, rows, rowClass, across }: Props<R
       </table>
     </div>
   );
+}
+
+function orderOf(text: string, columns: readonly { head: string }[]): Order {
+  const descending = text.startsWith("-");
+  const column = columns.findIndex(({ head }) => head === text.slice(descending ? 1 : 0));
+  return column < 0 ? null : { column, descending };
 }
 
 function sortState(order: Order, column: number): "ascending" | "descending" | "none" {

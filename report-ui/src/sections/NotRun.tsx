@@ -2,9 +2,9 @@
 import type { JSX } from "preact";
 import { Section } from "../parts/Section";
 import { titleOf, type Report } from "../select";
-import type { NotRun, Page } from "../types";
+import type { Head, NotRun } from "../types";
 
-const STAGES: Record<NotRun["stage"], string> = {
+export const STAGES: Record<NotRun["stage"], string> = {
   needs: "not installed",
   build: "did not build",
   start: "did not start",
@@ -13,7 +13,7 @@ const STAGES: Record<NotRun["stage"], string> = {
 };
 
 export function NotRunSection({ report }: { report: Report }): JSX.Element | null {
-  const all = missing(report.page);
+  const all = missing(report.head);
   if (all.length === 0) return null;
   return (
     <Section id="not-run" title="Not run" wide question="Who is missing, and what would bring them in?">
@@ -48,7 +48,7 @@ interface Missing {
 }
 
 /** Contenders that never ran or were given up, then failed runs, those with the same reason together. */
-export function missing({ contenders, failures }: Page): Missing[] {
+export function missing({ contenders, failures }: Pick<Head, "contenders" | "failures">): Missing[] {
   const groups = new Map<string, { name: string; why: NotRun; rounds: number[] }>();
   for (const { contender, round, why } of failures) {
     const key = JSON.stringify([contender, why.stage, why.reason]);

@@ -2,12 +2,12 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { priceChart } from "../charts/price";
-import { bytes, duration } from "../format";
+import { bytes, duration, percent, rate } from "../format";
 import { Chart } from "../parts/Chart";
 import { Section } from "../parts/Section";
-import { lookOf, titleOf, type Report } from "../select";
+import { focused, lookOf, titleOf, type Cell, type Report } from "../select";
 import type { Theme } from "../theme";
-import type { CellVerdict, Standing } from "../types";
+import type { Standing } from "../types";
 
 interface Currency {
   title: string;
@@ -19,14 +19,34 @@ interface Currency {
 const CURRENCIES: readonly Currency[] = [
   { title: "Processor time per request", note: "median over rounds", value: (s) => s.cpu_per_request_ns, format: duration },
   { title: "Memory", note: "resident, highest over rounds", value: (s) => s.rss_peak_bytes, format: bytes },
+  { title: "In the kernel", note: "share of that processor time", value: kernelShare, format: percent },
+  { title: "System calls", note: "per request, median over rounds", value: (s) => s.price.system_calls, format: few },
+  { title: "Context switches", note: "per request, given up or taken", value: switches, format: few },
+  { title: "Instructions", note: "per request, median over rounds", value: (s) => s.price.instructions, format: rate },
   { title: "Start-up", note: "to the first right answer, median", value: (s) => s.startup_ns, format: duration },
 ];
 
-export function PriceSection({ report, cell }: { report: Report; cell: CellVerdict }): JSX.Element {
+/** Of more contenders than this only those in focus. */
+const MOST_ROWS = 24;
+
+function kernelShare({ price: { user_ns, system_ns } }: Standing): number | null {
+  return user_ns == null || system_ns == null || user_ns + system_ns === 0 ? null : system_ns / (user_ns + system_ns);
+}
+
+function switches({ price: { voluntary_switches: given, involuntary_switches: taken } }: Standing): number | null {
+  return given == null || taken == null ? null : given + taken;
+}
+
+/** A small number, of which the first digits matter: `0.012`. */
+function few(value: number): string {
+  return value >= 10 ? value.toFixed(0) : String(+value.toPrecision(2));
+}
+
+export function PriceSection({ report, cell }: { report: Report; cell: Cell }): JSX.Element {
   return (
-    <Section id="price" title="Price" question={`What does it cost? ${cell.workload} at ${cell.connections} connections; the figures are in the table of standings.`}>
+    <Section id="price" title="Price" question={`What does it cost? ${cell.where}; the figures are in the table of standings.`}>
       <div class="prices">
-        {CURRENCIES.map((currency) => (
+        {CURRENCIES.filter(({ value }) => cell.standings.some((s) => value(s) != null)).map((currency) => (
           <PriceList key={currency.title} report={report} cell={cell} currency={currency} />
         ))}
       </div>
@@ -34,9 +54,9 @@ export function PriceSection({ report, cell }: { report: Report; cell: CellVerdi
   );
 }
 
-function PriceList({ report, cell, currency }: { report: Report; cell: CellVerdict; currency: Currency }): JSX.Element {
+function PriceList({ report, cell, currency }: { report: Report; cell: Cell; currency: Currency }): JSX.Element {
   const draw = useMemo(() => {
-    const shown = cell.standings.filter((standing) => !standing.withheld);
+    const shown = focused(report, cell.standings, (standing) => standing.contender, MOST_ROWS).filter((standing) => !standing.withheld);
     const rows = shown.map((standing) => ({
       name: standing.contender,
       title: titleOf(report, standing.contender),

@@ -1,6 +1,7 @@
 /** All that is needed to repeat the run: command, plan, machine, versions. */
-import type { ComponentChildren, JSX } from "preact";
+import type { JSX } from "preact";
 import { bytes } from "../format";
+import { Facts, type FactRow } from "../parts/Facts";
 import { Name } from "../parts/Name";
 import { readableTime } from "../parts/Header";
 import { Section } from "../parts/Section";
@@ -9,7 +10,7 @@ import type { Report } from "../select";
 import type { Entry, RunFacts } from "../types";
 
 export function RepeatSection({ report }: { report: Report }): JSX.Element {
-  const { run, contenders } = report.page;
+  const { run, contenders } = report.head;
   return (
     <Section id="repeat" title="How to repeat it" wide question="What was run, where, and with what?">
       <pre tabIndex={0}><code>{run.command}</code></pre>
@@ -22,25 +23,7 @@ export function RepeatSection({ report }: { report: Report }): JSX.Element {
   );
 }
 
-type Row = [string, ComponentChildren];
-
-function Facts({ title, rows }: { title: string; rows: Row[] }): JSX.Element {
-  return (
-    <div>
-      <h3>{title}</h3>
-      <dl class="facts-list">
-        {rows.filter(([, value]) => value !== null && value !== undefined && value !== "").map(([key, value]) => (
-          <div key={key}>
-            <dt>{key}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
-    </div>
-  );
-}
-
-function runRows({ id, started_at, seed, assay, experiment: plan, workloads, isolation, engines, link }: RunFacts): Row[] {
+function runRows({ id, started_at, seed, assay, experiment: plan, workloads, isolation, engines, link }: RunFacts): FactRow[] {
   return [
     ["id", id],
     ["started", readableTime(started_at)],
@@ -55,7 +38,7 @@ function runRows({ id, started_at, seed, assay, experiment: plan, workloads, iso
   ];
 }
 
-function machineRows({ host }: RunFacts): Row[] {
+function machineRows({ host }: RunFacts): FactRow[] {
   const yesNo = (value: boolean | null): string | null => (value === null ? null : value ? "on" : "off");
   return [
     ["processor", host.cpu_model],

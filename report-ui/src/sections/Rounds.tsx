@@ -1,73 +1,39 @@
-/** Every round as it was measured, in true order. */
+/** Every round as it was measured. */
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import { roundsChart, type RoundDot, type RoundStrip } from "../charts/rounds";
+import type { RoundDot, RoundStrip } from "../charts/over-time";
+import { rawRoundsChart } from "../charts/rounds";
 import { rate, span } from "../format";
 import { Chart } from "../parts/Chart";
 import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
-import { lookOf, samplesOf, titleOf, type Report } from "../select";
+import { titleOf, type Cell, type Report } from "../select";
 import type { Theme } from "../theme";
-import type { CellVerdict, Sample } from "../types";
-import { ruleInWords } from "./Trust";
+import { stripsOf } from "./OverTime";
 
-export function RoundsSection({ report, cell }: { report: Report; cell: CellVerdict }): JSX.Element {
+export function RoundsSection({ report, cell }: { report: Report; cell: Cell }): JSX.Element {
   const strips = useMemo(() => stripsOf(report, cell), [report, cell]);
-  const draw = useMemo(() => {
-    const starts = roundStarts(report);
-    return (theme: Theme, width: number) => roundsChart({ strips, starts, end: report.page.run.elapsed_ns }, theme, width);
-  }, [report, strips]);
-  const where = `${cell.workload} at ${cell.connections} connections`;
-  const rows = strips.flatMap((strip) => strip.dots.map((dot) => ({ ...dot, name: strip.name }))).sort((a, b) => a.offsetNs - b.offsetNs);
+  const draw = useMemo(() => (theme: Theme, width: number) => rawRoundsChart(strips, theme, width), [strips]);
   return (
     <Section
       id="rounds"
-      title="Raw rounds"
-      question={`Was anything drifting or disturbed? Each window's distance from its contender's own median, in true order, ${where}. Hollow: void, or withheld. Cross: died.`}
+      title="Every raw round"
+      question={`What do the estimates rest on? Validated answers per second in each window, first round above the last, ${cell.where}. Hollow: void, or withheld.`}
     >
       <Chart
-        label={`Deviation of every measured window from its contender's median, in order of time, ${where}.`}
+        label={`Throughput of every measured window of each contender, ${cell.where}.`}
         draw={draw}
-        twin={<Table caption={`Every round in true order, ${where}`} columns={columns(report)} rows={rows} />}
+        twin={roundsTable(report, strips, `Every round, ${cell.where}`)}
       />
     </Section>
   );
 }
 
-function stripsOf(report: Report, cell: CellVerdict): RoundStrip[] {
-  return cell.standings.map(({ contender, withheld }) => {
-    const samples = samplesOf(report.page, cell).filter((sample) => sample.contender === contender);
-    const measured = samples.map((sample): RoundDot => ({
-      offsetNs: sample.offset_ns,
-      round: sample.round,
-      perSecond: sample.per_second,
-      why: objection(sample, withheld ?? null),
-    }));
-    const died = report.page.failures.filter(
-      (failure) => failure.contender === contender && failure.missing.some((m) => m.workload === cell.workload && m.connections === cell.connections),
-    );
-    const crosses = died.map((failure): RoundDot => ({ offsetNs: failure.offset_ns, round: failure.round, perSecond: null, why: failure.why.reason }));
-    const dots = [...measured, ...crosses].sort((a, b) => a.offsetNs - b.offsetNs);
-    return { name: contender, title: titleOf(report, contender), look: lookOf(report, contender), dots };
-  });
-}
-
-/** What speaks against a window; empty for a sound one. */
-function objection(sample: Sample, withheld: string | null): string {
-  const reasons = sample.void.length > 0 ? [`void: ${sample.void.map(ruleInWords).join(", ")}`] : [];
-  if (withheld !== null) reasons.push("withheld");
-  else if (!sample.counts) reasons.push("does not count");
-  return reasons.join("; ");
-}
-
-/** The earliest sign of each round, of any cell. */
-function roundStarts(report: Report): number[] {
-  const starts = new Map<number, number>();
-  for (const { round, offset_ns } of [...report.page.samples, ...report.page.failures]) {
-    starts.set(round, Math.min(starts.get(round) ?? Infinity, offset_ns));
-  }
-  return [...starts.values()].sort((a, b) => a - b);
+/** The windows of some contenders in true order. */
+export function roundsTable(report: Report, strips: readonly RoundStrip[], caption: string): JSX.Element {
+  const rows = strips.flatMap((strip) => strip.dots.map((dot) => ({ ...dot, name: strip.name }))).sort((a, b) => a.offsetNs - b.offsetNs);
+  return <Table caption={caption} columns={columns(report)} rows={rows} />;
 }
 
 function columns(report: Report): Column<RoundDot & { name: string }>[] {

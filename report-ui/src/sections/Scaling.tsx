@@ -1,61 +1,39 @@
 /** How throughput changes with the number of connections. */
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import { scalingChart, type ScalingPoint } from "../charts/scaling";
-import type { Line } from "../charts/lines";
-import { rateInterval } from "../format";
+import { scalingChart } from "../charts/scaling";
 import { Chart } from "../parts/Chart";
-import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
-import { Table, type Column } from "../parts/Table";
-import { lookOf, titleOf, type Report } from "../select";
+import { Table } from "../parts/Table";
+import type { Report } from "../select";
+import { widthOf } from "../state";
 import type { Theme } from "../theme";
+import { useCells } from "../useFindings";
+import { columnsBy, linesBy } from "./by-number";
 
-export function ScalingSection({ report, workload, levels }: { report: Report; workload: string; levels: number[] }): JSX.Element {
-  const lines = useMemo(() => linesOf(report, workload), [report, workload]);
+export function ScalingSection({ report, workload }: { report: Report; workload: string }): JSX.Element {
+  const cells = useCells(report, (spot) => spot.workload === workload && spot.pipeline === pipelineOf(report));
+  const levels = useMemo(() => (cells ?? []).map((cell) => cell.spot.connections).sort((a, b) => a - b), [cells]);
+  const lines = useMemo(() => linesBy(report, cells ?? [], (spot) => spot.connections), [report, cells]);
   const draw = useMemo(() => {
     const limit = lines.find((line) => line.name === report.limit?.name) ?? null;
     const others = lines.filter((line) => line !== limit);
-    return (theme: Theme, width: number) => scalingChart({ lines: others, limit, levels: [...levels].sort((a, b) => a - b) }, theme, width);
+    return (theme: Theme, width: number) => scalingChart({ lines: others, limit, levels }, theme, width);
   }, [lines, levels, report]);
   return (
-    <Section id="scaling" title="Scaling with connections" question={`Does it hold its throughput as connections grow? Validated answers per second, ${workload}; the limit is dashed.`}>
-      <Chart
-        label={`Throughput against connections for each contender, ${workload}.`}
-        draw={draw}
-        twin={<Table caption={`Throughput by connections, ${workload}`} columns={columns(report, levels)} rows={lines} />}
-      />
+    <Section id="scaling" title="Scaling with connections" question={`Does it hold its throughput as connections grow? Validated answers per second, ${workload}${report.limit ? "; the limit is dashed" : ""}.`}>
+      {cells && (
+        <Chart
+          label={`Throughput against connections for each contender, ${workload}.`}
+          draw={draw}
+          twin={<Table caption={`Throughput by connections, ${workload}`} columns={columnsBy(report, levels)} rows={lines} />}
+        />
+      )}
     </Section>
   );
 }
 
-function linesOf(report: Report, workload: string): Line<ScalingPoint>[] {
-  const lines = new Map<string, Line<ScalingPoint>>();
-  for (const cell of report.page.verdict.cells.filter((cell) => cell.workload === workload)) {
-    for (const { contender, throughput_per_second: throughput, withheld } of cell.standings) {
-      if (!throughput || withheld) continue;
-      const line = lines.get(contender) ?? { name: contender, title: titleOf(report, contender), look: lookOf(report, contender), points: [] };
-      line.points.push({ connections: cell.connections, throughput });
-      lines.set(contender, line);
-    }
-  }
-  for (const line of lines.values()) line.points.sort((a, b) => a.connections - b.connections);
-  return [...lines.values()];
-}
-
-function columns(report: Report, levels: number[]): Column<Line<ScalingPoint>>[] {
-  const at = (line: Line<ScalingPoint>, level: number): ScalingPoint | undefined => line.points.find((point) => point.connections === level);
-  return [
-    { head: "contender", text: true, cell: (line) => <Name report={report} name={line.name} />, sort: (line) => line.title },
-    ...levels.map((level): Column<Line<ScalingPoint>> => ({
-      head: String(level),
-      sort: (line) => at(line, level)?.throughput.estimate ?? null,
-      cell: (line) => {
-        const point = at(line, level);
-        if (!point) return "–";
-        const { estimate, interval } = rateInterval(point.throughput);
-        return <><b>{estimate}</b> {interval}</>;
-      },
-    })),
-  ];
+/** Depth of the pipelines at the place looked at; levels of another depth are no scaling. */
+function pipelineOf({ head, view }: Report): number {
+  return head.spots.find((spot) => spot.workload === view.workload && widthOf(spot) === view.width)?.pipeline ?? 1;
 }

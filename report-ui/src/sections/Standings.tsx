@@ -1,102 +1,115 @@
-/** How fast each contender is in one cell, as intervals against the limit and as a table. */
+/** How the contenders stand in one cell, as intervals against the limit and as a table; by which metric the reader says. */
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import { standingsChart, type StandingRow } from "../charts/standings";
-import { bytes, count, duration, percent, rateInterval, score } from "../format";
+import { standingsChart, type StandingRow, type StandingsData } from "../charts/standings";
+import { percent, ratio } from "../format";
+import { METRICS, metricOf, ranked, THROUGHPUT, valueOf, type Metric } from "../metrics";
 import { Chart } from "../parts/Chart";
-import { Name } from "../parts/Name";
+import { Choice, Select } from "../parts/Choice";
 import { Section } from "../parts/Section";
-import { Table, type Column } from "../parts/Table";
-import { contendersOf, limitOf, lookOf, titleOf, type Report } from "../select";
-import type { CellVerdict, Standing } from "../types";
+import { Table } from "../parts/Table";
+import { pairsOf, ratioOf, type Ratio } from "../ratio";
+import { contendersOf, limitOf, lookOf, titleOf, type Cell, type Report } from "../select";
+import type { Theme } from "../theme";
+import type { Standing } from "../types";
+import { standingColumns } from "./standing-columns";
 
-const LIMITED_BY: Record<Standing["limited_by"], string> = {
-  server: "server",
-  server_core: "one core",
-  generator: "generator",
-  both: "both",
-  database: "database",
-  link: "link",
-  connections: "connections",
-  neither: "waiting",
-  unknown: "unknown",
-};
+/** Against whom the others are compared: a contender, else the limit, else nobody. */
+export interface Comparison {
+  head: string;
+  of: (standing: Standing) => { text: string; sort: number } | null;
+}
 
-export function StandingsSection({ report, cell }: { report: Report; cell: CellVerdict }): JSX.Element {
+export function StandingsSection({ report, cell }: { report: Report; cell: Cell }): JSX.Element {
+  const metric = metricOf(report.view.metric);
+  const comparison = useMemo(() => comparisonOf(report, cell, metric), [report, cell, metric]);
   const draw = useMemo(() => {
-    const limit = limitOf(report, cell);
-    const rows = contendersOf(report, cell).map((standing) => chartRow(report, standing));
-    const title = report.limit ? report.limit.title : "";
-    return (...at: [Parameters<typeof standingsChart>[1], number]) =>
-      standingsChart({ rows, limit: limit ? { title, throughput: limit } : null }, ...at);
-  }, [report, cell]);
-  const where = `${cell.workload} at ${cell.connections} connections`;
+    const data = chartData(report, cell, metric, comparison);
+    return (theme: Theme, width: number) => standingsChart(data, theme, width);
+  }, [report, cell, metric, comparison]);
   return (
-    <Section id="standings" title="Standings" wide question={`How fast is each, and how sure is that? Validated answers per second, ${where}.`}>
-      <Chart label={`Throughput of each contender with its interval, ${where}; the table below holds the figures.`} draw={draw} />
-      <p class="key">
-        Dot and bar: estimate and 95 % interval. Ticks: rounds. Dashed line: what this machine could do with these bytes.
-        Contenders in one tier are not shown to differ.
-      </p>
+    <Section id="standings" title="Standings" wide question={`${metric.question}, ${cell.where}.`}>
+      <Controls report={report} cell={cell} metric={metric} />
+      <Chart label={`${metric.title} of each contender, ${cell.where}; the table below holds the figures.`} draw={draw} />
+      <p class="key">{keyOf(report, cell, metric)}</p>
       <Table
-        caption={`Standings, ${where}`}
-        columns={columns(report, cell)}
+        caption={`Standings, ${cell.where}`}
+        columns={standingColumns(report, cell, comparison)}
         rows={cell.standings}
         rowClass={(standing) => (standing.contender === report.limit?.name ? "limit" : "")}
         across={(standing) => (standing.withheld ? <em>withheld: {standing.withheld}</em> : null)}
+        order={report.view.sort}
+        onOrder={(sort) => report.choose({ sort })}
       />
       <p class="key">
-        p50 and p99 are service times at {cell.connections} in flight: a closed loop says nothing about times at a given rate.
-        Two contenders that share a letter are not shown to differ.
+        p50 and p99 are service times, {cell.where}, all busy: a closed loop says nothing about times at a given rate. Two
+        contenders that share a letter are not shown to differ. Press a name for all that is known of it.
       </p>
     </Section>
   );
 }
 
-function chartRow(report: Report, standing: Standing): StandingRow {
-  return {
+function Controls({ report, cell, metric }: { report: Report; cell: Cell; metric: Metric }): JSX.Element {
+  const known = METRICS.filter((one) => cell.standings.some((standing) => valueOf(one, standing)));
+  const others = contendersOf(report, cell).filter((standing) => !standing.withheld);
+  const none: [string, string] = ["", report.limit ? "the limit" : "nobody"];
+  return (
+    <div class="controls">
+      <Choice legend="metric" options={known.map(({ title }) => title)} chosen={metric.title} onChoose={(title) => report.choose({ metric: idOf(title) })} />
+      <Select label="compared with" options={[none, ...others.map(({ contender }): [string, string] => [contender, titleOf(report, contender)])]} chosen={report.view.baseline} onChoose={(baseline) => report.choose({ baseline })} />
+    </div>
+  );
+}
+
+/** The first metric needs no place in the fragment. */
+function idOf(title: string): string {
+  const metric = METRICS.find((one) => one.title === title);
+  return metric === undefined || metric === THROUGHPUT ? "" : metric.id;
+}
+
+function keyOf(report: Report, cell: Cell, metric: Metric): string {
+  if (metric !== THROUGHPUT) return "Dot and bar: estimate and, where rounds give one, its interval. The best stands first.";
+  const limit = limitOf(report, cell) ? " Dashed line: what this machine could do with these bytes." : "";
+  return `Dot and bar: estimate and 95 % interval. Ticks: rounds.${limit} Contenders in one tier are not shown to differ.`;
+}
+
+function chartData(report: Report, cell: Cell, metric: Metric, comparison: Comparison): StandingsData {
+  const limit = metric === THROUGHPUT ? limitOf(report, cell) : undefined;
+  const row = (standing: Standing): StandingRow => ({
     name: standing.contender,
     title: titleOf(report, standing.contender),
     look: lookOf(report, standing.contender),
-    throughput: standing.throughput_per_second ?? null,
-    share: standing.share_of_limit ?? null,
-    rounds: standing.rounds_per_second.filter((perSecond) => perSecond !== null),
-    tier: standing.tier ?? null,
+    value: valueOf(metric, standing),
+    share: comparison.of(standing)?.text ?? null,
+    rounds: metric === THROUGHPUT ? standing.rounds_per_second.filter((perSecond) => perSecond !== null) : [],
+    tier: metric === THROUGHPUT ? (standing.tier ?? null) : null,
     withheld: standing.withheld ?? null,
+  });
+  return {
+    rows: ranked(metric, contendersOf(report, cell)).map(row),
+    limit: limit ? { title: report.limit?.title ?? "", value: limit } : null,
+    heads: { value: metric === THROUGHPUT ? "req/s" : metric.title, share: comparison.head },
+    estimate: metric.estimate,
+    axis: metric.axis,
   };
 }
 
-function columns(report: Report, cell: CellVerdict): Column<Standing>[] {
-  const anyFailed = cell.standings.some((standing) => standing.failed > 0);
-  const anyAsked = cell.standings.some((standing) => standing.conformance);
-  const all: (Column<Standing> & { only?: boolean })[] = [
-    { head: "contender", text: true, cell: (s) => <Name report={report} name={s.contender} />, sort: (s) => titleOf(report, s.contender) },
-    { head: "tier", text: true, cell: (s) => <>{s.tier ?? "–"} <small>{s.letters}</small></>, sort: (s) => s.tier },
-    { head: "req/s", cell: (s) => <b>{s.throughput_per_second ? rateInterval(s.throughput_per_second).estimate : "–"}</b>, sort: (s) => s.throughput_per_second?.estimate ?? null },
-    { head: "95 % interval", cell: (s) => (s.throughput_per_second ? rateInterval(s.throughput_per_second).interval : "–") },
-    ...figures(),
-    { head: "conform", cell: (s) => (s.conformance ? score(s.conformance) : "–"), sort: (s) => (s.conformance ? s.conformance.kept / s.conformance.applicable : null), only: anyAsked },
-    { head: "failed", cell: (s) => count(s.failed), sort: (s) => s.failed, only: anyFailed },
-    { head: "limited by", text: true, cell: (s) => <span title={s.limit_evidence}>{LIMITED_BY[s.limited_by]}</span>, sort: (s) => s.limited_by },
-  ];
-  return all.filter((column) => column.only !== false);
+function comparisonOf(report: Report, cell: Cell, metric: Metric): Comparison {
+  const base = cell.standings.find((standing) => standing.contender === report.view.baseline && !standing.withheld);
+  if (!base) return metric === THROUGHPUT && report.limit ? { head: "of limit", of: ofLimit } : { head: "", of: () => null };
+  const pairs = pairsOf(cell);
+  return { head: "times it", of: (standing) => times(pairs, metric, standing, base) };
 }
 
-function figures(): Column<Standing>[] {
-  const figure = (head: string, value: (s: Standing) => number | null, format: (value: number) => string): Column<Standing> => ({
-    head,
-    sort: value,
-    cell: (s) => {
-      const known = value(s);
-      return known === null ? "–" : format(known);
-    },
-  });
-  return [
-    figure("of limit", (s) => s.share_of_limit?.estimate ?? null, percent),
-    figure("p50", (s) => s.p50_ns?.estimate ?? null, duration),
-    figure("p99", (s) => s.p99_ns?.estimate ?? null, duration),
-    figure("cpu/req", (s) => s.cpu_per_request_ns ?? null, duration),
-    figure("memory", (s) => s.rss_peak_bytes ?? null, bytes),
-    figure("start-up", (s) => s.startup_ns ?? null, duration),
-  ];
+function ofLimit({ share_of_limit: share }: Standing): ReturnType<Comparison["of"]> {
+  return share ? { text: percent(share.estimate), sort: share.estimate } : null;
+}
+
+/** By the verdict's own comparison where there is one: it pairs by round. */
+function times(pairs: ReadonlyMap<string, Ratio>, metric: Metric, standing: Standing, base: Standing): ReturnType<Comparison["of"]> {
+  const known = metric === THROUGHPUT ? ratioOf(pairs, standing.contender, base.contender) : undefined;
+  const [mine, theirs] = [valueOf(metric, standing)?.estimate, valueOf(metric, base)?.estimate];
+  if (mine === undefined || theirs === undefined || theirs === 0) return null;
+  const found = known?.ratio.estimate ?? mine / theirs;
+  return { text: known && known.call !== "distinct" ? "~" : ratio(found), sort: found };
 }

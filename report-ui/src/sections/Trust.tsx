@@ -9,8 +9,8 @@ const MARKS = { pass: "✓", warn: "!", void: "✕" } as const;
 const WORDS = { warn: "caution", void: "void" } as const;
 
 export function TrustSection({ report }: { report: Report }): JSX.Element {
-  const { verdict, warnings } = report.page;
-  const passed = verdict.trust.filter((check) => check.outcome === "pass");
+  const { trust, warnings, margin } = report.head;
+  const passed = trust.filter((check) => check.outcome === "pass");
   return (
     <Section id="trust" title="Can I trust this?" question={summary(passed.length, warnings)}>
       <div class="checks">
@@ -23,7 +23,7 @@ export function TrustSection({ report }: { report: Report }): JSX.Element {
           <CheckRow key={check.rule} check={check} places="" />
         ))}
       </div>
-      <p class="aside">Differences under {percent(verdict.margin)} count as none.</p>
+      <p class="aside">Differences under {percent(margin)} count as none.</p>
     </Section>
   );
 }

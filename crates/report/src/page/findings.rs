@@ -1,0 +1,236 @@
+//! What was found at one place: a workload over a number of connections, at every load that was given there.
+
+use std::collections::BTreeMap;
+
+use assay_model::experiment::Cell;
+use assay_model::load::Arrival;
+use assay_model::offered::Offered;
+use assay_model::record::{Measurement, Record, Run};
+use assay_model::units::Nanos;
+use assay_model::verdict::{
+    AnsweredVerdict, Call, CellVerdict, LatencyVerdict, Pair, RedlineVerdict, Standing, Verdict,
+};
+use assay_stats::Histogram;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::curve::{Curve, Durations, curve};
+use super::window::{decoded, is_proper, per_second, response, service};
+use crate::ReportError;
+
+/// The quantiles of every sample.
+pub(super) const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
+
+/// Where something was measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Spot {
+    /// Name of the workload.
+    pub workload: String,
+    /// Connections held open.
+    pub connections: u32,
+    /// Requests in flight on one connection at most.
+    pub pipeline: u32,
+}
+
+/// What was found there.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Findings {
+    /// Contenders at capacity, fastest first; the limit stands among them. Empty when the capacity was not measured.
+    pub standings: Vec<Standing>,
+    /// Every pair of ranked contenders.
+    pub pairs: Pairs,
+    /// Response times at given rates, one judgement for each load.
+    pub latency: Vec<LatencyVerdict>,
+    /// Redlines, one judgement for each objective.
+    pub redlines: Vec<RedlineVerdict>,
+    /// Shares answered in time, one judgement for each closed loop for which they are told.
+    pub answered: Vec<AnsweredVerdict>,
+    /// Every window, in the order in which they were measured.
+    pub samples: Vec<Sample>,
+    /// Durations by contender and load.
+    pub curves: Vec<Curve>,
+}
+
+/// Pairs of contenders in columns of equal length: a hundred contenders make five thousand pairs.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct Pairs {
+    /// The one with the higher estimate, as its index in [`Findings::standings`].
+    pub faster: Vec<usize>,
+    /// The other.
+    pub slower: Vec<usize>,
+    /// Throughput of the first over that of the second.
+    pub estimate: Vec<f64>,
+    /// Lower end of its interval, simultaneous over all pairs.
+    pub low: Vec<f64>,
+    /// Upper end.
+    pub high: Vec<f64>,
+    /// What may be said.
+    pub call: Vec<Call>,
+}
+
+/// One measured window.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Sample {
+    /// Index of the round.
+    pub round: u32,
+    /// Name of the contender.
+    pub contender: String,
+    /// The load, as people write it: `max` for a closed loop.
+    pub offered: String,
+    /// Requests per second that were offered; absent for a closed loop.
+    pub offered_per_second: Option<f64>,
+    /// When it began, after the start of the whole run.
+    pub offset_ns: Nanos,
+    /// Right answers per second.
+    pub per_second: f64,
+    /// Whether the verdict counts it.
+    pub counts: bool,
+    /// Rules that the generator found broken in this window, so that it alone should not be used.
+    pub void: Vec<String>,
+    /// The duration at each of [`Head::sample_quantiles`](super::Head::sample_quantiles), in nanoseconds: service time of a
+    /// closed loop, else response time. Absent where too few values lie above.
+    pub quantiles_ns: Vec<Option<u64>>,
+}
+
+impl Spot {
+    fn of(cell: &Cell) -> Self {
+        Self { workload: cell.workload.clone(), connections: cell.connections, pipeline: cell.pipeline }
+    }
+}
+
+/// The places of an experiment, in its order.
+pub(super) fn spots(record: &Record) -> Vec<Spot> {
+    let mut spots = Vec::new();
+    for spot in record.experiment.cells().iter().map(Spot::of) {
+        if !spots.contains(&spot) {
+            spots.push(spot);
+        }
+    }
+    spots
+}
+
+/// What was found at a place.
+pub(super) fn findings(record: &Record, verdict: &Verdict, spot: &Spot) -> Result<Findings, ReportError> {
+    let at = |cell: &Cell| Spot::of(cell) == *spot;
+    let judged = verdict.cells.iter().find(|judged| at(&judged.cell));
+    let latency: Vec<LatencyVerdict> =
+        verdict.latency.iter().filter(|judged| at(&judged.cell)).cloned().collect();
+    let windows = windows(record, judged, &latency, spot)?;
+    Ok(Findings {
+        standings: judged.map(|judged| judged.standings.clone()).unwrap_or_default(),
+        pairs: judged.map(pairs).unwrap_or_default(),
+        redlines: verdict.redlines.iter().filter(|judged| at(&judged.cell)).cloned().collect(),
+        answered: verdict.answered.iter().filter(|judged| at(&judged.cell)).cloned().collect(),
+        latency,
+        samples: windows.iter().map(sample).collect(),
+        curves: curves(&windows),
+    })
+}
+
+/// A window with its histograms and where it belongs.
+struct Window<'a> {
+    round: u32,
+    run: &'a Run,
+    measurement: &'a Measurement,
+    durations: Durations,
+    counts: bool,
+}
+
+fn windows<'a>(
+    record: &'a Record,
+    judged: Option<&CellVerdict>,
+    latency: &[LatencyVerdict],
+    spot: &Spot,
+) -> Result<Vec<Window<'a>>, ReportError> {
+    let mut windows = Vec::new();
+    for (position, round) in record.rounds.iter().enumerate() {
+        for run in round.runs.iter().filter(|run| is_proper(record, &run.contender)) {
+            for measurement in run.cells.iter().filter(|window| Spot::of(&window.cell) == *spot) {
+                let counts = if measurement.cell.offered.is_capacity() {
+                    has_throughput(judged, &run.contender, position)
+                } else {
+                    is_told(latency, &run.contender, measurement)
+                };
+                let durations = durations(run, round.index, measurement)?;
+                windows.push(Window { round: round.index, run, measurement, durations, counts });
+            }
+        }
+    }
+    Ok(windows)
+}
+
+/// Service times of a closed loop, else response times.
+fn durations(run: &Run, round: u32, measurement: &Measurement) -> Result<Durations, ReportError> {
+    let failed = measurement.load.window.errors.values().sum();
+    if measurement.cell.offered.is_closed() {
+        let ended = service(run, round, measurement)?;
+        return Ok(Durations { ended, censored: Histogram::new(), failed });
+    }
+    let censored = measurement.load.latency.censored_hdr.as_deref().unwrap_or_default();
+    let censored = decoded(censored, run, round, measurement)?;
+    Ok(Durations { ended: response(run, round, measurement)?, censored, failed })
+}
+
+/// Whether the verdict has a throughput for this contender in the round at this position of the record.
+fn has_throughput(judged: Option<&CellVerdict>, contender: &str, position: usize) -> bool {
+    let standing =
+        judged.and_then(|judged| judged.standings.iter().find(|standing| standing.contender == contender));
+    standing.is_some_and(|standing| matches!(standing.rounds_per_second.get(position), Some(Some(_))))
+}
+
+/// Whether a window at a given rate is sound and its contender's times are not withheld.
+fn is_told(latency: &[LatencyVerdict], contender: &str, measurement: &Measurement) -> bool {
+    let judged = latency.iter().find(|judged| judged.cell == measurement.cell);
+    let standing = judged.and_then(|judged| judged.standings.iter().find(|s| s.contender == contender));
+    measurement.void_rules().is_empty() && standing.is_none_or(|standing| standing.withheld.is_none())
+}
+
+fn sample(window: &Window<'_>) -> Sample {
+    let measurement = window.measurement;
+    Sample {
+        round: window.round,
+        contender: window.run.contender.clone(),
+        offered: measurement.cell.offered.to_string(),
+        offered_per_second: match measurement.load.arrival {
+            Arrival::Poisson { per_second } | Arrival::Constant { per_second } => Some(per_second),
+            Arrival::Closed => None,
+        },
+        offset_ns: measurement.offset_ns,
+        per_second: per_second(measurement),
+        counts: window.counts,
+        void: measurement.void_rules(),
+        quantiles_ns: QUANTILES.iter().map(|&quantile| window.durations.quantile(quantile)).collect(),
+    }
+}
+
+/// A curve for each contender and load. A redline's windows have many loads under one name, so they have none.
+fn curves(windows: &[Window<'_>]) -> Vec<Curve> {
+    let mut groups: BTreeMap<(Offered, &str), Vec<&Durations>> = BTreeMap::new();
+    for window in windows.iter().filter(|window| window.counts) {
+        let offered = window.measurement.cell.offered;
+        if !matches!(offered, Offered::Redline(_)) {
+            groups.entry((offered, window.run.contender.as_str())).or_default().push(&window.durations);
+        }
+    }
+    let of = |((offered, contender), rounds): ((Offered, &str), Vec<&Durations>)| {
+        curve(contender, offered.to_string(), &rounds)
+    };
+    groups.into_iter().filter_map(of).collect()
+}
+
+fn pairs(judged: &CellVerdict) -> Pairs {
+    let place: BTreeMap<&str, usize> =
+        judged.standings.iter().enumerate().map(|(i, standing)| (standing.contender.as_str(), i)).collect();
+    let mut columns = Pairs::default();
+    for Pair { faster, slower, ratio, call } in &judged.pairs {
+        if let (Some(&faster), Some(&slower)) = (place.get(faster.as_str()), place.get(slower.as_str())) {
+            columns.faster.push(faster);
+            columns.slower.push(slower);
+            columns.estimate.push(ratio.estimate);
+            columns.low.push(ratio.low);
+            columns.high.push(ratio.high);
+            columns.call.push(*call);
+        }
+    }
+    columns
+}

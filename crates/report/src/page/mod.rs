@@ -1,0 +1,145 @@
+//! The data inside the page: what the charts need, worked out here so that the page decodes no histogram and judges
+//! nothing. `report-ui/page.schema.json` and `report-ui/src/types.ts` are generated from these types.
+//!
+//! A page holds one or more runs. What every view of a run needs is in its [`Head`]; the rest is cut into [`Findings`], which
+//! [`html`](crate::html) packs one by one, so that a browser unpacks only what somebody looks at.
+
+mod curve;
+mod facts;
+mod findings;
+
+mod window;
+
+use assay_model::check::Check;
+use assay_model::published::Beside;
+use assay_model::record::{Entry, Record};
+use assay_model::verdict::{NoiseFloor, Standing, Verdict};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::Serialize;
+
+pub use self::curve::Curve;
+pub use self::facts::{Failure, RunFacts};
+pub use self::findings::{Findings, Pairs, Sample, Spot};
+pub use self::window::{missing_cells, per_second, response, service};
+use crate::notes::Warning;
+use crate::{ReportError, notes};
+
+/// Name and version of the format of [`Page`].
+pub const PAGE_SCHEMA: &str = "assay-page/2";
+
+/// Contenders that can be told apart by their colours.
+const LEADERS: usize = 6;
+
+/// Everything the page shows.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Page {
+    /// [`PAGE_SCHEMA`].
+    pub schema: &'static str,
+    /// Experiment and verdict in a line.
+    pub title: String,
+    /// The runs, in the order in which they were named.
+    pub runs: Vec<RunPage>,
+}
+
+/// One run.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RunPage {
+    /// What every view of it needs.
+    pub head: Head,
+    /// What was found at each of [`Head::spots`], in the same order.
+    pub findings: Vec<Findings>,
+}
+
+/// What every view of a run needs.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Head {
+    /// What was run, where and how.
+    pub run: RunFacts,
+    /// All contenders that were asked for.
+    pub contenders: Vec<Entry>,
+    /// The findings in words, most important first.
+    pub sentences: Vec<String>,
+    /// Checks over the whole run, each with its evidence.
+    pub trust: Vec<Check>,
+    /// Checks that did not pass, gathered by rule, worst first.
+    pub warnings: Vec<Warning>,
+    /// Rounds that count.
+    pub rounds: u32,
+    /// Smallest difference that is called one, as a share (0.01 is 1 %).
+    pub margin: f64,
+    /// How far a contender seemed to differ from itself; absent when none took part twice.
+    pub noise_floor: Option<NoiseFloor>,
+    /// The figures of the work that the experiment repeats, and ours beside them; absent where it repeats none.
+    pub published: Option<Beside>,
+    /// When each round began, in nanoseconds after the start of the whole run.
+    pub round_offsets_ns: Vec<u64>,
+    /// Every run that ended early, in order.
+    pub failures: Vec<Failure>,
+    /// The quantiles of every curve, rising, 0 to 1.
+    pub quantiles: Vec<f64>,
+    /// The quantiles of every sample, rising, 0 to 1.
+    pub sample_quantiles: Vec<f64>,
+    /// The durations under which shares are told, rising, in nanoseconds.
+    pub bounds_ns: Vec<u64>,
+    /// Where something was measured, in the experiment's order.
+    pub spots: Vec<Spot>,
+    /// The fastest at the first of them: whom the page shows first where there are too many to show all.
+    pub leaders: Vec<String>,
+}
+
+/// Works out the data of a page over some runs.
+///
+/// # Errors
+/// [`ReportError::Histogram`] when a histogram of a record cannot be read.
+pub fn build(runs: &[(&Record, &Verdict)]) -> Result<Page, ReportError> {
+    let title = match runs {
+        [(record, verdict)] => title(record, verdict),
+        several => several.iter().map(|(record, _)| record.id.as_str()).collect::<Vec<_>>().join(", "),
+    };
+    let runs = runs.iter().map(|(record, verdict)| run_page(record, verdict)).collect::<Result<_, _>>()?;
+    Ok(Page { schema: PAGE_SCHEMA, title, runs })
+}
+
+/// The JSON schema of [`Page`], from which `report-ui/src/types.ts` is generated.
+pub fn schema() -> schemars::Schema {
+    SchemaSettings::default().for_serialize().into_generator().into_root_schema_for::<Page>()
+}
+
+fn title(record: &Record, verdict: &Verdict) -> String {
+    match verdict.sentences.first() {
+        Some(sentence) => format!("{}: {sentence}", record.experiment.name),
+        None => record.experiment.name.clone(),
+    }
+}
+
+fn leaders(found: &[Findings]) -> Vec<String> {
+    let ranked = |standing: &&Standing| standing.tier.is_some();
+    let standings = found.first().into_iter().flat_map(|first| &first.standings);
+    standings.filter(ranked).take(LEADERS).map(|standing| standing.contender.clone()).collect()
+}
+
+fn run_page(record: &Record, verdict: &Verdict) -> Result<RunPage, ReportError> {
+    let spots = findings::spots(record);
+    let found: Vec<Findings> =
+        spots.iter().map(|spot| findings::findings(record, verdict, spot)).collect::<Result<_, _>>()?;
+    let head = Head {
+        run: facts::run_facts(record),
+        contenders: record.contenders.iter().filter(|entry| entry.twin_of.is_none()).cloned().collect(),
+        sentences: verdict.sentences.clone(),
+        trust: verdict.trust.clone(),
+        warnings: notes::warnings(verdict),
+        rounds: verdict.rounds,
+        margin: verdict.margin,
+        noise_floor: verdict.noise_floor.clone(),
+        published: verdict.published.clone(),
+        round_offsets_ns: facts::round_offsets(record),
+        failures: facts::failures(record),
+        quantiles: curve::LADDER.to_vec(),
+        sample_quantiles: findings::QUANTILES.to_vec(),
+        bounds_ns: curve::bounds(),
+        spots,
+        leaders: leaders(&found),
+    };
+    Ok(RunPage { head, findings: found })
+}

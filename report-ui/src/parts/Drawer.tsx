@@ -1,0 +1,184 @@
+/** All that the record has on one contender. A dialog: Escape closes it, the focus stays inside and goes back after. */
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { count, duration, percent, rate, rateInterval, score } from "../format";
+import { titleOf, type Cell, type Report } from "../select";
+import { STAGES } from "../sections/NotRun";
+import { LIMITED_BY } from "../sections/standing-columns";
+import { togglePin, widthOf } from "../state";
+import type { Entry, NotRun, Standing } from "../types";
+import { useCells } from "../useFindings";
+import { Facts } from "./Facts";
+import { Table, type Column } from "./Table";
+
+export function Drawer({ report, name }: { report: Report; name: string }): JSX.Element | null {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const entry = report.entries.get(name);
+  useEffect(() => dialog.current?.showModal(), []);
+  if (!entry) return null;
+  const close = (): void => report.choose({ open: "" });
+  const isPinned = report.view.pins.includes(name);
+  return (
+    <dialog ref={dialog} class="drawer" aria-labelledby="drawer-title" onClose={close} onClick={(event) => event.target === dialog.current && close()}>
+      <div class="sheet">
+        <header>
+          <h2 id="drawer-title">{titleOf(report, name)}</h2>
+          <button type="button" class="scheme" aria-pressed={isPinned} onClick={() => report.choose({ pins: togglePin(report.view.pins, name) })}>
+            {isPinned ? "unpin" : "pin"}
+          </button>
+          <button type="button" class="scheme" onClick={close}>
+            close
+          </button>
+        </header>
+        <p>{entry.about}</p>
+        <Facts rows={entryRows(entry)} />
+        <Measured report={report} name={name} />
+        <Rules entry={entry} />
+        <Logs report={report} entry={entry} />
+      </div>
+    </dialog>
+  );
+}
+
+function entryRows(entry: Entry): [string, ComponentChildren][] {
+  return [
+    ["name", entry.name],
+    ["kind", entry.kind],
+    ["language", entry.language],
+    ["versions", Object.entries(entry.versions).map(([of, version]) => `${of} ${version}`).join(", ")],
+    ["command", <code>{typeof entry.origin === "object" ? entry.origin.url : entry.command.join(" ")}</code>],
+    ["set-up", entry.tuning.join(" · ")],
+    ["workloads", entry.workloads.join(", ")],
+  ];
+}
+
+interface Row extends Standing {
+  place: string;
+}
+
+function Measured({ report, name }: { report: Report; name: string }): JSX.Element | null {
+  const cells = useCells(report, () => true);
+  if (!cells) return <p class="aside">…</p>;
+  const rows = cells.flatMap(({ spot, all }) => all.filter((s) => s.contender === name).map((s): Row => ({ ...s, place: `${spot.workload} ${widthOf(spot)}` })));
+  const checks = rows.flatMap(({ place, checks }) => checks.map((check) => ({ ...check, place })));
+  return (
+    <>
+      {rows.length > 0 && <h3>At capacity</h3>}
+      {rows.length > 0 && <Table caption="At capacity" columns={COLUMNS.filter(({ sort }) => rows.some((row) => sort?.(row) !== null))} rows={rows} across={(row) => (row.withheld ? <em>withheld: {row.withheld}</em> : null)} />}
+      <AtRates cells={cells} name={name} />
+      {checks.length > 0 && <h3>Checks that did not pass</h3>}
+      <ul class="plain">
+        {checks.map((check) => (
+          <li key={check.place + check.rule}>
+            <b>{check.place}</b> {check.evidence}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+const number = (head: string, value: (row: Row) => number | null | undefined, format: (value: number) => string): Column<Row> => ({
+  head,
+  sort: (row) => value(row) ?? null,
+  cell: (row) => {
+    const found = value(row);
+    return found === null || found === undefined ? "–" : format(found);
+  },
+});
+
+const few = (value: number): string => String(+value.toPrecision(3));
+
+const COLUMNS: readonly Column<Row>[] = [
+  { head: "where", text: true, cell: (row) => row.place, sort: (row) => row.place },
+  { head: "req/s", cell: (row) => <b>{row.throughput_per_second ? rateInterval(row.throughput_per_second).estimate : "–"}</b>, sort: (row) => row.throughput_per_second?.estimate ?? null },
+  { head: "95 % interval", cell: (row) => (row.throughput_per_second ? rateInterval(row.throughput_per_second).interval : "–"), sort: (row) => row.throughput_per_second?.low ?? null },
+  number("tier", (row) => row.tier, String),
+  number("of limit", (row) => row.share_of_limit?.estimate, percent),
+  number("p50", (row) => row.p50_ns?.estimate, duration),
+  number("p99", (row) => row.p99_ns?.estimate, duration),
+  number("cpu/req", (row) => row.cpu_per_request_ns, duration),
+  number("in kernel", (row) => row.price.system_ns, duration),
+  number("memory, MB", (row) => row.rss_peak_bytes, (size) => few(size / 1e6)),
+  number("idle, MB", (row) => row.price.rss_idle_bytes, (size) => few(size / 1e6)),
+  number("start-up", (row) => row.startup_ns, duration),
+  number("server busy", (row) => row.server_busy_share, percent),
+  number("generator busy", (row) => row.generator_busy_share, percent),
+  number("system calls/req", (row) => row.price.system_calls, few),
+  number("waits/req", (row) => row.price.voluntary_switches, few),
+  number("pre-empted/req", (row) => row.price.involuntary_switches, few),
+  number("faults/req", (row) => row.price.page_faults, few),
+  number("cycles/req", (row) => row.price.cycles, rate),
+  number("instructions/req", (row) => row.price.instructions, rate),
+  number("failed", (row) => row.failed, count),
+  { head: "limited by", text: true, cell: (row) => LIMITED_BY[row.limited_by], sort: (row) => row.limited_by },
+  { head: "because", text: true, cell: (row) => row.limit_evidence, sort: (row) => row.limit_evidence ?? null },
+];
+
+function AtRates({ cells, name }: { cells: readonly Cell[]; name: string }): JSX.Element | null {
+  const items = cells.flatMap(({ spot, latency, redlines }) => [
+    ...latency.flatMap(({ offered, standings }) => standings.filter((s) => s.contender === name && !s.withheld).map((s) => ({
+      place: `${spot.workload} ${widthOf(spot)}, ${offered ?? ""}`,
+      words: `${rate(s.offered_per_second)} req/s: ${s.quantiles.map((q) => `p${+(q.quantile * 100).toFixed(2)} ${duration(q.response_ns.estimate)}`).join(", ")}`,
+    }))),
+    ...redlines.flatMap(({ offered, standings }) => standings.filter((s) => s.contender === name && s.kept_per_second !== null).map((s) => ({
+      place: `${spot.workload} ${widthOf(spot)}, ${offered ?? ""}`,
+      words: `kept up to ${rate(s.kept_per_second ?? 0)} req/s${s.missed_per_second === null ? "" : `, missed from ${rate(s.missed_per_second)}`}`,
+    }))),
+  ]);
+  if (items.length === 0) return null;
+  return (
+    <>
+      <h3>At given rates</h3>
+      <ul class="plain">
+        {items.map(({ place, words }) => (
+          <li key={place}>
+            <b>{place}</b> {words}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Rules({ entry }: { entry: Entry }): JSX.Element | null {
+  const findings = entry.conformance?.findings ?? [];
+  if (findings.length === 0) return null;
+  const broken = findings.filter((finding) => finding.ruling === "broken");
+  const kept = findings.filter((finding) => finding.ruling === "kept").length;
+  return (
+    <>
+      <h3>Rules of HTTP kept: {score({ kept, applicable: kept + broken.length })}</h3>
+      <ul class="plain">
+        {broken.map((finding) => (
+          <li key={finding.rule}>
+            <b>{finding.severity}</b> {finding.sentence} <small>{finding.source}</small> {finding.evidence && <code>{finding.evidence}</code>}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Logs({ report, entry }: { report: Report; entry: Entry }): JSX.Element {
+  const ended = report.head.failures.filter((failure) => failure.contender === entry.name);
+  const all: { when: string; why: NotRun }[] = [
+    ...(entry.not_run ? [{ when: "", why: entry.not_run }] : []),
+    ...ended.map(({ round, why }) => ({ when: `, round ${round + 1}`, why })),
+  ];
+  return (
+    <>
+      {all.map(({ when, why }) => (
+        <div key={when}>
+          <h3>
+            {STAGES[why.stage]}
+            {when}
+          </h3>
+          <p>{why.reason}</p>
+          {why.remedy && <p class="remedy">{why.remedy}</p>}
+          {why.log_tail && why.log_tail.length > 0 && <pre tabIndex={0}>{why.log_tail.join("\n")}</pre>}
+        </div>
+      ))}
+    </>
+  );
+}

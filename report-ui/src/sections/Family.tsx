@@ -1,0 +1,71 @@
+/** Workloads that differ in a number, such as the queries that a request makes of the database. */
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import { scalingChart } from "../charts/scaling";
+import { Chart } from "../parts/Chart";
+import { Choice } from "../parts/Choice";
+import { Section } from "../parts/Section";
+import { Table } from "../parts/Table";
+import type { Report } from "../select";
+import { widthOf } from "../state";
+import type { Theme } from "../theme";
+import type { Spot } from "../types";
+import { useCells } from "../useFindings";
+import { columnsBy, linesBy } from "./by-number";
+
+export interface FamilyView {
+  name: string;
+  parameter: string;
+  /** The number of each member, by its workload's name. */
+  values: Map<string, number>;
+  widths: string[];
+}
+
+/** Families of which several members were measured. */
+export function familiesOf({ head }: Pick<Report, "head">): FamilyView[] {
+  const families = new Map<string, FamilyView>();
+  for (const { name, family } of head.run.workloads) {
+    const widths = head.spots.filter((spot) => spot.workload === name).map(widthOf);
+    if (!family || widths.length === 0) continue;
+    const known = families.get(family.name) ?? { name: family.name, parameter: family.parameter, values: new Map(), widths: [] };
+    known.values.set(name, family.value);
+    known.widths = [...new Set([...known.widths, ...widths])];
+    families.set(family.name, known);
+  }
+  return [...families.values()].filter((family) => family.values.size > 1);
+}
+
+export function FamilySection({ report }: { report: Report }): JSX.Element | null {
+  const families = familiesOf(report);
+  const family = families.find(({ values }) => values.has(report.view.workload)) ?? families[0];
+  if (!family) return null;
+  const width = family.widths.includes(report.view.width) ? report.view.width : (family.widths[0] ?? "");
+  return (
+    <Section id="family" title={`${family.name} by ${family.parameter}`} question={`How much does each ${singular(family.parameter)} more in a request cost? Validated answers per second, ${family.name} at ${width} connections.`}>
+      {families.length > 1 && <Choice legend="work" options={families.map(({ name }) => name)} chosen={family.name} onChoose={(name) => report.choose({ workload: memberOf(families, name) })} />}
+      <FamilyChart report={report} family={family} width={width} />
+    </Section>
+  );
+}
+
+function memberOf(families: readonly FamilyView[], name: string): string {
+  return [...(families.find((family) => family.name === name)?.values.keys() ?? [])][0] ?? "";
+}
+
+/** `queries` is `query`, `size` is `size`. */
+function singular(word: string): string {
+  return word.replace(/ies$/, "y").replace(/([^s])s$/, "$1");
+}
+
+function FamilyChart({ report, family, width }: { report: Report; family: FamilyView; width: string }): JSX.Element | null {
+  const cells = useCells(report, (spot: Spot) => family.values.has(spot.workload) && widthOf(spot) === width);
+  const lines = useMemo(() => linesBy(report, cells ?? [], (spot) => family.values.get(spot.workload) ?? 1), [report, family.name, cells]);
+  const levels = useMemo(() => [...family.values.values()].sort((a, b) => a - b), [family.name]);
+  const draw = useMemo(() => {
+    const limit = lines.find((line) => line.name === report.limit?.name) ?? null;
+    return (theme: Theme, wide: number) => scalingChart({ lines: lines.filter((line) => line !== limit), limit, levels, label: family.parameter }, theme, wide);
+  }, [lines, levels]);
+  if (!cells || lines.length === 0) return null;
+  const caption = `Throughput of ${family.name} by ${family.parameter} at ${width} connections`;
+  return <Chart label={`${caption}.`} draw={draw} twin={<Table caption={caption} columns={columnsBy(report, levels)} rows={lines} />} />;
+}

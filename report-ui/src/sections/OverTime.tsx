@@ -1,0 +1,63 @@
+/** Throughput over the whole run, rounds in true order. */
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import { overTimeChart, type RoundDot, type RoundStrip } from "../charts/over-time";
+import { Chart } from "../parts/Chart";
+import { Section } from "../parts/Section";
+import { focused, lookOf, titleOf, type Cell, type Report } from "../select";
+import { widthOf } from "../state";
+import type { Theme } from "../theme";
+import type { Sample } from "../types";
+import { CAPACITY } from "./Curves";
+import { roundsTable } from "./Rounds";
+import { ruleInWords } from "./Trust";
+
+/** Of more contenders than this only those in focus. */
+const MOST_STRIPS = 16;
+
+export function OverTimeSection({ report, cell }: { report: Report; cell: Cell }): JSX.Element {
+  const strips = useMemo(() => focused(report, stripsOf(report, cell), (strip) => strip.name, MOST_STRIPS), [report, cell]);
+  const draw = useMemo(() => {
+    const { round_offsets_ns: starts, run } = report.head;
+    return (theme: Theme, width: number) => overTimeChart({ strips, starts, end: run.elapsed_ns }, theme, width);
+  }, [report, strips]);
+  return (
+    <Section
+      id="over-time"
+      title="Over time"
+      question={`Was anything drifting or disturbed? Each window's distance from its contender's own median, in true order, ${cell.where}. Hollow: void, or withheld. Cross: died.`}
+    >
+      <Chart
+        label={`Deviation of every measured window from its contender's median, in order of time, ${cell.where}.`}
+        draw={draw}
+        twin={roundsTable(report, strips, `Every window in true order, ${cell.where}`)}
+      />
+    </Section>
+  );
+}
+
+/** The windows at capacity of each contender, with those that it did not live to see. */
+export function stripsOf(report: Report, cell: Cell): RoundStrip[] {
+  const { spot } = cell;
+  return cell.standings.map(({ contender, withheld }) => {
+    const samples = cell.samples.filter((sample) => sample.contender === contender && sample.offered === CAPACITY);
+    const measured = samples.map((sample): RoundDot => ({
+      offsetNs: sample.offset_ns,
+      round: sample.round,
+      perSecond: sample.per_second,
+      why: objection(sample, withheld ?? null),
+    }));
+    const died = report.head.failures.filter((failure) => failure.contender === contender && failure.missing.some((m) => m.workload === spot.workload && widthOf({ pipeline: 1, ...m }) === widthOf(spot)));
+    const crosses = died.map((failure): RoundDot => ({ offsetNs: failure.offset_ns, round: failure.round, perSecond: null, why: failure.why.reason }));
+    const dots = [...measured, ...crosses].sort((a, b) => a.offsetNs - b.offsetNs);
+    return { name: contender, title: titleOf(report, contender), look: lookOf(report, contender), dots };
+  });
+}
+
+/** What speaks against a window; empty for a sound one. */
+export function objection(sample: Sample, withheld: string | null): string {
+  const reasons = sample.void.length > 0 ? [`void: ${sample.void.map(ruleInWords).join(", ")}`] : [];
+  if (withheld !== null) reasons.push("withheld");
+  else if (!sample.counts) reasons.push("does not count");
+  return reasons.join("; ");
+}

@@ -1,0 +1,130 @@
+/** Response times against the offered rate, with redlines and their objective. */
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import { ratesChart, type RateLine, type RatePoint } from "../charts/rates";
+import { duration, percent, rate } from "../format";
+import { Chart } from "../parts/Chart";
+import { Choice } from "../parts/Choice";
+import { Name } from "../parts/Name";
+import { Section } from "../parts/Section";
+import { Table, type Column } from "../parts/Table";
+import { lookOf, titleOf, type Cell, type Report } from "../select";
+import { objectiveOf, PERCENTILES, type Objective } from "../slo";
+import type { Theme } from "../theme";
+import type { LatencyStanding, RedlineStanding } from "../types";
+import { loadInWords } from "./Curves";
+
+const ENDS: Record<RedlineStanding["end"], string> = {
+  confirmed: "confirmed",
+  above_highest: "above twice the capacity",
+  below_lowest: "below a thousandth of the capacity",
+  unfinished: "not finished",
+  too_many_void: "given up: void windows",
+};
+
+export function RatesSection({ report, cell }: { report: Report; cell: Cell }): JSX.Element {
+  const objective = objectiveOf(cell.redlines[0]?.offered ?? "");
+  const wanted = report.view.tail || objective?.percentile || "p99";
+  const tail = Object.hasOwn(PERCENTILES, wanted) ? wanted : "p99";
+  const lines = useMemo(() => linesOf(report, cell, tail), [report, cell, tail]);
+  const draw = useMemo(() => {
+    const longest = objective?.percentile === tail ? objective.longest_ns : null;
+    return (theme: Theme, width: number) => ratesChart({ lines, percentile: tail, longest }, theme, width);
+  }, [lines, tail]);
+  return (
+    <Section id="rates" title="Latency against load" question={question(cell, objective)}>
+      <Choice legend="percentile" options={Object.keys(PERCENTILES)} chosen={tail} onChoose={(chosen) => report.choose({ tail: chosen })} />
+      {lines.length > 0 && <Chart label={`${tail} of the response time against the offered rate, ${cell.where}.`} draw={draw} twin={cell.latency.length > 0 ? <Times report={report} cell={cell} /> : undefined} />}
+      {cell.redlines.map(({ offered, standings }) => (
+        <Table key={offered} caption={`Redlines, ${offered ?? ""}`} columns={redlineColumns(report)} rows={standings} />
+      ))}
+    </Section>
+  );
+}
+
+function question(cell: Cell, objective: Objective | undefined): string {
+  const what = `How long do requests take, from when they were due, as the offered rate grows? ${cell.where}.`;
+  return objective ? `${what} The redline is the highest rate that keeps ${objective.words}.` : `${what} Dot and bar: median over rounds and its interval.`;
+}
+
+/** A line for each contender through the loads that were offered to it; the windows of a search are dots. */
+function linesOf(report: Report, cell: Cell, tail: string): RateLine[] {
+  const names = [...new Set([...cell.latency, ...cell.redlines].flatMap(({ standings }) => standings.map(({ contender }) => contender)))];
+  const lines = names.map((name) => ({
+    name,
+    title: titleOf(report, name),
+    look: lookOf(report, name),
+    points: pointsOf(cell, name, PERCENTILES[tail] ?? 0.99),
+    trials: trialsOf(report, cell, name, PERCENTILES[tail] ?? 0.99),
+    redline: redlineOf(cell, name),
+  }));
+  return lines.filter((line) => line.points.length + line.trials.length > 0);
+}
+
+function pointsOf(cell: Cell, name: string, quantile: number): RatePoint[] {
+  const points = cell.latency.flatMap(({ offered, standings }) => {
+    const standing = standings.find(({ contender, withheld }) => contender === name && !withheld);
+    const found = standing?.quantiles.find((one) => one.quantile === quantile)?.response_ns;
+    return standing && found ? [{ offered: standing.offered_per_second, ns: found.estimate, low: found.low, high: found.high, load: loadInWords(offered ?? "max") }] : [];
+  });
+  return points.sort((a, b) => a.offered - b.offered);
+}
+
+function trialsOf({ head }: Report, { samples, redlines }: Cell, name: string, quantile: number): RateLine["trials"] {
+  const at = head.sample_quantiles.indexOf(quantile);
+  const searched = new Set(redlines.map(({ offered }) => offered));
+  return samples.flatMap(({ contender, offered, offered_per_second: rate, quantiles_ns: times, void: broken }) => {
+    const ns = times[at];
+    return contender === name && searched.has(offered) && rate != null && ns != null ? [{ offered: rate, ns, isVoid: broken.length > 0 }] : [];
+  });
+}
+
+function redlineOf({ redlines }: Cell, name: string): RateLine["redline"] {
+  const standing = redlines[0]?.standings.find(({ contender }) => contender === name);
+  return standing?.kept_per_second ? { kept: standing.kept_per_second, missed: standing.missed_per_second } : null;
+}
+
+function Times({ report, cell }: { report: Report; cell: Cell }): JSX.Element {
+  const rows = cell.latency.flatMap(({ offered, standings }) => standings.map((standing) => ({ ...standing, load: offered ?? "max" })));
+  return <Table caption={`Response times at given rates, ${cell.where}`} columns={timeColumns(report)} rows={rows} across={(row) => (row.withheld ? <em>{row.load}, withheld: {row.withheld}</em> : null)} />;
+}
+
+function timeColumns(report: Report): Column<LatencyStanding & { load: string }>[] {
+  const at = (row: LatencyStanding, quantile: number): number | null => row.quantiles.find((one) => one.quantile === quantile)?.response_ns.estimate ?? null;
+  const isBound = (row: LatencyStanding, quantile: number): boolean => row.quantiles.some((one) => one.quantile === quantile && one.is_lower_bound);
+  return [
+    { head: "contender", text: true, cell: (row) => <Name report={report} name={row.contender} />, sort: (row) => titleOf(report, row.contender) },
+    { head: "load", text: true, cell: (row) => row.load, sort: (row) => row.load },
+    { head: "offered req/s", cell: (row) => rate(row.offered_per_second), sort: (row) => row.offered_per_second },
+    { head: "of capacity", cell: (row) => (row.share_of_capacity == null ? "–" : percent(row.share_of_capacity)), sort: (row) => row.share_of_capacity },
+    ...Object.entries(PERCENTILES).map(([head, quantile]): Column<LatencyStanding & { load: string }> => ({
+      head,
+      sort: (row) => at(row, quantile),
+      cell: (row) => {
+        const ns = at(row, quantile);
+        return ns === null ? "–" : `${isBound(row, quantile) ? "> " : ""}${duration(ns)}`;
+      },
+    })),
+  ];
+}
+
+function redlineColumns(report: Report): Column<RedlineStanding>[] {
+  const figure = (head: string, value: (row: RedlineStanding) => number | null): Column<RedlineStanding> => ({
+    head,
+    sort: value,
+    cell: (row) => {
+      const found = value(row);
+      return found === null ? "–" : rate(found);
+    },
+  });
+  return [
+    { head: "contender", text: true, cell: (row) => <Name report={report} name={row.contender} />, sort: (row) => titleOf(report, row.contender) },
+    figure("kept up to", (row) => row.kept_per_second),
+    figure("missed from", (row) => row.missed_per_second),
+    { head: "of capacity", cell: (row) => (row.share_of_capacity === null ? "–" : percent(row.share_of_capacity)), sort: (row) => row.share_of_capacity },
+    figure("kept again at", (row) => row.recovered_per_second),
+    { head: "servers", cell: (row) => row.servers, sort: (row) => row.servers },
+    { head: "windows", cell: (row) => `${row.windows}${row.void_windows > 0 ? `, ${row.void_windows} void` : ""}`, sort: (row) => row.windows },
+    { head: "search", text: true, cell: (row) => ENDS[row.end], sort: (row) => row.end },
+  ];
+}

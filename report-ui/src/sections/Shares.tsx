@@ -1,0 +1,66 @@
+/** Which share of all requests was answered within a time: failed and lost ones never are. */
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import type { Line } from "../charts/lines";
+import { sharesChart, type SharePoint } from "../charts/shares";
+import { duration, percent } from "../format";
+import { Chart } from "../parts/Chart";
+import { Name } from "../parts/Name";
+import { Section } from "../parts/Section";
+import { Table, type Column } from "../parts/Table";
+import { lookOf, titleOf, type Cell, type Report } from "../select";
+import type { Theme } from "../theme";
+import { curvesOf, durationOf, LoadChoice, loadOf } from "./Curves";
+
+/** Columns of the table: the powers of ten of the bounds, as far as anything happens there. */
+const DECADES = [1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10];
+
+export function SharesSection({ report, cell }: { report: Report; cell: Cell }): JSX.Element {
+  const lines = useMemo(() => linesOf(report, cell), [report, cell]);
+  const draw = useMemo(() => (theme: Theme, width: number) => sharesChart(lines, theme, width), [lines]);
+  const { title, meaning } = durationOf(loadOf(report, cell), cell);
+  return (
+    <Section id="shares" title="Share of requests answered within a time" question={`How many wait how long? All rounds together; requests that failed are never answered. ${title} ${meaning}.`}>
+      <LoadChoice report={report} cell={cell} />
+      {lines.length > 0 && (
+        <Chart
+          label={`Share of requests answered within a time, for each contender, ${cell.where}.`}
+          draw={draw}
+          twin={<Table caption={`Share of requests answered within a time, ${cell.where}`} columns={columns(report, lines)} rows={lines} />}
+        />
+      )}
+    </Section>
+  );
+}
+
+function linesOf(report: Report, cell: Cell): Line<SharePoint>[] {
+  const { bounds_ns: bounds } = report.head;
+  const lines = curvesOf(report, cell).map(({ contender, shares, shares_from: from }) => ({
+    name: contender,
+    title: titleOf(report, contender),
+    look: lookOf(report, contender),
+    points: shares.flatMap((share, i) => {
+      const ns = bounds[from + i];
+      return ns === undefined ? [] : [{ ns, share }];
+    }),
+  }));
+  return lines.filter((line) => line.points.length > 0);
+}
+
+/** The share within a bound: that of the last point that is not beyond it. */
+export function shareWithin(points: readonly SharePoint[], bound: number): number {
+  return points.filter((point) => point.ns <= bound).at(-1)?.share ?? 0;
+}
+
+function columns(report: Report, lines: readonly Line<SharePoint>[]): Column<Line<SharePoint>>[] {
+  const differs = (bound: number): boolean => lines.some(({ points }) => shareWithin(points, bound) > 0) && lines.some(({ points }) => shareWithin(points, bound / 10) < (points.at(-1)?.share ?? 0));
+  return [
+    { head: "contender", text: true, cell: (line) => <Name report={report} name={line.name} />, sort: (line) => line.title },
+    ...DECADES.filter(differs).map((bound): Column<Line<SharePoint>> => ({
+      head: `within ${duration(bound)}`,
+      cell: (line) => percent(shareWithin(line.points, bound)),
+      sort: (line) => shareWithin(line.points, bound),
+    })),
+    { head: "ever", cell: (line) => percent(line.points.at(-1)?.share ?? 0), sort: (line) => line.points.at(-1)?.share ?? 0 },
+  ];
+}

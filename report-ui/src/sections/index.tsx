@@ -1,0 +1,57 @@
+/** The sections of a report in their order: those for which the record has something to show. */
+import type { JSX } from "preact";
+import { spotOf, type Cell, type Report } from "../select";
+import { widthsOf } from "../state";
+import { CurvesSection } from "./Curves";
+import { familiesOf, FamilySection } from "./Family";
+import { NotRunSection } from "./NotRun";
+import { OverTimeSection } from "./OverTime";
+import { PairsSection } from "./Pairs";
+import { PriceSection } from "./Price";
+import { PublishedSection } from "./Published";
+import { RatesSection } from "./Rates";
+import { RepeatSection } from "./Repeat";
+import { RoundsSection } from "./Rounds";
+import { ScalingSection } from "./Scaling";
+import { SharesSection } from "./Shares";
+import { StandingsSection } from "./Standings";
+import { TrustSection } from "./Trust";
+import { VerdictSection } from "./Verdict";
+
+export interface SectionEntry {
+  id: string;
+  title: string;
+  wide?: boolean;
+  draw: () => JSX.Element | null;
+}
+
+export function sectionsOf(report: Report, cell: Cell | undefined): SectionEntry[] {
+  const { head } = report;
+  const missing = head.failures.length > 0 || head.contenders.some((entry) => entry.not_run);
+  return [
+    { id: "verdict", title: "Verdict", wide: true, draw: () => <VerdictSection report={report} /> },
+    { id: "trust", title: "Can I trust this?", draw: () => <TrustSection report={report} /> },
+    ...(cell ? cellSections(report, cell) : []),
+    ...(head.run.experiment.published ? [{ id: "published", title: "As published", wide: true, draw: () => <PublishedSection report={report} /> }] : []),
+    ...(missing ? [{ id: "not-run", title: "Not run", wide: true, draw: () => <NotRunSection report={report} /> }] : []),
+    { id: "repeat", title: "How to repeat it", wide: true, draw: () => <RepeatSection report={report} /> },
+  ];
+}
+
+function cellSections(report: Report, cell: Cell): SectionEntry[] {
+  const atCapacity = cell.standings.length > 0;
+  const levels = widthsOf(report.head.spots, cell.spot.workload);
+  const all: (SectionEntry & { there: boolean })[] = [
+    { id: "standings", title: "Standings", wide: true, there: atCapacity, draw: () => <StandingsSection report={report} cell={cell} /> },
+    { id: "pairs", title: "Who beats whom", there: cell.pairs.call.length > 0, draw: () => <PairsSection report={report} cell={cell} /> },
+    { id: "times", title: "Latency", there: cell.curves.length > 0, draw: () => <CurvesSection report={report} cell={cell} /> },
+    { id: "rates", title: "Latency and load", there: cell.latency.length + cell.redlines.length > 0, draw: () => <RatesSection report={report} cell={cell} /> },
+    { id: "scaling", title: "Scaling", there: atCapacity && levels.length > 1, draw: () => <ScalingSection report={report} workload={cell.spot.workload} /> },
+    { id: "family", title: "More work in a request", there: familiesOf(report).length > 0, draw: () => <FamilySection report={report} /> },
+    { id: "shares", title: "Share within a time", there: cell.curves.length > 0, draw: () => <SharesSection report={report} cell={cell} /> },
+    { id: "over-time", title: "Over time", there: atCapacity, draw: () => <OverTimeSection report={report} cell={cell} /> },
+    { id: "price", title: "Price", there: atCapacity, draw: () => <PriceSection report={report} cell={cell} /> },
+    { id: "rounds", title: "Every round", there: atCapacity, draw: () => <RoundsSection report={report} cell={cell} /> },
+  ];
+  return spotOf(report) < 0 ? [] : all.filter(({ there }) => there);
+}
