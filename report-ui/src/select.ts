@@ -71,6 +71,7 @@ export function cellOf(report: Report, spot: Spot, findings: Findings): Cell {
     latency: findings.latency.map((judged) => ({ ...judged, standings: mine(judged.standings) })),
     redlines: findings.redlines.map((judged) => ({ ...judged, standings: mine(judged.standings) })),
     samples: mine(findings.samples),
+    answered: findings.answered.map((judged) => ({ ...judged, standings: mine(judged.standings) })),
     curves: mine(findings.curves),
   };
 }

@@ -2,20 +2,25 @@ import { describe, expect, test } from "vitest";
 import { spread } from "../src/charts/common";
 import { curvesChart, nines, timeTicks } from "../src/charts/curves";
 import { priceChart } from "../src/charts/price";
-import { middleOf, roundsChart, type RoundDot } from "../src/charts/rounds";
+import { middleOf, overTimeChart, type RoundDot } from "../src/charts/over-time";
+import { ratesChart, type RateLine } from "../src/charts/rates";
+import { ratiosChart, ratioTicks } from "../src/charts/ratios";
+import { rawRoundsChart } from "../src/charts/rounds";
 import { scalingChart } from "../src/charts/scaling";
-import { standingsChart, type StandingRow } from "../src/charts/standings";
-import { bytes } from "../src/format";
+import { middle, sharesChart } from "../src/charts/shares";
+import { standingsChart, type StandingRow, type StandingsData } from "../src/charts/standings";
+import { bytes, percent, rate, rateInterval } from "../src/format";
 import type { Theme } from "../src/theme";
 
 const theme: Theme = { ink: "#000001", soft: "#000002", rule: "#000003", paper: "#fffff4", band: "#fffff5", caution: "#000006", series: ["#100000", "#200000"] };
-const look = { color: "#100000", symbol: "circle", dash: "none" };
+const look = { color: "#100000", symbol: "circle", dash: "none", muted: false };
 const interval = (estimate: number): { estimate: number; low: number; high: number; confidence: number } => ({ estimate, low: estimate * 0.99, high: estimate * 1.01, confidence: 0.95 });
 
-const fast: StandingRow = { name: "fast", title: "Fast", look, throughput: interval(78_000), share: interval(0.86), rounds: [77_500, 78_500], tier: 1, withheld: null };
-const slow: StandingRow = { ...fast, name: "slow", title: "Slow", throughput: interval(31_000), share: interval(0.34), rounds: [31_000], tier: 2 };
+const fast: StandingRow = { name: "fast", title: "Fast", look, value: interval(78_000), share: percent(0.86), rounds: [77_500, 78_500], tier: 1, withheld: null };
+const slow: StandingRow = { ...fast, name: "slow", title: "Slow", value: interval(31_000), share: percent(0.34), rounds: [31_000], tier: 2 };
 const hidden: StandingRow = { ...fast, name: "hidden", title: "Hidden", tier: null, withheld: "the generator was the limit" };
-const standings = { rows: [fast, slow, hidden], limit: { title: "assay serve", throughput: interval(90_300) } };
+const speeds = { heads: { value: "req/s", share: "of limit" }, estimate: rateInterval, axis: rate };
+const standings: StandingsData = { ...speeds, rows: [fast, slow, hidden], limit: { title: "assay serve", value: interval(90_300) } };
 
 /** What is written in a chart, without the titles that a pointer reveals. */
 const texts = (chart: Element): string[] => [...chart.querySelectorAll("text")].map((text) => text.firstChild?.textContent ?? "");
@@ -27,7 +32,7 @@ describe("standings", () => {
   });
 
   test("show the reason of a withheld number and never the number", () => {
-    const shown = texts(standingsChart({ rows: [hidden], limit: null }, theme, 900));
+    const shown = texts(standingsChart({ ...speeds, rows: [hidden], limit: null }, theme, 900));
     expect(shown).toContain("withheld: the generator was the limit");
     expect(shown.join()).not.toContain("78.0k");
   });
@@ -51,7 +56,7 @@ describe("standings", () => {
   });
 
   test("of nobody are an empty chart, not an error", () => {
-    expect(texts(standingsChart({ rows: [], limit: null }, theme, 600))).not.toContain("NaN");
+    expect(texts(standingsChart({ ...speeds, rows: [], limit: null }, theme, 600))).not.toContain("NaN");
   });
 });
 
@@ -83,7 +88,7 @@ describe("raw rounds", () => {
   });
 
   test("that do not count are hollow, and one off the scale tells by how much", () => {
-    const chart = roundsChart({ strips: [{ name: "a", title: "Alpha", look, dots }], starts: [0], end: 200e9 }, theme, 700);
+    const chart = overTimeChart({ strips: [{ name: "a", title: "Alpha", look, dots }], starts: [0], end: 200e9 }, theme, 700);
     expect(chart.querySelectorAll(`g[aria-label="dot"] [fill="${theme.paper}"] circle`)).toHaveLength(1);
     expect(chart.querySelectorAll(`g[aria-label="dot"] circle[fill="${look.color}"]`)).toHaveLength(2);
     expect(texts(chart)).toEqual(expect.arrayContaining(["Alpha", "round 1", "−41 %"]));
@@ -107,4 +112,58 @@ describe("labels that would overlap", () => {
     expect(spread([0, 1, 2], 10, 0, 100)).toEqual([0, 10, 20]);
     expect(spread([99, 100], 10, 0, 100)).toEqual([90, 100]);
   });
+});
+
+test("a raw round stands where it was measured, hollow when something speaks against it", () => {
+  const dots: RoundDot[] = [{ offsetNs: 0, round: 0, perSecond: 100, why: "" }, { offsetNs: 1, round: 1, perSecond: 50, why: "void: steal" }, { offsetNs: 2, round: 2, perSecond: null, why: "died" }];
+  const chart = rawRoundsChart([{ name: "a", title: "Alpha", look, dots }], theme, 700);
+  const circles = [...chart.querySelectorAll('g[aria-label="dot"] circle')];
+  expect(circles).toHaveLength(2);
+  expect(chart.querySelectorAll(`g[aria-label="dot"] [fill="${theme.paper}"] circle, g[aria-label="dot"][fill="${theme.paper}"] circle`)).toHaveLength(1);
+});
+
+describe("shares of requests within a time", () => {
+  const line = (name: string, last: number, share: number): Parameters<typeof sharesChart>[0][number] => ({ name, title: name, look, points: [{ ns: 1e5, share: 0 }, { ns: last, share }] });
+
+  test("go on at the share that they end with: whatever is missing never came", () => {
+    const chart = sharesChart([line("Alpha", 1e6, 0.5), line("Beta", 1e8, 1)], theme, 800);
+    const paths = [...chart.querySelectorAll('g[aria-label="line"] path')].map((path) => path.getAttribute("d") ?? "");
+    const [, alpha] = [...(paths[0] ?? "").matchAll(/[ML]([\d.]+),([\d.]+)/g)].slice(-2).map((point) => Number(point[1]));
+    expect(alpha).toBeGreaterThan(600);
+    expect(texts(chart)).toEqual(expect.arrayContaining(["Alpha", "Beta", "0.5 ms", "5 ms", "50 %"]));
+  });
+
+  test("are named from the soonest to the latest", () => {
+    expect(middle(line("a", 1e6, 0.9))).toBe(1e6);
+    expect(middle(line("a", 1e6, 0.4))).toBe(Infinity);
+  });
+});
+
+describe("latency against load", () => {
+  const rated: RateLine = {
+    name: "a",
+    title: "Alpha",
+    look,
+    points: [{ offered: 10_000, ns: 1e6, low: 9e5, high: 1.1e6, load: "at 50 %" }, { offered: 19_000, ns: 4e6, low: 3e6, high: 5e6, load: "at 95 %" }],
+    trials: [{ offered: 15_000, ns: 2e6, isVoid: false }, { offered: 18_000, ns: 3e6, isVoid: true }],
+    redline: { kept: 17_000, missed: 17_300 },
+  };
+
+  test("shows the objective, the redline and void windows hollow", () => {
+    const chart = ratesChart({ lines: [rated], percentile: "p99", longest: 1e7 }, theme, 800);
+    expect(texts(chart)).toEqual(expect.arrayContaining(["Alpha", "objective: p99 < 10.0 ms", "Alpha: redline 17.0k"]));
+    expect(chart.querySelectorAll(`g[aria-label="dot"][fill="${theme.paper}"] circle, g[aria-label="dot"] [fill="${theme.paper}"] circle`)).toHaveLength(1);
+  });
+
+  test("without an objective for the percentile shows none", () => {
+    expect(texts(ratesChart({ lines: [rated], percentile: "p50", longest: null }, theme, 800)).join()).not.toContain("objective");
+  });
+});
+
+test("published ratios stand beside ours on one axis", () => {
+  const rows = [{ title: "Alpha", look, theirs: 3.2, ours: interval(1.8) }, { title: "Beta", look, theirs: 7, ours: null }];
+  const chart = ratiosChart(rows, theme, 400);
+  expect(texts(chart)).toEqual(expect.arrayContaining(["Alpha", "Beta", "1×", "5×"]));
+  expect(chart.querySelectorAll('g[aria-label="dot"] circle')).toHaveLength(3);
+  expect(ratioTicks([0.4, 3])).toEqual([0.5, 1, 2]);
 });

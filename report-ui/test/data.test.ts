@@ -1,16 +1,22 @@
 // @vitest-environment node
 import { deflateSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { unpack } from "../src/data";
+import { open } from "../src/data";
 
-const pack = (value: unknown): string => JSON.stringify({ deflate: deflateSync(JSON.stringify(value)).toString("base64") });
+const pack = (value: unknown): string => deflateSync(JSON.stringify(value)).toString("base64");
+const page = (schema: string): string => JSON.stringify({ schema, runs: [{ head: pack({ margin: 0.01 }), findings: [pack({ standings: [{ contender: "日本語 </script> µs" }] })] }] });
 
-test("data come back as they went in, beyond ASCII too", async () => {
-  const page = { schema: "assay-page/1", title: "日本語 </script> µs" };
-  expect(await unpack(pack(page))).toEqual(page);
+test("data come back as they went in, beyond ASCII too, and each place when it is wanted", async () => {
+  const source = await open(page("assay-page/2"));
+  expect(source.heads).toEqual([{ margin: 0.01 }]);
+  expect(source.known(0, 0)).toBeUndefined();
+  const found = await source.findings(0, 0);
+  expect(found.standings[0]?.contender).toBe("日本語 </script> µs");
+  expect(source.known(0, 0)).toBe(found);
+  expect((await source.findings(0, 7)).standings).toEqual([]);
 });
 
 test("a page without data, or with data of another format, says what to do", async () => {
-  await expect(unpack("")).rejects.toThrow("assay report");
-  await expect(unpack(pack({ schema: "assay-page/99" }))).rejects.toThrow("assay-page/99");
+  await expect(open("")).rejects.toThrow("assay report");
+  await expect(open(page("assay-page/99"))).rejects.toThrow("assay-page/99");
 });

@@ -1,24 +1,41 @@
 import { expect, test } from "vitest";
-import { fragmentOf, parseView, withWorkload } from "../src/state";
+import { changed, fragmentOf, parseView, togglePin, type View } from "../src/state";
+import type { Head } from "../src/types";
 
-const cells = [
-  { workload: "hello", connections: [16, 64, 256] },
-  { workload: "json", connections: [64] },
+const spot = (workload: string, connections: number, pipeline = 1): Head["spots"][number] => ({ workload, connections, pipeline });
+const contenders = ["nginx", "gin", "node"].map((name) => ({ name })) as Head["contenders"];
+const heads = [
+  { spots: [spot("hello", 16), spot("hello", 64), spot("hello", 256), spot("json", 64), spot("json", 64, 8)], contenders },
+  { spots: [spot("plain", 8)], contenders },
 ];
+const nothing = parseView("", heads);
 
 test("a fragment shows the same to whoever follows it", () => {
-  const view = { workload: "json", connections: 64 };
-  expect(parseView(fragmentOf(view), cells)).toEqual(view);
+  const view: View = { ...nothing, workload: "json", width: "64×8", metric: "p99", baseline: "gin", sort: "-cpu/req", load: "50%", tail: "p99.9", language: "c", kind: "server", link: "veth", find: "n & x", pins: ["gin", "nginx"], open: "node" };
+  expect(parseView(fragmentOf(view), heads)).toEqual(view);
+  expect(parseView("#run=2", heads)).toMatchObject({ run: 1, workload: "plain", width: "8" });
 });
 
-test("anything else falls back to the first workload's middle level", () => {
-  for (const fragment of ["", "#", "#standings", "#workload=none&connections=x", "#connections=7"]) {
-    expect(parseView(fragment, cells)).toEqual({ workload: "hello", connections: 64 });
+test("only what was chosen stands in it", () => {
+  expect(fragmentOf({ ...nothing, workload: "json", width: "64" })).toBe("#workload=json&connections=64");
+  expect(fragmentOf({ ...nothing, workload: "json", width: "64×8", pins: ["gin", "node"] })).toBe("#workload=json&connections=64x8&pin=gin,node");
+});
+
+test("anything else falls back to the first workload's middle level, and nobody pinned", () => {
+  for (const fragment of ["", "#", "#standings", "#workload=none&connections=x", "#connections=7", "#run=9&pin=nobody&show=nobody"]) {
+    expect(parseView(fragment, heads)).toEqual({ ...nothing, workload: "hello", width: "64" });
   }
-  expect(parseView("", [])).toEqual({ workload: "", connections: 0 });
+  expect(parseView("", [])).toMatchObject({ workload: "", width: "" });
 });
 
-test("another workload keeps the number of connections where it can", () => {
-  expect(withWorkload({ workload: "hello", connections: 64 }, "json", cells).connections).toBe(64);
-  expect(withWorkload({ workload: "hello", connections: 256 }, "json", cells).connections).toBe(64);
+test("another workload or run keeps the number of connections where it can", () => {
+  const at = (width: string): View => ({ ...nothing, workload: "hello", width });
+  expect(changed(at("64"), { workload: "json" }, heads).width).toBe("64");
+  expect(changed(at("256"), { workload: "json" }, heads).width).toBe("64×8");
+  expect(changed(at("256"), { run: 1 }, heads)).toMatchObject({ workload: "plain", width: "8" });
+});
+
+test("at most six are pinned, and the oldest goes first", () => {
+  expect(togglePin(["a", "b"], "a")).toEqual(["b"]);
+  expect(togglePin(["a", "b", "c", "d", "e", "f"], "g")).toEqual(["b", "c", "d", "e", "f", "g"]);
 });

@@ -35,9 +35,19 @@ test("dark is the same whether chosen or the system's", () => {
 });
 
 test("a contender keeps its look when another is measured slower or faster", () => {
-  const one = looks(["b", "limit", "a"], "limit", pageTheme);
-  expect(one).toEqual(looks(["a", "b", "limit"], "limit", pageTheme));
+  const one = looks(["b", "limit", "a"], "limit", ["a", "b"], pageTheme);
+  expect(one).toEqual(looks(["a", "b", "limit"], "limit", ["b", "a"], pageTheme));
   expect(new Set([...one.values()].map((look) => look.color)).size).toBe(3);
+});
+
+test("pinning one more changes nobody else, and no two of those in focus look alike", () => {
+  const names = Array.from({ length: 100 }, (_, i) => `contender-${i}`);
+  const pins = [0, 8, 16, 24, 32, 40].map((i) => [...names].sort()[i] ?? "");
+  const all = looks(names, undefined, pins, pageTheme);
+  const five = looks(names, undefined, pins.slice(0, 5), pageTheme);
+  for (const pin of pins.slice(0, 5)) expect(all.get(pin)).toEqual(five.get(pin));
+  expect(new Set(pins.map((pin) => all.get(pin)?.color)).size).toBe(6);
+  expect([...all.values()].filter((look) => look.muted)).toHaveLength(94);
 });
 
 function paletteOf(block: string): { paper: Triple; series: Triple[]; words: Triple[] } {

@@ -41,8 +41,9 @@ export function curvesChart(lines: Line<CurvePoint>[], theme: Theme, width: numb
     ...frame(theme, width),
     ...bounds.margins,
     x: { domain: [first, last], ticks: ticks.map(nines), tickFormat: (x: number) => nineLabel(x), label: "percentile", labelAnchor: "center", labelArrow: "none", tickSize: 0, tickPadding: 8 },
-    y: { type: "log", domain: [low, high], ticks: timeTicks(low, high), tickFormat: (ns: number) => tick(duration(ns)), label: null, tickSize: 0 },
+    y: { type: "log", domain: [low, high], label: null },
     marks: [
+      Plot.axisY(timeTicks(low, high), { text: timeLabel, tickSize: 0 }),
       Plot.gridY({ stroke: theme.rule, strokeOpacity: 1, ticks: timeTicks(low, high) }),
       Plot.gridX({ stroke: theme.rule, strokeOpacity: 1, ticks: ticks.map(nines) }),
       Plot.areaY(focus, { x: at.x, y1: "low_ns", y2: "high_ns", z: (d: Flat) => d.line.name, fill: (d: Flat) => d.line.look.color, fillOpacity: 0.16 }),
@@ -61,6 +62,9 @@ export function curvesChart(lines: Line<CurvePoint>[], theme: Theme, width: numb
 function nineLabel(x: number): string {
   return `${+((1 - 10 ** -x) * 100).toFixed(4)} %`;
 }
+
+/** The label of a time. It is given as text because Plot leaves out some formatted labels of a logarithmic axis. */
+export const timeLabel = (ns: number): string => tick(duration(ns));
 
 /** 1, 2 and 5 times the powers of ten inside the range. */
 export function timeTicks(low: number, high: number): number[] {

@@ -3,7 +3,7 @@ import * as Plot from "@observablehq/plot";
 import { duration, rate, tick } from "../format";
 import type { Theme } from "../theme";
 import { frame } from "./common";
-import { timeTicks } from "./curves";
+import { timeLabel, timeTicks } from "./curves";
 import { boundsOf, endNames, inFocus, strokes, type Line } from "./lines";
 
 export interface RatePoint {
@@ -54,8 +54,9 @@ export function ratesChart(data: RatesData, theme: Theme, width: number): Elemen
     ...frame(theme, width),
     ...bounds.margins,
     x: { domain, label: "offered requests per second", labelAnchor: "center", labelArrow: "none", tickFormat: (x: number) => tick(rate(x)), ticks: Math.max(3, Math.floor(width / 140)), tickSize: 0, tickPadding: 8 },
-    y: { type: "log", domain: [low, high], ticks: timeTicks(low, high), tickFormat: (ns: number) => tick(duration(ns)), label: null, tickSize: 0 },
+    y: { type: "log", domain: [low, high], label: null },
     marks: [
+      Plot.axisY(timeTicks(low, high), { text: timeLabel, tickSize: 0 }),
       Plot.gridY({ stroke: theme.rule, strokeOpacity: 1, ticks: timeTicks(low, high) }),
       ...objective(data, theme),
       ...redlines(lines, domain, theme),

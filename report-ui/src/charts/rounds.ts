@@ -35,6 +35,7 @@ export function rawRoundsChart(strips: readonly RoundStrip[], theme: Theme, widt
     y: { domain: [narrow ? -3.4 : -1.5, 1.5], reverse: true, axis: null },
     fy: { domain: strips.map((strip) => strip.name), axis: null, padding: 0 },
     marks: [
+      Plot.frame({ anchor: "bottom", stroke: theme.rule, insetLeft: -left }),
       Plot.gridX({ stroke: theme.rule, strokeOpacity: 1 }),
       Plot.text(strips, { fy: "name", text: (strip: RoundStrip) => (narrow ? strip.title : elide(strip.title, left - 12, true)), frameAnchor: narrow ? "top-left" : "left", textAnchor: "start", dx: narrow ? 0 : -left, dy: narrow ? 4 : 0, fontWeight: 600, fill: theme.ink }),
       Plot.dot(placed.filter((dot) => dot.why === ""), { ...at, fill: "color", fillOpacity: 0.85, r: 2.6 }),

@@ -1,9 +1,9 @@
 /** Which share of the requests was answered within a time, on a logarithmic axis of time. */
 import * as Plot from "@observablehq/plot";
-import { duration, percent, tick } from "../format";
+import { duration, percent } from "../format";
 import type { Theme } from "../theme";
 import { frame } from "./common";
-import { timeTicks } from "./curves";
+import { timeLabel, timeTicks } from "./curves";
 import { boundsOf, endNames, inFocus, strokes, type Line } from "./lines";
 
 export interface SharePoint {
@@ -33,9 +33,10 @@ export function sharesChart(lines: Line<SharePoint>[], theme: Theme, width: numb
   return Plot.plot({
     ...frame(theme, width),
     ...bounds.margins,
-    x: { type: "log", domain: [first, last], ticks, tickFormat: (ns: number) => tick(duration(ns)), label: "answered within", labelAnchor: "center", labelArrow: "none", tickSize: 0, tickPadding: 8 },
+    x: { type: "log", domain: [first, last], label: "answered within" },
     y: { domain: [0, 1], ticks: [0, 0.25, 0.5, 0.75, 1], tickFormat: (share: number) => `${share * 100} %`, label: null, tickSize: 0 },
     marks: [
+      Plot.axisX(ticks, { text: timeLabel, labelAnchor: "center", labelArrow: "none", tickSize: 0, tickPadding: 8 }),
       Plot.gridY({ stroke: theme.rule, strokeOpacity: 1, ticks: [0, 0.25, 0.5, 0.75, 1] }),
       Plot.gridX({ stroke: theme.rule, strokeOpacity: 1, ticks }),
       ...strokes(flat, at),

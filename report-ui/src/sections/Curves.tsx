@@ -32,17 +32,20 @@ export function loadOf({ view }: Report, cell: Cell): string {
 
 /** `service time`, or `response time, 50% offered`; with what it means. */
 export function durationOf(load: string, cell: Cell): { title: string; meaning: string } {
-  if (load === CAPACITY) {
-    return { title: "Service time", meaning: `once sent, ${cell.where}, all of them busy: a closed loop says nothing about times at a given rate` };
+  if (isClosed(load)) {
+    return { title: "Service time", meaning: `once sent, ${cell.where}, ${loadInWords(load)}: a closed loop says nothing about times at a given rate` };
   }
   return { title: "Response time", meaning: `from when they were due, ${cell.where}, ${loadInWords(load)}` };
 }
+
+/** Whether the next request follows the last response, without end or for so many: `13000 requests`. */
+export const isClosed = (load: string): boolean => load === CAPACITY || load.endsWith(" requests");
 
 export function loadInWords(load: string): string {
   if (load === CAPACITY) return "as fast as it answers";
   if (load === "common") return "at one rate for all";
   if (load.endsWith("%")) return `at ${load.replace("%", " %")} of its own capacity`;
-  return `at ${load}`;
+  return load.endsWith(" requests") ? `for ${load}` : `at ${load}`;
 }
 
 export function LoadChoice({ report, cell }: { report: Report; cell: Cell }): JSX.Element | null {

@@ -1,61 +1,93 @@
-/** What the work that is repeated here has published, beside what was found here. */
-import type { ComponentChildren, JSX } from "preact";
-import { count, percent, rateInterval, ratio } from "../format";
+/** What the work that is repeated here has published, beside what was found here: as ratios, for the machines differ. */
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import { ratiosChart } from "../charts/ratios";
+import { count, percent, percentInterval, rateInterval, ratio } from "../format";
+import { Chart } from "../parts/Chart";
 import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
-import type { Cell, Report } from "../select";
-import type { Interval, Published, PublishedRow } from "../types";
-import { useCells } from "../useFindings";
-
-const RATES = "requests per second";
+import { lookOf, NO_LOOK, titleOf, type Report } from "../select";
+import type { Theme } from "../theme";
+import type { Beside, BesideRow } from "../types";
 
 export function PublishedSection({ report }: { report: Report }): JSX.Element | null {
-  const { published } = report.head.run.experiment;
-  const cells = useCells(report, (spot) => spot.workload === report.view.workload && spot.pipeline === 1) ?? [];
+  const { published } = report.head;
   if (!published) return null;
+  const table = { ...published, rows: published.rows.filter((row) => row.contender === null || report.isShown(row.contender)) };
+  const question = `Is the order the same as others found it? ${table.source}: ${table.quantity}. Other machines, other years: only ratios compare${table.baseline ? `, here to ${titleOf(report, table.baseline)}` : ""}. Hollow: published; filled: found here.`;
   return (
-    <Section id="published" title="As published" wide question={`What did others find? ${published.source}: ${published.quantity}. Other machines, other years: compare the order and the ratios, not the figures.`}>
-      <Table caption={`${published.quantity}, as published and as found here`} columns={columns(report, published, cells)} rows={published.row} />
+    <Section id="published" title="As published" wide question={question}>
+      {table.baseline !== null && (
+        <div class="prices">
+          {table.columns.map((column, i) => (
+            <Ratios key={column} report={report} table={table} column={i} />
+          ))}
+        </div>
+      )}
+      <Table caption={`${table.quantity}, as published and as found here`} columns={columns(report, table)} rows={table.rows} />
+      {table.sentences.map((sentence) => (
+        <p key={sentence} class="key">
+          {sentence}
+        </p>
+      ))}
     </Section>
   );
 }
 
-function columns(report: Report, published: Published, cells: readonly Cell[]): Column<PublishedRow>[] {
-  const theirs = (heading: string, i: number): Column<PublishedRow>[] => [
-    { head: heading, sort: (row) => row.values[i] ?? null, cell: (row) => figure(row.values[i]) },
-    ...(isMeasured(published, cells, heading) ? [{ head: `${heading} here`, sort: (row: PublishedRow) => ours(cells, heading, row)?.estimate ?? null, cell: (row: PublishedRow) => here(cells, heading, row, i) }] : []),
-  ];
-  return [
-    { head: "source's name", text: true, cell: (row) => row.title, sort: (row) => row.title },
-    { head: "here", text: true, cell: (row) => (row.contender && report.entries.has(row.contender) ? <Name report={report} name={row.contender} /> : "–"), sort: (row) => row.contender ?? null },
-    ...published.columns.flatMap(theirs),
-  ];
-}
-
-function isMeasured(published: Published, cells: readonly Cell[], heading: string): boolean {
-  return published.quantity === RATES && cells.some(({ spot }) => String(spot.connections) === heading);
-}
-
-/** Our throughput in the column's cell: its heading is a number of connections. */
-export function ours(cells: readonly Cell[], heading: string, row: PublishedRow): Interval | null {
-  const cell = cells.find(({ spot }) => String(spot.connections) === heading);
-  const standing = cell?.standings.find(({ contender }) => contender === row.contender);
-  return (standing && !standing.withheld && standing.throughput_per_second) || null;
-}
-
-function here(cells: readonly Cell[], heading: string, row: PublishedRow, i: number): ComponentChildren {
-  const found = ours(cells, heading, row);
-  if (!found) return "–";
-  const value = row.values[i];
+function Ratios({ report, table, column }: { report: Report; table: Beside; column: number }): JSX.Element {
+  const draw = useMemo(() => {
+    const rows = table.rows.map((row) => ({
+      title: row.title,
+      look: row.contender === null ? NO_LOOK : lookOf(report, row.contender),
+      theirs: row.ratio_to_baseline[column] ?? null,
+      ours: row.our_ratio[column] ?? null,
+    }));
+    return (theme: Theme, width: number) => ratiosChart(rows.filter((row) => row.theirs !== null || row.ours !== null), theme, width);
+  }, [report, column]);
+  const heading = headOf(table, column);
   return (
-    <>
-      <b>{rateInterval(found).estimate}</b> {value ? <small>{ratio(found.estimate / value)}</small> : null}
-    </>
+    <div>
+      <h3>{heading}</h3>
+      <Chart label={`Ratios to the baseline, published and found here, ${heading}; the table below holds the figures.`} draw={draw} />
+    </div>
   );
 }
 
-function figure(value: number | undefined): string {
-  if (value === undefined) return "–";
-  return value <= 1 ? percent(value) : count(Math.round(value));
+/** What a column stands for. */
+function headOf({ figures, columns }: Beside, column: number): string {
+  const head = columns[column] ?? "";
+  return figures === "throughput" ? `${head} connections` : `within ${head} ms`;
+}
+
+function columns(report: Report, table: Beside): Column<BesideRow>[] {
+  return [
+    { head: "contender", text: true, cell: (row) => (row.contender !== null && report.entries.has(row.contender) ? <Name report={report} name={row.contender} /> : row.title), sort: (row) => row.title },
+    { head: "at the source", text: true, cell: (row) => row.title, sort: (row) => row.title },
+    ...table.columns.flatMap((head, i) => figureColumns(table, head, i)),
+  ];
+}
+
+function figureColumns({ figures }: Beside, head: string, i: number): Column<BesideRow>[] {
+  const theirs = (value: number): string => (figures === "throughput" ? count(Math.round(value)) : percent(value));
+  const ours = figures === "throughput" ? rateInterval : percentInterval;
+  const quotient = (value: number | null | undefined): JSX.Element | null => (value === null || value === undefined ? null : <small>{ratio(value)}</small>);
+  return [
+    {
+      head: `${head} published`,
+      sort: (row) => row.values[i] ?? null,
+      cell: (row) => {
+        const value = row.values[i] ?? null;
+        return value === null ? "–" : <>{theirs(value)} {quotient(row.ratio_to_baseline[i])}</>;
+      },
+    },
+    {
+      head: `${head} here`,
+      sort: (row) => row.ours[i]?.estimate ?? null,
+      cell: (row) => {
+        const value = row.ours[i] ?? null;
+        return value === null ? <span title={row.not_run ?? ""}>{row.not_run ? "not run" : "–"}</span> : <><b>{ours(value).estimate}</b> {quotient(row.our_ratio[i]?.estimate)}</>;
+      },
+    },
+  ];
 }

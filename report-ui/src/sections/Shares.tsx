@@ -3,14 +3,15 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Line } from "../charts/lines";
 import { sharesChart, type SharePoint } from "../charts/shares";
-import { duration, percent } from "../format";
+import { count, duration, percent, percentInterval } from "../format";
 import { Chart } from "../parts/Chart";
 import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
 import { lookOf, titleOf, type Cell, type Report } from "../select";
 import type { Theme } from "../theme";
-import { curvesOf, durationOf, LoadChoice, loadOf } from "./Curves";
+import type { AnsweredStanding, AnsweredVerdict } from "../types";
+import { CAPACITY, curvesOf, durationOf, LoadChoice, loadOf } from "./Curves";
 
 /** Columns of the table: the powers of ten of the bounds, as far as anything happens there. */
 const DECADES = [1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10];
@@ -29,6 +30,9 @@ export function SharesSection({ report, cell }: { report: Report; cell: Cell }):
           twin={<Table caption={`Share of requests answered within a time, ${cell.where}`} columns={columns(report, lines)} rows={lines} />}
         />
       )}
+      {cell.answered.filter(({ offered }) => (offered ?? CAPACITY) === loadOf(report, cell)).map((judged) => (
+        <Table key={judged.offered} caption={`Shares answered in time, ${cell.where}`} columns={answeredColumns(report, judged)} rows={judged.standings} across={(row) => (row.withheld ? <em>withheld: {row.withheld}</em> : null)} />
+      ))}
     </Section>
   );
 }
@@ -62,5 +66,22 @@ function columns(report: Report, lines: readonly Line<SharePoint>[]): Column<Lin
       sort: (line) => shareWithin(line.points, bound),
     })),
     { head: "ever", cell: (line) => percent(line.points.at(-1)?.share ?? 0), sort: (line) => line.points.at(-1)?.share ?? 0 },
+  ];
+}
+
+/** What the experiment asked for: the share within each time, median over the rounds with its interval. */
+function answeredColumns(report: Report, { within_ms }: AnsweredVerdict): Column<AnsweredStanding>[] {
+  return [
+    { head: "contender", text: true, cell: (row) => <Name report={report} name={row.contender} />, sort: (row) => titleOf(report, row.contender) },
+    ...within_ms.map((ms, i): Column<AnsweredStanding> => ({
+      head: duration(ms * 1e6),
+      sort: (row) => row.shares[i]?.estimate ?? null,
+      cell: (row) => {
+        const share = row.shares[i];
+        return share ? <span title={percentInterval(share).interval}>{percent(share.estimate)}</span> : "–";
+      },
+    })),
+    { head: "slowest", cell: (row) => (row.slowest_ns === null ? "–" : duration(row.slowest_ns)), sort: (row) => row.slowest_ns },
+    { head: "unanswered", cell: (row) => count(row.unanswered), sort: (row) => row.unanswered },
   ];
 }

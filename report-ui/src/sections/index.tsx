@@ -32,7 +32,7 @@ export function sectionsOf(report: Report, cell: Cell | undefined): SectionEntry
     { id: "verdict", title: "Verdict", wide: true, draw: () => <VerdictSection report={report} /> },
     { id: "trust", title: "Can I trust this?", draw: () => <TrustSection report={report} /> },
     ...(cell ? cellSections(report, cell) : []),
-    ...(head.run.experiment.published ? [{ id: "published", title: "As published", wide: true, draw: () => <PublishedSection report={report} /> }] : []),
+    ...(head.published ? [{ id: "published", title: "As published", wide: true, draw: () => <PublishedSection report={report} /> }] : []),
     ...(missing ? [{ id: "not-run", title: "Not run", wide: true, draw: () => <NotRunSection report={report} /> }] : []),
     { id: "repeat", title: "How to repeat it", wide: true, draw: () => <RepeatSection report={report} /> },
   ];

@@ -1,5 +1,5 @@
 /** The columns of the table of standings. */
-import { bytes, count, duration, rateInterval, score } from "../format";
+import { bytes, count, duration, rate, rateInterval, score } from "../format";
 import { Name } from "../parts/Name";
 import type { Column } from "../parts/Table";
 import { titleOf, type Cell, type Report } from "../select";
@@ -26,6 +26,7 @@ export function standingColumns(report: Report, cell: Cell, comparison: Comparis
     { head: "tier", text: true, cell: (s) => <>{s.tier ?? "–"} <small>{s.letters}</small></>, sort: (s) => s.tier },
     { head: "req/s", cell: (s) => <b>{s.throughput_per_second ? rateInterval(s.throughput_per_second).estimate : "–"}</b>, sort: (s) => s.throughput_per_second?.estimate ?? null },
     { head: "95 % interval", cell: (s) => (s.throughput_per_second ? rateInterval(s.throughput_per_second).interval : "–") },
+    { head: "trimmed mean", cell: (s) => (s.trimmed_mean_per_second == null ? "–" : rate(s.trimmed_mean_per_second)), sort: (s) => s.trimmed_mean_per_second ?? null, only: cell.standings.some((s) => s.trimmed_mean_per_second != null) },
     { head: comparison.head, cell: (s) => comparison.of(s)?.text ?? "–", sort: (s) => comparison.of(s)?.sort ?? null, only: comparison.head !== "" },
     ...figures(),
     { head: "conform", cell: (s) => (s.conformance ? score(s.conformance) : "–"), sort: (s) => (s.conformance ? s.conformance.kept / s.conformance.applicable : null), only: anyAsked },
