@@ -7,6 +7,16 @@
 //! - Nothing here waits but [`Wire::wait`].
 //!
 //! Must not know: TCP, connections, HTTP, who is client or server.
+//!
+//! | where | what |
+//! |---|---|
+//! | `spec`, `any` | `ring:/dev/shm/a`, `xdp:eth0`, `tap:tap0,loss=0.1%`: a wire by its name |
+//! | `ring` | shared memory between two processes |
+//! | `xdp` | queues of an interface past the kernel's stack |
+//! | `tap` | frames to and from the kernel's stack |
+//! | `faults`, `trace`, `pcap` | decorators: what goes wrong, what is written down |
+//! | `parts` | what every kind consists of |
+//! | `memory`, `interface` | mapped memory, the kernel's interfaces |
 
 mod any;
 pub mod faults;

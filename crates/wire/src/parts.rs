@@ -33,7 +33,7 @@ pub trait Outgoing: Sender {
     /// Whether there was no room when last asked.
     fn wants_room(&self) -> bool;
 
-    /// Whether there was none and is some now.
+    /// Whether there was none and is some now. Told once: who does not care for it can sleep then.
     fn room_came(&mut self) -> bool;
 
     /// Whether the other side has kept the rules so far.

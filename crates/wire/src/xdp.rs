@@ -88,6 +88,13 @@ fn take(name: &str, queue: u32, mode: Option<Mode>) -> Result<(Xdp, Interface), 
     Ok((Xdp { receiver, sender, base }, interface))
 }
 
+impl Xdp {
+    /// Where in the kernel frames are taken.
+    pub fn mode(&self) -> Mode {
+        self.base.attachment.mode
+    }
+}
+
 /// Tries again for a while when something is in use.
 fn patiently<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     let deadline = Instant::now() + RELEASE_TIMEOUT;
@@ -131,11 +138,6 @@ impl XdpBase {
             Err(rustix::io::Errno::NXIO) => Err(gone()),
             _ => Ok(()),
         }
-    }
-
-    /// Where in the kernel frames are taken.
-    pub fn mode(&self) -> Mode {
-        self.attachment.mode
     }
 }
 

@@ -14,8 +14,8 @@ use crate::memory::{Mapping, Shared};
 
 /// Frames that fit into one direction; a power of two. Four times as many halve the rate: they leave the cache.
 pub(super) const SLOTS: u32 = 1024;
-/// Distance of two slots. Not a power of two: the heads of all slots would otherwise share a few cache sets.
-pub(super) const STRIDE_BYTES: usize = 2048 + 64;
+/// Distance of two slots.
+pub(super) const STRIDE_BYTES: usize = 2048;
 /// Where a slot's frame begins, behind its length; the IP header behind 14 bytes of Ethernet is then aligned.
 pub(super) const FRAME_OFFSET: usize = 2;
 /// Largest frame: 1500 bytes of IP behind the Ethernet header (IEEE 802.3).

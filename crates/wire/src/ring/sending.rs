@@ -111,7 +111,9 @@ impl Outgoing for RingSender {
     }
 
     fn room_came(&mut self) -> bool {
-        self.wants_room && self.look()
+        let came = self.wants_room && self.look();
+        self.wants_room &= !came;
+        came
     }
 
     fn is_intact(&self) -> bool {

@@ -137,10 +137,12 @@ impl Outgoing for XdpSender {
     }
 
     fn room_came(&mut self) -> bool {
-        self.wants_room && {
-            self.reap();
-            !self.free.is_empty()
+        if !self.wants_room {
+            return false;
         }
+        self.reap();
+        self.wants_room = self.free.is_empty();
+        !self.wants_room
     }
 
     fn is_intact(&self) -> bool {

@@ -112,6 +112,15 @@ fn keeps_all_that_it_accepted<A: Wire, B: Wire>(a: &mut A, b: &mut B) {
     flush(a);
     (expected..next).for_each(|number| assert_eq!(receive_surely(b), (number, 300)));
     assert_eq!(receive(b), None);
+    sleeps_when_it_was_told_of_room(a);
+}
+
+/// Room that nobody wants any more keeps nobody awake: a sleep is a system call.
+fn sleeps_when_it_was_told_of_room<A: Wire>(a: &mut A) {
+    a.wait(Nanos::from_millis(1)).expect("intact");
+    let before = a.statistics().system_calls;
+    a.wait(Nanos::from_millis(1)).expect("intact");
+    assert!(a.statistics().system_calls > before);
 }
 
 fn wakes_who_waits<A: Wire, B: Wire + Send>(a: &mut A, b: &mut B) {

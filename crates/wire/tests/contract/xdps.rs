@@ -48,6 +48,8 @@ fn both_ends_of_a_veth_pair_keep_their_promises() {
                 (a, b)
             });
             assert!(is_free("left") && is_free("right"), "nothing is left behind");
+            assert_eq!(xdp::open("left", 0, Some(mode)).expect("a queue").0.mode(), mode);
+            assert_eq!(xdp::open("left", 0, None).expect("a queue").0.mode(), Mode::Generic);
         });
     }
 }
