@@ -50,9 +50,8 @@ pub(crate) fn answer(result: Result<usize, Errno>) -> isize {
 
 /// What the C library returned as a result.
 pub(crate) fn result(returned: isize) -> Result<usize, Errno> {
-    usize::try_from(returned).map_err(|_| {
-        Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
-    })
+    usize::try_from(returned)
+        .map_err(|_| Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
 }
 
 /// Waits for descriptors of the kernel's; `None` waits forever. The mask holds while it waits (ppoll(2)).
@@ -66,7 +65,9 @@ pub(crate) fn ppoll(
     let mask = mask.map_or(std::ptr::null(), std::ptr::from_ref);
     let ppoll = real!(ppoll: fn(*mut libc::pollfd, libc::nfds_t, *const libc::timespec, *const libc::sigset_t) -> c_int);
     // SAFETY: the slice is writable for its length; the other two are null or point to values that outlive the call.
-    result(unsafe { ppoll(descriptors.as_mut_ptr(), descriptors.len() as libc::nfds_t, timeout, mask) } as isize)
+    result(
+        unsafe { ppoll(descriptors.as_mut_ptr(), descriptors.len() as libc::nfds_t, timeout, mask) } as isize
+    )
 }
 
 /// Takes what an epoll instance of the kernel's has ready, without waiting.

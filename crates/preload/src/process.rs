@@ -173,7 +173,6 @@ pub(crate) fn finish() {
     }
 }
 
-
 /// Leaves the counters where messages go, if that is a file: a program's own standard error is not ours to fill.
 fn report(shared: &Shared) {
     if let Some(s) = shared.core.statistics().filter(|_| settings().is_some_and(|s| s.log.is_some())) {

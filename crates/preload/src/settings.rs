@@ -62,7 +62,8 @@ fn parse(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Settings>, 
         Some(other) => return Err(format!("ASSAY_STACK={other} is no stack; use epoll or user")),
     };
     let addresses = variable("ASSAY_STACK_ADDRESS").unwrap_or_default();
-    let addresses = addresses.split(',').filter(|a| !a.is_empty()).map(Network::parse).collect::<Result<_, _>>()?;
+    let addresses =
+        addresses.split(',').filter(|a| !a.is_empty()).map(Network::parse).collect::<Result<_, _>>()?;
     let connections = match variable("ASSAY_STACK_CONNECTIONS") {
         Some(text) => text.parse().map_err(|_| format!("ASSAY_STACK_CONNECTIONS={text} is no number"))?,
         None => CONNECTIONS,
@@ -74,7 +75,9 @@ impl Settings {
     /// Whether a socket bound to this address is the stack's: one of the stack's own, or the wildcard.
     pub(crate) fn is_ours(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
-        self.addresses.is_empty() || address.is_unspecified() || self.addresses.iter().any(|n| n.address == address)
+        self.addresses.is_empty()
+            || address.is_unspecified()
+            || self.addresses.iter().any(|n| n.address == address)
     }
 
     /// Whether the stack reaches this peer: it is on one of the stack's networks. Loopback stays with the kernel, so that a

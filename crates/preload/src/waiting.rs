@@ -104,7 +104,9 @@ impl Wants {
         let mut has = |fd, flags| core.object(fd).is_none_or(|o| core.readiness(o).intersects(flags));
         match self {
             Self::Set(fd) => has(*fd, EventFlags::IN),
-            Self::Any(list) => list.iter().any(|&(fd, flags)| has(fd, flags | EventFlags::ERR | EventFlags::HUP)),
+            Self::Any(list) => {
+                list.iter().any(|&(fd, flags)| has(fd, flags | EventFlags::ERR | EventFlags::HUP))
+            }
         }
     }
 }

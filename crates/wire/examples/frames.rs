@@ -7,9 +7,10 @@
 //! frames xdp:left,mode=native xdp:right,mode=native   AF_XDP, where there is such a veth pair: run as root within
 //!     unshare -n sh -c 'ip link add left type veth peer name right; ip link set left up; ip link set right up; frames …'
 //! ```
-#![allow(clippy::print_stdout, reason = "a program for people")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
 use std::error::Error;
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -26,7 +27,17 @@ const SPAN: Duration = Duration::from_secs(2);
 /// Looked at between two looks at the clock.
 const BATCH: u64 = 1000;
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    match measure() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.as_slice() {
         [] => {

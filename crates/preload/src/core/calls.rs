@@ -24,7 +24,13 @@ pub(crate) enum Way {
 
 impl<E: Engine> Core<E> {
     /// Begins to listen. The engine follows with the first turn, in the process that takes it.
-    pub(crate) fn listen(&mut self, fd: RawFd, address: SocketAddr, backlog: usize, nonblocking: bool) -> Result<(), Errno> {
+    pub(crate) fn listen(
+        &mut self,
+        fd: RawFd,
+        address: SocketAddr,
+        backlog: usize,
+        nonblocking: bool,
+    ) -> Result<(), Errno> {
         match self.object(fd) {
             None => {
                 let listener = self.listeners.insert(Listener::new(address, backlog, nonblocking));
@@ -48,7 +54,8 @@ impl<E: Engine> Core<E> {
             return Err(error);
         }
         let stream = listener.pop().ok_or(Errno::AGAIN)?;
-        if !listener.is_full() && std::mem::take(&mut listener.paused)
+        if !listener.is_full()
+            && std::mem::take(&mut listener.paused)
             && let Some(engine) = &mut self.engine
         {
             engine.pause_accepting(listener.address, false);
@@ -57,7 +64,12 @@ impl<E: Engine> Core<E> {
     }
 
     /// Gives a descriptor to an accepted connection; returns our address and the peer's.
-    pub(crate) fn adopt(&mut self, stream: Id, fd: RawFd, nonblocking: bool) -> Option<(SocketAddr, SocketAddr)> {
+    pub(crate) fn adopt(
+        &mut self,
+        stream: Id,
+        fd: RawFd,
+        nonblocking: bool,
+    ) -> Option<(SocketAddr, SocketAddr)> {
         let entry = self.streams.get_mut(stream)?;
         (entry.descriptors, entry.nonblocking) = (1, nonblocking);
         let addresses = entry.addresses;
@@ -139,7 +151,12 @@ impl<E: Engine> Core<E> {
     }
 
     /// Receives into the parts in order; 0 at the end.
-    pub(crate) fn receive(&mut self, fd: RawFd, parts: &mut [IoSliceMut<'_>], way: Way) -> Result<usize, Errno> {
+    pub(crate) fn receive(
+        &mut self,
+        fd: RawFd,
+        parts: &mut [IoSliceMut<'_>],
+        way: Way,
+    ) -> Result<usize, Errno> {
         let stream = stream(self.object(fd), &mut self.streams)?;
         if parts.iter().all(|p| p.is_empty()) {
             return Ok(0);
@@ -203,7 +220,8 @@ impl<E: Engine> Core<E> {
             return Err(Errno::NOTCONN);
         }
         stream.receiving_ended |= receiving;
-        if sending && !std::mem::replace(&mut stream.sending_ended, true)
+        if sending
+            && !std::mem::replace(&mut stream.sending_ended, true)
             && let Some(engine) = &mut self.engine
         {
             engine.shutdown(stream.conn);
@@ -223,7 +241,9 @@ impl<E: Engine> Core<E> {
 
     /// A descriptor is closed; the object goes with the last of them.
     pub(crate) fn close(&mut self, fd: RawFd) {
-        let Some(object) = usize::try_from(fd).ok().and_then(|fd| self.table.get_mut(fd)?.take()) else { return };
+        let Some(object) = usize::try_from(fd).ok().and_then(|fd| self.table.get_mut(fd)?.take()) else {
+            return;
+        };
         let Some(count) = self.descriptors(object) else { return };
         *count = count.saturating_sub(1);
         if *count > 0 {
@@ -313,13 +333,18 @@ impl<E: Engine> Core<E> {
     fn drop_stream(&mut self, id: Id, reset: bool) {
         let Some(stream) = self.streams.remove(id) else { return };
         self.drop_watchers(&stream.watchers);
-        let Some(engine) = self.engine.as_mut().filter(|_| matches!(stream.life, Life::Open | Life::Connecting))
+        let Some(engine) =
+            self.engine.as_mut().filter(|_| matches!(stream.life, Life::Open | Life::Connecting))
         else {
             return;
         };
         // Closing with bytes that nobody read resets, as the kernel does (RFC 2525 §2.17).
         let unread = stream.life == Life::Open && !engine.receive(stream.conn).is_empty();
-        if reset || stream.resets || unread { engine.abort(stream.conn) } else { engine.close(stream.conn) }
+        if reset || stream.resets || unread {
+            engine.abort(stream.conn)
+        } else {
+            engine.close(stream.conn)
+        }
         if let Some(name) = self.by_slot.get_mut(stream.conn.slot()) {
             *name = None;
         }

@@ -158,7 +158,8 @@ impl<E: Engine> Core<E> {
     /// Sends what is still to be sent and ends all connections in the ordinary way, as far as that is possible by `until`.
     pub(crate) fn finish(&mut self, until: Nanos) {
         let Some(engine) = &mut self.engine else { return };
-        let open: Vec<Conn> = self.streams.iter().filter(|(_, s)| s.life == Life::Open).map(|(_, s)| s.conn).collect();
+        let open: Vec<Conn> =
+            self.streams.iter().filter(|(_, s)| s.life == Life::Open).map(|(_, s)| s.conn).collect();
         engine.stop_listening();
         let mut events = Vec::new();
         let queued = |engine: &E| open.iter().any(|&c| engine.queued(c) > 0);
@@ -198,7 +199,11 @@ impl<E: Engine> Core<E> {
     fn dispatch(&mut self, event: Event) {
         let conn = match event {
             Event::Accepted(conn) => return self.take_in(conn),
-            Event::Connected(c) | Event::Readable(c) | Event::Writable(c) | Event::Eof(c) | Event::Closed(c, _) => c,
+            Event::Connected(c)
+            | Event::Readable(c)
+            | Event::Writable(c)
+            | Event::Eof(c)
+            | Event::Closed(c, _) => c,
         };
         let Some(id) = self.by_slot.get(conn.slot()).copied().flatten() else { return };
         let Some(stream) = self.streams.get_mut(id).filter(|s| s.conn == conn) else { return };

@@ -19,7 +19,13 @@ impl<E: Engine> Core<E> {
     }
 
     /// `EPOLL_CTL_ADD`.
-    pub(crate) fn watch(&mut self, set: RawFd, target: RawFd, flags: EventFlags, data: u64) -> Result<(), Errno> {
+    pub(crate) fn watch(
+        &mut self,
+        set: RawFd,
+        target: RawFd,
+        flags: EventFlags,
+        data: u64,
+    ) -> Result<(), Errno> {
         let (id, object) = self.set_and_target(set, target)?;
         let entry = self.sets.get_mut(id).ok_or(Errno::BADF)?;
         if entry.find(target, object).is_some() {
@@ -102,7 +108,9 @@ impl<E: Engine> Core<E> {
 
     fn set_and_target(&self, set: RawFd, target: RawFd) -> Result<(Id, Object), Errno> {
         match (self.object(set), self.object(target)) {
-            (Some(Object::Set(id)), Some(object @ (Object::Listener(_) | Object::Stream(_)))) => Ok((id, object)),
+            (Some(Object::Set(id)), Some(object @ (Object::Listener(_) | Object::Stream(_)))) => {
+                Ok((id, object))
+            }
             (Some(Object::Set(_)), _) => Err(Errno::BADF),
             _ => Err(Errno::INVAL),
         }

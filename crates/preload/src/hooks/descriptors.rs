@@ -182,8 +182,7 @@ pub(super) unsafe extern "C" fn syscall(
                 e as *const libc::sigset_t,
             )),
             _ => {
-                let syscall =
-                    real!(syscall: fn(c_long, usize, usize, usize, usize, usize, usize) -> c_long);
+                let syscall = real!(syscall: fn(c_long, usize, usize, usize, usize, usize, usize) -> c_long);
                 syscall(number, a, b, c, d, e, f)
             }
         }

@@ -21,7 +21,12 @@ const ASK_HOST_EVERY: Nanos = Nanos::from_micros(20);
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub(super) unsafe extern "C" fn epoll_ctl(set: c_int, operation: c_int, fd: c_int, event: *mut libc::epoll_event) -> c_int {
+pub(super) unsafe extern "C" fn epoll_ctl(
+    set: c_int,
+    operation: c_int,
+    fd: c_int,
+    event: *mut libc::epoll_event,
+) -> c_int {
     if !process::is_ours(fd) || !process::access().is_ok_and(|s| s.core.is_socket(fd)) {
         let control = real!(epoll_ctl: fn(c_int, c_int, c_int, *mut libc::epoll_event) -> c_int);
         // SAFETY: the caller's promise.

@@ -108,8 +108,7 @@ pub(super) unsafe extern "C" fn sendto(
     name_length: libc::socklen_t,
 ) -> isize {
     if !process::is_ours(fd) {
-        let sendto =
-            real!(sendto: fn(c_int, *const c_void, usize, c_int, *const libc::sockaddr, libc::socklen_t) -> isize);
+        let sendto = real!(sendto: fn(c_int, *const c_void, usize, c_int, *const libc::sockaddr, libc::socklen_t) -> isize);
         // SAFETY: the caller's promise.
         return unsafe { sendto(fd, buffer, length, flags, name, name_length) };
     }
@@ -152,7 +151,12 @@ pub(super) unsafe extern "C" fn writev(fd: c_int, parts: *const libc::iovec, cou
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub(super) unsafe extern "C" fn sendfile(fd: c_int, file: c_int, offset: *mut libc::off_t, length: usize) -> isize {
+pub(super) unsafe extern "C" fn sendfile(
+    fd: c_int,
+    file: c_int,
+    offset: *mut libc::off_t,
+    length: usize,
+) -> isize {
     if !process::is_ours(fd) {
         let sendfile = real!(sendfile: fn(c_int, c_int, *mut libc::off_t, usize) -> isize);
         // SAFETY: the caller's promise.
@@ -178,7 +182,12 @@ pub(super) unsafe extern "C" fn sendfile(fd: c_int, file: c_int, offset: *mut li
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub(super) unsafe extern "C" fn sendfile64(fd: c_int, file: c_int, offset: *mut libc::off_t, length: usize) -> isize {
+pub(super) unsafe extern "C" fn sendfile64(
+    fd: c_int,
+    file: c_int,
+    offset: *mut libc::off_t,
+    length: usize,
+) -> isize {
     // SAFETY: the caller's promise.
     unsafe { sendfile(fd, file, offset, length) }
 }
@@ -197,7 +206,9 @@ pub(super) unsafe extern "C" fn splice(
     flags: u32,
 ) -> isize {
     if process::is_ours(from) || process::is_ours(to) {
-        crate::log::say("splice(2) with a socket of the stack cannot be carried; let the program read and write");
+        crate::log::say(
+            "splice(2) with a socket of the stack cannot be carried; let the program read and write",
+        );
         return answer(Err(Errno::INVAL));
     }
     let splice = real!(splice: fn(c_int, *mut libc::off64_t, c_int, *mut libc::off64_t, usize, u32) -> isize);
@@ -210,7 +221,12 @@ pub(super) unsafe extern "C" fn splice(
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub(super) unsafe extern "C" fn __read_chk(fd: c_int, buffer: *mut c_void, length: usize, size: usize) -> isize {
+pub(super) unsafe extern "C" fn __read_chk(
+    fd: c_int,
+    buffer: *mut c_void,
+    length: usize,
+    size: usize,
+) -> isize {
     let length = unfortified(length, size);
     // SAFETY: the caller's promise.
     unsafe { read(fd, buffer, length) }
@@ -221,7 +237,13 @@ pub(super) unsafe extern "C" fn __read_chk(fd: c_int, buffer: *mut c_void, lengt
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub(super) unsafe extern "C" fn __recv_chk(fd: c_int, buffer: *mut c_void, length: usize, size: usize, flags: c_int) -> isize {
+pub(super) unsafe extern "C" fn __recv_chk(
+    fd: c_int,
+    buffer: *mut c_void,
+    length: usize,
+    size: usize,
+    flags: c_int,
+) -> isize {
     let length = unfortified(length, size);
     // SAFETY: the caller's promise.
     unsafe { recv(fd, buffer, length, flags) }
@@ -255,21 +277,28 @@ pub(super) fn unfortified(length: usize, size: usize) -> usize {
 /// The caller's promise: the buffer is writable for its length.
 unsafe fn receive_into(fd: c_int, buffer: *mut c_void, length: usize, flags: c_int) -> isize {
     // SAFETY: as promised; a length of 0 allows any pointer.
-    answer(unsafe { writable(&libc::iovec { iov_base: buffer, iov_len: length }, 1) }
-        .and_then(|mut parts| calls::receive(fd, &mut parts, flags)))
+    answer(
+        unsafe { writable(&libc::iovec { iov_base: buffer, iov_len: length }, 1) }
+            .and_then(|mut parts| calls::receive(fd, &mut parts, flags)),
+    )
 }
 
 /// # Safety
 /// The caller's promise: the buffer is readable for its length.
 unsafe fn send_from(fd: c_int, buffer: *const c_void, length: usize, flags: c_int) -> isize {
     // SAFETY: as promised; a length of 0 allows any pointer.
-    answer(unsafe { readable(&libc::iovec { iov_base: buffer.cast_mut(), iov_len: length }, 1) }
-        .and_then(|mut parts| calls::send(fd, &mut parts, flags)))
+    answer(
+        unsafe { readable(&libc::iovec { iov_base: buffer.cast_mut(), iov_len: length }, 1) }
+            .and_then(|mut parts| calls::send(fd, &mut parts, flags)),
+    )
 }
 
 /// # Safety
 /// The caller's promise: `count` parts, each writable for its length.
-pub(super) unsafe fn writable<'a>(parts: *const libc::iovec, count: usize) -> Result<Vec<IoSliceMut<'a>>, Errno> {
+pub(super) unsafe fn writable<'a>(
+    parts: *const libc::iovec,
+    count: usize,
+) -> Result<Vec<IoSliceMut<'a>>, Errno> {
     // SAFETY: as promised.
     let filled = unsafe { filled(parts, count) }?;
     let slice = |part: &libc::iovec| {
@@ -281,7 +310,10 @@ pub(super) unsafe fn writable<'a>(parts: *const libc::iovec, count: usize) -> Re
 
 /// # Safety
 /// The caller's promise: `count` parts, each readable for its length.
-pub(super) unsafe fn readable<'a>(parts: *const libc::iovec, count: usize) -> Result<Vec<IoSlice<'a>>, Errno> {
+pub(super) unsafe fn readable<'a>(
+    parts: *const libc::iovec,
+    count: usize,
+) -> Result<Vec<IoSlice<'a>>, Errno> {
     // SAFETY: as promised.
     let filled = unsafe { filled(parts, count) }?;
     let slice = |part: &libc::iovec| {
@@ -321,7 +353,8 @@ fn copy_file(fd: c_int, file: c_int, from: libc::off_t, length: usize) -> Result
     while sent < length {
         let room = bytes.len().min(length - sent);
         // SAFETY: the vector is writable for the length given.
-        let read = result(unsafe { pread(file, bytes.as_mut_ptr().cast(), room, from + sent as libc::off_t) })?;
+        let read =
+            result(unsafe { pread(file, bytes.as_mut_ptr().cast(), room, from + sent as libc::off_t) })?;
         if read == 0 {
             break;
         }

@@ -23,8 +23,10 @@ pub(super) unsafe extern "C" fn recvmsg(fd: c_int, message: *mut libc::msghdr, f
     let Some(message) = (unsafe { message.as_mut() }) else { return answer(Err(Errno::FAULT)) };
     (message.msg_namelen, message.msg_controllen, message.msg_flags) = (0, 0, 0);
     // SAFETY: the caller's promise.
-    answer(unsafe { io::writable(message.msg_iov, message.msg_iovlen) }
-        .and_then(|mut parts| calls::receive(fd, &mut parts, flags)))
+    answer(
+        unsafe { io::writable(message.msg_iov, message.msg_iovlen) }
+            .and_then(|mut parts| calls::receive(fd, &mut parts, flags)),
+    )
 }
 
 /// `sendmsg(2)`: connections of the stack cannot be handed on to another process, listeners can.
@@ -37,8 +39,10 @@ pub(super) unsafe extern "C" fn sendmsg(fd: c_int, message: *const libc::msghdr,
     let Some(header) = (unsafe { message.as_ref() }) else { return answer(Err(Errno::FAULT)) };
     if process::is_ours(fd) {
         // SAFETY: the caller's promise.
-        return answer(unsafe { io::readable(header.msg_iov, header.msg_iovlen) }
-            .and_then(|mut parts| calls::send(fd, &mut parts, flags)));
+        return answer(
+            unsafe { io::readable(header.msg_iov, header.msg_iovlen) }
+                .and_then(|mut parts| calls::send(fd, &mut parts, flags)),
+        );
     }
     // SAFETY: the caller's promise.
     if process::settings().is_some() && unsafe { passes_connection(header) } {

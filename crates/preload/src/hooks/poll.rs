@@ -18,10 +18,16 @@ use crate::waiting::{self, Outcome, Wants};
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub(super) unsafe extern "C" fn poll(list: *mut libc::pollfd, count: libc::nfds_t, timeout_ms: c_int) -> c_int {
+pub(super) unsafe extern "C" fn poll(
+    list: *mut libc::pollfd,
+    count: libc::nfds_t,
+    timeout_ms: c_int,
+) -> c_int {
     // SAFETY: the caller's promise.
     match unsafe { with_ours(list, count) } {
-        Some(list) => answer(wait(list, u64::try_from(timeout_ms).ok().map(Nanos::from_millis), None)) as c_int,
+        Some(list) => {
+            answer(wait(list, u64::try_from(timeout_ms).ok().map(Nanos::from_millis), None)) as c_int
+        }
         None => {
             let poll = real!(poll: fn(*mut libc::pollfd, libc::nfds_t, c_int) -> c_int);
             // SAFETY: the caller's promise.
@@ -161,10 +167,16 @@ unsafe fn with_ours<'a>(list: *mut libc::pollfd, count: libc::nfds_t) -> Option<
 }
 
 /// Waits for any of the list; `None` waits forever. Writes what is true of each and returns of how many something is.
-fn wait(list: &mut [libc::pollfd], timeout: Option<Nanos>, mask: Option<&libc::sigset_t>) -> Result<usize, Errno> {
+fn wait(
+    list: &mut [libc::pollfd],
+    timeout: Option<Nanos>,
+    mask: Option<&libc::sigset_t>,
+) -> Result<usize, Errno> {
     let theirs = |entry: &libc::pollfd| if process::is_ours(entry.fd) { -1 } else { entry.fd };
-    let mut host: Vec<libc::pollfd> =
-        list.iter().map(|entry| libc::pollfd { fd: theirs(entry), events: entry.events, revents: 0 }).collect();
+    let mut host: Vec<libc::pollfd> = list
+        .iter()
+        .map(|entry| libc::pollfd { fd: theirs(entry), events: entry.events, revents: 0 })
+        .collect();
     let flags = |entry: &libc::pollfd| EventFlags::from_bits_retain(u32::from(entry.events as u16));
     let ours = list.iter().filter(|e| process::is_ours(e.fd)).map(|e| (e.fd, flags(e))).collect();
     let now = clock::now();

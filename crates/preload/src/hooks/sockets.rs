@@ -16,10 +16,15 @@ use crate::{process, stack};
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub(super) unsafe extern "C" fn bind(fd: c_int, name: *const libc::sockaddr, length: libc::socklen_t) -> c_int {
+pub(super) unsafe extern "C" fn bind(
+    fd: c_int,
+    name: *const libc::sockaddr,
+    length: libc::socklen_t,
+) -> c_int {
     let bind = real!(bind: fn(c_int, *const libc::sockaddr, libc::socklen_t) -> c_int);
     // SAFETY: the caller's promise.
-    let wanted = process::settings().and_then(|s| unsafe { address::read(name, length) }.filter(|a| s.is_ours(a.ip())));
+    let wanted = process::settings()
+        .and_then(|s| unsafe { address::read(name, length) }.filter(|a| s.is_ours(a.ip())));
     if let Some(wanted) = wanted.filter(|_| is_stream(fd)) {
         let (level, option) = match wanted {
             std::net::SocketAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_FREEBIND),
@@ -47,7 +52,8 @@ pub(super) extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
 }
 
 fn becomes_listener(fd: RawFd) -> bool {
-    let ours = |settings: &crate::settings::Settings| address::bound(fd).is_some_and(|a| settings.is_ours(a.ip()));
+    let ours =
+        |settings: &crate::settings::Settings| address::bound(fd).is_some_and(|a| settings.is_ours(a.ip()));
     process::settings().is_some_and(ours) && process::fits(fd) && is_stream(fd)
 }
 
@@ -68,9 +74,14 @@ fn start_listening(fd: RawFd, backlog: c_int) -> Result<(), Errno> {
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub(super) unsafe extern "C" fn connect(fd: c_int, name: *const libc::sockaddr, length: libc::socklen_t) -> c_int {
+pub(super) unsafe extern "C" fn connect(
+    fd: c_int,
+    name: *const libc::sockaddr,
+    length: libc::socklen_t,
+) -> c_int {
     // SAFETY: the caller's promise.
-    let peer = process::settings().and_then(|s| unsafe { address::read(name, length) }.filter(|a| s.reaches(a.ip())));
+    let peer = process::settings()
+        .and_then(|s| unsafe { address::read(name, length) }.filter(|a| s.reaches(a.ip())));
     match peer.filter(|_| process::is_ours(fd) || (process::fits(fd) && is_stream(fd))) {
         Some(peer) => answer(start_connecting(fd, peer).map(|()| 0)) as c_int,
         None => {
@@ -98,12 +109,10 @@ fn start_connecting(fd: RawFd, peer: std::net::SocketAddr) -> Result<(), Errno> 
         process::access()?.turn(assay_model::units::Nanos::ZERO)?;
         return Err(Errno::INPROGRESS);
     }
-    calls::perform(fd, EventFlags::OUT, libc::SO_SNDTIMEO, 0, |shared| {
-        match shared.core.take_error(fd) {
-            Some(error) => Err(error),
-            None if shared.core.addresses(fd).is_some() => Ok(()),
-            None => Err(Errno::AGAIN),
-        }
+    calls::perform(fd, EventFlags::OUT, libc::SO_SNDTIMEO, 0, |shared| match shared.core.take_error(fd) {
+        Some(error) => Err(error),
+        None if shared.core.addresses(fd).is_some() => Ok(()),
+        None => Err(Errno::AGAIN),
     })
     .map_err(|error| if error == Errno::AGAIN { Errno::INPROGRESS } else { error })
 }
@@ -113,7 +122,11 @@ fn start_connecting(fd: RawFd, peer: std::net::SocketAddr) -> Result<(), Errno> 
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub(super) unsafe extern "C" fn accept(fd: c_int, name: *mut libc::sockaddr, length: *mut libc::socklen_t) -> c_int {
+pub(super) unsafe extern "C" fn accept(
+    fd: c_int,
+    name: *mut libc::sockaddr,
+    length: *mut libc::socklen_t,
+) -> c_int {
     // SAFETY: the caller's promise.
     unsafe { accept4(fd, name, length, 0) }
 }
@@ -163,7 +176,11 @@ pub(super) unsafe extern "C" fn accept4(
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub(super) unsafe extern "C" fn getsockname(fd: c_int, name: *mut libc::sockaddr, length: *mut libc::socklen_t) -> c_int {
+pub(super) unsafe extern "C" fn getsockname(
+    fd: c_int,
+    name: *mut libc::sockaddr,
+    length: *mut libc::socklen_t,
+) -> c_int {
     match addresses(fd) {
         Some((ours, _)) => {
             // SAFETY: the caller's promise.
@@ -183,7 +200,11 @@ pub(super) unsafe extern "C" fn getsockname(fd: c_int, name: *mut libc::sockaddr
 /// # Safety
 /// The caller's promise.
 #[unsafe(no_mangle)]
-pub(super) unsafe extern "C" fn getpeername(fd: c_int, name: *mut libc::sockaddr, length: *mut libc::socklen_t) -> c_int {
+pub(super) unsafe extern "C" fn getpeername(
+    fd: c_int,
+    name: *mut libc::sockaddr,
+    length: *mut libc::socklen_t,
+) -> c_int {
     match addresses(fd) {
         Some((_, peer)) => {
             // SAFETY: the caller's promise.
