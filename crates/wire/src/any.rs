@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use assay_model::units::Nanos;
 
+#[cfg(feature = "dpdk")]
+use crate::dpdk::{self, DpdkBase, DpdkError, DpdkReceiver, DpdkSender};
 use crate::faults::{self, FaultyBase, FaultyReceiver};
 use crate::parts::{Assembled, Base, Incoming, Outgoing};
 use crate::ring::{self, RingBase, RingError, RingReceiver, RingSender};
@@ -40,6 +42,14 @@ pub enum OpenError {
     /// A queue of an interface.
     #[error(transparent)]
     Xdp(#[from] XdpError),
+    /// A device that DPDK drives.
+    #[cfg(feature = "dpdk")]
+    #[error(transparent)]
+    Dpdk(#[from] DpdkError),
+    /// This program cannot.
+    #[cfg(not(feature = "dpdk"))]
+    #[error("dpdk: not built in; install libdpdk-dev and build with `cargo build --release --features dpdk`")]
+    NoDpdk,
     /// The file for its frames.
     #[error("trace {}: {error}", path.display())]
     Trace {
@@ -92,6 +102,20 @@ fn open_kind(kind: &Kind, end: End, queue: u16, queues: u16) -> Result<(Bare, St
                     base: BareBase::Xdp(xdp.base),
                 },
                 station,
+            ))
+        }
+        #[cfg(not(feature = "dpdk"))]
+        Kind::Dpdk(_) => Err(OpenError::NoDpdk),
+        #[cfg(feature = "dpdk")]
+        Kind::Dpdk(arguments) => {
+            let (dpdk, hardware) = dpdk::open(arguments, queue, queues)?;
+            Ok((
+                Bare {
+                    receiver: BareReceiver::Dpdk(dpdk.receiver),
+                    sender: BareSender::Dpdk(dpdk.sender),
+                    base: BareBase::Dpdk(dpdk.base),
+                },
+                Station { hardware, addresses: Vec::new() },
             ))
         }
         Kind::Tap(name) => {
@@ -155,6 +179,9 @@ pub enum BareReceiver {
     Tap(TapReceiver),
     /// Of a queue of an interface.
     Xdp(XdpReceiver),
+    /// Of a device that DPDK drives.
+    #[cfg(feature = "dpdk")]
+    Dpdk(DpdkReceiver),
 }
 
 /// A receiver of any kind.
@@ -179,6 +206,9 @@ pub enum BareSender {
     Tap(TapSender),
     /// Of a queue of an interface.
     Xdp(XdpSender),
+    /// Of a device that DPDK drives.
+    #[cfg(feature = "dpdk")]
+    Dpdk(DpdkSender),
 }
 
 /// A sender of any kind.
@@ -199,6 +229,9 @@ pub enum BareBase {
     Tap(TapBase),
     /// Of a queue of an interface.
     Xdp(XdpBase),
+    /// Of a device that DPDK drives.
+    #[cfg(feature = "dpdk")]
+    Dpdk(DpdkBase),
 }
 
 /// A base of any kind.
@@ -302,5 +335,8 @@ macro_rules! each {
     };
 }
 
+#[cfg(not(feature = "dpdk"))]
 each!(BareReceiver, BareSender, BareBase: Ring, Tap, Xdp);
+#[cfg(feature = "dpdk")]
+each!(BareReceiver, BareSender, BareBase: Ring, Tap, Xdp, Dpdk);
 each!(AnyReceiver, AnySender, AnyBase: Plain, Decorated);

@@ -13,12 +13,15 @@
 //! | `spec`, `any` | `ring:/dev/shm/a`, `xdp:eth0`, `tap:tap0,loss=0.1%`: a wire by its name |
 //! | `ring` | shared memory between two processes |
 //! | `xdp` | queues of an interface past the kernel's stack |
+//! | `dpdk` | queues of a device that DPDK drives; a feature |
 //! | `tap` | frames to and from the kernel's stack |
 //! | `faults`, `trace`, `pcap` | decorators: what goes wrong, what is written down |
 //! | `parts` | what every kind consists of |
 //! | `memory`, `interface` | mapped memory, the kernel's interfaces |
 
 mod any;
+#[cfg(feature = "dpdk")]
+pub mod dpdk;
 pub mod faults;
 pub mod interface;
 mod memory;

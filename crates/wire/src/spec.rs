@@ -11,6 +11,8 @@ use crate::xdp::Mode;
 
 /// Longest delay that can be asked for.
 const LONGEST_DELAY: Nanos = Nanos::from_millis(10_000);
+/// Options of every kind of wire.
+const DECORATIONS: [&str; 6] = ["loss", "duplicate", "reorder", "delay", "seed", "pcap"];
 /// Longest name of an interface (IFNAMSIZ, netdevice(7)).
 const NAME_BYTES: usize = 15;
 
@@ -41,6 +43,8 @@ pub enum Kind {
     },
     /// A TAP device.
     Tap(String),
+    /// The first device that DPDK finds, with these arguments of its environment (EAL), divided by spaces.
+    Dpdk(String),
 }
 
 /// Text that names no wire.
@@ -48,7 +52,7 @@ pub enum Kind {
 pub enum SpecError {
     /// Not one of the kinds.
     #[error(
-        "`{0}` is no wire; write ring:PATH (such as ring:/dev/shm/a), xdp:INTERFACE, xdp:INTERFACE:QUEUE or tap:INTERFACE"
+        "`{0}` is no wire; write ring:PATH (such as ring:/dev/shm/a), xdp:INTERFACE, xdp:INTERFACE:QUEUE, tap:INTERFACE or dpdk:EAL-ARGUMENTS"
     )]
     Kind(String),
     /// Not a name that an interface can have.
@@ -68,11 +72,11 @@ impl FromStr for Spec {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<Self, SpecError> {
-        let mut parts = text.split(',');
-        let kind = parts.next().unwrap_or_default().parse()?;
+        let (kind, options) = divide(text);
+        let kind = kind.parse()?;
         let mut spec = Self { kind, faults: Faults::default(), pcap: None };
         let mut seen = Vec::new();
-        for option in parts {
+        for option in options {
             let wrong = || SpecError::Option(option.to_owned());
             let (name, value) = option.split_once('=').ok_or_else(wrong)?;
             if seen.contains(&name) {
@@ -83,6 +87,23 @@ impl FromStr for Spec {
         }
         Ok(spec)
     }
+}
+
+/// Divides a text into kind and options. DPDK's arguments may have commas, so that behind these only the last parts that
+/// are options by their names are taken for such.
+fn divide(text: &str) -> (&str, Vec<&str>) {
+    if !text.starts_with("dpdk:") {
+        let mut parts = text.split(',');
+        return (parts.next().unwrap_or_default(), parts.collect());
+    }
+    let (mut kind, mut options) = (text, Vec::new());
+    while let Some((before, option)) = kind.rsplit_once(',')
+        && option.split_once('=').is_some_and(|(name, _)| DECORATIONS.contains(&name))
+    {
+        options.insert(0, option);
+        kind = before;
+    }
+    (kind, options)
 }
 
 impl Spec {
@@ -123,6 +144,9 @@ impl FromStr for Kind {
         let unknown = || SpecError::Kind(text.to_owned());
         match text.split_once(':').ok_or_else(unknown)? {
             ("ring", path) if Path::new(path).file_name().is_some() => Ok(Self::Ring(path.into())),
+            ("dpdk", arguments) if !arguments.trim().is_empty() => {
+                Ok(Self::Dpdk(arguments.trim().to_owned()))
+            }
             ("tap", name) => Ok(Self::Tap(interface(name)?)),
             ("xdp", rest) => {
                 let (name, queue) = rest.split_once(':').unwrap_or((rest, "0"));
@@ -183,6 +207,7 @@ impl fmt::Display for Kind {
             Self::Xdp { interface, queue: 0, .. } => write!(out, "xdp:{interface}"),
             Self::Xdp { interface, queue, .. } => write!(out, "xdp:{interface}:{queue}"),
             Self::Tap(interface) => write!(out, "tap:{interface}"),
+            Self::Dpdk(arguments) => write!(out, "dpdk:{arguments}"),
         }
     }
 }
@@ -216,6 +241,7 @@ mod tests {
                 mode
             }),
             name.prop_map(Kind::Tap),
+            "--vdev=net_memif[0-9],role=(server|client)( -[a-z]{1,3}){0,2}".prop_map(Kind::Dpdk),
         ]
     }
 
@@ -256,6 +282,8 @@ mod tests {
             ("ring:", "ring:PATH"),
             ("ring:/dev/shm/..", "ring:PATH"),
             ("wire:a", "xdp:INTERFACE"),
+            ("dpdk: ", "dpdk:EAL-ARGUMENTS"),
+            ("dpdk:--no-huge,loss=2", "loss=0.1%"),
             ("xdp:eth0:x", "xdp:INTERFACE:QUEUE"),
             ("xdp:", "1 to 15 letters"),
             ("tap:much-too-long-a-name", "1 to 15 letters"),

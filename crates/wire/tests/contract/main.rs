@@ -3,6 +3,8 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod decorated;
+#[cfg(feature = "dpdk")]
+mod dpdks;
 mod frames;
 mod processes;
 mod promises;
