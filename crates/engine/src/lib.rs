@@ -12,7 +12,7 @@ pub mod clock;
 mod epoll;
 mod file;
 mod kind;
-mod slots;
+pub mod slots;
 mod sockets;
 mod uring;
 pub mod wheel;
@@ -265,6 +265,29 @@ pub struct Statistics {
     pub connected: u64,
     /// Accepts that failed for want of descriptors or memory; accepting pauses and goes on by itself.
     pub accept_errors: u64,
+    /// What a stack in user space did beneath; none where the kernel's stack works.
+    pub stack: Option<StackStatistics>,
+}
+
+/// Counters of a TCP stack in user space.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StackStatistics {
+    /// Whether its wire never loses a frame, so that every retransmission is a fault of ours.
+    pub lossless: bool,
+    /// Frames that arrived.
+    pub received_frames: u64,
+    /// Frames that left.
+    pub sent_frames: u64,
+    /// Segments sent again, whatever the reason.
+    pub retransmitted_segments: u64,
+    /// Times that a retransmission timer ran out (RFC 6298).
+    pub retransmission_timeouts: u64,
+    /// Times that the wire had no room for a frame; it was kept and sent later.
+    pub wire_full: u64,
+    /// Frames that were given up: arrived at a device without room, or answers of ours for which none came.
+    pub dropped_frames: u64,
+    /// Requests for connections that were dropped, because too many were half open or not yet accepted.
+    pub dropped_syns: u64,
 }
 
 impl Statistics {

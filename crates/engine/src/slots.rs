@@ -11,7 +11,7 @@ pub(crate) const GENERATIONS: u32 = (1 << 28) - 1;
 pub(crate) const SPARE_SLOTS: usize = 256;
 
 /// Entries by slot, each under a generation that grows when the slot is vacated.
-pub(crate) struct Slots<T> {
+pub struct Slots<T> {
     entries: Vec<Entry<T>>,
     free: Vec<u32>,
     /// Vacated since the last [`recycle`](Self::recycle): not to be given out before, so that a user's table
@@ -27,20 +27,28 @@ struct Entry<T> {
 }
 
 impl<T> Slots<T> {
-    pub(crate) fn new(limit: usize) -> Self {
+    /// An empty table for `limit` entries.
+    pub fn new(limit: usize) -> Self {
         Self { entries: Vec::new(), free: Vec::new(), vacated: Vec::new(), occupied: 0, limit }
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.occupied == 0
+    }
+
+    /// Entries.
+    pub fn len(&self) -> usize {
         self.occupied
     }
 
-    pub(crate) fn has_room(&self) -> bool {
+    /// Whether another entry is allowed now.
+    pub fn has_room(&self) -> bool {
         self.occupied < self.limit && self.occupied + self.vacated.len() < self.limit + SPARE_SLOTS
     }
 
     /// Puts `value` into a slot and returns its name.
-    pub(crate) fn insert(&mut self, value: T) -> Conn {
+    pub fn insert(&mut self, value: T) -> Conn {
         self.occupied += 1;
         if let Some(slot) = self.free.pop() {
             let entry = &mut self.entries[slot as usize];
@@ -52,16 +60,18 @@ impl<T> Slots<T> {
         Conn { slot, generation: 0 }
     }
 
-    pub(crate) fn get(&self, conn: Conn) -> Option<&T> {
+    /// The entry of that name.
+    pub fn get(&self, conn: Conn) -> Option<&T> {
         self.entries.get(conn.slot()).filter(|e| e.generation == conn.generation)?.value.as_ref()
     }
 
-    pub(crate) fn get_mut(&mut self, conn: Conn) -> Option<&mut T> {
+    /// The entry of that name, to change.
+    pub fn get_mut(&mut self, conn: Conn) -> Option<&mut T> {
         self.entries.get_mut(conn.slot()).filter(|e| e.generation == conn.generation)?.value.as_mut()
     }
 
     /// Vacates the slot; the name is void from now on.
-    pub(crate) fn remove(&mut self, conn: Conn) -> Option<T> {
+    pub fn remove(&mut self, conn: Conn) -> Option<T> {
         let entry = self.entries.get_mut(conn.slot()).filter(|e| e.generation == conn.generation)?;
         let value = entry.value.take()?;
         entry.generation = (entry.generation + 1) & GENERATIONS;
@@ -82,7 +92,7 @@ impl<T> Slots<T> {
     }
 
     /// Allows vacated slots to be given out again.
-    pub(crate) fn recycle(&mut self) {
+    pub fn recycle(&mut self) {
         self.free.append(&mut self.vacated);
     }
 }

@@ -1,0 +1,205 @@
+//! The stack as an engine: what its users may ask.
+
+use std::net::{IpAddr, SocketAddr};
+
+use assay_engine::{Conn, Engine, EngineError, Event, FileRange, Reason, Statistics, clock};
+use assay_model::units::Nanos;
+use assay_wire::Wire;
+use rustix::io::Errno;
+
+use crate::endpoint::{Endpoint, Owner};
+use crate::segment::Flow;
+use crate::stack::{NEIGHBOUR_PATIENCE, UserStack};
+use crate::table::secret;
+
+/// Closed connections that have not ended at most; further ones are reset (tcp_max_orphans, tcp(7)).
+const MAX_ORPHANS: usize = 16 * 1024;
+
+impl<W: Wire> Engine for UserStack<W> {
+    /// Addresses are those of the stack, or all of them. A second call adds a listener.
+    fn listen(&mut self, mut address: SocketAddr) -> Result<SocketAddr, EngineError> {
+        if !address.ip().is_unspecified() && !self.interface.has_ip_addr(address.ip()) {
+            return Err(refused(format!("listen at {address}"), Errno::ADDRNOTAVAIL));
+        }
+        if address.port() == 0 {
+            let unspecified = SocketAddr::new(address.ip(), 0);
+            let port = (0..u16::MAX).find_map(|_| {
+                let port = self.ports.take(address.ip(), unspecified, secret())?;
+                (!self.listeners.include(SocketAddr::new(address.ip(), port))).then_some(port)
+            });
+            address.set_port(port.ok_or_else(|| refused(format!("listen at {address}"), Errno::ADDRINUSE))?);
+        } else if self.listeners.include(address) {
+            return Err(refused(format!("listen at {address}"), Errno::ADDRINUSE));
+        }
+        self.listeners.add(address);
+        Ok(address)
+    }
+
+    fn stop_listening(&mut self) {
+        for index in self.listeners.clear() {
+            self.endpoints[index as usize].socket_mut().abort();
+            self.orphan(index);
+        }
+    }
+
+    fn connect(&mut self, remote: SocketAddr, local: Option<IpAddr>) -> Result<Conn, EngineError> {
+        if !self.names.has_room() {
+            return Err(EngineError::Full { limit: self.names.len() });
+        }
+        let local = self.source(remote, local)?;
+        let port = self.ports.take(local, remote, secret()).ok_or(EngineError::NoPort { remote })?;
+        let ends = (SocketAddr::new(local, port), remote);
+        let flow = Flow::new(ends.0, ends.1);
+        let index = self.occupy(flow, Owner::Nobody);
+        let conn = self.names.insert(index);
+        let endpoint = &mut self.endpoints[index as usize];
+        (endpoint.owner, endpoint.borrowed_port) = (Owner::Opening(conn), true);
+        let is_on_link = self.config.addresses.iter().any(|cidr| cidr.reaches(remote.ip()));
+        let begun = endpoint.socket_mut().connect(self.interface.context(), ends.1, ends.0);
+        if is_on_link && begun.is_ok() {
+            endpoint.patience = clock::now() + NEIGHBOUR_PATIENCE;
+            self.wheel.arm(index, endpoint.patience);
+            self.touch(index);
+        } else {
+            self.break_off(index, Reason::Unreachable);
+        }
+        Ok(conn)
+    }
+
+    fn poll(&mut self, until: Nanos, events: &mut Vec<Event>) -> Result<Nanos, EngineError> {
+        events.clear();
+        self.names.recycle();
+        self.run(until, events)
+    }
+
+    fn receive(&mut self, conn: Conn) -> &[u8] {
+        let Some(&index) = self.names.get(conn) else { return &[] };
+        let endpoint = &mut self.endpoints[index as usize];
+        if endpoint.to_skip > 0 {
+            return &[];
+        }
+        let copied = endpoint.prepare_view();
+        self.statistics.received_bytes += copied;
+        let is_end = endpoint.shown && !endpoint.broken && endpoint.peer_has_ended();
+        if is_end && !std::mem::replace(&mut endpoint.told_end, true) {
+            self.pending.push(Event::Eof(conn));
+        }
+        if copied > 0 {
+            self.touch(index);
+        }
+        self.endpoints[index as usize].view()
+    }
+
+    fn consume(&mut self, conn: Conn, n: usize) {
+        let Some(endpoint) = self.endpoint(conn).filter(|_| n > 0) else { return };
+        let received = endpoint.consume(n);
+        let was_starved = std::mem::take(&mut endpoint.starved);
+        self.statistics.received_bytes += received;
+        if was_starved {
+            self.pending.push(Event::Readable(conn));
+        }
+        if received > 0 {
+            self.touch_named(conn);
+        }
+    }
+
+    fn skip(&mut self, conn: Conn, n: u64) {
+        let Some(endpoint) = self.endpoint(conn) else { return };
+        let received = endpoint.skip(n);
+        let is_done = endpoint.to_skip == 0;
+        let is_end =
+            !is_done && endpoint.peer_has_ended() && !std::mem::replace(&mut endpoint.told_end, true);
+        self.statistics.received_bytes += received;
+        if is_done {
+            self.pending.push(Event::Readable(conn));
+        } else if is_end {
+            self.pending.push(Event::Eof(conn));
+        }
+        self.touch_named(conn);
+    }
+
+    fn skipping(&self, conn: Conn) -> u64 {
+        self.names.get(conn).map_or(0, |&index| self.endpoints[index as usize].to_skip)
+    }
+
+    fn send(&mut self, conn: Conn, parts: &[&[u8]]) -> usize {
+        let Some(endpoint) = self.endpoint(conn).filter(|e| !e.broken) else {
+            return parts.iter().map(|part| part.len()).sum();
+        };
+        let (taken, given) = endpoint.send(parts);
+        self.statistics.sent_bytes += given;
+        self.touch_named(conn);
+        taken
+    }
+
+    fn send_file(&mut self, conn: Conn, parts: &[&[u8]], range: FileRange) -> bool {
+        let Some(endpoint) = self.endpoint(conn).filter(|e| !e.broken) else { return true };
+        let is_taken = endpoint.send_file(parts, range);
+        self.touch_named(conn);
+        is_taken
+    }
+
+    fn queued(&self, conn: Conn) -> u64 {
+        self.names.get(conn).map_or(0, |&index| self.endpoints[index as usize].queued())
+    }
+
+    fn shutdown(&mut self, conn: Conn) {
+        if let Some(endpoint) = self.endpoint(conn) {
+            endpoint.ending = true;
+            self.touch_named(conn);
+        }
+    }
+
+    /// The queue is still sent, for a minute at most. Bytes that arrived and were never shown reset the connection, as in
+    /// Linux (RFC 1122 §4.2.2.13).
+    fn close(&mut self, conn: Conn) {
+        let has_too_many = self.orphans >= MAX_ORPHANS;
+        let Some(index) = self.names.remove(conn) else { return };
+        let endpoint = &mut self.endpoints[index as usize];
+        endpoint.ending = true;
+        let is_unread = !endpoint.shown && endpoint.socket().can_recv();
+        if is_unread || has_too_many || matches!(endpoint.owner, Owner::Opening(_)) {
+            endpoint.socket_mut().abort();
+        }
+        self.orphan(index);
+    }
+
+    fn abort(&mut self, conn: Conn) {
+        if let Some(index) = self.names.remove(conn) {
+            self.endpoints[index as usize].socket_mut().abort();
+            self.orphan(index);
+        }
+    }
+
+    fn connections(&self) -> usize {
+        self.names.len()
+    }
+
+    fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+}
+
+impl<W: Wire> UserStack<W> {
+    fn endpoint(&mut self, conn: Conn) -> Option<&mut Endpoint> {
+        self.names.get(conn).map(|&index| &mut self.endpoints[index as usize])
+    }
+
+    fn touch_named(&mut self, conn: Conn) {
+        if let Some(&index) = self.names.get(conn) {
+            self.touch(index);
+        }
+    }
+
+    /// Our address towards a peer.
+    fn source(&self, remote: SocketAddr, local: Option<IpAddr>) -> Result<IpAddr, EngineError> {
+        let ours = |ip: &IpAddr| self.interface.has_ip_addr(*ip) && ip.is_ipv4() == remote.is_ipv4();
+        let chosen = || self.interface.get_source_address(&remote.ip().into()).map(IpAddr::from);
+        let source = local.filter(|ip| !ip.is_unspecified()).or_else(chosen).filter(ours);
+        source.ok_or_else(|| refused(format!("connect to {remote}"), Errno::ADDRNOTAVAIL))
+    }
+}
+
+fn refused(call: String, error: Errno) -> EngineError {
+    EngineError::System { call, source: error.into() }
+}

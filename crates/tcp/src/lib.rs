@@ -1,0 +1,32 @@
+//! A TCP stack in user space as an event engine: smoltcp over a packet wire, one stack per thread.
+//!
+//! Invariants
+//! - A frame costs the same however many connections there are: it is handed to the one that its addresses name, and only
+//!   those are asked that may have something to send.
+//! - A full wire is waited for: a segment stays in its socket until there is room. Nothing is dropped for want of it but
+//!   answers to frames of no connection, beyond a bound.
+//! - Everything is bounded, and each bound has a name: connections, handshakes under way, the backlog, orphans, TIME-WAIT,
+//!   bytes of each connection in both directions.
+//! - What is sent again is counted, with its reason: on a lossless wire a retransmission timer that ran out is a fault.
+//!
+//! Must not know: HTTP, who is client or server, which wire it is, who is measured.
+//!
+//! `stack` is the turn, `traffic` what passes between wire and connections, `engine` what users ask, `endpoint` one connection.
+//! Routers are not used: a peer is on a network of ours, or it is unreachable.
+#![forbid(unsafe_code)]
+
+mod address;
+mod config;
+mod device;
+mod endpoint;
+mod engine;
+mod listeners;
+mod ports;
+mod segment;
+mod stack;
+mod table;
+mod traffic;
+
+pub use address::{BadCidr, Cidr, hardware_for};
+pub use config::{Config, MAX_ADDRESSES, SetupError};
+pub use stack::UserStack;
