@@ -8,6 +8,7 @@ use assay_wire::Wire;
 use rustix::io::Errno;
 
 use crate::endpoint::{Endpoint, Owner};
+use crate::ports::FIRST_PORT;
 use crate::segment::Flow;
 use crate::stack::{NEIGHBOUR_PATIENCE, UserStack};
 use crate::table::secret;
@@ -22,24 +23,35 @@ impl<W: Wire> Engine for UserStack<W> {
             return Err(refused(format!("listen at {address}"), Errno::ADDRNOTAVAIL));
         }
         if address.port() == 0 {
-            let unspecified = SocketAddr::new(address.ip(), 0);
-            let port = (0..u16::MAX).find_map(|_| {
-                let port = self.ports.take(address.ip(), unspecified, secret())?;
-                (!self.listeners.include(SocketAddr::new(address.ip(), port))).then_some(port)
-            });
-            address.set_port(port.ok_or_else(|| refused(format!("listen at {address}"), Errno::ADDRINUSE))?);
-        } else if self.listeners.include(address) {
+            let start = secret() as u16;
+            let ports = (0..u16::MAX).map(|n| start.wrapping_add(n)).filter(|&port| port >= FIRST_PORT);
+            let free =
+                ports.map(|port| SocketAddr::new(address.ip(), port)).find(|&at| !self.listeners.include(at));
+            address = free.unwrap_or(address);
+        }
+        if address.port() == 0 || self.listeners.include(address) {
             return Err(refused(format!("listen at {address}"), Errno::ADDRINUSE));
         }
         self.listeners.add(address);
         Ok(address)
     }
 
+    /// Who waited there is reset, as by Linux.
     fn stop_listening(&mut self) {
-        for index in self.listeners.clear() {
+        for address in self.listeners.addresses() {
+            self.stop_listening_at(address);
+        }
+    }
+
+    fn stop_listening_at(&mut self, address: SocketAddr) {
+        for index in self.listeners.remove(address) {
             self.endpoints[index as usize].socket_mut().abort();
             self.orphan(index);
         }
+    }
+
+    fn pause_accepting(&mut self, address: SocketAddr, paused: bool) {
+        self.listeners.pause(address, paused);
     }
 
     fn connect(&mut self, remote: SocketAddr, local: Option<IpAddr>) -> Result<Conn, EngineError> {
@@ -134,9 +146,23 @@ impl<W: Wire> Engine for UserStack<W> {
 
     fn send_file(&mut self, conn: Conn, parts: &[&[u8]], range: FileRange) -> bool {
         let Some(endpoint) = self.endpoint(conn).filter(|e| !e.broken) else { return true };
-        let is_taken = endpoint.send_file(parts, range);
-        self.touch_named(conn);
-        is_taken
+        if !endpoint.send_file(parts, range) {
+            return false;
+        }
+        let given = endpoint.top_up();
+        endpoint.wants_room = endpoint.queued() > 0;
+        match given {
+            Ok(given) => {
+                self.statistics.sent_bytes += given;
+                self.touch_named(conn);
+            }
+            Err(bad) => {
+                if let Some(&index) = self.names.get(conn) {
+                    self.break_for_file(index, bad);
+                }
+            }
+        }
+        true
     }
 
     fn queued(&self, conn: Conn) -> u64 {
@@ -169,6 +195,10 @@ impl<W: Wire> Engine for UserStack<W> {
             self.endpoints[index as usize].socket_mut().abort();
             self.orphan(index);
         }
+    }
+
+    fn addresses(&mut self, conn: Conn) -> Option<(SocketAddr, SocketAddr)> {
+        self.endpoint(conn).filter(|e| matches!(e.owner, Owner::User(_))).map(|e| e.ends())
     }
 
     fn connections(&self) -> usize {

@@ -12,37 +12,79 @@ const MAX_BACKLOG: usize = 4096;
 /// Where connections are accepted.
 #[derive(Default)]
 pub(crate) struct Listeners {
-    addresses: Vec<SocketAddr>,
+    list: Vec<Listener>,
     /// Handshakes under way.
     pub(crate) half_open: usize,
+    /// Established and not taken, at all listeners.
+    waiting: usize,
+}
+
+struct Listener {
+    address: SocketAddr,
+    /// The user does not want connections now.
+    paused: bool,
     /// Established, the oldest first.
-    pub(crate) backlog: VecDeque<u32>,
+    backlog: VecDeque<u32>,
 }
 
 impl Listeners {
     /// Whether connections to `local` are accepted.
     pub(crate) fn include(&self, local: SocketAddr) -> bool {
-        let is_meant = |listener: &SocketAddr| {
-            listener.port() == local.port()
-                && (listener.ip() == local.ip()
-                    || (listener.ip().is_unspecified() && (listener.is_ipv6() || local.is_ipv4())))
-        };
-        self.addresses.iter().any(is_meant)
+        self.list.iter().any(|listener| listener.is_for(local))
     }
 
     /// Whether one more handshake is too much.
     pub(crate) fn is_full(&self) -> bool {
-        self.half_open >= MAX_HALF_OPEN || self.backlog.len() + self.half_open >= MAX_BACKLOG
+        self.half_open >= MAX_HALF_OPEN || self.waiting + self.half_open >= MAX_BACKLOG
+    }
+
+    pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
+        self.list.iter().map(|listener| listener.address).collect()
     }
 
     pub(crate) fn add(&mut self, address: SocketAddr) {
-        self.addresses.push(address);
+        self.list.push(Listener { address, paused: false, backlog: VecDeque::new() });
     }
 
-    /// Accepts no more. Returns whom nobody will take.
-    pub(crate) fn clear(&mut self) -> VecDeque<u32> {
-        self.addresses.clear();
-        std::mem::take(&mut self.backlog)
+    /// Accepts no more at this address. Returns whom nobody will take.
+    pub(crate) fn remove(&mut self, address: SocketAddr) -> VecDeque<u32> {
+        let position = self.list.iter().position(|listener| listener.address == address);
+        let backlog = position.map(|at| self.list.remove(at).backlog).unwrap_or_default();
+        self.waiting -= backlog.len();
+        backlog
+    }
+
+    pub(crate) fn pause(&mut self, address: SocketAddr, paused: bool) {
+        let meant = self.list.iter_mut().filter(|listener| listener.address == address);
+        meant.for_each(|listener| listener.paused = paused);
+    }
+
+    /// A connection to `local` waits to be taken. Returns whether anybody listens there still.
+    pub(crate) fn push(&mut self, index: u32, local: SocketAddr) -> bool {
+        let Some(listener) = self.list.iter_mut().find(|listener| listener.is_for(local)) else {
+            return false;
+        };
+        listener.backlog.push_back(index);
+        self.waiting += 1;
+        true
+    }
+
+    /// The oldest that may be taken now.
+    pub(crate) fn pop(&mut self) -> Option<u32> {
+        if self.waiting == 0 {
+            return None;
+        }
+        let index = self.list.iter_mut().filter(|l| !l.paused).find_map(|l| l.backlog.pop_front())?;
+        self.waiting -= 1;
+        Some(index)
+    }
+}
+
+impl Listener {
+    fn is_for(&self, local: SocketAddr) -> bool {
+        let (ip, port) = (self.address.ip(), self.address.port());
+        let is_any = ip.is_unspecified() && (ip.is_ipv6() || local.is_ipv4());
+        port == local.port() && (is_any || ip == local.ip())
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
 /// The first ephemeral port: all but the well-known ones (RFC 6056 §3.2).
-const FIRST: u16 = 1024;
-const COUNT: u32 = u16::MAX as u32 - FIRST as u32 + 1;
+pub(crate) const FIRST_PORT: u16 = 1024;
+const COUNT: u32 = u16::MAX as u32 - FIRST_PORT as u32 + 1;
 
 /// The ports in use from each local address towards each peer; taking and giving back cost the same however many there are.
 #[derive(Default)]
@@ -34,7 +34,7 @@ impl Ports {
         let towards = self.0.entry((local, remote)).or_insert_with(fresh);
         let port = if towards.fresh > 0 {
             towards.fresh -= 1;
-            FIRST + ((towards.offset + towards.fresh) % COUNT) as u16
+            FIRST_PORT + ((towards.offset + towards.fresh) % COUNT) as u16
         } else {
             towards.freed.pop_front()?
         };
@@ -67,7 +67,7 @@ mod tests {
         let all: Vec<u16> = std::iter::from_fn(|| ports.take(local, remote, 7)).collect();
         assert_eq!(all.len(), COUNT as usize);
         assert_eq!(all.iter().collect::<HashSet<_>>().len(), all.len());
-        assert!(all.iter().all(|&port| port >= FIRST));
+        assert!(all.iter().all(|&port| port >= FIRST_PORT));
         assert!(ports.take(local, "10.77.0.1:81".parse().unwrap(), 7).is_some(), "another peer has its own");
         for port in [all[9], all[3]] {
             ports.give_back(SocketAddr::new(local, port), remote);

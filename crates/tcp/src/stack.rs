@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use assay_engine::slots::Slots;
 use assay_engine::wheel::Wheel;
-use assay_engine::{Conn, EngineError, Event, Reason, StackStatistics, Statistics, clock};
+use assay_engine::{Conn, Engine as _, EngineError, Event, Reason, StackStatistics, Statistics, clock};
 use assay_model::units::Nanos;
 use assay_wire::{Sender, Wire};
 use smoltcp::iface::{Interface, SocketSet};
@@ -131,6 +131,9 @@ impl<W: Wire> UserStack<W> {
             self.depart(now, events);
             let arrived = self.arrive(now, events);
             self.accept(events);
+            if events.is_empty() {
+                self.tell_pending(events);
+            }
             if !events.is_empty() || now >= until {
                 break;
             }
@@ -198,8 +201,8 @@ impl<W: Wire> UserStack<W> {
 
     /// Hands what is established to the user while there is room.
     fn accept(&mut self, events: &mut Vec<Event>) {
-        while !self.listeners.backlog.is_empty() && self.names.has_room() {
-            let Some(index) = self.listeners.backlog.pop_front() else { return };
+        while self.names.has_room() {
+            let Some(index) = self.listeners.pop() else { return };
             if self.endpoints[index as usize].state() == State::Closed {
                 self.release(index);
                 continue;
@@ -339,7 +342,7 @@ impl<W: Wire> Drop for UserStack<W> {
         let deadline = clock::now() + FAREWELL;
         let mut events = Vec::new();
         let is_ending = |e: &Endpoint| e.owner == Owner::Orphan && !e.waits;
-        self.listeners.clear().into_iter().for_each(|index| self.orphan(index));
+        self.stop_listening();
         while self.endpoints.iter().any(is_ending) && clock::now() < deadline {
             events.clear();
             if self.run(Nanos::ZERO, &mut events).is_err() {

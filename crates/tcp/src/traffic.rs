@@ -107,10 +107,12 @@ impl<W: Wire> UserStack<W> {
 
     /// A neighbour may have told its hardware address.
     fn try_unresolved(&mut self) {
-        while let Some(index) = self.unresolved.pop() {
+        let mut unresolved = std::mem::take(&mut self.unresolved);
+        for index in unresolved.drain(..) {
             self.endpoints[index as usize].unresolved = false;
             self.touch(index);
         }
+        self.unresolved = unresolved;
     }
 
     /// What a segment has changed.
@@ -125,7 +127,10 @@ impl<W: Wire> UserStack<W> {
                 _ => {
                     endpoint.owner = Owner::Backlog;
                     self.listeners.half_open -= 1;
-                    self.listeners.backlog.push_back(index);
+                    if !self.listeners.push(index, endpoint.flow.local()) {
+                        endpoint.socket_mut().abort();
+                        self.orphan(index);
+                    }
                 }
             },
             Owner::Opening(conn) => match state {
@@ -196,11 +201,7 @@ impl<W: Wire> UserStack<W> {
         loop {
             match endpoint.top_up() {
                 Ok(given) => self.statistics.sent_bytes += given,
-                Err(BadFile(number)) => {
-                    endpoint.socket_mut().abort();
-                    self.break_off(index, Reason::Other(number));
-                    return self.touch(index);
-                }
+                Err(bad) => return self.break_for_file(index, bad),
             }
             endpoint.end_behind_queue();
             let mut departure = Departure {
@@ -231,6 +232,13 @@ impl<W: Wire> UserStack<W> {
         if is_unknown && !std::mem::replace(&mut endpoint.unresolved, true) {
             self.unresolved.push(index);
         }
+    }
+
+    /// Its peer cannot be given the rest: a reset tells it so.
+    pub(crate) fn break_for_file(&mut self, index: u32, BadFile(number): BadFile) {
+        self.endpoints[index as usize].socket_mut().abort();
+        self.break_off(index, Reason::Other(number));
+        self.touch(index);
     }
 
     /// What follows for a connection from what was sent.

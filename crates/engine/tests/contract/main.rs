@@ -1,378 +1,112 @@
-//! What every engine promises, tried on real sockets. A new engine adds one line to `every_engine!`.
+//! The engines of the kernel's sockets keep what every engine promises.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod file;
-mod listeners;
-mod scale;
-mod skip;
+#[macro_use]
+mod promises;
 
-use std::collections::HashMap;
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::thread::JoinHandle;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 
-use assay_engine::{Config, Conn, Engine, Epoll, Event, Reason, Uring, clock};
-use assay_model::units::Nanos;
-use file::*;
-use listeners::*;
-use skip::*;
+use assay_engine::{Config, Engine, EngineError, Epoll, Uring};
+use promises::{CONFIG, Peer, World};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-macro_rules! every_engine {
-    ($($test:ident),* $(,)?) => {
-        mod epoll { $(#[test] fn $test() { super::$test(|| super::Epoll::new(super::CONFIG).unwrap()) })* }
-        mod uring { $(#[test] fn $test() {
-            if let Err(error) = super::Uring::new(super::CONFIG) {
-                return eprintln!("skipped: no io_uring here: {error}");
-            }
-            super::$test(|| super::Uring::new(super::CONFIG).unwrap())
-        })* }
-    };
+/// Files that are left to other tests.
+const LEFT_OVER: usize = 1_000;
+const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+mod epoll {
+    promised!(Some(super::Kernel(super::Epoll::new)));
+
+    #[test]
+    fn carries_thousands_of_connections() {
+        super::promises::scale::carries_thousands_of_connections(&super::Kernel(super::Epoll::new));
+    }
 }
 
-every_engine!(
-    echoes_through_both_sides,
-    carries_megabytes_against_back_pressure,
-    gathers_parts_in_order,
-    keeps_what_is_not_consumed,
-    tells_the_end_after_the_data,
-    answers_after_the_peer_has_ended,
-    shuts_down_after_the_queue,
-    names_a_refusal,
-    names_a_reset,
-    offers_data_that_came_before_a_reset,
-    ignores_names_of_the_past,
-    refuses_more_connections_than_configured,
-    leaves_connections_in_the_backlog_until_there_is_room,
-    returns_when_the_time_has_come,
-    sends_files_between_other_bytes_in_order,
-    takes_nothing_behind_a_file_that_waits_for_room,
-    ends_our_direction_behind_a_file,
-    resets_when_a_file_has_become_shorter,
-    receives_on_while_a_file_leaves,
-    skips_beyond_the_view_to_the_byte,
-    skips_within_the_view,
-    skips_and_receives_by_turns,
-    adds_skips_up,
-    tells_what_a_skip_misses_at_the_end,
-    ends_a_skip_with_a_reset,
-    skips_nothing_of_a_closed_connection,
-    tells_both_addresses,
-    tells_whose_a_connection_is,
-    stops_listening_at_one_address,
-    accepts_nothing_while_paused,
-    its_descriptor_tells_what_poll_would_find,
-);
+mod uring {
+    promised!(super::with_uring());
 
-const CONFIG: Config = Config { max_connections: 64 };
-const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
-
-/// Polls until `wanted` finds its event, handing every event to it; fails after ten seconds.
-fn poll_until<E: Engine, T>(engine: &mut E, mut wanted: impl FnMut(&mut E, Event) -> Option<T>) -> T {
-    let deadline = clock::now() + Nanos::from_millis(10_000);
-    let mut events = Vec::new();
-    loop {
-        let now = engine.poll(deadline, &mut events).unwrap();
-        assert!(now < deadline, "the event never came");
-        for &event in &events {
-            if let Some(found) = wanted(engine, event) {
-                return found;
-            }
+    #[test]
+    fn carries_thousands_of_connections() {
+        if let Some(world) = super::with_uring() {
+            super::promises::scale::carries_thousands_of_connections(&world);
         }
     }
 }
 
-fn accepted<E: Engine>(engine: &mut E) -> Conn {
-    accept_many(engine, 1)[0]
-}
+/// The kernel's loopback device, with a way to make an engine.
+struct Kernel<E>(fn(Config) -> Result<E, EngineError>);
 
-fn accept_many<E: Engine>(engine: &mut E, count: usize) -> Vec<Conn> {
-    let mut conns = Vec::new();
-    poll_until(engine, |_, event| {
-        if let Event::Accepted(conn) = event {
-            conns.push(conn);
-        }
-        (conns.len() == count).then_some(())
-    });
-    conns
-}
-
-/// Receives into `sink` until it holds `len` bytes.
-fn receive_exactly<E: Engine>(engine: &mut E, conn: Conn, len: usize) -> Vec<u8> {
-    let mut sink = Vec::new();
-    poll_until(engine, |engine, event| {
-        if event == Event::Readable(conn) {
-            let view = engine.receive(conn);
-            sink.extend_from_slice(view);
-            let n = view.len();
-            engine.consume(conn, n);
-        }
-        (sink.len() >= len).then_some(())
-    });
-    sink
-}
-
-/// Polls until the thread has ended, as a user would go on doing: what was sent leaves with the next poll.
-fn poll_beside<E: Engine, T>(engine: &mut E, thread: JoinHandle<T>) -> T {
-    let mut events = Vec::new();
-    while !thread.is_finished() {
-        engine.poll(clock::now() + Nanos::from_millis(1), &mut events).unwrap();
+fn with_uring() -> Option<Kernel<Uring>> {
+    if let Err(error) = Uring::new(CONFIG) {
+        eprintln!("skipped: no io_uring here: {error}");
+        return None;
     }
-    thread.join().unwrap()
+    Some(Kernel(Uring::new))
 }
 
-/// Lets what was sent leave.
-fn flush<E: Engine>(engine: &mut E) {
-    engine.poll(Nanos::ZERO, &mut Vec::new()).unwrap();
-}
+impl<E: Engine> World for Kernel<E> {
+    type Engine = E;
+    type Peer = TcpStream;
+    type Listener = TcpListener;
 
-/// A server engine with one accepted connection, and the plain socket at its other end.
-fn pair<E: Engine>(make: impl Fn() -> E) -> (E, Conn, TcpStream) {
-    let mut engine = make();
-    let address = engine.listen(LOOPBACK).unwrap();
-    let peer = TcpStream::connect(address).unwrap();
-    let conn = accepted(&mut engine);
-    (engine, conn, peer)
-}
-
-fn pattern(len: usize) -> Vec<u8> {
-    (0..len).map(|i| (i * 31 + i / 251) as u8).collect()
-}
-
-fn echoes_through_both_sides<E: Engine>(make: impl Fn() -> E) {
-    let (mut server, mut client) = (make(), make());
-    let address = server.listen(LOOPBACK).unwrap();
-    let conn = client.connect(address, Some(Ipv4Addr::new(127, 0, 0, 2).into())).unwrap();
-    poll_until(&mut client, |_, event| (event == Event::Connected(conn)).then_some(()));
-    let far = accepted(&mut server);
-    assert_eq!(client.send(conn, &[b"over there"]), 10);
-    flush(&mut client);
-    assert_eq!(receive_exactly(&mut server, far, 10), b"over there");
-    assert_eq!(server.send(far, &[b"and back"]), 8);
-    flush(&mut server);
-    assert_eq!(receive_exactly(&mut client, conn, 8), b"and back");
-    assert_eq!((client.statistics().connected, server.statistics().accepted), (1, 1));
-    assert_eq!((client.statistics().sent_bytes, server.statistics().received_bytes), (10, 10));
-}
-
-fn carries_megabytes_against_back_pressure<E: Engine>(make: impl Fn() -> E) {
-    let (mut engine, conn, mut peer) = pair(make);
-    let data = pattern(24 << 20);
-    let expected = data.clone();
-    let reader = std::thread::spawn(move || {
-        let mut got = Vec::new();
-        peer.read_to_end(&mut got).unwrap();
-        assert!(got == expected, "{} bytes came", got.len());
-    });
-    let mut offset = engine.send(conn, &[&data]);
-    assert!(offset < data.len(), "a socket buffer cannot hold it all");
-    while offset < data.len() {
-        poll_until(&mut engine, |_, event| (event == Event::Writable(conn)).then_some(()));
-        offset += engine.send(conn, &[&data[offset..]]);
+    fn engine(&self) -> E {
+        self.0(CONFIG).unwrap()
     }
-    engine.shutdown(conn);
-    poll_beside(&mut engine, reader);
-}
 
-fn gathers_parts_in_order<E: Engine>(make: impl Fn() -> E) {
-    let (mut engine, conn, mut peer) = pair(make);
-    let parts: Vec<Vec<u8>> = (0..40u8).map(|i| vec![i; usize::from(i)]).collect();
-    let slices: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
-    let whole = parts.concat();
-    assert_eq!(engine.send(conn, &slices), whole.len(), "all of a small message is accepted");
-    let received = std::thread::spawn(move || {
-        let mut got = vec![0; 780];
-        peer.read_exact(&mut got).unwrap();
-        got
-    });
-    assert_eq!(poll_beside(&mut engine, received), whole);
-}
-
-fn keeps_what_is_not_consumed<E: Engine>(make: impl Fn() -> E) {
-    let mut engine = make();
-    let address = engine.listen(LOOPBACK).unwrap();
-    let mut peers: Vec<TcpStream> = (0..3).map(|_| TcpStream::connect(address).unwrap()).collect();
-    for (i, peer) in peers.iter_mut().enumerate() {
-        peer.write_all(format!("first {i}").as_bytes()).unwrap();
+    fn engines(&self, config: Config) -> (E, E) {
+        (self.0(config).unwrap(), self.0(config).unwrap())
     }
-    let mut held: HashMap<Conn, Vec<u8>> = HashMap::new();
-    poll_until(&mut engine, |engine, event| {
-        if let Event::Readable(conn) = event {
-            held.insert(conn, engine.receive(conn).to_vec());
-            engine.consume(conn, 6);
-        }
-        (held.len() == 3 && held.values().all(|v| v.len() == 7)).then_some(())
-    });
-    for (i, peer) in peers.iter_mut().enumerate() {
-        peer.write_all(format!(", second {i}").as_bytes()).unwrap();
+
+    fn address(&self) -> SocketAddr {
+        LOOPBACK
     }
-    let mut done = 0;
-    poll_until(&mut engine, |engine, event| {
-        if let Event::Readable(conn) = event {
-            let name = char::from(held[&conn][6]);
-            assert_eq!(engine.receive(conn), format!("{name}, second {name}").as_bytes());
-            done += 1;
-        }
-        (done == 3).then_some(())
-    });
-}
 
-fn tells_the_end_after_the_data<E: Engine>(make: impl Fn() -> E) {
-    let (mut engine, conn, mut peer) = pair(make);
-    let data = pattern(1 << 20);
-    let expected = data.clone();
-    let writer = std::thread::spawn(move || peer.write_all(&data).unwrap());
-    let mut got = Vec::new();
-    poll_until(&mut engine, |engine, event| {
-        if event == Event::Readable(conn) {
-            let view = engine.receive(conn);
-            got.extend_from_slice(view);
-            let n = view.len();
-            engine.consume(conn, n);
-        }
-        (event == Event::Eof(conn)).then_some(())
-    });
-    writer.join().unwrap();
-    assert!(got == expected, "{} of {} bytes before the end", got.len(), expected.len());
-}
-
-fn answers_after_the_peer_has_ended<E: Engine>(make: impl Fn() -> E) {
-    let (mut engine, conn, mut peer) = pair(make);
-    peer.write_all(b"last words").unwrap();
-    peer.shutdown(std::net::Shutdown::Write).unwrap();
-    let mut got = Vec::new();
-    poll_until(&mut engine, |engine, event| {
-        if event == Event::Readable(conn) {
-            got.extend_from_slice(engine.receive(conn));
-            engine.consume(conn, 10);
-        }
-        (event == Event::Eof(conn)).then_some(())
-    });
-    assert_eq!(got, b"last words");
-    assert_eq!(engine.send(conn, &[b"heard"]), 5);
-    engine.close(conn);
-    flush(&mut engine);
-    let mut answer = String::new();
-    peer.read_to_string(&mut answer).unwrap();
-    assert_eq!(answer, "heard");
-    assert_eq!(engine.connections(), 0);
-}
-
-fn shuts_down_after_the_queue<E: Engine>(make: impl Fn() -> E) {
-    let (mut engine, conn, mut peer) = pair(make);
-    let block = pattern(60_000);
-    let mut sent = Vec::new();
-    while engine.queued(conn) == 0 {
-        let accepted = engine.send(conn, &[&block]);
-        sent.extend_from_slice(&block[..accepted]);
-        flush(&mut engine);
+    fn second_address(&self) -> SocketAddr {
+        SocketAddr::new(Ipv6Addr::LOCALHOST.into(), 0)
     }
-    engine.shutdown(conn);
-    let reader = std::thread::spawn(move || {
-        let mut got = Vec::new();
-        peer.read_to_end(&mut got).unwrap();
-        got
-    });
-    poll_until(&mut engine, |_, event| (event == Event::Writable(conn)).then_some(()));
-    assert!(poll_beside(&mut engine, reader) == sent, "the farewell cut the queue short");
-}
 
-fn names_a_refusal<E: Engine>(make: impl Fn() -> E) {
-    let closed = TcpListener::bind(LOOPBACK).unwrap().local_addr().unwrap();
-    let mut engine = make();
-    let conn = engine.connect(closed, None).unwrap();
-    let reason = poll_until(&mut engine, |_, event| match event {
-        Event::Closed(c, reason) if c == conn => Some(reason),
-        Event::Connected(_) => panic!("connected to nobody"),
-        _ => None,
-    });
-    assert_eq!(reason, Reason::Refused);
-    assert_eq!(engine.connections(), 0);
-}
-
-fn names_a_reset<E: Engine>(make: impl Fn() -> E) {
-    let (mut engine, conn, peer) = pair(make);
-    reset(peer);
-    let reason =
-        poll_until(
-            &mut engine,
-            |_, event| if let Event::Closed(_, reason) = event { Some(reason) } else { None },
-        );
-    assert_eq!(reason, Reason::Reset);
-    assert_eq!(engine.send(conn, &[b"too late"]), 8, "accepted and dropped");
-    assert!(engine.receive(conn).is_empty());
-}
-
-fn offers_data_that_came_before_a_reset<E: Engine>(make: impl Fn() -> E) {
-    let (mut engine, conn, mut peer) = pair(make);
-    peer.write_all(b"the whole answer").unwrap();
-    reset(peer);
-    let mut got = Vec::new();
-    poll_until(&mut engine, |engine, event| match event {
-        Event::Readable(_) => {
-            got.extend_from_slice(engine.receive(conn));
-            None
-        }
-        Event::Closed(..) => Some(()),
-        _ => None,
-    });
-    assert_eq!(got, b"the whole answer");
-}
-
-fn ignores_names_of_the_past<E: Engine>(make: impl Fn() -> E) {
-    let mut engine = make();
-    let address = engine.listen(LOOPBACK).unwrap();
-    let _first = TcpStream::connect(address).unwrap();
-    let old = accepted(&mut engine);
-    engine.abort(old);
-    let mut second = TcpStream::connect(address).unwrap();
-    let new = accepted(&mut engine);
-    assert_eq!(new.slot(), old.slot());
-    engine.close(old);
-    engine.shutdown(old);
-    assert_eq!(engine.send(old, &[b"x"]), 1);
-    assert_eq!(engine.connections(), 1);
-    second.write_all(b"alive").unwrap();
-    assert_eq!(receive_exactly(&mut engine, new, 5), b"alive");
-}
-
-fn refuses_more_connections_than_configured<E: Engine>(make: impl Fn() -> E) {
-    let listener = TcpListener::bind(LOOPBACK).unwrap();
-    let address = listener.local_addr().unwrap();
-    let mut engine = make();
-    for _ in 0..CONFIG.max_connections {
-        engine.connect(address, None).unwrap();
+    fn source(&self) -> IpAddr {
+        Ipv4Addr::new(127, 0, 0, 2).into()
     }
-    let error = engine.connect(address, None).unwrap_err().to_string();
-    assert!(error.contains("64 connections"), "{error}");
+
+    fn connect(&self, address: SocketAddr) -> TcpStream {
+        TcpStream::connect(address).unwrap()
+    }
+
+    fn listener(&self) -> (TcpListener, SocketAddr) {
+        let listener = TcpListener::bind(LOOPBACK).unwrap();
+        let address = listener.local_addr().unwrap();
+        (listener, address)
+    }
+
+    fn nobody(&self) -> SocketAddr {
+        self.listener().1
+    }
+
+    /// Raises the limit on open files as far as it goes.
+    fn scale(&self) -> usize {
+        let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+        setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
+        maximum.map_or(usize::MAX, |files| files as usize).saturating_sub(LEFT_OVER) / 2
+    }
 }
 
-fn leaves_connections_in_the_backlog_until_there_is_room<E: Engine>(make: impl Fn() -> E) {
-    let mut engine = make();
-    let address = engine.listen(LOOPBACK).unwrap();
-    let mut peers: Vec<TcpStream> =
-        (0..=CONFIG.max_connections).map(|_| TcpStream::connect(address).unwrap()).collect();
-    let open = accept_many(&mut engine, CONFIG.max_connections);
-    assert_eq!(engine.connections(), CONFIG.max_connections);
-    engine.close(open[5]);
-    let last = accepted(&mut engine);
-    assert_eq!(last.slot(), open[5].slot());
-    let mut last_peer = peers.pop().unwrap();
-    last_peer.write_all(b"my turn").unwrap();
-    assert_eq!(receive_exactly(&mut engine, last, 7), b"my turn");
-}
+impl Peer for TcpStream {
+    fn ends(&self) -> (SocketAddr, SocketAddr) {
+        (self.local_addr().unwrap(), self.peer_addr().unwrap())
+    }
 
-fn returns_when_the_time_has_come<E: Engine>(make: impl Fn() -> E) {
-    let mut engine = make();
-    let mut events = vec![];
-    let until = clock::now() + Nanos::from_millis(3);
-    let woke = engine.poll(until, &mut events).unwrap();
-    assert!(woke >= until && events.is_empty());
-    let woke = engine.poll(Nanos::ZERO, &mut events).unwrap();
-    assert!(woke >= until, "the past does not wait, and the clock does not run back");
-}
+    fn finish(&mut self) {
+        self.shutdown(Shutdown::Write).unwrap();
+    }
 
-fn reset(peer: TcpStream) {
-    rustix::net::sockopt::set_socket_linger(&peer, Some(std::time::Duration::ZERO)).unwrap();
-    drop(peer);
+    fn reset(self) {
+        rustix::net::sockopt::set_socket_linger(&self, Some(std::time::Duration::ZERO)).unwrap();
+    }
+
+    fn another(&self) -> Self {
+        self.try_clone().unwrap()
+    }
 }

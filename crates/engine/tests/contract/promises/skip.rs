@@ -1,11 +1,10 @@
 //! Skipping: bytes that are dropped unseen, to the byte.
 
 use std::io::Write;
-use std::net::TcpStream;
 
 use assay_engine::{Conn, Engine, Event, Reason};
 
-use super::{pair, pattern, poll_until, reset};
+use super::{Peer, World, pair, pattern, poll_until};
 
 /// Polls until the skip is done, and fails when the stream ends before.
 fn skipped<E: Engine>(engine: &mut E, conn: Conn) {
@@ -39,15 +38,15 @@ fn take<E: Engine>(engine: &mut E, conn: Conn, n: usize) -> Vec<u8> {
 }
 
 /// Writes in the background, since nobody reads until the engine is polled.
-fn write_behind(mut peer: TcpStream, bytes: Vec<u8>) -> std::thread::JoinHandle<TcpStream> {
+fn write_behind<P: Peer>(mut peer: P, bytes: Vec<u8>) -> std::thread::JoinHandle<P> {
     std::thread::spawn(move || {
         peer.write_all(&bytes).unwrap();
         peer
     })
 }
 
-pub(super) fn skips_beyond_the_view_to_the_byte<E: Engine>(make: impl Fn() -> E) {
-    let (mut engine, conn, peer) = pair(make);
+pub(crate) fn skips_beyond_the_view_to_the_byte<W: World>(world: &W) {
+    let (mut engine, conn, peer) = pair(world);
     let data = pattern(3 << 20);
     let writer = write_behind(peer, data.clone());
     assert_eq!(take(&mut engine, conn, 100), data[..100]);
@@ -60,8 +59,8 @@ pub(super) fn skips_beyond_the_view_to_the_byte<E: Engine>(make: impl Fn() -> E)
     writer.join().unwrap();
 }
 
-pub(super) fn skips_within_the_view<E: Engine>(make: impl Fn() -> E) {
-    let (mut engine, conn, mut peer) = pair(make);
+pub(crate) fn skips_within_the_view<W: World>(world: &W) {
+    let (mut engine, conn, mut peer) = pair(world);
     peer.write_all(b"seen, skipped, seen again").unwrap();
     assert_eq!(take(&mut engine, conn, 4), b"seen");
     engine.skip(conn, 11);
@@ -70,8 +69,8 @@ pub(super) fn skips_within_the_view<E: Engine>(make: impl Fn() -> E) {
     assert_eq!(engine.receive(conn), b"seen again");
 }
 
-pub(super) fn skips_and_receives_by_turns<E: Engine>(make: impl Fn() -> E) {
-    let (mut engine, conn, peer) = pair(make);
+pub(crate) fn skips_and_receives_by_turns<W: World>(world: &W) {
+    let (mut engine, conn, peer) = pair(world);
     let body_lens = [1, 70_000, 0, 200_000, 16_384, 3, 1_000_000];
     let head = |i: usize| format!("head {i:06}, {:08} follow\n", body_lens[i % body_lens.len()]).into_bytes();
     let stream = (0..42).flat_map(|i| [head(i), vec![b'-'; body_lens[i % body_lens.len()]]].concat());
@@ -85,8 +84,8 @@ pub(super) fn skips_and_receives_by_turns<E: Engine>(make: impl Fn() -> E) {
     assert!(engine.receive(conn).is_empty());
 }
 
-pub(super) fn adds_skips_up<E: Engine>(make: impl Fn() -> E) {
-    let (mut engine, conn, mut peer) = pair(make);
+pub(crate) fn adds_skips_up<W: World>(world: &W) {
+    let (mut engine, conn, mut peer) = pair(world);
     engine.skip(conn, 3);
     engine.skip(conn, 2);
     assert_eq!(engine.skipping(conn), 5);
@@ -95,11 +94,14 @@ pub(super) fn adds_skips_up<E: Engine>(make: impl Fn() -> E) {
     assert_eq!(take(&mut engine, conn, 3), b"six");
 }
 
-pub(super) fn tells_what_a_skip_misses_at_the_end<E: Engine>(make: impl Fn() -> E) {
-    let (mut engine, conn, mut peer) = pair(make);
+pub(crate) fn tells_what_a_skip_misses_at_the_end<W: World>(world: &W) {
+    let (mut engine, conn, mut peer) = pair(world);
     engine.skip(conn, 1_000_000);
-    peer.write_all(&pattern(300_000)).unwrap();
-    peer.shutdown(std::net::Shutdown::Write).unwrap();
+    let writer = std::thread::spawn(move || {
+        peer.write_all(&pattern(300_000)).unwrap();
+        peer.finish();
+        peer
+    });
     poll_until(&mut engine, |engine, event| match event {
         Event::Readable(_) => panic!("told that it is done, with {} left", engine.skipping(conn)),
         Event::Eof(_) => Some(()),
@@ -107,13 +109,14 @@ pub(super) fn tells_what_a_skip_misses_at_the_end<E: Engine>(make: impl Fn() -> 
     });
     assert_eq!(engine.skipping(conn), 700_000);
     assert_eq!(engine.statistics().received_bytes, 300_000);
+    writer.join().unwrap();
 }
 
-pub(super) fn ends_a_skip_with_a_reset<E: Engine>(make: impl Fn() -> E) {
-    let (mut engine, conn, mut peer) = pair(make);
+pub(crate) fn ends_a_skip_with_a_reset<W: World>(world: &W) {
+    let (mut engine, conn, mut peer) = pair(world);
     engine.skip(conn, 1_000);
     peer.write_all(b"not enough").unwrap();
-    reset(peer);
+    peer.reset();
     let reason = poll_until(&mut engine, |_, event| match event {
         Event::Readable(_) => panic!("told that it is done"),
         Event::Closed(_, reason) => Some(reason),
@@ -123,8 +126,8 @@ pub(super) fn ends_a_skip_with_a_reset<E: Engine>(make: impl Fn() -> E) {
     assert_eq!(engine.skipping(conn), 0);
 }
 
-pub(super) fn skips_nothing_of_a_closed_connection<E: Engine>(make: impl Fn() -> E) {
-    let (mut engine, conn, mut peer) = pair(make);
+pub(crate) fn skips_nothing_of_a_closed_connection<W: World>(world: &W) {
+    let (mut engine, conn, mut peer) = pair(world);
     engine.skip(conn, 1_000);
     engine.close(conn);
     engine.skip(conn, 1_000);

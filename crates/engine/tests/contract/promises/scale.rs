@@ -2,31 +2,15 @@
 
 use std::collections::HashSet;
 
-use assay_engine::{Config, Conn, Engine, EngineError, Epoll, Event, Uring, clock};
+use assay_engine::{Config, Conn, Engine, Event, clock};
 use assay_model::units::Nanos;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::LOOPBACK;
+use super::World;
 
 /// Connections on each side.
 const WANTED: usize = 9_000;
-/// Files that are left to other tests.
-const LEFT_OVER: usize = 1_000;
 /// Connects in flight.
 const CONNECTING: usize = 128;
-
-#[test]
-fn epoll_carries_thousands_of_connections() {
-    carries_thousands_of_connections(Epoll::new);
-}
-
-#[test]
-fn uring_carries_thousands_of_connections() {
-    if let Err(error) = Uring::new(Config { max_connections: 1 }) {
-        return eprintln!("skipped: no io_uring here: {error}");
-    }
-    carries_thousands_of_connections(Uring::new);
-}
 
 /// A client and a server engine in one thread, and what they have seen.
 struct Both<E> {
@@ -97,11 +81,10 @@ impl<E: Engine> Both<E> {
     }
 }
 
-fn carries_thousands_of_connections<E: Engine>(make: impl Fn(Config) -> Result<E, EngineError>) {
-    let count = provide_files();
-    let config = Config { max_connections: count };
-    let (client, mut server) = (make(config).unwrap(), make(config).unwrap());
-    let address = server.listen(LOOPBACK).unwrap();
+pub(crate) fn carries_thousands_of_connections<W: World>(world: &W) {
+    let count = world.scale().min(WANTED);
+    let (mut server, client) = world.engines(Config { max_connections: count });
+    let address = server.listen(world.address()).unwrap();
     let (connected, accepted) = (HashSet::new(), HashSet::new());
     let mut both = Both { client, server, connected, accepted, answers: 0, events: Vec::new() };
     both.open(count, address);
@@ -114,12 +97,4 @@ fn carries_thousands_of_connections<E: Engine>(make: impl Fn(Config) -> Result<E
     both.open(count, address);
     both.exchange();
     assert_eq!((both.client.connections(), both.server.connections()), (count, count));
-}
-
-/// Raises the limit on open files as far as it goes; returns how many connections each side may have.
-fn provide_files() -> usize {
-    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
-    let files = maximum.map_or(usize::MAX, |files| files as usize);
-    WANTED.min(files.saturating_sub(LEFT_OVER) / 2)
 }

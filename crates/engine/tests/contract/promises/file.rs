@@ -2,13 +2,12 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::sync::Arc;
 use std::thread::{JoinHandle, spawn};
 
 use assay_engine::{Engine, Event, FileRange, Reason};
 
-use super::{flush, pair, pattern, poll_beside, poll_until};
+use super::{Peer, World, flush, pair, pattern, poll_beside, poll_until};
 
 /// A file with these bytes, of which only this handle remains.
 fn file(bytes: &[u8]) -> Arc<File> {
@@ -17,7 +16,7 @@ fn file(bytes: &[u8]) -> Arc<File> {
     Arc::new(file)
 }
 
-fn read_to_end(mut peer: TcpStream) -> JoinHandle<(Vec<u8>, std::io::Result<usize>)> {
+fn read_to_end(mut peer: impl Peer) -> JoinHandle<(Vec<u8>, std::io::Result<usize>)> {
     spawn(move || {
         let mut got = Vec::new();
         let result = peer.read_to_end(&mut got);
@@ -25,8 +24,8 @@ fn read_to_end(mut peer: TcpStream) -> JoinHandle<(Vec<u8>, std::io::Result<usiz
     })
 }
 
-pub(super) fn sends_files_between_other_bytes_in_order<E: Engine>(make: impl Fn() -> E) {
-    let (mut engine, conn, peer) = pair(make);
+pub(crate) fn sends_files_between_other_bytes_in_order<W: World>(world: &W) {
+    let (mut engine, conn, peer) = pair(world);
     let reader = read_to_end(peer);
     let data = pattern(300_000);
     let source = file(&data);
@@ -51,8 +50,8 @@ pub(super) fn sends_files_between_other_bytes_in_order<E: Engine>(make: impl Fn(
     assert_eq!(engine.statistics().sent_bytes, expected.len() as u64);
 }
 
-pub(super) fn takes_nothing_behind_a_file_that_waits_for_room<E: Engine>(make: impl Fn() -> E) {
-    let (mut engine, conn, peer) = pair(make);
+pub(crate) fn takes_nothing_behind_a_file_that_waits_for_room<W: World>(world: &W) {
+    let (mut engine, conn, peer) = pair(world);
     let data = pattern(24 << 20);
     let range = FileRange { file: file(&data), offset: 0, len: data.len() as u64 };
     assert!(engine.send_file(conn, &[b"head"], range.clone()));
@@ -68,8 +67,8 @@ pub(super) fn takes_nothing_behind_a_file_that_waits_for_room<E: Engine>(make: i
     assert!(got == [b"head", &data[..], b"tail"].concat(), "{} bytes came", got.len());
 }
 
-pub(super) fn ends_our_direction_behind_a_file<E: Engine>(make: impl Fn() -> E) {
-    let (mut engine, conn, peer) = pair(make);
+pub(crate) fn ends_our_direction_behind_a_file<W: World>(world: &W) {
+    let (mut engine, conn, peer) = pair(world);
     let data = pattern(24 << 20);
     assert!(engine.send_file(conn, &[], FileRange { file: file(&data), offset: 0, len: data.len() as u64 }));
     engine.shutdown(conn);
@@ -77,9 +76,9 @@ pub(super) fn ends_our_direction_behind_a_file<E: Engine>(make: impl Fn() -> E) 
     assert!(result.is_ok() && got == data, "{} bytes came", got.len());
 }
 
-pub(super) fn resets_when_a_file_has_become_shorter<E: Engine>(make: impl Fn() -> E) {
+pub(crate) fn resets_when_a_file_has_become_shorter<W: World>(world: &W) {
     for promised in [10_000, 1_000_000] {
-        let (mut engine, conn, peer) = pair(&make);
+        let (mut engine, conn, peer) = pair(world);
         let range = FileRange { file: file(&pattern(promised / 2)), offset: 0, len: promised as u64 };
         let reader = read_to_end(peer);
         assert!(engine.send_file(conn, &[b"head"], range));
@@ -93,8 +92,8 @@ pub(super) fn resets_when_a_file_has_become_shorter<E: Engine>(make: impl Fn() -
     }
 }
 
-pub(super) fn receives_on_while_a_file_leaves<E: Engine>(make: impl Fn() -> E) {
-    let (mut engine, conn, mut peer) = pair(make);
+pub(crate) fn receives_on_while_a_file_leaves<W: World>(world: &W) {
+    let (mut engine, conn, mut peer) = pair(world);
     let data = pattern(24 << 20);
     assert!(engine.send_file(conn, &[], FileRange { file: file(&data), offset: 0, len: data.len() as u64 }));
     peer.write_all(b"meanwhile").unwrap();
@@ -102,7 +101,7 @@ pub(super) fn receives_on_while_a_file_leaves<E: Engine>(make: impl Fn() -> E) {
         (event == Event::Readable(conn) && engine.receive(conn) == b"meanwhile").then_some(())
     });
     engine.consume(conn, 9);
-    let mut reader = peer.try_clone().unwrap();
+    let mut reader = peer.another();
     let reading = spawn(move || reader.read_exact(&mut vec![0; 24 << 20]));
     poll_beside(&mut engine, reading).unwrap();
     peer.write_all(b"after").unwrap();

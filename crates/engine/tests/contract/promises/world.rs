@@ -1,0 +1,56 @@
+//! Where an engine lives, and who is at the other end.
+
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr};
+
+use assay_engine::{Config, Engine};
+
+/// A network with an engine at one end and plain blocking connections at the other.
+pub(crate) trait World {
+    type Engine: Engine;
+    type Peer: Peer;
+    /// Listens as long as it lives.
+    type Listener;
+
+    /// The engine under test, for [`super::CONFIG`].
+    fn engine(&self) -> Self::Engine;
+
+    /// Two engines that reach each other: the first listens at [`address`](Self::address).
+    fn engines(&self, config: Config) -> (Self::Engine, Self::Engine);
+
+    /// Where an engine can listen; port 0.
+    fn address(&self) -> SocketAddr;
+
+    /// Another such address, of the other family where there is one; port 0.
+    fn second_address(&self) -> SocketAddr;
+
+    /// An address to connect from, other than the one that would be chosen if there are several.
+    fn source(&self) -> IpAddr;
+
+    /// Begins to connect to the engine under test. It need not be polled for that.
+    fn connect(&self, address: SocketAddr) -> Self::Peer;
+
+    /// Somebody whom the engine under test can connect to.
+    fn listener(&self) -> (Self::Listener, SocketAddr);
+
+    /// An address where nobody listens.
+    fn nobody(&self) -> SocketAddr;
+
+    /// Connections that an engine can have here.
+    fn scale(&self) -> usize;
+}
+
+/// The other end of a connection.
+pub(crate) trait Peer: Read + Write + Send + 'static {
+    /// Its address and the engine's.
+    fn ends(&self) -> (SocketAddr, SocketAddr);
+
+    /// Ends its direction.
+    fn finish(&mut self);
+
+    /// Resets the connection.
+    fn reset(self);
+
+    /// The same end again.
+    fn another(&self) -> Self;
+}
