@@ -6,6 +6,7 @@ use assay_engine::EngineKind;
 use assay_model::load::{Arrival, Checking};
 use assay_model::units::Nanos;
 use assay_model::workload::RequestKind;
+use assay_tcp::Stack;
 
 use crate::LoadError;
 
@@ -27,8 +28,8 @@ pub struct Plan {
     pub requests: Vec<RequestKind>,
     /// Connections held open, spread over the threads.
     pub connections: u32,
-    /// What makes the system calls.
-    pub engine: EngineKind,
+    /// What carries the connections.
+    pub engine: Stack,
     /// CPUs of the generator, one pinned thread each. Fewer threads are used when there are fewer connections.
     pub cpus: Vec<u32>,
     /// When requests are issued.
@@ -83,7 +84,7 @@ impl Plan {
             host: target.to_string(),
             requests,
             connections: 1,
-            engine: EngineKind::Epoll,
+            engine: Stack::Kernel(EngineKind::Epoll),
             cpus: vec![0],
             arrival: Arrival::Closed,
             warmup: Nanos::ZERO,

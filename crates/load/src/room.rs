@@ -5,6 +5,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use assay_engine::EngineKind;
 use assay_host::limits::{ephemeral_port_count, nofile, raise_nofile};
 
+use assay_tcp::Stack;
+
 use crate::LoadError;
 use crate::plan::Plan;
 
@@ -39,14 +41,15 @@ impl Plan {
 
 /// Raises the limit of open files as far as it may be raised, when the plan needs it.
 pub(crate) fn provide_descriptors(plan: &Plan) -> Result<(), LoadError> {
-    let needed = descriptors(plan, plan.engine);
+    let Stack::Kernel(engine) = plan.engine else { return Ok(()) };
+    let needed = descriptors(plan, engine);
     let [soft, hard] = nofile();
     let too_many = |limit| LoadError::Descriptors {
         connections: plan.connections,
         engine: plan.engine.name(),
         needed,
         limit,
-        fitting: fitting(plan, limit),
+        fitting: fitting(plan, engine, limit),
     };
     if needed > hard {
         return Err(too_many(hard));
@@ -57,10 +60,10 @@ pub(crate) fn provide_descriptors(plan: &Plan) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Connections that fit a limit of open files with the plan's engine.
-fn fitting(plan: &Plan, limit: u64) -> u64 {
+/// Connections that fit a limit of open files with this engine.
+fn fitting(plan: &Plan, engine: EngineKind, limit: u64) -> u64 {
     let room = limit.saturating_sub(OTHER_DESCRIPTORS);
-    match plan.engine {
+    match engine {
         EngineKind::Epoll => room,
         EngineKind::IoUring => room.saturating_sub(SPARE_PLACES) * plan.cpus.len() as u64,
     }
@@ -68,6 +71,9 @@ fn fitting(plan: &Plan, limit: u64) -> u64 {
 
 /// The local addresses to connect from; none lets the system choose.
 pub(crate) fn sources(plan: &Plan) -> Result<Vec<IpAddr>, LoadError> {
+    if !plan.engine.is_kernel() {
+        return Ok(plan.sources.clone());
+    }
     // A kernel that does not tell its range has the usual one.
     choose(plan, ephemeral_port_count().unwrap_or(28_232))
 }
@@ -133,6 +139,6 @@ mod tests {
         assert_eq!(descriptors(&plan, EngineKind::IoUring), 820);
         let one = Plan { cpus: vec![0], ..plan };
         assert_eq!(descriptors(&one, EngineKind::IoUring), 1320);
-        assert_eq!(fitting(&Plan { engine: EngineKind::IoUring, ..one }, 1320), 1000);
+        assert_eq!(fitting(&one, EngineKind::IoUring, 1320), 1000);
     }
 }

@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{Builder, Scope, ScopedJoinHandle, Thread, current, park_timeout, scope};
 use std::time::Duration;
 
-use assay_engine::{Config, Engine, EngineError, EngineKind, Epoll, Uring, clock};
+use assay_engine::{Config, Engine, clock};
 use assay_model::load::{Arrival, ErrorClass, GeneratorMemory, LoadReport};
 use assay_model::units::Nanos;
+use assay_tcp::{Make, Work};
 
 use crate::LoadError;
 use crate::arrivals::{Closed, Constant, Poisson};
@@ -37,21 +38,28 @@ pub fn run(plan: &Plan, stop: &AtomicBool, tell: impl FnMut(News)) -> Result<Loa
     plan.check()?;
     room::provide_descriptors(plan)?;
     let plan = &Plan { sources: room::sources(plan)?, ..plan.clone() };
-    match plan.engine {
-        EngineKind::Epoll => run_on(plan, stop, tell, Epoll::new),
-        EngineKind::IoUring => run_on(plan, stop, tell, Uring::new),
-    }
+    plan.engine.carry_out(Load { plan, stop, tell })
 }
 
-/// A way to make an engine.
-trait MakeEngine<E>: Fn(Config) -> Result<E, EngineError> + Copy + Send {}
-impl<E, F: Fn(Config) -> Result<E, EngineError> + Copy + Send> MakeEngine<E> for F {}
+struct Load<'a, T> {
+    plan: &'a Plan,
+    stop: &'a AtomicBool,
+    tell: T,
+}
+
+impl<T: FnMut(News)> Work for Load<'_, T> {
+    type Outcome = Result<LoadReport, LoadError>;
+
+    fn on<E: Engine>(self, make: impl Make<E>) -> Self::Outcome {
+        run_on(self.plan, self.stop, self.tell, make)
+    }
+}
 
 fn run_on<E: Engine>(
     plan: &Plan,
     stop: &AtomicBool,
     tell: impl FnMut(News),
-    make: impl MakeEngine<E>,
+    make: impl Make<E>,
 ) -> Result<LoadReport, LoadError> {
     let mut memory =
         GeneratorMemory { start_bytes: ThreadUsage::read().rss_bytes(), ..GeneratorMemory::default() };
@@ -100,12 +108,13 @@ type Handle<'s> = ScopedJoinHandle<'s, Result<Outcome, LoadError>>;
 fn start_thread<'s, 'e, E: Engine>(
     scope: &'s Scope<'s, 'e>,
     place: Place<'e>,
-    make: impl MakeEngine<E> + 'e,
+    make: impl Make<E> + 'e,
 ) -> Result<Handle<'s>, LoadError> {
     let parent = current();
     let body = move || {
         let _waker = Waker(parent);
-        let engine = make(Config { max_connections: place.connections() })?;
+        let config = Config { max_connections: place.connections() };
+        let engine = make(config, place.thread, place.plan.threads())?;
         match place.plan.arrival {
             Arrival::Closed => place.run(engine, Closed),
             Arrival::Constant { per_second } => place.run(engine, Constant::new(place.share(per_second))),

@@ -3,9 +3,10 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-use assay_engine::{EngineError, EngineKind, RECEIVE_VIEW_BYTES};
+use assay_engine::{EngineError, RECEIVE_VIEW_BYTES};
 use assay_host::cpuset::{CpuSet, PinError};
 use assay_model::units::Nanos;
+use assay_tcp::Stack;
 
 /// What to serve, where and on which CPUs.
 #[derive(Clone, Debug)]
@@ -16,8 +17,8 @@ pub struct Config {
     pub port: u16,
     /// One thread is pinned to each of these.
     pub cpus: CpuSet,
-    /// What makes the system calls.
-    pub engine: EngineKind,
+    /// What carries the connections.
+    pub engine: Stack,
     /// Folder of static files. With it, `/` is the folder's index and every path without a route of its own is
     /// looked up there; without it such paths are 404.
     pub root: Option<PathBuf>,

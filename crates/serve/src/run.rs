@@ -4,15 +4,16 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use assay_engine::{Engine, EngineKind, Epoll, Statistics, Uring};
+use assay_engine::{Engine, Statistics};
 use assay_host::memory;
+use assay_tcp::{Make, Work};
 
 use crate::config::{Config, ServeError};
 use crate::files::Folder;
 use crate::route::Files;
 use crate::server::Server;
 use crate::site::Site;
-use crate::threads::{Place, on_each_cpu};
+use crate::threads::{Place, Stand, on_each_cpu};
 
 /// What a server did.
 #[derive(Clone, Debug, Default)]
@@ -109,17 +110,31 @@ pub fn run(
         start_bytes = memory::own().map(|memory| memory.now_bytes);
         ready(address);
     };
-    let threads = on_each_cpu(&config.cpus, address, stop, ready, |place| {
-        let limits = assay_engine::Config { max_connections: config.limits.connections };
-        match config.engine {
-            EngineKind::Epoll => serve(config, place, Epoll::new(limits)?),
-            EngineKind::IoUring => serve(config, place, Uring::new(limits)?),
-        }
-    })?;
+    let threads = config.engine.carry_out(Serving { config, address, stop, ready })?;
     let memory = start_bytes
         .zip(memory::own())
         .map(|(start_bytes, now)| Memory { start_bytes, peak_bytes: now.peak_bytes });
     Ok(Summary { memory, threads })
+}
+
+struct Serving<'a, R> {
+    config: &'a Config,
+    address: SocketAddr,
+    stop: &'a AtomicBool,
+    ready: R,
+}
+
+impl<R: FnOnce(SocketAddr)> Work for Serving<'_, R> {
+    type Outcome = Result<Vec<ThreadSummary>, ServeError>;
+
+    fn on<E: Engine>(self, make: impl Make<E>) -> Self::Outcome {
+        let Self { config, address, stop, ready } = self;
+        let limits = assay_engine::Config { max_connections: config.limits.connections };
+        let stand = Stand { cpus: &config.cpus, address, is_kernel: config.engine.is_kernel() };
+        on_each_cpu(stand, stop, ready, |place| {
+            serve(config, place, make(limits, place.thread, config.cpus.len())?)
+        })
+    }
 }
 
 fn files(config: &Config) -> Files {

@@ -14,6 +14,8 @@ use crate::config::ServeError;
 /// Where a thread serves, when it is to stop, and whom it tells that it listens.
 pub(crate) struct Place<'p> {
     pub(crate) cpu: u32,
+    /// Its number among the threads, from 0.
+    pub(crate) thread: usize,
     address: SocketAddr,
     flags: Flags<'p>,
     bound: Sender<SocketAddr>,
@@ -42,31 +44,44 @@ struct Flags<'f> {
     halt: &'f AtomicBool,
 }
 
+/// Where all threads serve.
+#[derive(Clone, Copy)]
+pub(crate) struct Stand<'s> {
+    /// One thread is pinned to each of these.
+    pub(crate) cpus: &'s CpuSet,
+    /// Where they listen.
+    pub(crate) address: SocketAddr,
+    /// Addresses and descriptors are the kernel's.
+    pub(crate) is_kernel: bool,
+}
+
 /// Runs `serve` on a thread on each CPU and returns what they return, in the order of the CPUs. Calls `ready` with the
 /// address, port included, when every thread listens.
 ///
 /// # Errors
 /// The first that a thread ends with. When one fails, the others are told to stop.
 pub(crate) fn on_each_cpu<T: Send>(
-    cpus: &CpuSet,
-    mut address: SocketAddr,
+    stand: Stand<'_>,
     stop: &AtomicBool,
     ready: impl FnOnce(SocketAddr),
     serve: impl Fn(&Place<'_>) -> Result<T, ServeError> + Sync,
 ) -> Result<Vec<T>, ServeError> {
+    let Stand { cpus, mut address, is_kernel } = stand;
     if cpus.is_empty() {
         return Err(ServeError::NoCpu);
     }
-    check_port_is_free(address)?;
-    // Should it fail, accepting pauses when files run out.
-    let _ = raise_nofile();
+    if is_kernel {
+        check_port_is_free(address)?;
+        // Should it fail, accepting pauses when files run out.
+        let _ = raise_nofile();
+    }
     let halt = AtomicBool::new(false);
     let flags = Flags { stop, halt: &halt };
     std::thread::scope(|scope| {
         let mut threads = Vec::new();
         let mut outcome = Ok(());
-        for cpu in cpus.iter() {
-            match start(scope, cpu, address, flags, &serve) {
+        for (thread, cpu) in cpus.iter().enumerate() {
+            match start(scope, (thread, cpu), address, flags, &serve) {
                 // The first thread has learnt the port when the system chose it.
                 Ok((thread, bound)) => {
                     address = bound;
@@ -92,7 +107,7 @@ type Thread<'scope, T> = ScopedJoinHandle<'scope, Result<T, ServeError>>;
 /// Starts a thread and waits until it listens; returns where.
 fn start<'scope, 'env, T: Send + 'scope>(
     scope: &'scope Scope<'scope, 'env>,
-    cpu: u32,
+    (number, cpu): (usize, u32),
     address: SocketAddr,
     flags: Flags<'env>,
     serve: &'scope (impl Fn(&Place<'_>) -> Result<T, ServeError> + Sync),
@@ -101,7 +116,7 @@ fn start<'scope, 'env, T: Send + 'scope>(
     let thread = std::thread::Builder::new()
         .name(format!("serve-{cpu}"))
         .spawn_scoped(scope, move || {
-            let place = Place { cpu, address, flags, bound };
+            let place = Place { cpu, thread: number, address, flags, bound };
             let outcome = pin_current_thread(&CpuSet::from_iter([cpu])).map_err(ServeError::from);
             let outcome = outcome.and_then(|()| serve(&place));
             if outcome.is_err() {

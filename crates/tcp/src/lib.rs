@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod choice;
 mod config;
 mod device;
 mod endpoint;
@@ -28,5 +29,6 @@ mod table;
 mod traffic;
 
 pub use address::{BadCidr, Cidr, hardware_for};
+pub use choice::{Link, Make, Stack, Work};
 pub use config::{Config, MAX_ADDRESSES, SetupError};
 pub use stack::UserStack;

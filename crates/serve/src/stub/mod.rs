@@ -21,8 +21,9 @@ mod timing;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use assay_engine::{Engine, EngineKind, Epoll, Uring};
+use assay_engine::Engine;
 use assay_host::cpuset::CpuSet;
+use assay_tcp::{Make, Stack, Work};
 
 pub use counts::Counts;
 pub use faults::Faults;
@@ -30,7 +31,7 @@ pub use service::Service;
 pub use timing::{Discipline, Stall};
 
 use crate::config::ServeError;
-use crate::threads::{Place, on_each_cpu};
+use crate::threads::{Place, Stand, on_each_cpu};
 use server::Stub;
 
 /// The body of a right answer.
@@ -46,8 +47,8 @@ pub struct Site {
     pub address: SocketAddr,
     /// One thread is pinned to each of these. A single queue needs a single thread: each has its own.
     pub cpus: CpuSet,
-    /// What makes the system calls.
-    pub engine: EngineKind,
+    /// What carries the connections.
+    pub engine: Stack,
 }
 
 /// What the stub does.
@@ -82,14 +83,28 @@ pub fn run(
     stop: &AtomicBool,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<Counts, ServeError> {
-    let counts = on_each_cpu(&site.cpus, site.address, stop, ready, |place| {
-        let limits = assay_engine::Config { max_connections: MAX_CONNECTIONS };
-        match site.engine {
-            EngineKind::Epoll => serve(program, place, Epoll::new(limits)?),
-            EngineKind::IoUring => serve(program, place, Uring::new(limits)?),
-        }
-    })?;
+    let counts = site.engine.carry_out(Serving { site, program, stop, ready })?;
     Ok(counts.into_iter().sum())
+}
+
+struct Serving<'a, R> {
+    site: &'a Site,
+    program: &'a Program,
+    stop: &'a AtomicBool,
+    ready: R,
+}
+
+impl<R: FnOnce(SocketAddr)> Work for Serving<'_, R> {
+    type Outcome = Result<Vec<Counts>, ServeError>;
+
+    fn on<E: Engine>(self, make: impl Make<E>) -> Self::Outcome {
+        let Self { site, program, stop, ready } = self;
+        let limits = assay_engine::Config { max_connections: MAX_CONNECTIONS };
+        let stand = Stand { cpus: &site.cpus, address: site.address, is_kernel: site.engine.is_kernel() };
+        on_each_cpu(stand, stop, ready, |place| {
+            serve(program, place, make(limits, place.thread, site.cpus.len())?)
+        })
+    }
 }
 
 fn serve<E: Engine>(program: &Program, place: &Place<'_>, mut engine: E) -> Result<Counts, ServeError> {
