@@ -9,6 +9,7 @@ use assay_model::load::Checking;
 use assay_model::units::Nanos;
 use clap::{Args, ValueEnum};
 
+use super::stack::StackArguments;
 use super::{EngineName, value};
 
 /// What stands behind the flags.
@@ -95,9 +96,11 @@ pub(crate) struct LoadArguments {
     /// CPUs, one thread each, such as 0-3,8 [default: all that are allowed]
     #[arg(long, value_name = "LIST", help_heading = "Machine")]
     pub(crate) cpus: Option<CpuSet>,
-    /// Event engine
+    /// Event engine of the kernel's stack
     #[arg(long, value_enum, default_value = "auto", help_heading = "Machine")]
     pub(crate) engine: EngineName,
+    #[command(flatten)]
+    pub(crate) stack: StackArguments,
     /// Local addresses to connect from, in turn [default: on loopback, as many as the connections need]
     #[arg(
         long = "source",

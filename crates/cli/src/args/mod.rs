@@ -8,6 +8,7 @@ mod load;
 mod report;
 mod run;
 mod serve;
+mod stack;
 mod stub;
 pub(crate) mod value;
 

@@ -1,16 +1,20 @@
 //! The arguments of `assay serve`, and what it shares with `assay stub`.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 
 use assay_host::cpuset::CpuSet;
 use assay_model::units::Nanos;
 use assay_serve::{HEAD_BYTES_MAX, Limits, TARGET_BYTES_MAX};
+use assay_tcp::Stack;
+use assay_wire::End;
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
 
 use super::EngineName;
+use super::stack::StackArguments;
 use super::value::span;
+use crate::failure::Failure;
 
 /// What is behind the paths; the same in the manual page.
 const PATHS: &str = "Paths:
@@ -29,18 +33,35 @@ second ends it at once.";
 /// Where a server listens, and on which CPUs and engine it serves.
 #[derive(Args)]
 pub(crate) struct Listening {
-    /// Address to listen at
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
-    pub(crate) address: IpAddr,
+    /// Address to listen at [default: 127.0.0.1; on our own stack all that it has]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) address: Option<IpAddr>,
     /// Port to listen at; 0 lets the system choose
     #[arg(short, long, value_name = "PORT", default_value_t = 8080)]
     pub(crate) port: u16,
     /// CPUs to serve on, one thread each, such as 0-3,8 [default: all that are allowed; for the stub the last of them]
     #[arg(long, value_name = "LIST")]
     pub(crate) cpus: Option<CpuSet>,
-    /// Event engine [default: auto; for the stub epoll]
+    /// Event engine of the kernel's stack [default: auto; for the stub epoll]
     #[arg(long, value_enum)]
     pub(crate) engine: Option<EngineName>,
+    #[command(flatten)]
+    pub(crate) stack: StackArguments,
+}
+
+impl Listening {
+    /// Where to listen.
+    pub(crate) fn address(&self) -> IpAddr {
+        // The unspecified address of IPv6 stands for those of both families.
+        let usual =
+            if self.stack.is_user() { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::LOCALHOST.into() };
+        self.address.unwrap_or(usual)
+    }
+
+    /// The stack that is meant, with this engine if it is the kernel's and none is named.
+    pub(crate) fn stack(&self, usual: EngineName) -> Result<Stack, Failure> {
+        self.stack.stack(End::First, || self.engine.unwrap_or(usual).kind())
+    }
 }
 
 #[derive(Args)]

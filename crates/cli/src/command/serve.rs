@@ -11,10 +11,10 @@ use crate::{output, signals};
 pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
     let listening = &arguments.listening;
     let config = Config {
-        address: listening.address,
+        address: listening.address(),
         port: listening.port,
         cpus: listening.cpus.clone().unwrap_or_else(CpuSet::allowed),
-        engine: listening.engine.unwrap_or(EngineName::Auto).kind(),
+        engine: listening.stack(EngineName::Auto)?,
         root: arguments.root.clone(),
         hello: arguments.hello,
         limits: arguments.limits.limits(),

@@ -13,9 +13,9 @@ use crate::{output, signals};
 pub(crate) fn run(arguments: &StubArguments) -> Result<Exit, Failure> {
     let listening = &arguments.listening;
     let site = Site {
-        address: SocketAddr::new(listening.address, listening.port),
+        address: SocketAddr::new(listening.address(), listening.port),
         cpus: listening.cpus.clone().unwrap_or_else(|| CpuSet::allowed().iter().last().into_iter().collect()),
-        engine: listening.engine.unwrap_or(EngineName::Epoll).kind(),
+        engine: listening.stack(EngineName::Epoll)?,
     };
     let program = Program {
         discipline: arguments.discipline.discipline(),

@@ -10,6 +10,7 @@ use assay_lab::split_url;
 use assay_load::{Plan, Reuse, Span};
 use assay_model::load::Arrival;
 use assay_model::workload::{Expect, RequestKind, Workload};
+use assay_wire::End;
 
 use crate::args::{EngineName, LoadArguments, value};
 use crate::failure::Failure;
@@ -34,7 +35,8 @@ pub(super) fn build(arguments: &LoadArguments) -> Result<Plan, Failure> {
         checking: arguments.check.rule(),
         ..Plan::new(target, requests(arguments, &url.path)?)
     };
-    Ok(Plan { engine: engine(arguments, &plan), ..plan })
+    let stack = arguments.stack.stack(End::Second, || engine(arguments, &plan))?;
+    Ok(Plan { engine: stack, ..plan })
 }
 
 /// The engine that was asked for or, if that is left to us, the best one that can hold the connections.
