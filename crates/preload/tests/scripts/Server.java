@@ -1,0 +1,25 @@
+import com.sun.net.httpserver.HttpServer;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.Executors;
+
+/** The JDK's own server: one thread that selects, four that answer. */
+public class Server {
+    public static void main(String[] arguments) throws Exception {
+        var server = HttpServer.create(new InetSocketAddress(Integer.parseInt(arguments[1])), 0);
+        server.setExecutor(Executors.newFixedThreadPool(4));
+        server.createContext("/", exchange -> {
+            byte[] body = exchange.getRequestMethod().equals("POST")
+                ? exchange.getRequestBody().readAllBytes()
+                : Files.readAllBytes(Path.of(arguments[0], exchange.getRequestURI().getPath()));
+            boolean none = exchange.getRequestMethod().equals("HEAD");
+            exchange.sendResponseHeaders(200, none ? -1 : body.length);
+            if (!none) {
+                exchange.getResponseBody().write(body);
+            }
+            exchange.close();
+        });
+        server.start();
+    }
+}

@@ -1,0 +1,53 @@
+//! Scripts of calls on sockets, run on the kernel's stack and under the library: they must print the same.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "../support/mod.rs"]
+#[allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
+mod support;
+
+use std::path::Path;
+use std::process::Command;
+
+use support::{Server, is_installed, preloaded};
+
+#[test]
+fn calls_on_sockets_are_the_kernels() {
+    compare("sockets.py");
+}
+
+#[test]
+fn waiting_is_the_kernels() {
+    compare("events.py");
+}
+
+#[test]
+fn processes_share_listeners_as_with_the_kernel() {
+    compare("processes.py");
+}
+
+/// Runs the script twice and compares what it printed.
+fn compare(script: &str) {
+    if !is_installed("/usr/bin/python3", "--version") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts").join(script);
+    let run = |mut command: Command| {
+        let output = command.arg(&path).output().unwrap();
+        (
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
+    };
+    let (expected, complaints) = run(Command::new("/usr/bin/python3"));
+    assert!(!expected.is_empty() && complaints.is_empty(), "{complaints}");
+    let (printed, complaints) = run(preloaded("/usr/bin/python3", &log));
+    let said = Server::said(&log);
+    assert!(printed == expected, "expected:\n{expected}\nprinted:\n{printed}{complaints}{said}");
+    assert!(
+        said.contains("connected") && !said.contains("connected 0 received_bytes 0\n"),
+        "it was our stack: {said}"
+    );
+}
