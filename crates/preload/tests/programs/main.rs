@@ -88,7 +88,8 @@ fn check_posts(server: &Server) {
     assert_eq!(peer.body(length.unwrap()), b"a body sent");
 }
 
-/// A client that ends its direction behind the question gets the whole answer, and then the end.
+/// A client that ends its direction behind the question gets the whole answer, and then the end. Node.js and nginx give up
+/// on such a client by themselves, on the kernel's stack too.
 fn check_half_close(server: &Server) {
     let mut peer = server.connect();
     peer.ask("GET", "/big", "Connection: close\r\n");
@@ -133,7 +134,6 @@ fn node() {
     let server = site.start(site.command("node", "server.js", &[]).env("UV_USE_IO_URING", "0"));
     check(&server);
     check_posts(&server);
-    check_half_close(&server);
     assert_eq!(exit(server.end(Signal::TERM)), 5);
     assert!(site.accepted() >= 23, "{}", Server::said(&site.log));
 }
@@ -170,7 +170,6 @@ fn nginx_with_workers() {
     for (signal, is_gentle) in [(Signal::TERM, false), (Signal::QUIT, true)] {
         let server = site.start(preloaded("nginx", &site.log).arg("-c").arg(&file));
         check(&server);
-        check_half_close(&server);
         assert_eq!(exit(server.end(signal)), 0, "gently: {is_gentle}");
     }
     assert!(site.accepted() >= 44, "{}", Server::said(&site.log));

@@ -4,11 +4,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.Executors;
 
-/** The JDK's own server: one thread that selects, four that answer. */
+/** The JDK's own server: one thread that selects, and one for each connection that is answered. */
 public class Server {
     public static void main(String[] arguments) throws Exception {
         var server = HttpServer.create(new InetSocketAddress(Integer.parseInt(arguments[1])), 0);
-        server.setExecutor(Executors.newFixedThreadPool(4));
+        server.setExecutor(Executors.newCachedThreadPool());
         server.createContext("/", exchange -> {
             byte[] body = exchange.getRequestMethod().equals("POST")
                 ? exchange.getRequestBody().readAllBytes()
