@@ -170,6 +170,8 @@ pub(crate) fn finish() {
     {
         shared.core.finish(clock::now() + FAREWELL);
         report(shared);
+        // What the engine has outside this process, it takes down itself.
+        shared.core.drop_engine();
     }
 }
 

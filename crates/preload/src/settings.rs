@@ -2,14 +2,26 @@
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `ASSAY_STACK` | `epoll`: our kernel engine, as a control; without it the library does nothing |
-//! | `ASSAY_STACK_ADDRESS` | addresses of the stack with the length of their network's prefix, separated by commas |
+//! | `ASSAY_STACK` | `user`: TCP in user space; `epoll`: our kernel engine, as a control; without it the library does nothing |
+//! | `ASSAY_STACK_WIRE` | the wire of `user`, as `assay load --wire` takes it: `ring:/dev/shm/a`, `xdp:eth0` |
+//! | `ASSAY_STACK_SIDE` | `server` (unless given) or `client`: which end of the wire the program is |
+//! | `ASSAY_STACK_QUEUES` | queues of the wire, one for each process of the program that uses it: 1 unless given |
+//! | `ASSAY_STACK_QUEUE` | the queue of this process; the first that no other process has, unless given |
+//! | `ASSAY_STACK_ADDRESS` | addresses of the stack with the length of their network's prefix, separated by commas; the wire's own unless given |
 //! | `ASSAY_STACK_LOG` | a file for messages instead of the standard error |
 //! | `ASSAY_STACK_CONNECTIONS` | connections at most, 65536 unless given |
+//!
+//! A TCP socket is the stack's if it listens at the wildcard address or one of `ASSAY_STACK_ADDRESS`, or connects to a peer on
+//! their networks. So a program that reaches a database on loopback or another network does so through the kernel, and one that is
+//! to connect through the stack needs `ASSAY_STACK_ADDRESS`. With `epoll` and no addresses, all TCP sockets are the stack's.
 
+use std::fmt::Display;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::OnceLock;
+
+use assay_wire::{End, Spec};
 
 /// Connections of one process, unless the environment says otherwise.
 const CONNECTIONS: usize = 65_536;
@@ -18,17 +30,30 @@ const CONNECTIONS: usize = 65_536;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
     pub(crate) kind: Kind,
-    /// The stack's own addresses. None: every address is.
+    /// The stack's own addresses, as far as they were given.
     pub(crate) addresses: Vec<Network>,
     pub(crate) log: Option<PathBuf>,
     pub(crate) connections: usize,
 }
 
 /// Which stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Our epoll engine, on the kernel's.
     Epoll,
+    /// TCP in user space.
+    User(Place),
+}
+
+/// Where on a wire a process is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) wire: Spec,
+    pub(crate) end: End,
+    /// Queues of our end, over all processes.
+    pub(crate) queues: u16,
+    /// Ours, if that was said.
+    pub(crate) queue: Option<u16>,
 }
 
 /// An address and how many of its bits its network shares.
@@ -56,35 +81,60 @@ pub(crate) fn get() -> Option<&'static Settings> {
 }
 
 fn parse(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Settings>, String> {
+    let variable = |name: &str| variable(name).filter(|text| !text.is_empty());
     let kind = match variable("ASSAY_STACK").as_deref() {
-        None | Some("" | "kernel") => return Ok(None),
+        None | Some("kernel") => return Ok(None),
         Some("epoll") => Kind::Epoll,
-        Some(other) => return Err(format!("ASSAY_STACK={other} is no stack; use epoll or user")),
+        Some("user") => Kind::User(parse_place(&variable)?),
+        Some(other) => return Err(format!("ASSAY_STACK={other} is no stack; use user, epoll or kernel")),
     };
     let addresses = variable("ASSAY_STACK_ADDRESS").unwrap_or_default();
     let addresses =
         addresses.split(',').filter(|a| !a.is_empty()).map(Network::parse).collect::<Result<_, _>>()?;
-    let connections = match variable("ASSAY_STACK_CONNECTIONS") {
-        Some(text) => text.parse().map_err(|_| format!("ASSAY_STACK_CONNECTIONS={text} is no number"))?,
-        None => CONNECTIONS,
-    };
+    let connections = parse_as("ASSAY_STACK_CONNECTIONS", &variable)?.unwrap_or(CONNECTIONS);
     Ok(Some(Settings { kind, addresses, log: variable("ASSAY_STACK_LOG").map(PathBuf::from), connections }))
+}
+
+fn parse_place(variable: &impl Fn(&str) -> Option<String>) -> Result<Place, String> {
+    let wire = parse_as("ASSAY_STACK_WIRE", variable)?;
+    let wire = wire.ok_or("ASSAY_STACK=user needs ASSAY_STACK_WIRE, such as ring:/dev/shm/a")?;
+    let end = match variable("ASSAY_STACK_SIDE").as_deref() {
+        None | Some("server") => End::First,
+        Some("client") => End::Second,
+        Some(other) => return Err(format!("ASSAY_STACK_SIDE={other} is no side; use server or client")),
+    };
+    let queues = parse_as("ASSAY_STACK_QUEUES", variable)?.unwrap_or(1);
+    let queue = parse_as("ASSAY_STACK_QUEUE", variable)?;
+    Ok(Place { wire, end, queues, queue })
+}
+
+fn parse_as<T: FromStr<Err: Display>>(
+    name: &str,
+    variable: &impl Fn(&str) -> Option<String>,
+) -> Result<Option<T>, String> {
+    let parse = |text: String| text.parse().map_err(|error| format!("{name}={text}: {error}"));
+    variable(name).map(parse).transpose()
 }
 
 impl Settings {
     /// Whether a socket bound to this address is the stack's: one of the stack's own, or the wildcard.
     pub(crate) fn is_ours(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
-        self.addresses.is_empty()
-            || address.is_unspecified()
-            || self.addresses.iter().any(|n| n.address == address)
+        let is_own = self.addresses.iter().any(|n| n.address == address);
+        self.has_everything() || address.is_unspecified() || is_own
     }
 
     /// Whether the stack reaches this peer: it is on one of the stack's networks. Loopback stays with the kernel, so that a
     /// database beside the program can be reached.
     pub(crate) fn reaches(&self, peer: IpAddr) -> bool {
         let peer = peer.to_canonical();
-        self.addresses.is_empty() || (!peer.is_loopback() && self.addresses.iter().any(|n| n.contains(peer)))
+        let is_near = !peer.is_loopback() && self.addresses.iter().any(|n| n.contains(peer));
+        self.has_everything() || is_near
+    }
+
+    /// Whether every TCP socket is the stack's.
+    fn has_everything(&self) -> bool {
+        self.kind == Kind::Epoll && self.addresses.is_empty()
     }
 }
 
@@ -139,6 +189,20 @@ mod tests {
         for far in ["10.77.1.2", "127.0.0.1", "fd00:78::1", "8.8.8.8"] {
             assert!(!settings.reaches(ip(far)), "{far}");
         }
+    }
+
+    #[test]
+    fn a_stack_in_user_space_needs_a_wire() {
+        let user = ("ASSAY_STACK", "user");
+        assert!(parsed(&[user]).unwrap_err().contains("ASSAY_STACK_WIRE"));
+        assert!(parsed(&[user, ("ASSAY_STACK_WIRE", "string")]).unwrap_err().contains("string"));
+        let wire = ("ASSAY_STACK_WIRE", "ring:/dev/shm/a");
+        let settings = parsed(&[user, wire, ("ASSAY_STACK_QUEUES", "4")]).unwrap().unwrap();
+        let place = Place { wire: wire.1.parse().unwrap(), end: End::First, queues: 4, queue: None };
+        assert_eq!(settings.kind, Kind::User(place));
+        assert!(settings.is_ours("0.0.0.0".parse().unwrap()));
+        assert!(!settings.reaches("10.77.0.2".parse().unwrap()), "nobody said which addresses are the stack's");
+        assert!(parsed(&[user, wire, ("ASSAY_STACK_QUEUE", "two")]).unwrap_err().contains("two"));
     }
 
     #[test]

@@ -1,21 +1,177 @@
 //! The engine that the settings ask for.
 
-use assay_engine::{Config, EngineError, Epoll};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::BorrowedFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::UnixDatagram;
 
-use crate::settings::{self, Kind};
+use assay_engine::{Config, Conn, Engine, EngineError, Epoll, Event, FileRange, Statistics};
+use assay_model::units::Nanos;
+use assay_tcp::{Cidr, UserStack};
+use assay_wire::AnyWire;
+
+use crate::settings::{self, Kind, Place, Settings};
 
 /// The one engine of this process.
-pub(crate) type Stack = Epoll;
+pub(crate) enum Stack {
+    /// On the kernel's stack.
+    Epoll(Box<Epoll>),
+    /// In user space, on a queue that is ours as long as we have this.
+    User(Box<UserStack<AnyWire>>, #[allow(dead_code, reason = "it is there to be dropped")] Claim),
+}
 
 /// Makes it.
+///
+/// # Errors
+/// No descriptors, no wire, or no queue of it that is free.
 pub(crate) fn make() -> Result<Stack, EngineError> {
-    let max_connections = settings::get().map_or(0, |s| s.connections);
-    match settings::get().map(|s| s.kind) {
-        Some(Kind::Epoll) | None => Epoll::new(Config { max_connections }),
+    let Some(settings) = settings::get() else {
+        return Err(failed("ASSAY_STACK", io::Error::other("is not set")));
+    };
+    match &settings.kind {
+        Kind::Epoll => Ok(Stack::Epoll(Box::new(Epoll::new(Config { max_connections: settings.connections })?))),
+        Kind::User(place) => make_user(settings, place),
     }
+}
+
+fn make_user(settings: &Settings, place: &Place) -> Result<Stack, EngineError> {
+    let claim = Claim::of_a_queue(place).map_err(|error| failed("claim a queue of the wire", error))?;
+    let (wire, station) = assay_wire::open(&place.wire, place.end, claim.queue, place.queues)
+        .map_err(|error| failed("open the wire", io::Error::other(error)))?;
+    let given: Vec<Cidr> =
+        settings.addresses.iter().map(|n| Cidr { address: n.address, prefix: n.prefix }).collect();
+    let own = || station.addresses.iter().map(|&(address, prefix)| Cidr { address, prefix }).collect();
+    let addresses = if given.is_empty() { own() } else { given };
+    let mut config = assay_tcp::Config::new(settings.connections, addresses);
+    config.hardware = station.hardware;
+    let stack = UserStack::new(wire, config).map_err(|error| failed("make the stack", io::Error::other(error)))?;
+    Ok(Stack::User(Box::new(stack), claim))
+}
+
+fn failed(call: &str, source: io::Error) -> EngineError {
+    EngineError::System { call: call.to_owned(), source }
 }
 
 /// Whether the engine opens sockets of the kernel, which then share their ports with those that hold our descriptors.
 pub(crate) fn shares_ports() -> bool {
     settings::get().is_some_and(|s| s.kind == Kind::Epoll)
+}
+
+/// A queue of the wire that no other process of this program uses. The mark is a name among the abstract ones of unix(7), which
+/// goes with the process however that ends.
+pub(crate) struct Claim {
+    queue: u16,
+    _name: UnixDatagram,
+}
+
+impl Claim {
+    fn of_a_queue(place: &Place) -> io::Result<Self> {
+        let candidates = place.queue.map_or(0..place.queues, |queue| queue..queue + 1);
+        let mut refused = io::Error::other("there is none");
+        for queue in candidates {
+            let name = format!("assay-stack {:?} {} {queue}", place.end, place.wire);
+            let address = std::os::unix::net::SocketAddr::from_abstract_name(name)?;
+            match UnixDatagram::bind_addr(&address) {
+                Ok(name) => return Ok(Self { queue, _name: name }),
+                Err(error) => refused = error,
+            }
+        }
+        Err(io::Error::other(format!(
+            "{} of them, and every one is another process's ({refused}); set ASSAY_STACK_QUEUES to the number of processes",
+            place.queues
+        )))
+    }
+}
+
+/// Hands a call to whichever engine it is.
+macro_rules! on_either {
+    ($stack:expr, $engine:ident => $call:expr) => {
+        match $stack {
+            Stack::Epoll($engine) => $call,
+            Stack::User($engine, _) => $call,
+        }
+    };
+}
+
+impl Engine for Stack {
+    fn listen(&mut self, address: SocketAddr) -> Result<SocketAddr, EngineError> {
+        on_either!(self, e => e.listen(address))
+    }
+
+    fn stop_listening(&mut self) {
+        on_either!(self, e => e.stop_listening());
+    }
+
+    fn stop_listening_at(&mut self, address: SocketAddr) {
+        on_either!(self, e => e.stop_listening_at(address));
+    }
+
+    fn pause_accepting(&mut self, address: SocketAddr, paused: bool) {
+        on_either!(self, e => e.pause_accepting(address, paused));
+    }
+
+    fn connect(&mut self, remote: SocketAddr, local: Option<IpAddr>) -> Result<Conn, EngineError> {
+        on_either!(self, e => e.connect(remote, local))
+    }
+
+    fn poll(&mut self, until: Nanos, events: &mut Vec<Event>) -> Result<Nanos, EngineError> {
+        on_either!(self, e => e.poll(until, events))
+    }
+
+    fn wake_source(&self) -> Option<(BorrowedFd<'_>, Nanos)> {
+        on_either!(self, e => e.wake_source())
+    }
+
+    fn receive(&mut self, conn: Conn) -> &[u8] {
+        on_either!(self, e => e.receive(conn))
+    }
+
+    fn consume(&mut self, conn: Conn, n: usize) {
+        on_either!(self, e => e.consume(conn, n));
+    }
+
+    fn skip(&mut self, conn: Conn, n: u64) {
+        on_either!(self, e => e.skip(conn, n));
+    }
+
+    fn skipping(&self, conn: Conn) -> u64 {
+        on_either!(self, e => e.skipping(conn))
+    }
+
+    fn send(&mut self, conn: Conn, parts: &[&[u8]]) -> usize {
+        on_either!(self, e => e.send(conn, parts))
+    }
+
+    fn send_file(&mut self, conn: Conn, parts: &[&[u8]], range: FileRange) -> bool {
+        on_either!(self, e => e.send_file(conn, parts, range))
+    }
+
+    fn queued(&self, conn: Conn) -> u64 {
+        on_either!(self, e => e.queued(conn))
+    }
+
+    fn shutdown(&mut self, conn: Conn) {
+        on_either!(self, e => e.shutdown(conn));
+    }
+
+    fn close(&mut self, conn: Conn) {
+        on_either!(self, e => e.close(conn));
+    }
+
+    fn abort(&mut self, conn: Conn) {
+        on_either!(self, e => e.abort(conn));
+    }
+
+    fn addresses(&mut self, conn: Conn) -> Option<(SocketAddr, SocketAddr)> {
+        on_either!(self, e => e.addresses(conn))
+    }
+
+    fn connections(&self) -> usize {
+        on_either!(self, e => e.connections())
+    }
+
+    fn statistics(&self) -> &Statistics {
+        on_either!(self, e => e.statistics())
+    }
 }

@@ -334,7 +334,7 @@ impl<E: Engine> Core<E> {
         let Some(stream) = self.streams.remove(id) else { return };
         self.drop_watchers(&stream.watchers);
         let Some(engine) =
-            self.engine.as_mut().filter(|_| matches!(stream.life, Life::Open | Life::Connecting))
+            self.engine.as_mut().filter(|_| stream.is_alive())
         else {
             return;
         };

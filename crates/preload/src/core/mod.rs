@@ -14,7 +14,7 @@ mod watching;
 use std::net::SocketAddr;
 use std::os::fd::RawFd;
 
-use assay_engine::{Conn, Engine, EngineError, Event, Statistics};
+use assay_engine::{Conn, Engine, EngineError, Event, Reason, Statistics};
 use assay_model::units::Nanos;
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
@@ -92,8 +92,9 @@ impl<E: Engine> Core<E> {
         let Some(engine) = &mut self.engine else { return Ok(false) };
         let mut events = std::mem::take(&mut self.events);
         if let Err(error) = engine.poll(until, &mut events) {
-            crate::log::say(&format!("the stack is broken: {error}"));
-            return Err(Errno::IO);
+            crate::log::say(&format!("the stack broke, and is made anew: {error}"));
+            self.lose_engine();
+            return Ok(true);
         }
         for &event in &events {
             self.dispatch(event);
@@ -165,7 +166,30 @@ impl<E: Engine> Core<E> {
         let queued = |engine: &E| open.iter().any(|&c| engine.queued(c) > 0);
         while queued(engine) && engine.poll(until, &mut events).is_ok_and(|now| now < until) {}
         open.iter().for_each(|&conn| engine.close(conn));
+        // An engine that is broken by now has nothing left to send.
         let _ = engine.poll(Nanos::ZERO, &mut events);
+    }
+
+    /// Lets go of the engine, at the end.
+    pub(crate) fn drop_engine(&mut self) {
+        self.engine = None;
+    }
+
+    /// The other end of the wire is gone: so are all connections, as if they had been reset. Listeners are opened again.
+    fn lose_engine(&mut self) {
+        self.engine = None;
+        self.by_slot.clear();
+        let lost: Vec<Id> = self.streams.iter().filter(|(_, s)| s.is_alive()).map(|(id, _)| id).collect();
+        for id in lost {
+            if let Some(stream) = self.streams.get_mut(id) {
+                stream.fail(Reason::Reset);
+            }
+            self.notify(Object::Stream(id));
+        }
+        for listener in self.listeners.iter_mut() {
+            (listener.opened, listener.paused) = (false, false);
+            self.unopened |= listener.wanted;
+        }
     }
 
     fn engine(&mut self) -> Result<&mut E, Errno> {

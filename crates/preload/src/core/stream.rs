@@ -61,6 +61,11 @@ impl Stream {
         }
     }
 
+    /// Whether the engine has it.
+    pub(crate) fn is_alive(&self) -> bool {
+        matches!(self.life, Life::Connecting | Life::Open)
+    }
+
     pub(crate) fn fail(&mut self, reason: Reason) {
         self.life = Life::Gone;
         self.error = Some(errno(reason));
