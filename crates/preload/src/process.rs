@@ -177,14 +177,7 @@ pub(crate) fn finish() {
 
 /// Leaves the counters where messages go, if that is a file: a program's own standard error is not ours to fill.
 fn report(shared: &Shared) {
-    if let Some(s) = shared.core.statistics().filter(|_| settings().is_some_and(|s| s.log.is_some())) {
-        crate::log::say(&format!(
-            "accepted {} connected {} received_bytes {} sent_bytes {} system_calls {}",
-            s.accepted,
-            s.connected,
-            s.received_bytes,
-            s.sent_bytes,
-            s.system_calls()
-        ));
+    if settings().is_some_and(|s| s.log.is_some()) {
+        crate::log::say(&shared.core.counters().to_string());
     }
 }

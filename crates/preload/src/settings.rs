@@ -201,7 +201,10 @@ mod tests {
         let place = Place { wire: wire.1.parse().unwrap(), end: End::First, queues: 4, queue: None };
         assert_eq!(settings.kind, Kind::User(place));
         assert!(settings.is_ours("0.0.0.0".parse().unwrap()));
-        assert!(!settings.reaches("10.77.0.2".parse().unwrap()), "nobody said which addresses are the stack's");
+        assert!(
+            !settings.reaches("10.77.0.2".parse().unwrap()),
+            "nobody said which addresses are the stack's"
+        );
         assert!(parsed(&[user, wire, ("ASSAY_STACK_QUEUE", "two")]).unwrap_err().contains("two"));
     }
 

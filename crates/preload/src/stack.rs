@@ -30,7 +30,9 @@ pub(crate) fn make() -> Result<Stack, EngineError> {
         return Err(failed("ASSAY_STACK", io::Error::other("is not set")));
     };
     match &settings.kind {
-        Kind::Epoll => Ok(Stack::Epoll(Box::new(Epoll::new(Config { max_connections: settings.connections })?))),
+        Kind::Epoll => {
+            Ok(Stack::Epoll(Box::new(Epoll::new(Config { max_connections: settings.connections })?)))
+        }
         Kind::User(place) => make_user(settings, place),
     }
 }
@@ -45,7 +47,8 @@ fn make_user(settings: &Settings, place: &Place) -> Result<Stack, EngineError> {
     let addresses = if given.is_empty() { own() } else { given };
     let mut config = assay_tcp::Config::new(settings.connections, addresses);
     config.hardware = station.hardware;
-    let stack = UserStack::new(wire, config).map_err(|error| failed("make the stack", io::Error::other(error)))?;
+    let stack =
+        UserStack::new(wire, config).map_err(|error| failed("make the stack", io::Error::other(error)))?;
     Ok(Stack::User(Box::new(stack), claim))
 }
 

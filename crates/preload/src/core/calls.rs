@@ -333,9 +333,7 @@ impl<E: Engine> Core<E> {
     fn drop_stream(&mut self, id: Id, reset: bool) {
         let Some(stream) = self.streams.remove(id) else { return };
         self.drop_watchers(&stream.watchers);
-        let Some(engine) =
-            self.engine.as_mut().filter(|_| stream.is_alive())
-        else {
+        let Some(engine) = self.engine.as_mut().filter(|_| stream.is_alive()) else {
             return;
         };
         // Closing with bytes that nobody read resets, as the kernel does (RFC 2525 §2.17).

@@ -6,6 +6,7 @@
 
 mod arena;
 mod calls;
+mod counters;
 mod listener;
 mod set;
 mod stream;
@@ -14,13 +15,14 @@ mod watching;
 use std::net::SocketAddr;
 use std::os::fd::RawFd;
 
-use assay_engine::{Conn, Engine, EngineError, Event, Reason, Statistics};
+use assay_engine::{Conn, Engine, EngineError, Event, Reason};
 use assay_model::units::Nanos;
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 
 use arena::{Arena, Id};
 pub(crate) use calls::Way;
+pub(crate) use counters::Counters;
 use listener::{Listener, Taking};
 pub(crate) use set::Report;
 use set::Set;
@@ -56,6 +58,8 @@ pub(crate) struct Core<E> {
     unopened: bool,
     /// The engine said that bytes could be received, and there were none.
     came_to_nothing: bool,
+    /// Counters of engines that broke.
+    lost: Counters,
     events: Vec<Event>,
 }
 
@@ -71,6 +75,7 @@ impl<E: Engine> Core<E> {
             by_slot: Vec::new(),
             unopened: false,
             came_to_nothing: false,
+            lost: Counters::default(),
             events: Vec::new(),
         }
     }
@@ -104,9 +109,13 @@ impl<E: Engine> Core<E> {
         Ok(any)
     }
 
-    /// Counters of the engine, if there is one.
-    pub(crate) fn statistics(&self) -> Option<&Statistics> {
-        self.engine.as_ref().map(Engine::statistics)
+    /// Counters of the engine and of those that were lost before it.
+    pub(crate) fn counters(&self) -> Counters {
+        let mut counters = self.lost;
+        if let Some(engine) = &self.engine {
+            counters.add(engine.statistics());
+        }
+        counters
     }
 
     /// What the engine can be waited for with; see [`Engine::wake_source`].
@@ -177,6 +186,7 @@ impl<E: Engine> Core<E> {
 
     /// The other end of the wire is gone: so are all connections, as if they had been reset. Listeners are opened again.
     fn lose_engine(&mut self) {
+        self.lost = self.counters();
         self.engine = None;
         self.by_slot.clear();
         let lost: Vec<Id> = self.streams.iter().filter(|(_, s)| s.is_alive()).map(|(id, _)| id).collect();

@@ -171,6 +171,8 @@ pub(super) unsafe extern "C" fn syscall(
     unsafe {
         match number {
             libc::SYS_close => c_long::from(close(fd)),
+            // A program that can do without (libuv can) waits with epoll then, which we see.
+            libc::SYS_io_uring_setup if process::settings().is_some() => answer(Err(Errno::NOSYS)) as c_long,
             libc::SYS_accept4 if process::is_ours(fd) => {
                 c_long::from(super::sockets::accept4(fd, b as *mut _, c as *mut _, d as c_int))
             }

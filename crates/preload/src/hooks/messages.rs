@@ -1,6 +1,6 @@
 //! Messages: parts, and what goes beside them (recvmsg(2), sendmsg(2)).
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_uint};
 
 use rustix::io::Errno;
 
@@ -55,6 +55,53 @@ pub(super) unsafe extern "C" fn sendmsg(fd: c_int, message: *const libc::msghdr,
     let sendmsg = real!(sendmsg: fn(c_int, *const libc::msghdr, c_int) -> isize);
     // SAFETY: the caller's promise.
     unsafe { sendmsg(fd, message, flags) }
+}
+
+/// `recvmmsg(2)`: several messages at once are for datagrams.
+///
+/// # Safety
+/// The caller's promise.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn recvmmsg(
+    fd: c_int,
+    messages: *mut libc::mmsghdr,
+    count: c_uint,
+    flags: c_int,
+    timeout: *mut libc::timespec,
+) -> c_int {
+    if process::is_ours(fd) {
+        return refuse_many("recvmmsg(2)");
+    }
+    let recvmmsg =
+        real!(recvmmsg: fn(c_int, *mut libc::mmsghdr, c_uint, c_int, *mut libc::timespec) -> c_int);
+    // SAFETY: the caller's promise.
+    unsafe { recvmmsg(fd, messages, count, flags, timeout) }
+}
+
+/// `sendmmsg(2)`.
+///
+/// # Safety
+/// The caller's promise.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn sendmmsg(
+    fd: c_int,
+    messages: *mut libc::mmsghdr,
+    count: c_uint,
+    flags: c_int,
+) -> c_int {
+    if process::is_ours(fd) {
+        return refuse_many("sendmmsg(2)");
+    }
+    let sendmmsg = real!(sendmmsg: fn(c_int, *mut libc::mmsghdr, c_uint, c_int) -> c_int);
+    // SAFETY: the caller's promise.
+    unsafe { sendmmsg(fd, messages, count, flags) }
+}
+
+fn refuse_many(call: &str) -> c_int {
+    crate::log::say(&format!(
+        "{call} with a socket of the stack cannot be carried; let the program send one at a time"
+    ));
+    answer(Err(Errno::OPNOTSUPP)) as c_int
 }
 
 /// Whether one of the descriptors beside the message (unix(7), `SCM_RIGHTS`) is a connection of ours.

@@ -6,6 +6,8 @@
 #[allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 mod support;
 
+mod ring;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -43,6 +45,19 @@ impl Site {
         let mut command = preloaded(program, &self.log);
         command.arg(scripts.join(script)).arg(self.path()).arg(self.port.to_string()).args(rest);
         command
+    }
+
+    /// Writes a configuration of nginx, and returns where.
+    fn configure_nginx(&self, workers: usize) -> PathBuf {
+        let (folder, port) = (self.path().display(), self.port);
+        let configuration = format!(
+            "worker_processes {workers}; daemon off; pid {folder}/pid; error_log {folder}/errors;\n\
+             events {{ worker_connections 512; }}\n\
+             http {{ access_log off; sendfile on; server {{ listen {port}; root {folder}; }} }}\n"
+        );
+        let file = self.path().join("conf");
+        std::fs::write(&file, configuration).unwrap();
+        file
     }
 
     fn start(&self, command: &mut Command) -> Server {
@@ -158,15 +173,7 @@ fn nginx_with_workers() {
         return;
     }
     let site = Site::new();
-    let folder = site.path().display();
-    let configuration = format!(
-        "worker_processes 2; daemon off; pid {folder}/pid; error_log {folder}/errors;\n\
-         events {{ worker_connections 512; }}\n\
-         http {{ access_log off; sendfile on; server {{ listen {}; root {folder}; }} }}\n",
-        site.port
-    );
-    let file = site.path().join("conf");
-    std::fs::write(&file, configuration).unwrap();
+    let file = site.configure_nginx(2);
     for (signal, is_gentle) in [(Signal::TERM, false), (Signal::QUIT, true)] {
         let server = site.start(preloaded("nginx", &site.log).arg("-c").arg(&file));
         check(&server);

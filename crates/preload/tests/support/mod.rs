@@ -38,6 +38,14 @@ pub fn preloaded(program: &str, log: &Path) -> Command {
     command
 }
 
+/// The same on our own stack, at one end of a ring in shared memory.
+pub fn on_ring(program: &str, log: &Path, ring: &Path, side: &str) -> Command {
+    let mut command = preloaded(program, log);
+    command.env("ASSAY_STACK", "user").env("ASSAY_STACK_SIDE", side);
+    command.env("ASSAY_STACK_WIRE", format!("ring:{}", ring.display()));
+    command
+}
+
 /// A port that nobody has: it was given away and taken back a moment ago.
 pub fn free_port() -> u16 {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
@@ -51,11 +59,17 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts it and waits until it accepts connections.
-    pub fn start(command: &mut Command, port: u16, log: &Path) -> Self {
+    /// Starts it, where nobody but its peer on the wire can tell when it is ready.
+    pub fn spawn(command: &mut Command, port: u16, log: &Path) -> Self {
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let server = Self { child, address, log: log.to_owned() };
+        Self { child, address, log: log.to_owned() }
+    }
+
+    /// Starts it and waits until it accepts connections.
+    pub fn start(command: &mut Command, port: u16, log: &Path) -> Self {
+        let server = Self::spawn(command, port, log);
+        let address = server.address;
         let end = Instant::now() + PATIENCE;
         while TcpStream::connect(address).is_err() {
             assert!(Instant::now() < end, "it does not listen");
