@@ -21,6 +21,9 @@ const TYPICAL_START: Duration = Duration::from_millis(1000);
 /// What warming a contender up on one workload takes, in seconds, before any was timed; most are warm sooner than an
 /// experiment allows.
 const TYPICAL_WARMUP_S: f64 = 1.0;
+/// Most connections that warm a server up: ten thousand warm nothing that a thousand do not, and making them anew for each
+/// slice takes seconds. The load before each window has as many as the window.
+pub(crate) const MAX_WARMUP_CONNECTIONS: u32 = 1024;
 /// What counting system calls on one workload and starting the generators for all that takes, before any was timed.
 const TYPICAL_COUNTING: Duration = Duration::from_millis(700);
 /// What asking a contender for the rules takes, before any was timed.
@@ -75,8 +78,8 @@ pub fn predicted_round(experiment: &Experiment, contenders: &[Vec<Cell>]) -> Dur
         let workloads = cells.iter().map(|cell| &cell.workload).collect::<BTreeSet<_>>().len().max(1);
         let each_s = (experiment.warmup_s / workloads as f64).min(TYPICAL_WARMUP_S);
         let widest = cells.iter().map(|cell| cell.connections).max().unwrap_or(0);
-        let each = Duration::from_secs_f64(each_s) + TYPICAL_COUNTING;
-        (each + TYPICAL_CONNECT * widest * TYPICAL_GENERATORS).mul_f64(workloads as f64)
+        let connecting = TYPICAL_CONNECT * widest.min(MAX_WARMUP_CONNECTIONS) * TYPICAL_GENERATORS;
+        (Duration::from_secs_f64(each_s) + TYPICAL_COUNTING + connecting).mul_f64(workloads as f64)
     };
     let window = |cell: &Cell| {
         if matches!(cell.offered, Offered::Redline(_)) {
@@ -216,5 +219,13 @@ mod tests {
         assert!(one >= Duration::from_secs(4) && one < Duration::from_secs(6));
         assert_eq!(predicted_round(&plan, &[cells.clone(), cells]), one * 2);
         assert_eq!(predicted_round(&plan, &[]), Duration::ZERO);
+        // A window of a number of requests has no load before it, and thousands of connections take time to make.
+        let counted = |n| Cell { offered: Offered::Requests(n), ..Cell::closed("w", 1) };
+        let few = predicted_round(&plan, &[vec![counted(50_000)]]);
+        assert_eq!(one - few, Duration::from_secs(1));
+        assert_eq!(predicted_round(&plan, &[vec![counted(100_000)]]) - few, Duration::from_secs(1));
+        assert!(
+            predicted_round(&plan, &[vec![Cell::closed("w", 10_000)]]) > one + Duration::from_millis(1300)
+        );
     }
 }

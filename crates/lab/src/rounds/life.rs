@@ -24,6 +24,7 @@ use crate::database::Access;
 use crate::generator::{LoadError, LoadOrder};
 use crate::plan::Plan;
 use crate::redline::Next;
+use crate::schedule::MAX_WARMUP_CONNECTIONS;
 use crate::stop::Stop;
 use crate::subject::Subject;
 
@@ -134,7 +135,9 @@ impl Life<'_> {
         }
         let most_s = self.plan.experiment.warmup_s / widest.len().max(1) as f64;
         for cell in widest.into_values() {
-            run.warmups.push(self.warm_up_on(server, &cell.capacity(), most_s)?);
+            let connections = cell.connections.min(MAX_WARMUP_CONNECTIONS);
+            let cell = Cell { connections, ..cell.capacity() };
+            run.warmups.push(self.warm_up_on(server, &cell, most_s)?);
         }
         Ok(())
     }
