@@ -34,7 +34,7 @@ function listen(chat, session, room, listener) {
   listener.on('close', () => room.listeners.delete(listener));
   listener.on('message', async (data) => {
     try {
-      await chat.post(session, room, JSON.parse(data).text);
+      await chat.post(session, room, JSON.parse(data)?.text);
     } catch (error) {
       const known = error.status || error instanceof SyntaxError;
       if (!known) console.error(error);

@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "tests and their helpers")]
 
 mod bad_input;
+mod chat;
 mod check;
 mod commands;
 mod compare;
