@@ -124,6 +124,7 @@ impl Inquiry {
                 cpus: None,
                 log: folder.log("database", source.kind()),
                 seed: rand::random(),
+                guests: self.servers.iter().any(|(subject, _)| subject.is_contained()),
                 stop,
             };
             let database = database::supply(source, &order);

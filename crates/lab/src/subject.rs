@@ -217,6 +217,11 @@ impl Subject {
         }
     }
 
+    /// Whether it runs in a container, and so as its authors set it up elsewhere.
+    pub(crate) fn is_contained(&self) -> bool {
+        matches!(&self.launch, Launch::Process(process) if process.container.is_some())
+    }
+
     /// Whether it stands for what the machine can do.
     pub fn is_limit(&self) -> bool {
         self.kind == Kind::Limit

@@ -30,6 +30,7 @@ fn a_private_database_is_filled_counts_what_is_asked_and_leaves_nothing() {
         cpus: None,
         log: folder.path().join("log"),
         seed: 7,
+        guests: false,
         stop: &stop,
     };
     let mut database = Database::start(&order).expect("PostgreSQL (apt-get install postgresql)");
@@ -69,6 +70,7 @@ fn a_database_of_the_users_own_is_filled_once() {
         cpus: None,
         log: folder.path().join("log"),
         seed: 7,
+        guests: false,
         stop: &stop,
     };
     let private = Database::start(&order).expect("PostgreSQL (apt-get install postgresql)");
@@ -91,12 +93,46 @@ fn a_cluster_on_a_side_of_a_link_is_reached_there() {
     };
     let folder = tempfile::tempdir().expect("folder");
     let (stop, side) = (Stop::new(), link.server_side());
-    let order =
-        Order { tools: tools(), side, cpus: None, log: folder.path().join("log"), seed: 7, stop: &stop };
+    let order = Order {
+        tools: tools(),
+        side,
+        cpus: None,
+        log: folder.path().join("log"),
+        seed: 7,
+        guests: false,
+        stop: &stop,
+    };
     let database = Database::start(&order).expect("database");
     let port: u16 =
         database.url().rsplit([':', '/']).nth(1).and_then(|port| port.parse().ok()).expect("port");
     // Nothing of it listens here, and somebody in the namespace has the port.
     assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_err());
     assert!(link.listen(port).is_ok(), "the server's address is not the loopback that it listens on");
+}
+
+#[test]
+fn guests_find_the_database_where_they_know_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let stop = Stop::default();
+    let order = Order {
+        tools: tools(),
+        side: None,
+        cpus: None,
+        log: folder.path().join("log"),
+        seed: 7,
+        guests: true,
+        stop: &stop,
+    };
+    let database = Database::start(&order).expect("PostgreSQL (apt-get install postgresql)");
+    let host = database.url().rsplit('@').next().and_then(|rest| rest.split(':').next()).unwrap().to_owned();
+    assert!(host.starts_with("127.") && host != "127.0.0.1" && database.url().contains(":5432/hello_world"));
+    let url = format!("postgres://benchmarkdbuser:benchmarkdbpass@{host}:5432/hello_world");
+    let mut guest = postgres::Client::connect(&url, postgres::NoTls).expect("let in");
+    let row = guest
+        .query_one("UPDATE world SET randomnumber = 5 WHERE id = 3 RETURNING randomnumber", &[])
+        .unwrap();
+    assert_eq!(row.get::<_, i32>(0), 5);
+    assert_eq!(guest.query("SELECT id FROM fortune", &[]).unwrap().len(), 12);
+    assert!(guest.batch_execute("DROP TABLE world").is_err(), "no more than the tests ask for");
+    assert!(guest.batch_execute("COPY (SELECT 1) TO PROGRAM 'true'").is_err(), "no commands");
 }

@@ -10,7 +10,7 @@ use assay_host::limits::free_port;
 use postgres::{Client, Config, NoTls};
 use tempfile::TempDir;
 
-use super::{DatabaseError, Order};
+use super::{DatabaseError, Order, guests};
 use crate::clean::CLUSTER_PREFIX;
 use crate::keeper::{Bounded, KeepOptions, Kept, run_bounded, tail};
 use crate::stop::Stop;
@@ -80,6 +80,7 @@ fn newest(home: &Path, bin: &str) -> Option<PathBuf> {
 pub(super) struct Cluster {
     kept: Kept,
     log: PathBuf,
+    address: IpAddr,
     port: u16,
     password: String,
     // Removed when dropped, after the processes: fields are dropped in order.
@@ -95,19 +96,21 @@ impl Cluster {
         let servant = Servant::find()?;
         write_for(&servant, folder.path(), &password)?;
         make(programs, order, &servant, folder.path())?;
-        let port = free_port(ADDRESS).map_err(prepare("no port"))?;
+        let address = if order.guests { guests::address(rand::random()) } else { ADDRESS };
+        let port =
+            if order.guests { guests::PORT } else { free_port(ADDRESS).map_err(prepare("no port"))? };
         let data = folder.path().join("data");
         let mut command = servant.prefix();
         command.extend([programs.program("postgres"), "-D".into(), data.into()]);
         let sockets = folder.path().display().to_string();
-        let own = [("listen_addresses", ADDRESS.to_string()), ("unix_socket_directories", sockets)];
+        let own = [("listen_addresses", address.to_string()), ("unix_socket_directories", sockets)];
         let given = SETTINGS.iter().map(|(name, value)| (*name, (*value).to_owned()));
         let settings = own.into_iter().chain(given).chain([("port", port.to_string())]);
         command.extend(settings.flat_map(|(name, value)| ["-c".into(), format!("{name}={value}").into()]));
         let mut options = options(order, folder.path(), command);
         options.side = order.side.clone();
         let kept = Kept::start(&order.tools.assay, &options, folder.path(), [])?;
-        Ok(Self { kept, log: order.log.clone(), port, password, folder })
+        Ok(Self { kept, log: order.log.clone(), address, port, password, folder })
     }
 
     /// Opens a connection; waits for a server that has just been started.
@@ -143,7 +146,7 @@ impl Cluster {
     }
 
     pub(super) fn url(&self, database: &str) -> String {
-        format!("postgres://{USER}:{}@{ADDRESS}:{}/{database}", self.password, self.port)
+        format!("postgres://{USER}:{}@{}:{}/{database}", self.password, self.address, self.port)
     }
 
     pub(super) fn pid(&self) -> u32 {

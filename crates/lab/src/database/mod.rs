@@ -7,6 +7,7 @@
 mod cluster;
 mod count;
 mod documents;
+mod guests;
 mod seed;
 mod supply;
 
@@ -47,6 +48,8 @@ pub struct Order<'a> {
     pub log: PathBuf,
     /// Seed of the numbers in the table.
     pub seed: u64,
+    /// Whether somebody takes part that looks for it where the TechEmpower toolset had it ([`guests`]).
+    pub guests: bool,
     /// Ends the waiting when asked.
     pub stop: &'a Stop,
 }
@@ -117,6 +120,9 @@ impl Database {
         let mut client = cluster.connect(NAME, order.stop)?;
         seed::fill(&mut client, order.seed).map_err(ask("filling the tables"))?;
         count::prepare(&mut client).map_err(ask("preparing to count statements"))?;
+        if order.guests {
+            guests::admit(&mut client).map_err(ask("letting guests in"))?;
+        }
         Ok(Self { url: cluster.url(NAME), client, cluster: Some(cluster) })
     }
 

@@ -183,6 +183,7 @@ mod tests {
             cpus: None,
             log: "/none".into(),
             seed: 1,
+            guests: false,
             stop: &stop,
         };
         let error = supply(&source, &order).err().expect("nobody listens");

@@ -129,6 +129,7 @@ impl<'a> Runner<'a> {
             cpus: None,
             log: self.folder.log("database", "server"),
             seed: self.plan.seed,
+            guests: self.plan.subjects.iter().any(Subject::is_contained),
             stop: self.stop,
         };
         match database::supply(source, &order) {
