@@ -43,12 +43,9 @@ fn write_page(arguments: &ReportArguments) -> Result<PathBuf, Failure> {
 }
 
 fn page(records: &[Record]) -> Result<String, Failure> {
-    match records {
-        [only] => Ok(html::page(only, &verdict::judge(only))?),
-        _ => {
-            Err(Failure::usage("one page over several runs is not there yet; --index DIR shows their trends"))
-        }
-    }
+    let verdicts: Vec<Verdict> = records.iter().map(verdict::judge).collect();
+    let runs: Vec<(&Record, &Verdict)> = records.iter().zip(&verdicts).collect();
+    Ok(html::pages(&runs)?)
 }
 
 /// The index of the runs in `folder`; one that cannot be read is left out with a warning.
