@@ -1059,6 +1059,10 @@ export interface RunFacts {
    * Name of the run's folder.
    */
   id: string;
+  /**
+   * That it was not measured here, and from where it comes; absent for a run.
+   */
+  imported: string | null;
   isolation: Isolation;
   /**
    * How client and server were joined.

@@ -29,9 +29,14 @@ export function Header({ report }: { report: Report }): JSX.Element {
       </p>
       {report.source.heads.length > 1 && <RunSwitch report={report} />}
       <SchemeButton />
+      {run.imported && <p class="notice">{capitalised(run.imported)}.</p>}
       {notice && <p class="notice">{notice}</p>}
     </header>
   );
+}
+
+function capitalised(sentence: string): string {
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }
 
 /** Chooses the run; the link filters those offered where they differ in it. */

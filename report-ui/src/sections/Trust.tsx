@@ -23,7 +23,7 @@ export function TrustSection({ report }: { report: Report }): JSX.Element {
           <CheckRow key={check.rule} check={check} places="" />
         ))}
       </div>
-      <p class="aside">Differences under {percent(margin)} count as none.</p>
+      {margin > 0 && <p class="aside">Differences under {percent(margin)} count as none.</p>}
     </Section>
   );
 }

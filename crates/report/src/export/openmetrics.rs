@@ -71,71 +71,59 @@ fn run_families(record: &Record, verdict: &Verdict) -> Vec<Family> {
     vec![started, rounds, checks]
 }
 
+/// A figure of a standing: name, unit, help, and the value where it may be told.
+type Figure = (&'static str, &'static str, &'static str, fn(&Standing) -> Option<f64>);
+
+const FIGURES: [Figure; 14] = [
+    (
+        "assay_throughput_requests_per_second",
+        "requests_per_second",
+        "Right answers per second, geometric mean over the rounds.",
+        |s| s.throughput_per_second.map(|of| of.estimate),
+    ),
+    ("assay_throughput_low_requests_per_second", "requests_per_second", "Lower end of its interval.", |s| {
+        end(s.throughput_per_second, |of| of.low)
+    }),
+    ("assay_throughput_high_requests_per_second", "requests_per_second", "Upper end of its interval.", |s| {
+        end(s.throughput_per_second, |of| of.high)
+    }),
+    ("assay_share_of_limit_ratio", "ratio", "Throughput over that of the machine's limit, 0 to 1.", |s| {
+        s.share_of_limit.map(|of| of.estimate)
+    }),
+    ("assay_tier", "", "Tier, 1 is the fastest.", |s| s.tier.map(f64::from)),
+    (
+        "assay_service_time_median_seconds",
+        "seconds",
+        "Service time in a closed loop, 50th percentile.",
+        |s| known(s, s.p50_ns.map(|of| of.estimate / 1e9)),
+    ),
+    ("assay_service_time_p99_seconds", "seconds", "Service time in a closed loop, 99th percentile.", |s| {
+        known(s, s.p99_ns.map(|of| of.estimate / 1e9))
+    }),
+    ("assay_cpu_per_request_seconds", "seconds", "CPU time of the server for one right answer.", |s| {
+        known(s, s.cpu_per_request_ns.map(|ns| ns / 1e9))
+    }),
+    ("assay_memory_peak_bytes", "bytes", "Resident memory of the server, highest over the rounds.", |s| {
+        s.rss_peak_bytes.map(|bytes| bytes as f64)
+    }),
+    ("assay_startup_seconds", "seconds", "From start to the first right answer.", |s| {
+        s.startup_ns.map(|ns| ns / 1e9)
+    }),
+    ("assay_rules_kept", "", "Rules of HTTP/1.1 and of the test types that are kept.", |s| {
+        s.conformance.map(|score| f64::from(score.kept))
+    }),
+    ("assay_rules_applicable", "", "Rules that apply.", |s| {
+        s.conformance.map(|score| f64::from(score.applicable))
+    }),
+    ("assay_failed_requests", "requests", "Failed requests over all rounds.", |s| Some(s.failed as f64)),
+    ("assay_withheld", "", "1 where the numbers may not be believed.", |s| {
+        Some(f64::from(u8::from(s.withheld.is_some())))
+    }),
+];
+
 /// Of each contender in each cell at capacity.
 fn capacity(record: &Record, verdict: &Verdict) -> Vec<Family> {
-    type Figure = fn(&Standing) -> Option<f64>;
-    let figures: [(&str, &str, &str, Figure); 14] = [
-        (
-            "assay_throughput_requests_per_second",
-            "requests_per_second",
-            "Right answers per second, geometric mean over the rounds.",
-            |s| s.throughput_per_second.map(|of| of.estimate),
-        ),
-        (
-            "assay_throughput_low_requests_per_second",
-            "requests_per_second",
-            "Lower end of its interval.",
-            |s| end(s.throughput_per_second, |of| of.low),
-        ),
-        (
-            "assay_throughput_high_requests_per_second",
-            "requests_per_second",
-            "Upper end of its interval.",
-            |s| end(s.throughput_per_second, |of| of.high),
-        ),
-        (
-            "assay_share_of_limit_ratio",
-            "ratio",
-            "Throughput over that of the machine's limit, 0 to 1.",
-            |s| s.share_of_limit.map(|of| of.estimate),
-        ),
-        ("assay_tier", "", "Tier, 1 is the fastest.", |s| s.tier.map(f64::from)),
-        (
-            "assay_service_time_median_seconds",
-            "seconds",
-            "Service time in a closed loop, 50th percentile.",
-            |s| known(s, s.p50_ns.map(|of| of.estimate / 1e9)),
-        ),
-        (
-            "assay_service_time_p99_seconds",
-            "seconds",
-            "Service time in a closed loop, 99th percentile.",
-            |s| known(s, s.p99_ns.map(|of| of.estimate / 1e9)),
-        ),
-        ("assay_cpu_per_request_seconds", "seconds", "CPU time of the server for one right answer.", |s| {
-            known(s, s.cpu_per_request_ns.map(|ns| ns / 1e9))
-        }),
-        (
-            "assay_memory_peak_bytes",
-            "bytes",
-            "Resident memory of the server, highest over the rounds.",
-            |s| s.rss_peak_bytes.map(|bytes| bytes as f64),
-        ),
-        ("assay_startup_seconds", "seconds", "From start to the first right answer.", |s| {
-            s.startup_ns.map(|ns| ns / 1e9)
-        }),
-        ("assay_rules_kept", "", "Rules of HTTP/1.1 and of the test types that are kept.", |s| {
-            s.conformance.map(|score| f64::from(score.kept))
-        }),
-        ("assay_rules_applicable", "", "Rules that apply.", |s| {
-            s.conformance.map(|score| f64::from(score.applicable))
-        }),
-        ("assay_failed_requests", "requests", "Failed requests over all rounds.", |s| Some(s.failed as f64)),
-        ("assay_withheld", "", "1 where the numbers may not be believed.", |s| {
-            Some(f64::from(u8::from(s.withheld.is_some())))
-        }),
-    ];
-    let family = |(name, unit, help, figure): (&'static str, &'static str, &'static str, Figure)| {
+    let family = |(name, unit, help, figure): Figure| {
         let mut family = Family::new(name, unit, help);
         for cell in &verdict.cells {
             for standing in &cell.standings {
@@ -144,7 +132,7 @@ fn capacity(record: &Record, verdict: &Verdict) -> Vec<Family> {
         }
         family
     };
-    figures.into_iter().map(family).collect()
+    FIGURES.into_iter().map(family).collect()
 }
 
 /// Of each contender in each cell at a given rate.

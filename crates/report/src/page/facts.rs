@@ -27,6 +27,8 @@ pub struct RunFacts {
     pub assay: Program,
     /// The command line, ready for a shell.
     pub command: String,
+    /// That it was not measured here, and from where it comes; absent for a run.
+    pub imported: Option<String>,
     /// Seed of the schedule, as text because JavaScript would round it.
     pub seed: String,
     /// How client and server were joined.
@@ -67,6 +69,7 @@ pub(super) fn run_facts(record: &Record) -> RunFacts {
         state: record.state,
         assay: record.assay.clone(),
         command: crate::text::shell(&record.command),
+        imported: record.imported.as_ref().map(ToString::to_string),
         seed: record.seed.to_string(),
         link: record.link.clone(),
         experiment: record.experiment.clone(),
