@@ -12,12 +12,12 @@ const browser = await chromium.launch({ executablePath: CHROMIUM, args: LAUNCH_A
 for (const [width, colorScheme] of /** @type {const} */ ([[360, "light"], [800, "dark"], [1280, "light"], [1280, "dark"], [2560, "light"]])) {
   const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
   await page.goto(pathToFileURL(report).href);
-  await page.waitForSelector("#repeat");
+  await page.waitForFunction(() => document.querySelector("#repeat") && !document.querySelector(".waiting, .undrawn"));
   await page.screenshot({ path: `${folder}/${width}-${colorScheme}.png`, fullPage: true });
   await page.close();
 }
 const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, colorScheme: "dark" });
 await page.goto(pathToFileURL(report).href);
-await page.waitForSelector("#repeat");
+await page.waitForFunction(() => document.querySelector("#repeat") && !document.querySelector(".waiting, .undrawn"));
 await page.pdf({ path: `${folder}/print.pdf`, format: "A4" });
 await browser.close();

@@ -7,21 +7,22 @@ import { pathToFileURL } from "node:url";
 import { chromium, type Browser, type Page as Tab } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { rateInterval } from "../src/format";
-import type { CellVerdict, Page } from "../src/types";
+import type { Findings, Head, Page } from "../src/types";
 import { CHROMIUM, LAUNCH_ARGS } from "./browser.js";
 
 const missing = existsSync(CHROMIUM) ? "" : ` (skipped: no Chromium at ${CHROMIUM}; apt install chromium)`;
-const SECTIONS = ["verdict", "trust", "standings", "times", "scaling", "rounds", "price", "not-run", "repeat"];
+const SECTIONS = ["verdict", "trust", "standings", "pairs", "times", "scaling", "shares", "over-time", "price", "rounds", "not-run", "repeat"];
+const MORE = ["rates", "family", "published"];
+
+type Fragment = string;
 
 describe.skipIf(missing !== "")(`the page${missing}`, () => {
   let folder: string;
-  let file: string;
   let data: Page;
   let browser: Browser;
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "assay-e2e-"));
-    file = join(folder, "report.html");
     const workspace = new URL("../..", import.meta.url);
     execFileSync("cargo", ["run", "-q", "-p", "assay-report", "--example", "sample_page", "--", folder], { cwd: workspace, stdio: "inherit" });
     data = JSON.parse(readFileSync(join(folder, "page.json"), "utf8")) as Page;
@@ -33,8 +34,9 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
     if (folder) rmSync(folder, { recursive: true });
   });
 
-  /** Opens the report and hands it over; afterwards nothing may have gone wrong or out. */
-  async function visit(options: Parameters<Browser["newPage"]>[0], look: (tab: Tab) => Promise<void>, fragment = ""): Promise<void> {
+  /** Opens a report, drawn to its end, and hands it over; afterwards nothing may have gone wrong or out. */
+  async function visit(options: Parameters<Browser["newPage"]>[0], look: (tab: Tab) => Promise<void>, fragment: Fragment = "", name = "report.html"): Promise<void> {
+    const file = pathToFileURL(join(folder, name)).href;
     const tab = await browser.newPage(options);
     const trouble: string[] = [];
     const requests: string[] = [];
@@ -43,23 +45,33 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
     tab.on("dialog", (dialog) => void dialog.dismiss().then(() => trouble.push(`dialog: ${dialog.message()}`)));
     tab.on("request", (request) => requests.push(request.url().replace(/#.*/, "")));
     try {
-      await tab.goto(pathToFileURL(file).href + fragment);
-      await tab.waitForSelector("#repeat");
+      await tab.goto(file + fragment);
+      await tab.waitForSelector("#standings");
+      await drawn(tab);
       await look(tab);
     } finally {
       await tab.close();
     }
     expect(trouble).toEqual([]);
-    expect(requests).toEqual([pathToFileURL(file).href]);
+    expect(requests).toEqual([file]);
   }
 
-  const cellOf = (workload: string, connections: number): CellVerdict =>
-    data.verdict.cells.find((cell) => cell.workload === workload && cell.connections === connections) as CellVerdict;
+  const drawn = (tab: Tab): Promise<unknown> => tab.waitForFunction(() => document.querySelector(".waiting, .undrawn") === null);
 
-  async function standingsMatch(tab: Tab, cell: CellVerdict): Promise<void> {
+  const head = (): Head => (data.runs[0] as Page["runs"][number]).head;
+
+  function cellOf(workload: string, connections: number): Findings {
+    const run = data.runs[0] as Page["runs"][number];
+    return run.findings[run.head.spots.findIndex((spot) => spot.workload === workload && spot.connections === connections)] as Findings;
+  }
+
+  /** Waits, because a place is unpacked when it is chosen. */
+  async function standingsMatch(tab: Tab, workload: string, connections: number): Promise<void> {
+    await tab.locator("#standings .question", { hasText: `${workload} at ${connections} connections` }).waitFor();
+    const { standings } = cellOf(workload, connections);
     const rows = await tab.locator("#standings tbody tr").allInnerTexts();
-    expect(rows).toHaveLength(cell.standings.length);
-    cell.standings.forEach((standing, i) => {
+    expect(rows).toHaveLength(standings.length);
+    standings.forEach((standing, i) => {
       if (standing.withheld) return expect(rows[i]).toContain(`withheld: ${standing.withheld}`);
       if (!standing.throughput_per_second) return undefined;
       const { estimate, interval } = rateInterval(standing.throughput_per_second);
@@ -68,35 +80,110 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
     });
   }
 
+  const hashOf = (tab: Tab): string => new URL(tab.url()).hash;
+  const namesIn = (tab: Tab, place: string): Promise<string[]> => tab.locator(`${place} tbody th .open`).allInnerTexts();
+
   test("says what was found, in title and heading, and has every section", () =>
     visit({}, async (tab) => {
       expect(await tab.title()).toBe(data.title);
-      expect((await tab.locator("h1").innerText()).replaceAll("\u00a0", " ")).toBe(data.verdict.sentences[0]);
-      for (const id of SECTIONS) expect(await tab.locator(`#${id}`).isVisible(), id).toBe(true);
-      const drawn = await tab.locator(".chart svg.plot").count();
-      expect(drawn).toBe(await tab.locator(".chart").count());
+      expect((await tab.locator("h1").innerText()).replaceAll("\u00a0", " ")).toBe(head().sentences[0]);
+      expect(await tab.locator("main > section").evaluateAll((all) => all.map((section) => section.id))).toEqual(SECTIONS);
+      const charts = await tab.locator(".chart svg.plot").count();
+      expect(charts).toBe(await tab.locator(".chart").count());
     }));
 
   test("shows the figures of the record, for whichever cell is chosen", () =>
     visit({}, async (tab) => {
-      await standingsMatch(tab, cellOf("hello", 64));
+      await standingsMatch(tab, "hello", 64);
       await tab.getByRole("radio", { name: "json" }).check({ force: true });
       await tab.getByRole("radio", { name: "256" }).check({ force: true });
-      await standingsMatch(tab, cellOf("json", 256));
-      expect(new URL(tab.url()).hash).toBe("#workload=json&connections=256");
+      await standingsMatch(tab, "json", 256);
+      expect(hashOf(tab)).toBe("#workload=json&connections=256");
     }));
 
   test("opens where a link points", () =>
-    visit({}, (tab) => standingsMatch(tab, cellOf("json", 16)), "#workload=json&connections=16"));
+    visit({}, (tab) => standingsMatch(tab, "json", 16), "#workload=json&connections=16"));
 
   test("shows a void window hollow and a dead run crossed", () =>
     visit({}, async (tab) => {
-      const hollow = tab.locator('#rounds g[aria-label="dot"] [fill="var(--paper)"] circle');
-      expect(await hollow.count()).toBe(data.samples.filter((s) => s.workload === "hello" && s.connections === 256 && (s.void.length > 0 || s.contender === "fasthttp")).length);
-      const dead = data.failures.filter((failure) => failure.missing.some((cell) => cell.workload === "hello" && cell.connections === 256));
+      const hollow = tab.locator('#over-time g[aria-label="dot"] [fill="var(--paper)"] circle');
+      expect(await hollow.count()).toBe(cellOf("hello", 256).samples.filter((s) => s.void.length > 0 || s.contender === "fasthttp").length);
+      const dead = head().failures.filter((failure) => failure.missing.some((cell) => cell.workload === "hello" && cell.connections === 256));
       expect(dead).toHaveLength(1);
-      expect(await tab.locator('#rounds g[aria-label="dot"] path').count()).toBe(dead.length);
+      expect(await tab.locator('#over-time g[aria-label="dot"] path').count()).toBe(dead.length);
     }, "#workload=hello&connections=256"));
+
+  test("says who beats whom, and ~ where nobody was shown to", () =>
+    visit({}, async (tab) => {
+      const { standings, pairs } = cellOf("hello", 64);
+      const ranked = standings.filter((standing) => standing.tier !== null);
+      expect(await namesIn(tab, "#pairs")).toHaveLength(ranked.length);
+      const shown = (await tab.locator("#pairs td:not(.void-cell)").allInnerTexts()).sort();
+      expect(shown).toEqual(pairs.call.map((call, i) => (call === "tie" ? "~" : `${pairs.estimate[i]?.toFixed(2)}×`)).sort());
+    }));
+
+  test("filters, searches and pins, and a link keeps all of it", () =>
+    visit({ viewport: { width: 1280, height: 900 } }, async (tab) => {
+      await tab.getByLabel("language").selectOption("go");
+      expect(await namesIn(tab, "#standings")).toEqual(["assay serve", "Go net/http", "Gin", "fasthttp"]);
+      await tab.getByRole("searchbox").fill("gin");
+      await tab.locator("#standings tbody tr").nth(2).waitFor({ state: "detached" });
+      expect(await namesIn(tab, "#standings")).toEqual(["assay serve", "Gin"]);
+      await tab.getByRole("searchbox").fill("");
+      await tab.getByLabel("language").selectOption("");
+      await tab.getByRole("button", { name: "Pin nginx" }).click();
+      await tab.getByRole("button", { name: "Pin Node.js" }).click();
+      expect(hashOf(tab)).toBe("#workload=hello&connections=64&pin=nginx,node");
+      await drawn(tab);
+      expect(await tab.locator("#scaling svg text").allInnerTexts()).toEqual(expect.arrayContaining(["nginx", "Node.js"]));
+      expect((await tab.locator("#scaling svg text").allTextContents()).join()).not.toContain("Gin");
+      await tab.reload();
+      expect(await tab.getByRole("group", { name: "Pinned" }).getByRole("button").allInnerTexts()).toEqual(["nginx ×", "Node.js ×"]);
+    }));
+
+  test("stands for another metric against another baseline, and sorts", () =>
+    visit({}, async (tab) => {
+      await tab.getByRole("radio", { name: "memory" }).check({ force: true });
+      await tab.getByLabel("compared with").selectOption("nginx");
+      await tab.getByRole("button", { name: "times it" }).click();
+      await drawn(tab);
+      expect(hashOf(tab)).toBe("#workload=hello&connections=64&metric=memory&baseline=nginx&sort=times+it");
+      const written = await tab.locator("#standings svg text").allTextContents();
+      expect(written).toEqual(expect.arrayContaining(["memory", "times it", "1.00×"]));
+      const shown = await tab.locator("#standings tbody tr:not(.limit)").evaluateAll((rows) => rows.map((row) => parseFloat(row.querySelectorAll("td")[3]?.textContent ?? "")));
+      const known = shown.filter((ratio) => !Number.isNaN(ratio));
+      expect(known).toEqual([...known].sort((a, b) => a - b));
+    }));
+
+  test("tells in a drawer all that is known of a contender, its log as text", () =>
+    visit({}, async (tab) => {
+      await tab.locator("#standings").getByRole("button", { name: "Apache httpd", exact: true }).click();
+      const drawer = tab.getByRole("dialog", { name: "Apache httpd" });
+      await drawer.getByRole("heading", { name: "At capacity" }).waitFor();
+      expect(hashOf(tab)).toContain("show=apache");
+      const reached = data.runs.flatMap((run) => run.findings).filter(({ standings }) => standings.some((s) => s.contender === "apache")).length;
+      expect(await drawer.locator("tbody tr").count()).toBe(reached);
+      expect(await drawer.innerText()).toContain("SIGSEGV");
+      expect(await drawer.locator("pre").textContent()).toContain("</script><script>alert('x')</script>");
+      await tab.keyboard.press("Escape");
+      await drawer.waitFor({ state: "detached" });
+      expect(hashOf(tab)).not.toContain("show=");
+    }));
+
+  test("with rates, a redline, a family and figures of others has their sections, and switches runs", () =>
+    visit({}, async (tab) => {
+      for (const id of MORE) expect(await tab.locator(`#${id}`).isVisible(), id).toBe(true);
+      expect(await tab.locator("#times h2").innerText()).toBe("Response time by percentile");
+      await tab.locator("#times").getByRole("radio", { name: "max" }).check({ force: true });
+      expect(await tab.locator("#times h2").innerText()).toBe("Service time by percentile");
+      expect(await tab.locator("#times input:checked, #shares input:checked").evaluateAll((all) => all.map((input) => input.getAttribute("value")))).toEqual(["max", "max"]);
+      expect(await tab.locator("#rates svg text").allTextContents()).toEqual(expect.arrayContaining(["objective: p99 < 10 ms", "nginx: redline 63.2k"]));
+      expect(await tab.locator("#family svg text").allTextContents()).toEqual(expect.arrayContaining(["1", "5", "20", "queries"]));
+      expect(await tab.locator("#published").innerText()).toContain("not run");
+      await tab.getByLabel("link").selectOption("loopback");
+      expect(hashOf(tab)).toContain("run=2");
+      await tab.locator("#rates").waitFor({ state: "detached" });
+    }, "", "rated.html"));
 
   test("prints hostile text as text", () =>
     visit({}, async (tab) => {
@@ -104,7 +191,7 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
       expect(await log.textContent()).toContain("</script><script>alert('x')</script>");
     }));
 
-  test.each([360, 768, 1280, 2560])("fits %d px without scrolling sideways", (width) =>
+  test.each([[360, "report.html"], [768, "report.html"], [1280, "rated.html"], [2560, "report.html"], [360, "rated.html"]])("fits %d px without scrolling sideways (%s)", (width, name) =>
     visit({ viewport: { width, height: 800 } }, async (tab) => {
       const [content, window] = await tab.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
       expect(content).toBeLessThanOrEqual(window ?? 0);
@@ -112,7 +199,7 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
         const box = await chart.boundingBox();
         expect(box && box.x >= 0 && box.x + box.width <= width).toBe(true);
       }
-    }),
+    }, "", name),
   );
 
   test("is light or dark as the system says, until the reader says otherwise", () =>
@@ -143,15 +230,21 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
       await tab.keyboard.press("Tab");
       expect(await focused()).toBe("hello");
       await tab.keyboard.press("ArrowRight");
-      await standingsMatch(tab, cellOf("json", 64));
+      await standingsMatch(tab, "json", 64);
       await tab.getByRole("button", { name: "cpu/req" }).focus();
       await tab.keyboard.press("Enter");
       expect(await tab.locator('#standings th[aria-sort="ascending"]').innerText()).toContain("cpu/req");
+      await tab.locator("#standings").getByRole("button", { name: "nginx", exact: true }).focus();
+      await tab.keyboard.press("Enter");
+      await tab.getByRole("dialog", { name: "nginx" }).waitFor();
+      await tab.keyboard.press("Escape");
+      await tab.getByRole("dialog").waitFor({ state: "detached" });
+      expect(await focused()).toBe("nginx");
     }));
 
   test("every chart has a table twin or says where its figures are", () =>
     visit({}, async (tab) => {
-      for (const id of ["times", "scaling", "rounds"]) {
+      for (const id of ["times", "scaling", "shares", "over-time", "rounds"]) {
         await tab.locator(`#${id} .twin summary`).click();
         await tab.waitForSelector(`#${id} .twin table`);
         expect(await tab.locator(`#${id} .twin tbody tr`).count(), id).toBeGreaterThan(3);

@@ -151,7 +151,7 @@ describe("latency against load", () => {
 
   test("shows the objective, the redline and void windows hollow", () => {
     const chart = ratesChart({ lines: [rated], percentile: "p99", longest: 1e7 }, theme, 800);
-    expect(texts(chart)).toEqual(expect.arrayContaining(["Alpha", "objective: p99 < 10.0 ms", "Alpha: redline 17.0k"]));
+    expect(texts(chart)).toEqual(expect.arrayContaining(["Alpha", "objective: p99 < 10 ms", "Alpha: redline 17.0k"]));
     expect(chart.querySelectorAll(`g[aria-label="dot"][fill="${theme.paper}"] circle, g[aria-label="dot"] [fill="${theme.paper}"] circle`)).toHaveLength(1);
   });
 

@@ -1,6 +1,12 @@
 //! Writes the made-up run of the tests as the page and as text: `cargo run -p assay-report --example sample_page FOLDER`.
 //! The browser tests of report-ui open what it writes.
 
+#[path = "../tests/support/beside.rs"]
+mod beside;
+#[path = "../tests/support/latency.rs"]
+mod latency;
+#[path = "../tests/support/rated.rs"]
+mod rated;
 #[path = "../tests/support/mod.rs"]
 mod support;
 
@@ -16,6 +22,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (record, verdict) = support::sample();
     fs::write(folder.join("report.html"), html::page(&record, &verdict)?)?;
     fs::write(folder.join("page.json"), serde_json::to_vec(&page::build(&[(&record, &verdict)])?)?)?;
+    // Two runs in one page, of which the first has everything.
+    let mut more = rated::rated(support::sample());
+    more.1.answered = beside::answered();
+    let both = [(&more.0, &more.1), (&record, &verdict)];
+    fs::write(folder.join("rated.html"), html::pages(&both)?)?;
+    fs::write(folder.join("rated.json"), serde_json::to_vec(&page::build(&both)?)?)?;
     fs::write(folder.join("report.json"), export::json(&record, &verdict)?)?;
     fs::write(folder.join("report.csv"), export::csv(&record)?)?;
     fs::write(folder.join("report.md"), export::markdown(&record, &verdict))?;

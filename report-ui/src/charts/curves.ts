@@ -7,6 +7,9 @@ import { boundsOf, endNames, inFocus, strokes, type Line } from "./lines";
 
 const TICKS = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];
 
+/** With more time ticks than this only the powers of ten stay. */
+const MOST_TICKS = 10;
+
 /** A quantile of a duration: over rounds the median, the least and the greatest. */
 export interface CurvePoint {
   quantile: number;
@@ -66,11 +69,11 @@ function nineLabel(x: number): string {
 /** The label of a time. It is given as text because Plot leaves out some formatted labels of a logarithmic axis. */
 export const timeLabel = (ns: number): string => tick(duration(ns));
 
-/** 1, 2 and 5 times the powers of ten inside the range. */
+/** 1, 2 and 5 times the powers of ten inside the range, or the powers alone in a wide one. */
 export function timeTicks(low: number, high: number): number[] {
   const ticks: number[] = [];
   for (let power = 10 ** Math.floor(Math.log10(low)); power <= high; power *= 10) {
     ticks.push(...[1, 2, 5].map((step) => step * power).filter((tick) => tick >= low && tick <= high));
   }
-  return ticks;
+  return ticks.length > MOST_TICKS ? ticks.filter((tick) => /^1(e|0|$)/.test(String(tick))) : ticks;
 }

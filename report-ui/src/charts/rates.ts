@@ -89,7 +89,7 @@ function objective({ longest, percentile }: RatesData, theme: Theme): Plot.Marki
   if (longest === null) return [];
   return [
     Plot.ruleY([longest], { stroke: theme.caution, strokeDasharray: "4 3" }),
-    Plot.text([longest], { y: (ns: number) => ns, text: [`objective: ${percentile} < ${duration(longest)}`], frameAnchor: "left", textAnchor: "start", dx: 6, dy: -9, fill: theme.caution, stroke: theme.paper, strokeWidth: 4 }),
+    Plot.text([longest], { y: (ns: number) => ns, text: [`objective: ${percentile} < ${tick(duration(longest))}`], frameAnchor: "left", textAnchor: "start", dx: 6, dy: -9, fill: theme.caution, stroke: theme.paper, strokeWidth: 4 }),
   ];
 }
 

@@ -2,7 +2,7 @@
 import * as Plot from "@observablehq/plot";
 import { duration, percent } from "../format";
 import type { Theme } from "../theme";
-import { frame } from "./common";
+import { frame, NARROW } from "./common";
 import { timeLabel, timeTicks } from "./curves";
 import { boundsOf, endNames, inFocus, strokes, type Line } from "./lines";
 
@@ -29,7 +29,7 @@ export function sharesChart(lines: Line<SharePoint>[], theme: Theme, width: numb
   const byMedian = [...inFocus(lines)].sort((a, b) => middle(a) - middle(b));
   const names = byMedian.map((line) => ({ title: line.title, color: line.look.color, at: line.points.at(-1)?.share ?? 0 }));
   const at = { x: "ns", y: "share" } as const;
-  const ticks = timeTicks(first, last).filter((ns) => width > 700 || /^1/.test(String(ns)));
+  const ticks = timeTicks(first, last).filter((ns) => width > NARROW || /^1/.test(String(ns)));
   return Plot.plot({
     ...frame(theme, width),
     ...bounds.margins,

@@ -1,5 +1,6 @@
 /** A choice of one from a few: all are seen, one is pressed. */
 import type { JSX } from "preact";
+import { useId } from "preact/hooks";
 
 interface Props {
   legend: string;
@@ -9,12 +10,14 @@ interface Props {
 }
 
 export function Choice({ legend, options, chosen, onChoose }: Props): JSX.Element {
+  // Radio buttons of one name exclude each other all over the page, and a legend may stand twice.
+  const group = useId();
   return (
     <fieldset class="choice">
       <legend>{legend}</legend>
       {options.map((option) => (
         <label key={option}>
-          <input type="radio" name={legend} value={option} checked={option === chosen} onChange={() => onChoose(option)} />
+          <input type="radio" name={group} value={option} checked={option === chosen} onChange={() => onChoose(option)} />
           <span>{option}</span>
         </label>
       ))}

@@ -41,11 +41,17 @@ export function FamilySection({ report }: { report: Report }): JSX.Element | nul
   if (!family) return null;
   const width = family.widths.includes(report.view.width) ? report.view.width : (family.widths[0] ?? "");
   return (
-    <Section id="family" title={`${family.name} by ${family.parameter}`} question={`How much does each ${singular(family.parameter)} more in a request cost? Validated answers per second, ${family.name} at ${width} connections.`}>
+    <Section id="family" title={titleIn(family)} question={`How much does each ${singular(family.parameter)} more in a request cost? Validated answers per second, ${family.name} at ${width} connections.`}>
       {families.length > 1 && <Choice legend="work" options={families.map(({ name }) => name)} chosen={family.name} onChoose={(name) => report.choose({ workload: memberOf(families, name) })} />}
       <FamilyChart report={report} family={family} width={width} />
     </Section>
   );
+}
+
+/** `By number of queries`, `Files by size`. */
+function titleIn({ name, parameter }: FamilyView): string {
+  const words = name === parameter ? `by number of ${parameter}` : `${name} by ${parameter}`;
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 function memberOf(families: readonly FamilyView[], name: string): string {

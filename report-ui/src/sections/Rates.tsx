@@ -43,7 +43,7 @@ export function RatesSection({ report, cell }: { report: Report; cell: Cell }): 
 }
 
 function question(cell: Cell, objective: Objective | undefined): string {
-  const what = `How long do requests take, from when they were due, as the offered rate grows? ${cell.where}.`;
+  const what = `How long do requests take, from when they were due, as the offered rate grows, ${cell.where}?`;
   return objective ? `${what} The redline is the highest rate that keeps ${objective.words}.` : `${what} Dot and bar: median over rounds and its interval.`;
 }
 
