@@ -139,7 +139,7 @@ pub struct Cell {
 pub enum Span {
     /// A time, in seconds.
     Seconds(f64),
-    /// Until so many requests have ended.
+    /// Until so many requests that were sent in it have ended; those in flight when it began end in it too.
     Requests(u32),
 }
 
