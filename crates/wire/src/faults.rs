@@ -1,6 +1,6 @@
 //! A decorator that spoils what arrives: loses, doubles, overtakes and delays frames, the same ones for the same seed.
 //!
-//! Each end spoils what it receives. Both are told of the same faults, so that both know that the wire loses frames.
+//! Each end spoils what it receives. Tell both of the same faults, so that both know that the wire is not lossless.
 //! Frames are never changed: on a wire that is trusted nobody would notice.
 
 use std::collections::VecDeque;
@@ -36,6 +36,12 @@ pub struct Faults {
 }
 
 impl Faults {
+    /// Whether a sender will send again: what was lost, or what seems to be, as acknowledgements that repeat each other look
+    /// like a loss (RFC 5681 §3.2).
+    fn cause_retransmissions(&self) -> bool {
+        self.loss.max(self.duplicate).max(self.reorder) > Rate::ZERO
+    }
+
     /// Whether all is to go well.
     pub fn is_none(&self) -> bool {
         *self == Self { seed: self.seed, ..Self::default() }
@@ -60,7 +66,7 @@ pub fn around<B, R, S>(wire: Assembled<B, R, S>, faults: Faults, stream: u64) ->
             clock: monotonic,
         },
         sender: wire.sender,
-        base: FaultyBase { inner: wire.base, loses: faults.loss > Rate::ZERO },
+        base: FaultyBase { inner: wire.base, has_retransmissions: faults.cause_retransmissions() },
     }
 }
 
@@ -205,13 +211,13 @@ impl<R: Incoming> Incoming for FaultyReceiver<R> {
 #[derive(Debug)]
 pub struct FaultyBase<B> {
     inner: B,
-    loses: bool,
+    has_retransmissions: bool,
 }
 
 impl<B: Base> Base for FaultyBase<B> {
     fn facts(&self) -> Facts {
         let facts = self.inner.facts();
-        Facts { lossless: facts.lossless && !self.loses, ..facts }
+        Facts { lossless: facts.lossless && !self.has_retransmissions, ..facts }
     }
 
     fn wait(
