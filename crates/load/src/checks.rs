@@ -2,7 +2,7 @@
 //! evidence to checks.
 
 use assay_model::check::{Check, Outcome};
-use assay_model::load::{ANSWERS, ErrorClass};
+use assay_model::load::{ANSWERS, ErrorClass, StackCounts};
 use assay_model::units::Nanos;
 use assay_stats::Histogram;
 
@@ -55,6 +55,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) connections: u32,
     /// Connections made.
     pub(crate) opened: u64,
+    /// Our own TCP stack, if it worked.
+    pub(crate) stack: Option<&'a StackCounts>,
 }
 
 /// All rules that apply, in a fixed order.
@@ -75,6 +77,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Check> {
         connections(evidence),
         local_ports(evidence),
     ]);
+    checks.extend(evidence.stack.map(retransmissions));
     checks
 }
 
@@ -211,6 +214,17 @@ fn local_ports(evidence: &Evidence<'_>) -> Check {
     check("local-ports", n > 0, Outcome::Void, seen, remedy)
 }
 
+/// Where nothing is lost, a retransmission timer that ran out is a stall of one of the two ends, and of a second at least.
+fn retransmissions(stack: &StackCounts) -> Check {
+    let StackCounts { wire, retransmitted_segments, retransmission_timeouts, .. } = stack;
+    let seen = format!(
+        "{retransmission_timeouts} retransmission timers ran out on {wire}; {retransmitted_segments} segments were sent again"
+    );
+    let remedy =
+        "a thread at one end did not run for a second: end what else uses its CPU, or give it another";
+    check("retransmissions", stack.lossless && *retransmission_timeouts > 0, Outcome::Void, seen, remedy)
+}
+
 fn check(rule: &str, objection: bool, outcome: Outcome, evidence: String, remedy: &str) -> Check {
     let outcome = if objection { outcome } else { Outcome::Pass };
     Check { rule: rule.to_owned(), outcome, evidence, remedy: objection.then(|| remedy.to_owned()) }
@@ -243,6 +257,7 @@ mod tests {
             mean_in_flight: recorder.flow.mean_in_flight(WINDOW),
             connections: 1,
             opened: 1,
+            stack: None,
         }
     }
 
@@ -310,6 +325,22 @@ mod tests {
         let mut recorder = traffic(false, 0);
         recorder.failed_unsent(ErrorClass::AddressExhausted, 1, Nanos(5));
         assert_eq!(outcome(&all(&evidence(false, &recorder, &[0.1])), "local-ports"), Outcome::Void);
+    }
+
+    #[test]
+    fn a_timer_that_ran_out_voids_where_nothing_is_lost() {
+        let recorder = traffic(false, 0);
+        for (lossless, timeouts, expected) in
+            [(true, 0, Outcome::Pass), (true, 1, Outcome::Void), (false, 1, Outcome::Pass)]
+        {
+            let stack = StackCounts { lossless, retransmission_timeouts: timeouts, ..StackCounts::default() };
+            let evidence = Evidence { stack: Some(&stack), ..evidence(false, &recorder, &[0.1]) };
+            assert_eq!(
+                outcome(&all(&evidence), "retransmissions"),
+                expected,
+                "{timeouts} timers, {lossless}"
+            );
+        }
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! What the threads saw, put together.
 
-use assay_engine::Statistics;
+use assay_engine::{StackStatistics, Statistics};
 use assay_host::cpuset::CpuSet;
 use assay_model::load::{
-    BodyChecks, Books, GeneratorMemory, LOAD_SCHEMA, Latency, LoadReport, Series, SystemCalls, WindowCounts,
+    BodyChecks, Books, GeneratorMemory, LOAD_SCHEMA, Latency, LoadReport, Series, StackCounts, SystemCalls,
+    WindowCounts,
 };
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
+use assay_tcp::Stack;
 
 use crate::LoadError;
 use crate::checks::{self, Evidence};
@@ -30,6 +32,7 @@ pub(crate) fn assemble(
     let thread_busy_shares = busy_shares(outcomes, window);
     let generator = usage(outcomes, window);
     let sum = |of: fn(&Outcome) -> u64| outcomes.iter().map(of).sum::<u64>();
+    let stack = stack(plan, outcomes);
     let evidence = Evidence {
         is_open: plan.is_open(),
         window,
@@ -42,6 +45,7 @@ pub(crate) fn assemble(
         mean_in_flight: recorder.flow.mean_in_flight(window_end),
         connections: plan.connections,
         opened: sum(|outcome| outcome.statistics.connected),
+        stack: stack.as_ref(),
     };
     Ok(LoadReport {
         schema: LOAD_SCHEMA.to_owned(),
@@ -67,6 +71,7 @@ pub(crate) fn assemble(
         bodies: bodies(plan, &recorder.window),
         system_calls: system_calls(outcomes),
         memory,
+        stack,
         samples: recorder.samples,
     })
 }
@@ -153,6 +158,23 @@ fn system_calls(outcomes: &[Outcome]) -> SystemCalls {
         sends: sum(|s| s.sends),
         others: sum(|s| s.other_calls),
     }
+}
+
+/// What our own stack did in all threads.
+fn stack(plan: &Plan, outcomes: &[Outcome]) -> Option<StackCounts> {
+    let Stack::User(link) = &plan.engine else { return None };
+    let threads: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.statistics.stack).collect();
+    let sum = |of: fn(&StackStatistics) -> u64| threads.iter().map(of).sum();
+    Some(StackCounts {
+        wire: link.wire.to_string(),
+        lossless: threads.iter().all(|thread| thread.lossless),
+        received_frames: sum(|s| s.received_frames),
+        sent_frames: sum(|s| s.sent_frames),
+        retransmitted_segments: sum(|s| s.retransmitted_segments),
+        retransmission_timeouts: sum(|s| s.retransmission_timeouts),
+        wire_full: sum(|s| s.wire_full),
+        dropped_frames: sum(|s| s.dropped_frames),
+    })
 }
 
 fn busy_shares(outcomes: &[Outcome], window: Nanos) -> Vec<f64> {

@@ -61,10 +61,34 @@ pub struct LoadReport {
     /// Memory of the generator.
     #[serde(default)]
     pub memory: GeneratorMemory,
+    /// What its own TCP stack did, from its first connection to its last; absent where the kernel's worked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack: Option<StackCounts>,
     /// The first wrong answers, for people.
     pub samples: Vec<ErrorSample>,
     /// What the generator has to say about its own trustworthiness (METHODOLOGY, trust).
     pub checks: Vec<Check>,
+}
+
+/// Counters of the generator's own TCP stack, over all threads.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StackCounts {
+    /// The wire and what was to go wrong on it, as it was named.
+    pub wire: String,
+    /// Whether the wire loses nothing, so that every retransmission is a fault.
+    pub lossless: bool,
+    /// Frames that arrived.
+    pub received_frames: u64,
+    /// Frames that left.
+    pub sent_frames: u64,
+    /// Segments sent again, whatever the reason.
+    pub retransmitted_segments: u64,
+    /// Times that a retransmission timer ran out (RFC 6298).
+    pub retransmission_timeouts: u64,
+    /// Times that the wire had no room for a frame, which was then sent later.
+    pub wire_full: u64,
+    /// Frames given up for want of room.
+    pub dropped_frames: u64,
 }
 
 /// When requests are issued.
