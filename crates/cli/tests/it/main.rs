@@ -6,6 +6,8 @@ mod chat;
 mod check;
 mod commands;
 mod compare;
+#[allow(clippy::print_stderr, reason = "says what it skips")]
+mod container;
 mod database;
 mod doctor;
 mod ending;

@@ -14,6 +14,9 @@ use crate::subject::Container;
 /// Longest time for the engine to answer a question.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
+/// From SIGTERM to SIGKILL: the engine is asked twice, and takes half a second each time on a busy machine.
+pub(super) const GRACE: Duration = Duration::from_secs(10);
+
 /// The first process in the container of which `scratch` holds the id, as the host numbers it; `None` where the engine does not
 /// tell, so that nothing is observed rather than the engine's own client.
 pub(super) fn first_process(

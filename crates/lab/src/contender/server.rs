@@ -302,6 +302,9 @@ fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, NotRun> {
     options.log_limit_bytes = LOG_BYTES;
     options.scratch = Some(scratch.path().to_owned());
     options.side = order.link.server_side();
+    if process.container.is_some() {
+        options.grace = container::GRACE;
+    }
     let kept = Kept::start(&order.tools.assay, &options, &process.folder, variables)
         .map_err(|error| failed(error.to_string(), "mend the command, or install what it needs"))?;
     Ok(Held { kept, log: order.log.clone(), port, first: FirstProcess::Started, scratch })

@@ -37,7 +37,11 @@ const RUN_SCRIPT: &str = r#"
 engine=$1 image=$2
 shift 2
 id=$SCRATCH/container
-trap '"$engine" rm --force "$(cat "$id")" >/dev/null 2>&1' TERM
+end() {
+    "$engine" kill --signal KILL "$(cat "$id")"
+    "$engine" rm --force "$(cat "$id")"
+}
+trap 'end >/dev/null 2>&1' TERM
 database=${DATABASE_URL#*@}
 database=${database%%[:/]*}
 set -- "$image" "$@"
