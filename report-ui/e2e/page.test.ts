@@ -53,7 +53,7 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
       await tab.close();
     }
     expect(trouble).toEqual([]);
-    expect(requests).toEqual([file]);
+    expect([...new Set(requests)]).toEqual([file]);
   }
 
   const drawn = (tab: Tab): Promise<unknown> => tab.waitForFunction(() => document.querySelector(".waiting, .undrawn") === null);
@@ -135,7 +135,7 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
       await tab.getByRole("button", { name: "Pin Node.js" }).click();
       expect(hashOf(tab)).toBe("#workload=hello&connections=64&pin=nginx,node");
       await drawn(tab);
-      expect(await tab.locator("#scaling svg text").allInnerTexts()).toEqual(expect.arrayContaining(["nginx", "Node.js"]));
+      expect(await tab.locator("#scaling svg text").allTextContents()).toEqual(expect.arrayContaining(["nginx", "Node.js"]));
       expect((await tab.locator("#scaling svg text").allTextContents()).join()).not.toContain("Gin");
       await tab.reload();
       expect(await tab.getByRole("group", { name: "Pinned" }).getByRole("button").allInnerTexts()).toEqual(["nginx ×", "Node.js ×"]);
