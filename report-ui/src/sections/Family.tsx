@@ -35,9 +35,15 @@ export function familiesOf({ head }: Pick<Report, "head">): FamilyView[] {
   return [...families.values()].filter((family) => family.values.size > 1);
 }
 
+/** The family of the workload that is looked at, else the first. */
+export function familyOf(report: Report): FamilyView | undefined {
+  const families = familiesOf(report);
+  return families.find(({ values }) => values.has(report.view.workload)) ?? families[0];
+}
+
 export function FamilySection({ report }: { report: Report }): JSX.Element | null {
   const families = familiesOf(report);
-  const family = families.find(({ values }) => values.has(report.view.workload)) ?? families[0];
+  const family = familyOf(report);
   if (!family) return null;
   const width = family.widths.includes(report.view.width) ? report.view.width : (family.widths[0] ?? "");
   return (
@@ -49,7 +55,7 @@ export function FamilySection({ report }: { report: Report }): JSX.Element | nul
 }
 
 /** `By number of queries`, `Files by size`. */
-function titleIn({ name, parameter }: FamilyView): string {
+export function titleIn({ name, parameter }: FamilyView): string {
   const words = name === parameter ? `by number of ${parameter}` : `${name} by ${parameter}`;
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

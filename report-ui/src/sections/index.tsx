@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { spotOf, type Cell, type Report } from "../select";
 import { widthsOf } from "../state";
 import { CurvesSection } from "./Curves";
-import { familiesOf, FamilySection } from "./Family";
+import { familyOf, FamilySection, titleIn } from "./Family";
 import { NotRunSection } from "./NotRun";
 import { OverTimeSection } from "./OverTime";
 import { PairsSection } from "./Pairs";
@@ -40,6 +40,7 @@ export function sectionsOf(report: Report, cell: Cell | undefined): SectionEntry
 
 function cellSections(report: Report, cell: Cell): SectionEntry[] {
   const atCapacity = cell.standings.length > 0;
+  const family = familyOf(report);
   const levels = widthsOf(report.head.spots, cell.spot.workload);
   const all: (SectionEntry & { there: boolean })[] = [
     { id: "standings", title: "Standings", wide: true, there: atCapacity, draw: () => <StandingsSection report={report} cell={cell} /> },
@@ -47,7 +48,7 @@ function cellSections(report: Report, cell: Cell): SectionEntry[] {
     { id: "times", title: "Latency", there: cell.curves.length > 0, draw: () => <CurvesSection report={report} cell={cell} /> },
     { id: "rates", title: "Latency and load", there: cell.latency.length + cell.redlines.length > 0, draw: () => <RatesSection report={report} cell={cell} /> },
     { id: "scaling", title: "Scaling", there: atCapacity && levels.length > 1, draw: () => <ScalingSection report={report} workload={cell.spot.workload} /> },
-    { id: "family", title: "More work in a request", there: familiesOf(report).length > 0, draw: () => <FamilySection report={report} /> },
+    { id: "family", title: family ? titleIn(family) : "", there: family !== undefined, draw: () => <FamilySection report={report} /> },
     { id: "shares", title: "Share within a time", there: cell.curves.length > 0, draw: () => <SharesSection report={report} cell={cell} /> },
     { id: "over-time", title: "Over time", there: atCapacity, draw: () => <OverTimeSection report={report} cell={cell} /> },
     { id: "price", title: "Price", there: atCapacity, draw: () => <PriceSection report={report} cell={cell} /> },
