@@ -12,6 +12,7 @@ use assay_model::record::{Measurement, Record, Round, Run};
 use assay_model::units::Nanos;
 use assay_model::verdict::{Call, Interval, Pair, Standing, Verdict};
 use assay_report::html;
+use assay_stats::Histogram;
 
 const CONTENDERS: usize = 100;
 const WORKLOADS: [&str; 7] = ["hello", "json", "plaintext", "db", "queries", "fortunes", "updates"];
@@ -62,6 +63,7 @@ fn name(i: usize) -> String {
 }
 
 fn run_of(model: &Run, i: usize, round: u32, clock: &mut u64) -> Run {
+    let times = times(i, round);
     let cells = WORKLOADS.iter().flat_map(|workload| LEVELS.map(|level| (workload, level)));
     let cells = cells.enumerate().map(|(k, (workload, level))| {
         let mut measurement: Measurement = model.cells[k % model.cells.len()].clone();
@@ -69,10 +71,23 @@ fn run_of(model: &Run, i: usize, round: u32, clock: &mut u64) -> Run {
         measurement.offset_ns = Nanos(*clock);
         *clock += 1_100_000_000;
         let wobble = (i * 31 + round as usize * 17 + k * 7) % 23;
+        measurement.load.latency.service_hdr.clone_from(&times);
         measurement.load.window.ok = 90_000 - (i * 700) as u64 + wobble as u64 * 40;
         measurement
     });
     Run { contender: name(i), cells: cells.collect(), ..model.clone() }
+}
+
+/// Log-normal times of a contender in a round: no two have the same, so that they compress no better than real ones.
+fn times(i: usize, round: u32) -> String {
+    let mut histogram = Histogram::new();
+    let scale = 400_000.0 * (1.0 + 0.0137 * i as f64) * (1.0 + 0.0071 * f64::from(round));
+    for step in 0..400_u32 {
+        let share = (f64::from(step) + 0.5) / 400.0;
+        let spread = (share / (1.0 - share)).ln() * (0.17 + 0.0011 * i as f64);
+        histogram.record_n((scale * spread.exp()) as u64, 200);
+    }
+    histogram.to_hdr_base64().unwrap_or_default()
 }
 
 /// Standings and pairs with figures as long as real ones.
