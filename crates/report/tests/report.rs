@@ -223,7 +223,11 @@ fn is_a_curve(curve: &page::Curve, head: &page::Head) {
     assert!(median.is_sorted() && (median.len(), median.len()) == (low.len(), high.len()));
     assert!(low.iter().zip(median).zip(high).all(|((low, median), high)| low <= median && median <= high));
     assert!(head.quantiles[median.len() - 1] >= 0.99, "{} has no p99", curve.contender);
-    assert!(curve.shares.is_sorted() && curve.shares[0] == 0.0 && *curve.shares.last().unwrap() > 0.999);
+    assert!(
+        curve.shares.is_sorted()
+            && curve.shares[0] == 0.0
+            && curve.shares.last().is_some_and(|&share| share > 0.999)
+    );
     assert!(curve.shares_from + curve.shares.len() < head.bounds_ns.len());
 }
 
