@@ -22,6 +22,11 @@
 //! | `hooks` | the functions that stand before those of the C library |
 //! | `host` | the functions of the C library that are behind them |
 
+#![cfg_attr(
+    test,
+    allow(dead_code, reason = "the hooks, which use the rest, are not in the tests' own program")
+)]
+
 #[deny(unsafe_code)]
 mod core;
 // The tests of this crate call the C library's functions, not ours.
@@ -29,7 +34,6 @@ mod core;
 mod hooks;
 #[cfg(not(test))]
 mod host;
-#[cfg(not(test))]
 mod lock;
 #[deny(unsafe_code)]
 mod log;

@@ -100,3 +100,40 @@ fn this_thread() -> usize {
     thread_local!(static HERE: u8 = const { 0 });
     HERE.with(|here| std::ptr::from_ref(here) as usize)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_thread_at_a_time_has_it() {
+        static LOCK: Lock<u64> = Lock::new(0);
+        let count = || {
+            for _ in 0..20_000 {
+                let mut guard = LOCK.lock().unwrap();
+                let seen = *guard;
+                std::hint::black_box(&guard);
+                *guard = seen + 1;
+            }
+        };
+        std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(count))));
+        assert_eq!(*LOCK.lock().unwrap(), 80_000);
+    }
+
+    #[test]
+    fn who_has_it_is_told_instead_of_waiting_for_itself() {
+        let lock = Lock::new(());
+        let guard = lock.lock();
+        assert!(guard.is_some() && lock.lock().is_none());
+        drop(guard);
+        assert!(lock.lock().is_some());
+    }
+
+    #[test]
+    fn it_can_be_let_go_without_its_guard() {
+        let lock = Lock::new(());
+        std::mem::forget(lock.lock());
+        lock.release();
+        assert!(lock.lock().is_some());
+    }
+}

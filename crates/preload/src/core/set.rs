@@ -4,7 +4,7 @@
 //! a collection takes them off, looks what is true now, and puts level-triggered ones that were reported back at its end.
 
 use std::collections::{HashMap, VecDeque};
-use std::os::fd::RawFd;
+use std::os::fd::{OwnedFd, RawFd};
 
 use rustix::event::epoll::EventFlags;
 
@@ -24,6 +24,8 @@ pub(crate) struct Set {
     interests: Interests,
     by_descriptor: HashMap<RawFd, Id>,
     ready: VecDeque<Id>,
+    /// Hangs in the kernel's instance of the same number.
+    _bell: Option<OwnedFd>,
 }
 
 struct Interests(Arena<Interest>);
@@ -54,8 +56,8 @@ pub(crate) struct Report {
 
 impl Set {
     /// One that the program has one descriptor of.
-    pub(crate) fn new() -> Self {
-        Self { descriptors: 1, ..Self::default() }
+    pub(crate) fn new(bell: OwnedFd) -> Self {
+        Self { descriptors: 1, _bell: Some(bell), ..Self::default() }
     }
 
     /// The interest under this descriptor number, if it is for this object.

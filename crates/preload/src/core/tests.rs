@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use assay_engine::{Config, Engine, EngineError, Epoll};
 use assay_model::units::Nanos;
 use rustix::event::epoll::EventFlags;
+use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 
 use super::{Core, Way};
@@ -107,7 +108,7 @@ fn bytes_go_both_ways() {
 #[test]
 fn a_level_is_reported_until_the_bytes_are_taken() {
     let (mut core, mut peer) = pair();
-    core.adopt_set(SET);
+    core.adopt_set(SET, eventfd(0, EventfdFlags::CLOEXEC).unwrap());
     core.watch(SET, FIRST, EventFlags::IN, 7).unwrap();
     assert_eq!(core.watch(SET, FIRST, EventFlags::IN, 7), Err(Errno::EXIST));
     assert_eq!(reported(&mut core), []);
@@ -123,7 +124,7 @@ fn a_level_is_reported_until_the_bytes_are_taken() {
 #[test]
 fn an_edge_is_reported_once_for_what_has_come() {
     let (mut core, mut peer) = pair();
-    core.adopt_set(SET);
+    core.adopt_set(SET, eventfd(0, EventfdFlags::CLOEXEC).unwrap());
     core.watch(SET, FIRST, EventFlags::IN | EventFlags::OUT | EventFlags::ET, 7).unwrap();
     assert_eq!(reported(&mut core), [EventFlags::OUT], "there is room from the start");
     peer.write_all(b"abc").unwrap();
@@ -138,7 +139,7 @@ fn an_edge_is_reported_once_for_what_has_come() {
 #[test]
 fn one_shot_is_reported_once_until_it_is_armed_again() {
     let (mut core, mut peer) = pair();
-    core.adopt_set(SET);
+    core.adopt_set(SET, eventfd(0, EventfdFlags::CLOEXEC).unwrap());
     core.watch(SET, FIRST, EventFlags::IN | EventFlags::ONESHOT, 7).unwrap();
     peer.write_all(b"abc").unwrap();
     until(&mut core, |core| (reported(core) == [EventFlags::IN]).then_some(()));
@@ -154,7 +155,7 @@ fn one_shot_is_reported_once_until_it_is_armed_again() {
 #[test]
 fn a_full_connection_is_writable_again_when_there_is_room() {
     let (mut core, mut peer) = pair();
-    core.adopt_set(SET);
+    core.adopt_set(SET, eventfd(0, EventfdFlags::CLOEXEC).unwrap());
     core.watch(SET, FIRST, EventFlags::OUT | EventFlags::ET, 7).unwrap();
     assert_eq!(reported(&mut core), [EventFlags::OUT]);
     let block = vec![7u8; 1 << 20];
@@ -179,7 +180,7 @@ fn a_full_connection_is_writable_again_when_there_is_room() {
 #[test]
 fn the_peers_end_is_an_event_and_our_direction_goes_on() {
     let (mut core, mut peer) = pair();
-    core.adopt_set(SET);
+    core.adopt_set(SET, eventfd(0, EventfdFlags::CLOEXEC).unwrap());
     core.watch(SET, FIRST, EventFlags::IN | EventFlags::RDHUP, 7).unwrap();
     peer.write_all(b"last").unwrap();
     peer.shutdown(Shutdown::Write).unwrap();
@@ -227,7 +228,7 @@ fn a_connection_lives_as_long_as_any_of_its_descriptors() {
 #[test]
 fn closing_ends_what_watched() {
     let (mut core, mut peer) = pair();
-    core.adopt_set(SET);
+    core.adopt_set(SET, eventfd(0, EventfdFlags::CLOEXEC).unwrap());
     core.watch(SET, FIRST, EventFlags::IN, 7).unwrap();
     peer.write_all(b"abc").unwrap();
     until(&mut core, |core| (!reported(core).is_empty()).then_some(()));

@@ -1,6 +1,6 @@
 //! Epoll instances and what they watch of the stack (epoll_ctl(2)).
 
-use std::os::fd::RawFd;
+use std::os::fd::{OwnedFd, RawFd};
 
 use assay_engine::Engine;
 use rustix::event::epoll::EventFlags;
@@ -10,12 +10,11 @@ use super::arena::Id;
 use super::{Core, Object, Report, Set, readiness};
 
 impl<E: Engine> Core<E> {
-    /// Makes an epoll instance of the program known, when it first watches one of ours.
-    pub(crate) fn adopt_set(&mut self, descriptor: RawFd) {
-        if self.object(descriptor).is_none() {
-            let set = self.sets.insert(Set::new());
-            self.put(descriptor, Object::Set(set));
-        }
+    /// Makes an epoll instance of the program known, when it first watches one of ours. It keeps what was hung into the kernel's
+    /// instance of that number.
+    pub(crate) fn adopt_set(&mut self, descriptor: RawFd, bell: OwnedFd) {
+        let set = self.sets.insert(Set::new(bell));
+        self.put(descriptor, Object::Set(set));
     }
 
     /// `EPOLL_CTL_ADD`.

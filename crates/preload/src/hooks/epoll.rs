@@ -1,10 +1,11 @@
 //! Epoll: the stack's descriptors are watched here, all others by the kernel's instance of the same number (epoll(7)).
 
 use std::ffi::c_int;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use assay_model::units::Nanos;
 use rustix::event::epoll::EventFlags;
+use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 
 use crate::core::Report;
@@ -15,6 +16,9 @@ use crate::waiting::{self, Outcome, Wants, watched};
 /// While the stack has something to report, the kernel is asked for its own descriptors at most so often: each time costs a
 /// system call.
 const ASK_HOST_EVERY: Nanos = Nanos::from_micros(20);
+
+/// What the kernel reports when the bell rings: a number that no program uses for an event of its own.
+const BELL: u64 = 0x8e1c_55d0_a53a_9f27;
 
 /// `epoll_ctl(2)`.
 ///
@@ -46,8 +50,10 @@ fn control(set: RawFd, operation: c_int, fd: RawFd, event: Option<libc::epoll_ev
     match operation {
         libc::EPOLL_CTL_ADD => {
             let (flags, data) = wanted?;
-            shared.core.adopt_set(set);
-            process::mark(set, true);
+            if !process::is_ours(set) {
+                shared.core.adopt_set(set, hang_bell(set)?);
+                process::mark(set, true);
+            }
             shared.core.watch(set, fd, flags, data)
         }
         libc::EPOLL_CTL_MOD => {
@@ -56,6 +62,53 @@ fn control(set: RawFd, operation: c_int, fd: RawFd, event: Option<libc::epoll_ev
         }
         libc::EPOLL_CTL_DEL => shared.core.unwatch(set, fd),
         _ => Err(Errno::INVAL),
+    }
+}
+
+/// Wakes a thread that waits in the kernel for an instance that was not ours until now. The bell rings once, and hangs there as
+/// long as the instance is ours.
+fn hang_bell(set: RawFd) -> Result<OwnedFd, Errno> {
+    let bell = eventfd(1, EventfdFlags::CLOEXEC)?;
+    let mut event = libc::epoll_event { events: (libc::EPOLLIN | libc::EPOLLET) as u32, u64: BELL };
+    let control = real!(epoll_ctl: fn(c_int, c_int, c_int, *mut libc::epoll_event) -> c_int);
+    // SAFETY: the event is readable, and the bell is open.
+    host::result(unsafe { control(set, libc::EPOLL_CTL_ADD, bell.as_raw_fd(), &raw mut event) } as isize)?;
+    Ok(bell)
+}
+
+/// Takes the bell out of what the kernel reported; returns how much is left.
+fn without_bell(events: &mut [libc::epoll_event]) -> usize {
+    match events.iter().position(|event| event.u64 == BELL) {
+        Some(at) => {
+            let last = events.len() - 1;
+            events.swap(at, last);
+            last
+        }
+        None => events.len(),
+    }
+}
+
+/// What the kernel returned for an instance that was not ours when it was asked, unless it has become ours since and nothing but
+/// the bell rang: then the wait goes on here.
+///
+/// # Safety
+/// As for [`wait_into`], with what the kernel returned.
+unsafe fn or_go_on(
+    returned: c_int,
+    set: RawFd,
+    room: *mut libc::epoll_event,
+    most: c_int,
+    timeout: Option<Nanos>,
+    mask: *const libc::sigset_t,
+) -> c_int {
+    if returned <= 0 || !process::is_ours(set) {
+        return returned;
+    }
+    // SAFETY: so many events were written there.
+    match without_bell(unsafe { std::slice::from_raw_parts_mut(room, returned as usize) }) {
+        // SAFETY: the caller's promise.
+        0 => unsafe { wait_into(set, room, most, timeout, mask) },
+        left => left as c_int,
     }
 }
 
@@ -73,7 +126,10 @@ pub(super) unsafe extern "C" fn epoll_wait(
     if !process::is_ours(set) {
         let wait = real!(epoll_wait: fn(c_int, *mut libc::epoll_event, c_int, c_int) -> c_int);
         // SAFETY: the caller's promise.
-        return unsafe { wait(set, room, most, timeout_ms) };
+        return unsafe {
+            let returned = wait(set, room, most, timeout_ms);
+            or_go_on(returned, set, room, most, milliseconds(timeout_ms), std::ptr::null())
+        };
     }
     // SAFETY: the caller's promise.
     unsafe { wait_into(set, room, most, milliseconds(timeout_ms), std::ptr::null()) }
@@ -94,7 +150,10 @@ pub(super) unsafe extern "C" fn epoll_pwait(
     if !process::is_ours(set) {
         let wait = real!(epoll_pwait: fn(c_int, *mut libc::epoll_event, c_int, c_int, *const libc::sigset_t) -> c_int);
         // SAFETY: the caller's promise.
-        return unsafe { wait(set, room, most, timeout_ms, mask) };
+        return unsafe {
+            let returned = wait(set, room, most, timeout_ms, mask);
+            or_go_on(returned, set, room, most, milliseconds(timeout_ms), mask)
+        };
     }
     // SAFETY: the caller's promise.
     unsafe { wait_into(set, room, most, milliseconds(timeout_ms), mask) }
@@ -115,7 +174,10 @@ pub(super) unsafe extern "C" fn epoll_pwait2(
     if !process::is_ours(set) {
         let wait = real!(epoll_pwait2: fn(c_int, *mut libc::epoll_event, c_int, *const libc::timespec, *const libc::sigset_t) -> c_int);
         // SAFETY: the caller's promise.
-        return unsafe { wait(set, room, most, timeout, mask) };
+        return unsafe {
+            let returned = wait(set, room, most, timeout, mask);
+            or_go_on(returned, set, room, most, timeout.as_ref().map(super::poll::span), mask)
+        };
     }
     // SAFETY: the caller's promise: null, or a time.
     let timeout = unsafe { timeout.as_ref() }.map(super::poll::span);
@@ -162,7 +224,7 @@ fn wait(
         }
         (now, ours, ask_host)
     };
-    let theirs = if ask_host && ours < room.len() { host::epoll_take(set, &mut room[ours..])? } else { 0 };
+    let theirs = if ask_host && ours < room.len() { take(set, &mut room[ours..])? } else { 0 };
     if ours + theirs > 0 || timeout == Some(Nanos::ZERO) {
         return Ok(ours + theirs);
     }
@@ -173,12 +235,18 @@ fn wait(
             Outcome::Done(n) => return Ok(n),
             Outcome::TimedOut => return Ok(0),
             // Another thread may have taken it.
-            Outcome::Host => match host::epoll_take(set, room)? {
+            Outcome::Host => match take(set, room)? {
                 0 => {}
                 n => return Ok(n),
             },
         }
     }
+}
+
+/// Takes what the kernel has ready, but for the bell.
+fn take(set: RawFd, room: &mut [libc::epoll_event]) -> Result<usize, Errno> {
+    let taken = host::epoll_take(set, room)?;
+    Ok(without_bell(&mut room[..taken]))
 }
 
 /// Writes what the stack has to report and returns how much.

@@ -139,3 +139,13 @@ for name, call in {"recv": lambda: server.recv(9), "epoll": lambda: (len(epoll.p
     thread.start()
     print("another thread wakes", name, call())
     thread.join()
+
+early = select.epoll()
+seen = []
+waiter = threading.Thread(target=lambda: seen.append(early.poll(20)))
+waiter.start()
+time.sleep(0.05)
+early.register(server, select.EPOLLIN)
+client.sendall(b"early")
+waiter.join()
+print("a wait that began before", len(seen[0]), server.recv(9), early.poll(0))

@@ -1,5 +1,7 @@
 //! Programs under the library: where it is, how they are started, and how they end.
 
+#![allow(clippy::print_stderr, reason = "what was skipped, and why a test failed, is said aloud")]
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
