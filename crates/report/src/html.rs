@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn figures_keep_six_digits_and_whole_numbers_all_of_them() {
         let cut = rounded(
-            serde_json::json!({"a": [0.123_456_789, 78_123.456_7, 1e-9, -1234.567_89, 0.0], "b": 123_456_789}),
+            serde_json::json!({"a": [0.123_456_789, 78_123.456_7, 1e-9, -1_234.567_89, 0.0], "b": 123_456_789}),
         );
         assert_eq!(cut.to_string(), r#"{"a":[0.123457,78123.5,1e-9,-1234.57,0.0],"b":123456789}"#);
     }

@@ -37,10 +37,11 @@ export function scalingChart(data: ScalingData, theme: Theme, width: number): El
   return Plot.plot({
     ...frame(theme, width),
     ...bounds.margins,
-    x: { type: "log", domain: extent(data.levels), ticks: data.levels, tickFormat: String, label: data.label ?? "connections", labelAnchor: "center", labelArrow: "none", tickSize: 0, tickPadding: 8 },
+    x: { type: "log", domain: extent(data.levels), label: data.label ?? "connections" },
     y: { domain: [0, highest * 1.02], tickFormat: (value: number) => tick(rate(value)), label: null, ticks: 5, tickSize: 0 },
     symbol: { type: "identity" },
     marks: [
+      Plot.axisX(data.levels, { text: String, labelAnchor: "center", labelArrow: "none", tickSize: 0, tickPadding: 8 }),
       Plot.gridY({ stroke: theme.rule, strokeOpacity: 1, ticks: 5 }),
       Plot.ruleY([0], { stroke: theme.soft }),
       ...limitMarks(data.limit, theme),
