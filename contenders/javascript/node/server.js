@@ -1,6 +1,8 @@
 'use strict';
 
+const fs = require('node:fs');
 const http = require('node:http');
+const path = require('node:path');
 const process = require('node:process');
 
 const { Pool } = require('pg');
@@ -8,22 +10,22 @@ const { Pool } = require('pg');
 const Store = require('../shared/store.js');
 const workers = require('../shared/workers.js');
 
-const { ADDRESS, PORT } = process.env;
+const { ADDRESS, FILES, PORT } = process.env;
 
 workers(serve);
 
 async function serve() {
-  const routes = { ...plain(), ...database(await Store.open(Pool)) };
+  const routes = { ...plain(), ...bodies(), ...database(await Store.open(Pool)) };
   http
     .createServer((request, response) => {
-      const [path, query] = request.url.split('?', 2);
-      const known = Object.hasOwn(routes, path);
+      const [target, query] = request.url.split('?', 2);
+      const known = Object.hasOwn(routes, target);
       if (!known) return send(response, 404, 'text/plain', 'not found');
       if (request.method !== 'GET' && request.method !== 'HEAD') {
         response.setHeader('Allow', 'GET, HEAD');
         return send(response, 405, 'text/plain', 'method not allowed');
       }
-      return routes[path](response, query);
+      return routes[target](response, query);
     })
     .listen(Number(PORT), ADDRESS);
 }
@@ -35,6 +37,16 @@ function plain() {
     '/byte': (response) => send(response, 200, 'text/plain', '!'),
     '/json': (response) => object(response, { message: 'Hello, World!' }),
   };
+}
+
+/** Texts of several lengths, read once. */
+function bodies() {
+  const folder = path.join(FILES, 'body');
+  const route = (name) => {
+    const text = fs.readFileSync(path.join(folder, name));
+    return [`/body/${name}`, (response) => send(response, 200, 'text/plain', text)];
+  };
+  return Object.fromEntries(fs.readdirSync(folder).map(route));
 }
 
 function database(store) {

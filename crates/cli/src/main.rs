@@ -39,6 +39,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Compare(arguments) => command::compare::run(&arguments),
         Command::Load(arguments) => command::load::run(arguments),
         Command::Serve(arguments) => command::serve::run(&arguments),
+        Command::Exec(arguments) => command::exec::run(&arguments),
         Command::Stub(arguments) => command::stub::run(&arguments),
         Command::Show(arguments) => command::show::run(&arguments),
         Command::Report(arguments) => command::report::run(&arguments),

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use assay_lab::rounds::{Event, Observer};
 use assay_lab::verdict::Settling;
 use assay_model::experiment::Cell;
+use assay_model::network::Network;
 use assay_model::record::NotRun;
 use assay_report::format;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -143,7 +144,9 @@ impl Observer for Live {
                 (*contender).clone_into(&mut self.contender);
                 self.redraw("what it keeps of HTTP/1.1");
             }
-            Event::Dropped { contender, reason } => self.warn(contender, "is not run", reason),
+            Event::Dropped { contender, network, reason } => {
+                self.warn(contender, &on("is not run", network.as_ref()), reason);
+            }
             Event::RoundBegun { index, of } => self.begin_round(*index, *of),
             Event::Starting { contender } => {
                 (*contender).clone_into(&mut self.contender);
@@ -159,7 +162,9 @@ impl Observer for Live {
                     bar.inc(1);
                 }
             }
-            Event::Failed { contender, reason } => self.warn(contender, "ended early", reason),
+            Event::Failed { contender, network, reason } => {
+                self.warn(contender, &on("ended early", network.as_ref()), reason);
+            }
             Event::RoundSaved { index, of, precision, settling, left } => {
                 self.settled = settling.as_ref().map(in_words);
                 self.end_round(*index, *of, *precision, *left);
@@ -198,7 +203,13 @@ fn in_words(settling: &Settling) -> String {
 
 fn cell_name(cell: &Cell) -> String {
     let load = if cell.offered.is_capacity() { String::new() } else { format!(", load {}", cell.offered) };
-    format!("{} at {} connections{load}", cell.workload, cell.width())
+    let network = cell.network.map(|network| format!(" on {network}")).unwrap_or_default();
+    format!("{} at {} connections{network}{load}", cell.workload, cell.width())
+}
+
+/// What happened, and on which network where it concerns but one.
+fn on(what: &str, network: Option<&Network>) -> String {
+    network.map_or_else(|| what.to_owned(), |network| format!("{what} on {network}"))
 }
 
 /// A span as people say it: `45 s`, `3:05 min`.

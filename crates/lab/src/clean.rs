@@ -12,13 +12,15 @@ use crate::store::Store;
 pub(crate) const SCRATCH_PREFIX: &str = "assay-scratch-";
 pub(crate) const CLUSTER_PREFIX: &str = "assay-pg-";
 pub(crate) const STORE_PREFIX: &str = "assay-store-";
+/// Where memory that processes share lies (shm_overview(7)): the wires of user-space stacks.
+pub const SHARED_MEMORY: &str = "/dev/shm";
 const RANDOM_CHARACTERS: usize = 6;
 /// Folders younger than this are left alone: whoever made one may be about to start what uses it.
 const MIN_AGE: Duration = Duration::from_secs(60);
 
-/// What is left of runs in `store` and, of temporary folders of ours that nobody uses, in `temporary`.
-pub fn leftovers(store: &Store, temporary: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(temporary).into_iter().flatten().flatten();
+/// What is left of runs in `store` and, of temporary folders of ours that nobody uses, in the folders `temporary`.
+pub fn leftovers(store: &Store, temporary: &[&Path]) -> Vec<PathBuf> {
+    let entries = temporary.iter().flat_map(std::fs::read_dir).flatten().flatten();
     let ours = entries.filter(|entry| is_ours(&entry.file_name().to_string_lossy()));
     let mut found: Vec<PathBuf> = ours.map(|entry| entry.path()).filter(|path| is_old(path)).collect();
     if !found.is_empty() {
@@ -112,11 +114,11 @@ mod tests {
         let store = Store::new(root.path());
         let folder = store.create("x", jiff::Timestamp::UNIX_EPOCH).expect("run");
         let work = folder.work().expect("work");
-        assert_eq!(leftovers(&store, root.path()), Vec::<PathBuf>::new());
+        assert_eq!(leftovers(&store, &[root.path()]), Vec::<PathBuf>::new());
         // As if its process had died.
         drop(folder);
-        assert_eq!(leftovers(&store, root.path()), [work.as_path()]);
+        assert_eq!(leftovers(&store, &[root.path()]), [work.as_path()]);
         remove(&work).expect("removed");
-        assert_eq!(leftovers(&store, root.path()), Vec::<PathBuf>::new());
+        assert_eq!(leftovers(&store, &[root.path()]), Vec::<PathBuf>::new());
     }
 }

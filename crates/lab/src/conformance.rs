@@ -292,6 +292,7 @@ impl Inspection<'_> {
         StartOrder {
             tools: self.tools,
             link: self.link,
+            user: None,
             cpus: self.cpus,
             log: self.log.clone(),
             database: self.its_database().map(|supplied| &supplied.access),

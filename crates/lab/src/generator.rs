@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use crate::contender::Tools;
 use crate::keeper::{Bounded, KeepOptions, RunError, run_bounded, tail};
+use crate::stack::UserEnd;
 
 /// How much longer than its orders the generator may live: connecting, draining, reporting.
 const MARGIN: Duration = Duration::from_secs(10);
@@ -42,6 +43,8 @@ pub struct LoadOrder<'a> {
     pub cpus: &'a str,
     /// Seed of its random choices.
     pub seed: u64,
+    /// Its end of the wire, where it brings the user-space stack; absent for the kernel's.
+    pub stack: Option<&'a UserEnd>,
 }
 
 /// Why there is no report.
@@ -88,6 +91,7 @@ impl LoadOrder<'_> {
             .flat_map(|(model, rate)| [("-r", rate.to_string()), ("--arrival", model.to_owned())]);
         let all = rest.into_iter().chain(open);
         arguments.extend(all.flat_map(|(name, value)| [name.into(), value.into()]));
+        arguments.extend(self.stack.iter().flat_map(|end| end.arguments()).map(OsString::from));
         arguments
     }
 
@@ -163,6 +167,7 @@ mod tests {
             timeout_s: 5.0,
             cpus: "0-1",
             seed: 7,
+            stack: None,
         };
         let words = |order: &LoadOrder<'_>| {
             let words = order.to_arguments().into_iter().map(|word| word.into_string().expect("text"));
@@ -176,6 +181,10 @@ mod tests {
         order.window = Span::Requests(200);
         assert!(words(&order).contains(" --warmup 0.1 -n 200 --timeout 5 "));
         assert_eq!(order.longest_s(), 0.1 + 4.0 * 5.0 + 5.0);
+        let end = UserEnd { wire: "ring:/x".to_owned(), address: None };
+        order = LoadOrder { arrival: Arrival::Closed, stack: Some(&end), window: Span::Requests(1), ..order };
+        let wanted = closed.replace("-d 1", "-n 1") + " --stack user --wire ring:/x";
+        assert_eq!(words(&order), wanted);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use assay_host::isolation::Isolation;
 use assay_link::Spec;
 use assay_model::database::DatabaseKind;
 use assay_model::experiment::{Cell, Experiment, Measure};
+use assay_model::network::{Network, Stack};
 use assay_model::record::Program;
 use assay_model::workload::Workload;
 
@@ -118,7 +119,7 @@ impl Plan {
                 return Err(catalogue::unknown("workload", &measure.workload, known));
             }
         }
-        check_link(self.link, &self.subjects)?;
+        self.check_networks()?;
         let somebody = self.subjects.iter().any(|subject| !self.cells_of(subject).is_empty());
         if somebody {
             return Ok(());
@@ -126,6 +127,31 @@ impl Plan {
         let workloads: Vec<&str> = self.workloads.iter().map(|workload| workload.name.as_str()).collect();
         let reason = format!("no selected contender answers {}", workloads.join(" or "));
         Err(LabError::NothingSelected { reason })
+    }
+
+    /// Whether everybody can be on some network, and the database on all.
+    fn check_networks(&self) -> Result<(), LabError> {
+        let networks = self.experiment.networks();
+        if networks.contains(&None) {
+            check_link(self.link, &self.subjects)?;
+        }
+        let is_alone = networks.len() == 1;
+        let reaches = |network: &Option<Network>| match network {
+            None => true,
+            Some(network) => match network.link() {
+                Spec::Loopback => true,
+                Spec::Veth { .. } => is_alone && network.stack() == Stack::Kernel,
+            },
+        };
+        match self.workloads.iter().find(|workload| workload.database.is_some()) {
+            Some(workload) if !networks.iter().all(reaches) => Err(LabError::Argument {
+                given: workload.name.clone(),
+                problem: "it needs a database, which is in one place; measure it on kernel/loopback and user/ring, or on a \
+                          single kernel network"
+                    .to_owned(),
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// How long it will take when all contenders take part.
@@ -148,15 +174,23 @@ impl Plan {
         self.parts().iter().map(Vec::len).sum()
     }
 
-    /// The cells of everybody who takes part, those of the longest possible twin included.
+    /// The cells of every life of a round: of everybody who takes part on every network, those of the longest possible twin
+    /// included.
     fn parts(&self) -> Vec<Vec<Cell>> {
+        let networks = self.experiment.networks();
+        let lives = |cells: Vec<Cell>| -> Vec<Vec<Cell>> {
+            let on = |network: &Option<Network>| {
+                cells.iter().filter(|cell| cell.network == *network).cloned().collect::<Vec<_>>()
+            };
+            networks.iter().map(on).filter(|cells| !cells.is_empty()).collect()
+        };
         let cells = |subject| self.cells_of(subject).into_iter().map(|(_, cell)| cell).collect::<Vec<_>>();
         let own = self.subjects.iter().map(cells).filter(|cells| !cells.is_empty()).collect::<Vec<_>>();
         let at_capacity = |cells: &Vec<Cell>| -> Vec<Cell> {
             cells.iter().filter(|cell| cell.offered.is_capacity()).cloned().collect()
         };
         let twin = own.iter().map(at_capacity).max_by_key(Vec::len).filter(|_| self.experiment.aa);
-        own.into_iter().chain(twin).collect()
+        own.into_iter().chain(twin).flat_map(lives).collect()
     }
 
     pub(crate) fn workload(&self, name: &str) -> Option<&Workload> {
@@ -166,7 +200,10 @@ impl Plan {
     /// The cells that a subject takes part in, with their index among all.
     pub(crate) fn cells_of(&self, subject: &Subject) -> Vec<(usize, Cell)> {
         let cells = self.experiment.cells().into_iter().enumerate();
-        let answers = |cell: &Cell| self.workload(&cell.workload).is_some_and(|w| subject.answers(w));
+        let answers = |cell: &Cell| {
+            self.experiment.takes(&subject.name, cell)
+                && self.workload(&cell.workload).is_some_and(|w| subject.answers(w))
+        };
         cells.filter(|(_, cell)| answers(cell)).collect()
     }
 }

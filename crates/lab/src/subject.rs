@@ -153,6 +153,7 @@ impl Subject {
         // `${…}` is the shell's here: it finds the same variables in its environment.
         let run = Run {
             command: ["sh", "-c", &script.replace("${", "$${")].map(str::to_owned).to_vec(),
+            stack_arguments: Vec::new(),
             ready_timeout_s: COMMAND_READY_TIMEOUT_S,
             env: BTreeMap::new(),
         };
@@ -247,6 +248,7 @@ impl Subject {
             twin_of: None,
             conformance: None,
             not_run: None,
+            not_run_on: Vec::new(),
         }
     }
 }

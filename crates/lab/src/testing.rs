@@ -83,6 +83,7 @@ pub(crate) fn record(contenders: &[(&str, &[f64])]) -> Record {
     let rounds = contenders.iter().map(|(_, series)| series.len()).max().unwrap_or(0);
     let run = |name: &str, per_second: f64| Run {
         contender: name.to_owned(),
+        network: None,
         offset_ns: Nanos::ZERO,
         startup_ns: Nanos::from_millis(20),
         idle: None,
@@ -118,6 +119,7 @@ pub(crate) fn record(contenders: &[(&str, &[f64])]) -> Record {
         database: None,
         link_facts: None,
         imported: None,
+        networks: Vec::new(),
         contenders: contenders.iter().map(|(name, _)| entry(name)).collect(),
         rounds: (0..rounds).map(round).collect(),
     }
@@ -138,5 +140,6 @@ fn entry(name: &str) -> Entry {
         twin_of: None,
         conformance: None,
         not_run: None,
+        not_run_on: Vec::new(),
     }
 }

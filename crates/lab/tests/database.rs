@@ -17,7 +17,7 @@ use postgres::{Client, NoTls};
 
 /// Our own program, and a folder of files that no test looks into.
 fn tools() -> Tools {
-    Tools { assay: common::testkit(), files: std::env::temp_dir() }
+    Tools { assay: common::testkit(), files: std::env::temp_dir(), preload: None }
 }
 
 #[test]

@@ -181,7 +181,7 @@ fn scratch_is_removed_and_standard_output_kept_whole() {
     let scratch = folder.path().join("scratch");
     std::fs::create_dir(&scratch).expect("scratch");
     let mut options = options(&folder, "echo whole; echo log >&2; mkdir MARK/scratch/deep; sleep 1000");
-    options.scratch = Some(scratch.clone());
+    options.scratch = vec![scratch.clone()];
     options.stdout = Some(folder.path().join("out"));
     let kept = start(&options).expect("started");
     eventually("it has written", || scratch.join("deep").is_dir());

@@ -73,7 +73,7 @@ impl Place {
             seed: 7,
             command: vec!["assay".to_owned(), "run".to_owned()],
             program: Program { version: "0".to_owned(), profile: "debug".to_owned() },
-            tools: Tools { assay: testkit(), files: std::env::temp_dir() },
+            tools: Tools { assay: testkit(), files: std::env::temp_dir(), preload: None },
             database: None,
             conformance: false,
         }

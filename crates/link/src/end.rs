@@ -19,14 +19,14 @@ use crate::netlink::Netlink;
 use crate::shape;
 
 /// The device's name, at both ends: each namespace has only this one beside loopback.
-const DEVICE: &str = "assay0";
+pub const DEVICE: &str = "assay0";
 /// The loopback device is the first in every namespace.
 const LOOPBACK_INDEX: u32 = 1;
 /// Addresses of the server and of the generator, from the range that is set aside for measuring network devices (RFC 2544,
 /// RFC 6890). They mean nothing outside the namespaces.
 pub(crate) const SERVER: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
 pub(crate) const GENERATOR: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 2);
-const PREFIX_BITS: u8 = 30;
+pub(crate) const PREFIX_BITS: u8 = 30;
 const QDISC: &str = "tbf";
 
 /// Settings, with what they are for: room for connections, and no memory of one contender when the next one comes.

@@ -12,7 +12,6 @@
 //!
 //! | where | what |
 //! |---|---|
-//! | `spec` | `loopback`, `veth`, `veth:1gbit` |
 //! | `link` | the side of whoever uses the link: addresses, sockets |
 //! | `meter` | what goes over it during a measurement |
 //! | `holder` | the process that makes the namespaces and hands out sockets of theirs |
@@ -31,11 +30,11 @@ mod netlink;
 mod passing;
 mod shape;
 mod space;
-mod spec;
 
+pub use assay_model::network::{Spec, SpecError};
+pub use end::DEVICE;
 pub use error::LinkError;
 pub use holder::hold;
 pub use link::Link;
 pub use meter::Meter;
 pub use space::{Side, enter};
-pub use spec::{Spec, SpecError};

@@ -20,7 +20,7 @@ use crate::holder::{Ready, Report, Wish};
 use crate::netlink::Netlink;
 use crate::passing::take;
 use crate::space::Side;
-use crate::spec::Spec;
+use assay_model::network::Spec;
 
 /// Longest wait for the holder; making namespaces takes milliseconds, on a machine under load perhaps a second.
 const HOLDER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -76,6 +76,13 @@ impl Link {
     /// Where servers listen.
     pub fn server_address(&self) -> IpAddr {
         IpAddr::V4(if self.cable.is_some() { end::SERVER } else { Ipv4Addr::LOCALHOST })
+    }
+
+    /// Addresses of the cable's ends with the length of their prefix, the server's and the generator's, for whoever brings a
+    /// TCP/IP of their own; `None` for loopback.
+    pub fn cable_addresses(&self) -> Option<[String; 2]> {
+        self.cable.as_ref()?;
+        Some([end::SERVER, end::GENERATOR].map(|address| format!("{address}/{}", end::PREFIX_BITS)))
     }
 
     /// Where servers are to be started; `None` for the namespace of the machine.

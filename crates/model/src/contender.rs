@@ -88,6 +88,10 @@ pub struct Build {
 pub struct Run {
     /// Program and arguments; `${PORT}` and its siblings are replaced.
     pub command: Vec<String>,
+    /// Further arguments for a program that has a user-space stack of its own and is to use it; `${WIRE}` and
+    /// `${WIRE_ADDRESS}` say where. Without them the program is started with the preload library.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stack_arguments: Vec<String>,
     /// Longest time from start to the first right answer, in seconds.
     #[serde(default = "ready_timeout_s")]
     pub ready_timeout_s: f64,

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::load::Arrival;
+use crate::network::Network;
 use crate::offered::Offered;
 use crate::published::Published;
 
@@ -117,6 +118,13 @@ pub struct Measure {
     /// the capacity brings `max` with it.
     #[serde(default = "capacity_alone", skip_serializing_if = "is_capacity_alone")]
     pub rates: Vec<Offered>,
+    /// Networks, each a cell of its own: `kernel/loopback`, `kernel/veth`, `kernel/veth:1gbit`, `user/xdp`, `user/ring`.
+    /// Empty: the kernel's stack over the run's link.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub networks: Vec<Network>,
+    /// Names of the only contenders that are measured so; empty for all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contenders: Vec<String>,
 }
 
 /// One cell of an experiment: a workload over a number of connections at a load.
@@ -132,6 +140,9 @@ pub struct Cell {
     /// The load that is offered.
     #[serde(default, skip_serializing_if = "Offered::is_capacity")]
     pub offered: Offered,
+    /// Whose TCP over which wire; absent where the experiment names none: the kernel's, over the run's link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
 }
 
 /// Length of a window.
@@ -167,31 +178,56 @@ impl ArrivalModel {
 impl Measure {
     /// `workload` in a closed loop without pipelining.
     pub fn capacity(workload: impl Into<String>, connections: Vec<u32>) -> Self {
-        Self { workload: workload.into(), connections, pipeline: one(), rates: capacity_alone() }
+        Self {
+            workload: workload.into(),
+            connections,
+            pipeline: one(),
+            rates: capacity_alone(),
+            networks: Vec::new(),
+            contenders: Vec::new(),
+        }
     }
 
-    /// The cells, at each number of connections the capacity first.
+    /// The cells: on each network all numbers of connections, at each of them the capacity first.
     pub fn cells(&self) -> impl Iterator<Item = Cell> {
         let implied =
             self.rates.iter().any(Offered::needs_capacity) && !self.rates.contains(&Offered::Capacity);
         let capacity = implied.then_some(Offered::Capacity);
-        let at = move |connections: u32| {
+        let at = move |(network, connections): (Option<Network>, u32)| {
             let of = move |offered: Offered| Cell {
                 workload: self.workload.clone(),
                 connections,
                 pipeline: self.pipeline,
                 offered,
+                network,
             };
             capacity.into_iter().chain(self.rates.iter().copied()).map(of)
         };
-        self.connections.iter().copied().flat_map(at)
+        let on = |network| self.connections.iter().map(move |&connections| (network, connections));
+        self.networks().into_iter().flat_map(on).flat_map(at)
+    }
+
+    /// The networks; where none is named the one that the run decides on.
+    fn networks(&self) -> Vec<Option<Network>> {
+        if self.networks.is_empty() { vec![None] } else { self.networks.iter().copied().map(Some).collect() }
     }
 }
 
 impl Cell {
     /// A closed loop without pipelining.
     pub fn closed(workload: impl Into<String>, connections: u32) -> Self {
-        Self { workload: workload.into(), connections, pipeline: one(), offered: Offered::Capacity }
+        Self {
+            workload: workload.into(),
+            connections,
+            pipeline: one(),
+            offered: Offered::Capacity,
+            network: None,
+        }
+    }
+
+    /// The cell that differs from this one only in its network.
+    pub fn on(&self, network: Option<Network>) -> Self {
+        Self { network, ..self.clone() }
     }
 
     /// The cell that differs from this one only in that its load is the capacity.
@@ -214,10 +250,13 @@ impl Cell {
     }
 }
 
-/// A short name: `hello at 64`, `hello at 64×8, 50%`.
+/// A short name: `hello at 64`, `hello at 64×8, 50%`, `hello at 64 on user/ring`.
 impl std::fmt::Display for Cell {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "{} at {}", self.workload, self.width())?;
+        if let Some(network) = self.network {
+            write!(out, " on {network}")?;
+        }
         if self.offered.is_capacity() { Ok(()) } else { write!(out, ", {}", self.offered) }
     }
 }
@@ -283,6 +322,27 @@ impl Experiment {
     /// Load given before a window at a load, in seconds: none before one that is all of a few requests.
     pub fn settle_at(&self, offered: Offered) -> f64 {
         if matches!(offered, Offered::Requests(_)) { 0.0 } else { self.settle_s }
+    }
+
+    /// Whether a contender is measured in a cell, as far as that is the experiment's to say.
+    pub fn takes(&self, contender: &str, cell: &Cell) -> bool {
+        let of_cell = |measure: &&Measure| measure.cells().any(|of| of == *cell);
+        let named = |measure: &Measure| {
+            measure.contenders.is_empty() || measure.contenders.iter().any(|name| name == contender)
+        };
+        self.measures.iter().find(of_cell).is_none_or(named)
+    }
+
+    /// Every network that a cell names, in the order in which the file names them; `None` stands for the one that the run
+    /// decides on.
+    pub fn networks(&self) -> Vec<Option<Network>> {
+        let mut networks = Vec::new();
+        for network in self.measures.iter().flat_map(Measure::networks) {
+            if !networks.contains(&network) {
+                networks.push(network);
+            }
+        }
+        networks
     }
 }
 
@@ -359,6 +419,35 @@ mod tests {
         assert_eq!(in_full.window_at(Offered::Capacity), Span::Requests(1_000_000));
         assert_eq!(in_full.window_at(Offered::Common), Span::Seconds(own.window_s));
         assert_eq!(own.window_at(Offered::Capacity), Span::Seconds(own.window_s));
+    }
+
+    #[test]
+    fn every_network_is_a_cell_of_its_own() {
+        let networks = ["kernel/veth", "user/xdp"].map(|name| name.parse().unwrap()).to_vec();
+        let measure = Measure { networks, ..Measure::capacity("hello", vec![1, 2]) };
+        let names: Vec<String> = measure.cells().map(|cell| cell.to_string()).collect();
+        let of = |network: &str| [1, 2].map(|n| format!("hello at {n} on {network}"));
+        assert_eq!(names, [of("kernel/veth"), of("user/xdp")].concat());
+        let experiment = Experiment::new("e", vec![measure, Measure::capacity("hello", vec![1])]);
+        let named: Vec<String> =
+            experiment.networks().iter().map(|n| n.map_or("-".to_owned(), |n| n.to_string())).collect();
+        assert_eq!(named, ["kernel/veth", "user/xdp", "-"]);
+        let cell = &experiment.cells()[2];
+        let json = serde_json::to_string(cell).unwrap();
+        assert_eq!(json, r#"{"workload":"hello","connections":1,"network":"user/xdp"}"#);
+        assert_eq!(serde_json::from_str::<Cell>(&json).unwrap(), *cell);
+    }
+
+    #[test]
+    fn a_measure_may_be_for_some_contenders_only() {
+        let alone = Measure {
+            contenders: vec!["assay".to_owned()],
+            networks: vec!["user/ring".parse().unwrap()],
+            ..Measure::capacity("hello", vec![64])
+        };
+        let experiment = Experiment::new("e", vec![Measure::capacity("hello", vec![64]), alone]);
+        let takes = |contender| experiment.cells().iter().map(|c| experiment.takes(contender, c)).collect::<Vec<_>>();
+        assert_eq!((takes("assay"), takes("gin")), (vec![true, true], vec![true, false]));
     }
 
     #[test]

@@ -65,6 +65,7 @@ impl RequestKind {
             body: self.body.as_ref().map(set),
             expect: Expect {
                 body: expect.body.as_ref().map(set),
+                body_file: expect.body_file.as_ref().map(set),
                 json: expect.json.as_ref().map(set),
                 shape: expect.shape.as_ref().map(set),
                 contains: expect.contains.as_ref().map(set),

@@ -23,6 +23,7 @@ pub mod html;
 pub mod imported;
 pub mod link;
 pub mod load;
+pub mod network;
 pub mod offered;
 pub mod published;
 pub mod record;

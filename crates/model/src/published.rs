@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::network::Network;
 use crate::verdict::Interval;
 
 /// Figures of others, as they were published.
@@ -58,6 +59,9 @@ pub struct PublishedRow {
     /// Name of the contender here; absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contender: Option<String>,
+    /// The network of ours that stands beside it; the first that fits when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
     /// A figure for each column.
     pub values: Vec<f64>,
 }

@@ -14,6 +14,7 @@ use crate::host::{HostFacts, Isolation};
 use crate::imported::Imported;
 use crate::link::{LinkFacts, LinkUse};
 use crate::load::{ANSWERS, ErrorClass, LoadReport};
+use crate::network::{Network, Spec};
 use crate::units::Nanos;
 use crate::usage::{Counted, Usage};
 use crate::workload::Workload;
@@ -59,10 +60,26 @@ pub struct Record {
     /// Where the figures came from when assay did not measure them; absent for a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
+    /// The networks that the experiment names, in its order; empty where it names none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub networks: Vec<NetworkFacts>,
     /// All contenders that were asked for, also those that could not run.
     pub contenders: Vec<Entry>,
     /// The rounds in the order in which they were measured.
     pub rounds: Vec<Round>,
+}
+
+/// A network of a run, as it was set up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NetworkFacts {
+    /// Which.
+    pub network: Network,
+    /// The cable laid for it; absent where none is needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link_facts: Option<LinkFacts>,
+    /// Why it could not be had, if so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_run: Option<NotRun>,
 }
 
 /// Where a run stands.
@@ -155,6 +172,19 @@ pub struct Entry {
     /// Why it was not run, or given up after it had been measured, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_run: Option<NotRun>,
+    /// The same for one of several networks; the others go on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_run_on: Vec<NotRunOn>,
+}
+
+/// Why a contender yielded nothing on a network.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NotRunOn {
+    /// Which.
+    pub network: Network,
+    /// Why.
+    #[serde(flatten)]
+    pub why: NotRun,
 }
 
 /// Where a contender came from.
@@ -200,12 +230,12 @@ pub enum Stage {
     Load,
 }
 
-/// One randomised block: every contender once.
+/// One randomised block: every contender once on every network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Round {
     /// 0, 1, 2 …
     pub index: u32,
-    /// One run per contender, in the order in which they were measured.
+    /// One run per contender and network, in the order in which they were measured.
     pub runs: Vec<Run>,
 }
 
@@ -214,6 +244,9 @@ pub struct Round {
 pub struct Run {
     /// Name of the contender.
     pub contender: String,
+    /// The network that it was started on; absent where the experiment names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
     /// When it was started, after the start of the whole run.
     pub offset_ns: Nanos,
     /// From start to the first right answer; zero for a URL.
@@ -294,6 +327,45 @@ pub const MAX_GENERATOR_DELAY_SHARE: f64 = 0.1;
 /// Time that a thread taken off its CPU waits at least until it is back, in nanoseconds: the slice of the one that came in
 /// its place (kernel: `base_slice_ns`, 0.7 ms and more by number of CPUs). For kernels that do not count the waiting.
 const SLICE_NS: u64 = 700_000;
+
+impl Record {
+    /// Whose TCP ran over which wire in a cell.
+    pub fn network_of(&self, cell: &Cell) -> Network {
+        cell.network.unwrap_or_else(|| Network::kernel(self.link.parse::<Spec>().unwrap_or_default()))
+    }
+
+    /// The networks that could be had; `None` stands for the run's own where the experiment names none.
+    pub fn networks_had(&self) -> Vec<Option<Network>> {
+        let lost = |network: &Network| {
+            self.networks.iter().any(|facts| facts.network == *network && facts.not_run.is_some())
+        };
+        let named = self.experiment.networks().into_iter();
+        named.filter(|network| !network.as_ref().is_some_and(lost)).collect()
+    }
+
+    /// The cable of a cell; absent where there was none.
+    pub fn link_facts_of(&self, cell: &Cell) -> Option<&LinkFacts> {
+        match cell.network {
+            None => self.link_facts.as_ref(),
+            Some(network) => self.networks.iter().find(|facts| facts.network == network)?.link_facts.as_ref(),
+        }
+    }
+}
+
+impl Round {
+    /// The run of a contender on a network.
+    pub fn run_of(&self, contender: &str, network: Option<Network>) -> Option<&Run> {
+        self.runs.iter().find(|run| run.contender == contender && run.network == network)
+    }
+}
+
+impl Entry {
+    /// Why it does not take part, or no longer, on a network.
+    pub fn absence_on(&self, network: Option<Network>) -> Option<&NotRun> {
+        let there = || self.not_run_on.iter().find(|absence| Some(absence.network) == network);
+        self.not_run.as_ref().or_else(|| there().map(|absence| &absence.why))
+    }
+}
 
 impl Measurement {
     /// The rules that it broke so badly that it must not be used; empty for one that counts.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::check::Check;
 use crate::conformance::Score;
 use crate::experiment::Cell;
+use crate::network::Network;
 use crate::published::Beside;
 
 /// An estimate with its interval.
@@ -50,6 +51,68 @@ pub struct Verdict {
     /// The figures of the work that the experiment repeats, and ours beside them; absent where it repeats none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Beside>,
+    /// Every contender on the user-space stack against itself on the kernel's; empty where only one stack was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stack_cost: Vec<StackCost>,
+    /// Where along a workload's number the one stack overtakes the other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub crossings: Vec<Crossing>,
+}
+
+/// What the stack costs a contender: the same program in the same rounds on two networks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StackCost {
+    /// Name of the contender.
+    pub contender: String,
+    /// The cell on the user-space stack; the other differs from it in the network only.
+    #[serde(flatten)]
+    pub cell: Cell,
+    /// The network of the kernel's stack with which it is compared.
+    pub kernel: Network,
+    /// Whether both went over the same kind of wire, so that the stack alone differs.
+    pub same_wire: bool,
+    /// Right answers per second on the user-space stack; absent when withheld.
+    pub user_per_second: Option<Interval>,
+    /// The same on the kernel's.
+    pub kernel_per_second: Option<Interval>,
+    /// Throughput on the user-space stack over that on the kernel's, paired by round, each pair on its own; absent when
+    /// either is withheld.
+    pub ratio: Option<Interval>,
+    /// What may be said of it: [`Call::Distinct`] where the interval leaves the margin around 1.
+    pub call: Option<Call>,
+    /// 50th percentile of the service time on the user-space stack over that on the kernel's, medians over rounds.
+    pub p50_ratio: Option<f64>,
+    /// Why there is no ratio, if so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<String>,
+}
+
+/// Between which two values of a workload's number a contender's ratio of stacks passes 1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Crossing {
+    /// Name of the contender.
+    pub contender: String,
+    /// Name of the workloads that differ in the number.
+    pub family: String,
+    /// What the number is called: `bytes`.
+    pub parameter: String,
+    /// Connections held open.
+    pub connections: u32,
+    /// Requests in flight on one connection at most.
+    pub pipeline: u32,
+    /// The network of the user-space stack.
+    pub user: Network,
+    /// That of the kernel's.
+    pub kernel: Network,
+    /// The stack that is faster at the smaller numbers is the user-space one.
+    pub user_is_faster_below: bool,
+    /// Greatest number at which the first stack is shown to be faster.
+    pub after: u32,
+    /// Least number at which the second one is.
+    pub before: u32,
+    /// Where both would be equal if the logarithm of the ratio ran straight over that of the number between the two; absent
+    /// where a ratio is missing.
+    pub estimate: Option<f64>,
 }
 
 /// One contender against itself, restarted independently: what equals seem to differ by on this machine.

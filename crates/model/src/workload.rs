@@ -62,7 +62,7 @@ pub struct Expect {
     /// Exact body. It may repeat named placeholders of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
-    /// A file with the exact body, from the workload's own folder. Whoever reads the workload puts its text into `body`.
+    /// A file with the exact body, from the workload's own folder; its name may have the workload's number. Whoever reads the workload puts its text into `body`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_file: Option<String>,
     /// A JSON text; the body must be equal as a JSON value.

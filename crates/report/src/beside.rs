@@ -6,7 +6,7 @@ use assay_model::published::{Beside, BesideRow, Figures};
 use assay_model::verdict::{AnsweredStanding, AnsweredVerdict};
 
 use crate::export::cell_text;
-use crate::format;
+use crate::{format, notes};
 
 /// Nothing is known.
 const DASH: &str = "–";
@@ -79,7 +79,7 @@ pub(crate) fn answered_title(cell: &Cell) -> String {
         Offered::Requests(n) => format!("{} requests", format::count(u64::from(n))),
         _ => "a closed loop's requests".to_owned(),
     };
-    format!("{}, {} connections: share of {load} answered within", cell.workload, cell.width())
+    format!("{}: share of {load} answered within", notes::cell_title(cell))
 }
 
 /// Whether a time is one that is told where there is room for a few only: a power of ten, or one of the source's.

@@ -19,7 +19,8 @@ use assay_model::usage::Usage;
 use assay_model::verdict::{CellVerdict, Interval, LatencyVerdict, RedlineVerdict, Standing, Verdict};
 use serde::Serialize;
 
-use crate::{ReportError, beside, format, notes, page, text};
+use crate::absent::absent;
+use crate::{ReportError, beside, format, notes, page, stack, text};
 
 /// Name and version of the format that [`json`] writes.
 pub const REPORT_SCHEMA: &str = "assay-report/1";
@@ -57,6 +58,7 @@ pub fn markdown(record: &Record, verdict: &Verdict) -> String {
     verdict.redlines.iter().for_each(|cell| out += &markdown_redlines(cell));
     verdict.answered.iter().for_each(|cell| out += &beside::markdown_answered(cell));
     verdict.published.iter().for_each(|published| out += &beside::markdown(published));
+    out += &stack::markdown(record, verdict);
     out += &markdown_notes(record, verdict);
     if record.imported.is_some() {
         return out;
@@ -72,8 +74,8 @@ pub fn markdown(record: &Record, verdict: &Verdict) -> String {
 }
 
 fn markdown_standings(record: &Record, cell: &CellVerdict) -> String {
-    let (workload, in_flight) = (&cell.cell.workload, cell.cell.in_flight());
-    let mut out = format!("\n### {workload}, {} connections\n\n", cell.cell.width());
+    let in_flight = cell.cell.in_flight();
+    let mut out = format!("\n### {}\n\n", notes::cell_title(&cell.cell));
     out += &format!(
         "| tier | contender | req/s | 95 % interval | of limit | p50 at {in_flight} in flight | p99 | cpu/req | rss | conform | limited by |\n"
     );
@@ -166,13 +168,11 @@ fn markdown_notes(record: &Record, verdict: &Verdict) -> String {
     for (name, rules) in notes::broken_rules(record) {
         lines.push(format!("- **{}**: {}", cell_text(name), cell_text(&rules)));
     }
-    for absent in notes::absent(record) {
+    for absent in absent(record) {
         let round = absent.round.map(|round| format!(" in round {}", round + 1)).unwrap_or_default();
         let remedy = absent.why.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
-        let stage = notes::stage_in_words(absent.why.stage);
-        let what = format!("{stage}{round}: {}{remedy}", absent.why.reason);
-        let name = absent.entry.map_or(absent.name, |entry| entry.name.as_str());
-        lines.push(format!("- **{}**: {}", cell_text(name), cell_text(&what)));
+        let what = format!("{}{round}: {}{remedy}", absent.stage(), absent.why.reason);
+        lines.push(format!("- **{}**: {}", cell_text(&absent.who()), cell_text(&what)));
     }
     if lines.is_empty() { String::new() } else { format!("\n{}\n", lines.join("\n")) }
 }
@@ -198,7 +198,7 @@ fn dashes() -> [String; 2] {
     [or_dash(None), or_dash(None)]
 }
 
-const CSV_HEAD: &str = "run,round,place,contender,workload,connections,pipeline,load,offset_ns,window_ns,ok,failed,\
+const CSV_HEAD: &str = "run,round,place,contender,stack_wire,workload,connections,pipeline,load,offset_ns,window_ns,ok,failed,\
     per_second,offered_per_second,service_p50_ns,service_p99_ns,response_p50_ns,response_p99_ns,server_cpu_ns,\
     server_system_ns,server_busiest_thread_ns,server_voluntary_switches,server_involuntary_switches,\
     server_page_faults,server_rss_peak_bytes,startup_ns,server_idle_share,server_other_share,steal_share,\
@@ -219,7 +219,8 @@ pub fn csv(record: &Record) -> Result<String, ReportError> {
         for (place, run) in round.runs.iter().enumerate() {
             let key = |cell: &Cell| {
                 let place = place.to_string();
-                [&record.id, &round.index.to_string(), &place, &run.contender, &cell.workload]
+                let network = record.network_of(cell).to_string();
+                [&record.id, &round.index.to_string(), &place, &run.contender, &network, &cell.workload]
                     .map(|text| field(text))
                     .join(",")
                     + &format!(",{},{},{}", cell.connections, cell.pipeline, field(&cell.offered.to_string()))

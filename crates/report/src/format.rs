@@ -123,6 +123,13 @@ pub fn percent_interval(share: &Interval) -> Estimate {
     PERCENT.with_unit_once(share)
 }
 
+/// A quotient with its interval: `2.75×`, `[2.71 … 2.79]`.
+pub fn ratio_interval(of: &Interval) -> Estimate {
+    let digits = three_digits(of.estimate);
+    let [low, high] = [of.low, of.high].map(|end| format!("{end:.digits$}"));
+    Estimate { estimate: ratio(of.estimate), interval: brackets(of, &low, &high) }
+}
+
 /// How far a ratio lies from 1, with its interval: 0.968 is `−3.2 %`, `[−4.1 … −2.3 %]`.
 pub fn change(ratio: &Interval) -> Estimate {
     let half_width = (ratio.high - ratio.low) * 50.0;

@@ -19,6 +19,7 @@
 //! | anybody who asks what changed | [`comparison`] |
 #![forbid(unsafe_code)]
 
+mod absent;
 mod beside;
 pub mod comparison;
 pub mod error;
@@ -28,6 +29,7 @@ pub mod html;
 pub mod index;
 pub mod notes;
 pub mod page;
+pub mod stack;
 pub mod terminal;
 pub mod text;
 

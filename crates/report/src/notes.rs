@@ -1,15 +1,15 @@
 //! What stands beside the numbers in every format: warnings gathered by rule, and contenders that yielded nothing.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 use assay_model::check::{Check, Outcome};
 use assay_model::conformance::{Conformance, Severity};
 use assay_model::contender::Kind;
 use assay_model::experiment::{ArrivalModel, Cell};
 use assay_model::link::LinkFacts;
+use assay_model::network::Network;
 use assay_model::offered::Offered;
-use assay_model::record::{Entry, NotRun, Record, Run, Stage, State};
+use assay_model::record::{Record, Stage, State};
 use assay_model::verdict::{LatencyStanding, LimitedBy, RedlineEnd, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -40,15 +40,8 @@ pub struct Place {
     pub workload: String,
     /// Numbers of connections.
     pub connections: Vec<u32>,
-}
-
-/// A contender, or one run of it, that yielded nothing.
-pub(crate) struct Absent<'a> {
-    pub(crate) entry: Option<&'a Entry>,
-    pub(crate) name: &'a str,
-    /// Index of the first round in which it failed; absent when it never ran.
-    pub(crate) round: Option<u32>,
-    pub(crate) why: &'a NotRun,
+    /// Whose TCP over which wire; absent where the experiment names no network.
+    pub network: Option<Network>,
 }
 
 /// Every check that did not pass, worst first, one entry per rule.
@@ -60,7 +53,7 @@ pub(crate) fn warnings(verdict: &Verdict) -> Vec<Warning> {
     for cell in &verdict.cells {
         for standing in &cell.standings {
             for check in standing.checks.iter().filter(|check| check.outcome != Outcome::Pass) {
-                let place = (&standing.contender, &cell.cell.workload, cell.cell.connections);
+                let place = (&standing.contender, &cell.cell);
                 gather(&mut warnings, check, Some(place));
             }
         }
@@ -68,7 +61,7 @@ pub(crate) fn warnings(verdict: &Verdict) -> Vec<Warning> {
     for cell in &verdict.latency {
         for standing in &cell.standings {
             for check in standing.checks.iter().filter(|check| check.outcome != Outcome::Pass) {
-                let place = (&standing.contender, &cell.cell.workload, cell.cell.connections);
+                let place = (&standing.contender, &cell.cell);
                 gather(&mut warnings, check, Some(place));
             }
         }
@@ -77,7 +70,7 @@ pub(crate) fn warnings(verdict: &Verdict) -> Vec<Warning> {
     warnings
 }
 
-fn gather(warnings: &mut Vec<Warning>, check: &Check, place: Option<(&String, &String, u32)>) {
+fn gather(warnings: &mut Vec<Warning>, check: &Check, place: Option<(&String, &Cell)>) {
     let index = warnings.iter().position(|warning| warning.rule == check.rule).unwrap_or_else(|| {
         warnings.push(Warning {
             rule: check.rule.clone(),
@@ -94,38 +87,20 @@ fn gather(warnings: &mut Vec<Warning>, check: &Check, place: Option<(&String, &S
         warning.evidence.clone_from(&check.evidence);
         warning.remedy.clone_from(&check.remedy);
     }
-    let Some((contender, workload, connections)) = place else { return };
-    let known = warning.places.iter_mut().find(|p| &p.contender == contender && &p.workload == workload);
-    match known {
-        Some(known) if known.connections.contains(&connections) => {}
-        Some(known) => known.connections.push(connections),
+    let Some((contender, cell)) = place else { return };
+    let is_known = |place: &&mut Place| {
+        place.contender == *contender && place.workload == cell.workload && place.network == cell.network
+    };
+    match warning.places.iter_mut().find(is_known) {
+        Some(known) if known.connections.contains(&cell.connections) => {}
+        Some(known) => known.connections.push(cell.connections),
         None => warning.places.push(Place {
             contender: contender.clone(),
-            workload: workload.clone(),
-            connections: vec![connections],
+            workload: cell.workload.clone(),
+            connections: vec![cell.connections],
+            network: cell.network,
         }),
     }
-}
-
-/// Contenders that never ran, then those with runs that ended early: each once, with its first failure.
-pub(crate) fn absent(record: &Record) -> Vec<Absent<'_>> {
-    let first_failure = |name: &str| failed_runs(record).find(|(_, run, _)| run.contender == name);
-    let proper = record.contenders.iter().filter(|entry| entry.twin_of.is_none());
-    let never = proper.filter(|entry| first_failure(&entry.name).is_none());
-    let never = never.filter_map(|entry| {
-        entry.not_run.as_ref().map(|why| Absent { entry: Some(entry), name: &entry.name, round: None, why })
-    });
-    let mut seen = BTreeSet::new();
-    let early = failed_runs(record).map(|(round, run, why)| {
-        let entry = record.contenders.iter().find(|entry| entry.name == run.contender);
-        Absent { entry, name: &run.contender, round: Some(round), why }
-    });
-    never.chain(early.filter(|absent| seen.insert(absent.name))).collect()
-}
-
-fn failed_runs(record: &Record) -> impl Iterator<Item = (u32, &Run, &NotRun)> {
-    let runs = record.rounds.iter().flat_map(|round| round.runs.iter().map(move |run| (round.index, run)));
-    runs.filter_map(|(round, run)| Some((round, run, run.failure.as_ref()?)))
 }
 
 /// Contenders that break rules of HTTP/1.1 or of their test types, each with the names of those rules in words.
@@ -161,11 +136,18 @@ pub(crate) fn places_in_words(places: &[Place]) -> String {
     let of = |name: &str| {
         let cells = places.iter().filter(|place| place.contender == name).map(|place| {
             let levels: Vec<String> = place.connections.iter().map(u32::to_string).collect();
-            format!("{} at {}", place.workload, levels.join(", "))
+            let network = place.network.map(|network| format!(" on {network}")).unwrap_or_default();
+            format!("{} at {}{network}", place.workload, levels.join(", "))
         });
         format!("{name} ({})", cells.collect::<Vec<_>>().join("; "))
     };
     names.into_iter().map(of).collect::<Vec<_>>().join(", ")
+}
+
+/// A cell in a heading, without its load: `hello, 64 connections, user/ring`.
+pub(crate) fn cell_title(cell: &Cell) -> String {
+    let network = cell.network.map(|network| format!(", {network}")).unwrap_or_default();
+    format!("{}, {} connections{network}", cell.workload, cell.width())
 }
 
 /// What a table of response times shows: workload, connections, arrivals and load.
@@ -186,7 +168,7 @@ pub(crate) fn latency_title(record: &Record, cell: &Cell) -> String {
         Offered::Requests(n) => format!("of {} requests", format::count(u64::from(n))),
         Offered::Redline(slo) => format!("in search of the redline, {slo}"),
     };
-    format!("{}, {} connections: response time, {arrival} load {load}", cell.workload, cell.width())
+    format!("{}: response time, {arrival} load {load}", cell_title(cell))
 }
 
 /// What a table of redlines shows.
@@ -195,7 +177,7 @@ pub(crate) fn redline_title(cell: &Cell) -> String {
         Offered::Redline(slo) => slo.to_string(),
         other => other.to_string(),
     };
-    format!("{}, {} connections: highest rate that keeps {objective}", cell.workload, cell.width())
+    format!("{}: highest rate that keeps {objective}", cell_title(cell))
 }
 
 /// How a search for a redline ended, in a word or two; nothing for one that ended well.

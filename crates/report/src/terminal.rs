@@ -4,6 +4,7 @@ mod beside;
 mod columns;
 mod prose;
 mod rates;
+mod stack;
 mod table;
 
 use anstyle::{AnsiColor, Style as Ansi};
@@ -55,6 +56,9 @@ pub fn render(record: &Record, verdict: &Verdict, style: &Style) -> String {
     }
     if let Some(published) = &verdict.published {
         beside::published(&mut page, record, published);
+    }
+    for comparison in crate::stack::comparisons(record, verdict) {
+        stack::cost(&mut page, record, &comparison);
     }
     if letters {
         page.line(&[(FAINT, " Two contenders that share a letter are not shown to differ.")]);
@@ -137,7 +141,7 @@ impl Page {
     }
 
     fn cell_heading(&mut self, cell: &CellVerdict, columns: &[Column], name_width: usize) {
-        let title = format!(" {}, {} connections", cell.cell.workload, cell.cell.width());
+        let title = format!(" {}", notes::cell_title(&cell.cell));
         let note = format!("service time at {} in flight", cell.cell.in_flight());
         let table_width =
             1 + name_width + columns.iter().map(|column| GAP.len() + column.width).sum::<usize>();

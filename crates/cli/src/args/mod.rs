@@ -3,6 +3,7 @@
 mod check;
 mod compare;
 mod doctor;
+mod exec;
 mod import;
 mod load;
 mod report;
@@ -22,6 +23,7 @@ use crate::output;
 pub(crate) use check::CheckArguments;
 pub(crate) use compare::{CompareArguments, ComparisonFormat};
 pub(crate) use doctor::DoctorArguments;
+pub(crate) use exec::ExecArguments;
 pub(crate) use import::ImportArguments;
 pub(crate) use load::{ArrivalName, LoadArguments};
 pub(crate) use report::{ExportArguments, Format, ReportArguments};
@@ -64,6 +66,8 @@ pub(crate) enum Command {
     Load(LoadArguments),
     /// Serve with the reference server, which stands for what this machine can do
     Serve(ServeArguments),
+    /// Start an unmodified program on the user-space stack
+    Exec(ExecArguments),
     /// Serve with programmed delays and faults and count exactly, to test a load generator against
     Stub(StubArguments),
     /// Print a run again
@@ -149,8 +153,8 @@ pub(crate) struct ShowArguments {
     pub(crate) places: Places,
 }
 
-/// Remove what runs left behind that were killed: scratch folders of contenders and databases in TMPDIR, and the working
-/// folders of unfinished runs. Records and logs stay. Processes and network namespaces need no cleaning: they end with the run.
+/// Remove what runs left behind that were killed: scratch folders of contenders and databases in TMPDIR, wires in
+/// /dev/shm, and the working folders of unfinished runs. Records and logs stay. Processes and network namespaces need no cleaning: they end with the run.
 #[derive(Args)]
 pub(crate) struct CleanArguments {
     /// Say what would be removed; remove nothing

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use assay_host::cpuset::CpuSet;
 use assay_link::Spec;
+use assay_model::network::Stack;
 use assay_model::offered::Offered;
 use assay_model::slo::Slo;
 use assay_model::units::Nanos;
@@ -91,9 +92,16 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "LIST", requires = "server_cpus", help_heading = "Machine")]
     pub(crate) generator_cpus: Option<CpuSet>,
     /// What joins client and server: loopback, veth (two network namespaces with a virtual cable), or veth:RATE such as
-    /// veth:1gbit
-    #[arg(long, value_name = "LINK", default_value = "loopback", help_heading = "Machine")]
-    pub(crate) link: Spec,
+    /// veth:1gbit; several are measured in the same rounds [default: loopback, or the experiment's networks]
+    #[arg(long, value_name = "LINK,…", value_delimiter = ',', help_heading = "Machine")]
+    pub(crate) link: Vec<Spec>,
+    /// Whose TCP runs on both sides: kernel, user (over a shared-memory ring in place of loopback, over AF_XDP in place of
+    /// veth); both are measured in the same rounds [default: kernel, or the experiment's networks]
+    #[arg(short, long, value_name = "STACK,…", value_delimiter = ',', help_heading = "Machine")]
+    pub(crate) stack: Vec<Stack>,
+    /// A preload library that brings its own user-space stack, in place of assay's
+    #[arg(long, value_name = "FILE", env = "ASSAY_PRELOAD", help_heading = "Machine")]
+    pub(crate) preload: Option<PathBuf>,
     /// Seed of every random choice [default: a random one, kept in the record]
     #[arg(long, value_name = "N", help_heading = "Machine")]
     pub(crate) seed: Option<u64>,

@@ -1,5 +1,7 @@
 //! `assay clean`: what killed runs left behind.
 
+use std::path::PathBuf;
+
 use assay_lab::store::Store;
 use assay_lab::{Exit, clean};
 
@@ -8,7 +10,9 @@ use crate::failure::Failure;
 use crate::output;
 
 pub(crate) fn run(arguments: &CleanArguments) -> Result<Exit, Failure> {
-    let found = clean::leftovers(&Store::new(&arguments.places.runs), &std::env::temp_dir());
+    let temporary = [std::env::temp_dir(), clean::SHARED_MEMORY.into()];
+    let temporary = temporary.each_ref().map(PathBuf::as_path);
+    let found = clean::leftovers(&Store::new(&arguments.places.runs), &temporary);
     let done = if arguments.dry_run { "would remove" } else { "removed" };
     for path in &found {
         if !arguments.dry_run {

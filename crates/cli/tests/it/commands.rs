@@ -6,8 +6,9 @@ use predicates::str::contains;
 use crate::support::{Lab, stdout};
 
 /// Every command that people use, and a word that its help must have.
-const COMMANDS: [(&str, &str); 12] = [
+const COMMANDS: [(&str, &str); 13] = [
     ("import", "--metadata"),
+    ("exec", "--wire"),
     ("check", "--junit"),
     ("run", "--rounds"),
     ("compare", "--fail-on"),

@@ -242,5 +242,5 @@ fn what_cannot_be_is_refused_before_anything_starts() {
     lab.assay(&elsewhere).assert().code(2).stderr(contains("outside the link veth"));
     assert_eq!(listing(&lab.runs()), Vec::<String>::new());
     let plan = stdout(&lab.assay(&["run", "one", "--link", "veth:1gbit", "--dry-run"]).assert().code(0));
-    assert!(plan.contains("link        veth:1gbit"), "{plan}");
+    assert!(plan.contains("networks    kernel/veth:1gbit"), "{plan}");
 }

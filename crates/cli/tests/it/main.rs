@@ -11,6 +11,7 @@ mod container;
 mod database;
 mod doctor;
 mod ending;
+mod exec;
 mod formats;
 #[allow(clippy::print_stderr, reason = "says what it skips")]
 mod link;

@@ -19,18 +19,18 @@ const MAX_BODY_FILE_BYTES: u64 = 1 << 20;
 pub(super) fn read(file: &Path, warnings: &mut Vec<Warning>) -> Result<Vec<Workload>, LabError> {
     let text = std::fs::read_to_string(file).map_err(|source| LabError::read(file, source))?;
     let source = Source { file, text: &text };
-    let mut workload: Workload = source.parse(warnings)?;
-    for (index, request) in workload.requests.iter_mut().enumerate() {
+    let workload: Workload = source.parse(warnings)?;
+    let invalid = |fault: Fault| source.invalid(&fault.key, fault.problem, fault.mend);
+    if let Some(fault) = bad_parameter(&workload) {
+        return Err(invalid(fault));
+    }
+    let mut members = workload.expand();
+    for (index, request) in members.iter_mut().flat_map(|member| member.requests.iter_mut().enumerate()) {
         fill(&mut request.expect, file).map_err(|(key, problem)| {
             let key = format!("request.{index}.expect.{key}");
             source.invalid(&key, problem, "name a text file of 1 MiB at most")
         })?;
     }
-    let invalid = |fault: Fault| source.invalid(&fault.key, fault.problem, fault.mend);
-    if let Some(fault) = bad_parameter(&workload) {
-        return Err(invalid(fault));
-    }
-    let members = workload.expand();
     match members.iter().find_map(Checked::fault) {
         None => Ok(members),
         Some(fault) => Err(invalid(fault)),

@@ -89,13 +89,22 @@ fn method(base: &Record, new: &Record) -> Vec<String> {
     collect([
         difference("assay", &base.assay.version, &new.assay.version),
         difference("assay's build", &base.assay.profile, &new.assay.profile),
-        difference("link", &base.link, &new.link),
+        difference("networks", &networks(base), &networks(new)),
         difference("server CPUs", &base.isolation.server_cpus, &new.isolation.server_cpus),
         difference("generator CPUs", &base.isolation.generator_cpus, &new.isolation.generator_cpus),
         difference("engine", &engine(base), &engine(new)),
         difference("seconds of a window", &a.window_s, &b.window_s),
         difference("seconds of warm-up", &a.warmup_s, &b.warmup_s),
     ])
+}
+
+/// Stack and wire of every network that was measured.
+fn networks(record: &Record) -> Vec<String> {
+    let mut names: Vec<String> =
+        record.experiment.cells().iter().map(|cell| record.network_of(cell).to_string()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 fn engine(record: &Record) -> Option<&str> {

@@ -14,7 +14,7 @@ const SAMPLES_BEYOND: f64 = 100.0;
 /// the window does not tell.
 pub(super) fn series(record: &Record, contender: &str, cell: &Cell, metric: Metric) -> Vec<Option<f64>> {
     let in_round = |round: &assay_model::record::Round| {
-        let run = round.runs.iter().find(|run| run.contender == contender)?;
+        let run = round.run_of(contender, cell.network)?;
         let window = run.cells.iter().find(|window| window.cell == *cell)?;
         let value = if window.void_rules().is_empty() { figure(window, metric) } else { None };
         value.filter(|value| value.is_finite() && *value > 0.0)

@@ -9,10 +9,22 @@ use thiserror::Error;
 
 use super::Tools;
 use crate::catalogue::hint;
+use crate::stack::UserEnd;
 
 /// The variables a contender finds in its environment, and that `${NAME}` stands for in its commands.
-pub const VARIABLES: [&str; 9] =
-    ["ADDRESS", "PORT", "CPUS", "WORKERS", "SCRATCH", "FILES", "DATABASE_URL", "MONGODB_URL", "ASSAY"];
+pub const VARIABLES: [&str; 11] = [
+    "ADDRESS",
+    "PORT",
+    "CPUS",
+    "WORKERS",
+    "SCRATCH",
+    "FILES",
+    "DATABASE_URL",
+    "MONGODB_URL",
+    "ASSAY",
+    "WIRE",
+    "WIRE_ADDRESS",
+];
 
 /// What one start of a contender is about.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +43,8 @@ pub struct Told<'a> {
     pub tools: &'a Tools,
     /// What its database is, and where; absent for one that needs none.
     pub database: Option<(DatabaseKind, &'a str)>,
+    /// Its end of the wire, for one that brings its own stack; absent on the kernel's.
+    pub stack: Option<&'a UserEnd>,
 }
 
 /// The values of the variables for one start of a contender.
@@ -58,6 +72,8 @@ impl Environment {
             Some((kind, url)) if kind == wanted => url.to_owned(),
             _ => String::new(),
         };
+        let (wire, wire_address) =
+            told.stack.map_or_else(Default::default, |end| (end.wire.clone(), end.address.clone()));
         Self {
             values: [
                 told.address.to_owned(),
@@ -69,6 +85,8 @@ impl Environment {
                 url_of(DatabaseKind::Postgresql),
                 url_of(DatabaseKind::Mongodb),
                 text(&told.tools.assay),
+                wire,
+                wire_address.unwrap_or_default(),
             ],
         }
     }
@@ -141,8 +159,9 @@ mod tests {
             cpus: "0-1",
             workers: 2,
             scratch: Path::new("/tmp/s"),
-            tools: &Tools { assay: "/bin/assay".into(), files: "/srv/files".into() },
+            tools: &Tools { assay: "/bin/assay".into(), files: "/srv/files".into(), preload: None },
             database,
+            stack: None,
         })
     }
 

@@ -4,15 +4,17 @@ mod answer;
 mod ask;
 mod container;
 pub mod environment;
+mod launch;
 mod port;
 mod prepare;
+mod probe;
 mod server;
 mod version;
 
 use std::path::PathBuf;
 
 pub(crate) use prepare::Preparation;
-pub(crate) use server::{Server, StartOrder};
+pub(crate) use server::{OnUserStack, Server, StartOrder};
 
 /// The programs that the lab starts, and the files that contenders serve.
 #[derive(Clone, Debug)]
@@ -21,4 +23,6 @@ pub struct Tools {
     pub assay: PathBuf,
     /// The folder of the catalogue whose files are served, `workloads/files`, from the root.
     pub files: PathBuf,
+    /// A preload library of the user's own in place of ours.
+    pub preload: Option<PathBuf>,
 }

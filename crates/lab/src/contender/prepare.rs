@@ -103,6 +103,7 @@ impl Preparation<'_> {
             scratch: &std::env::temp_dir(),
             tools: self.tools,
             database: None,
+            stack: None,
         });
         let words: Result<Vec<OsString>, _> =
             command.iter().map(|word| environment.fill(word).map(Into::into)).collect();

@@ -5,25 +5,22 @@ use std::time::{Duration, Instant};
 
 use assay_host::cpuset::CpuSet;
 use assay_link::Link;
+use assay_model::network::Network;
 use assay_model::record::{NotRun, Stage};
 use assay_model::units::Nanos;
 use assay_model::workload::RequestKind;
-use tempfile::TempDir;
 
 use super::Tools;
-use super::answer;
-use super::ask::{AskError, ask};
 use super::container;
-use super::environment::{Environment, Told};
+use super::launch::{FirstProcess, Held, launch};
 use super::port::{self, Listener};
-use crate::clean::SCRATCH_PREFIX;
+use super::probe;
 use crate::database::Access;
-use crate::keeper::{Ended, KeepOptions, Kept, tail};
+use crate::keeper::{Ended, tail};
+use crate::stack::UserEnd;
 use crate::stop::Stop;
 use crate::subject::{Launch, Process, Subject};
 
-/// Longest wait for one answer while it starts, and before the load.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a wrong answer may be a server's way of saying that it is not ready.
 const WRONG_ANSWER_PATIENCE: Duration = Duration::from_secs(2);
 /// Time between two looks while it starts: short at first, because it is part of the start-up time that is reported.
@@ -35,9 +32,7 @@ const END_PATIENCE: Duration = Duration::from_millis(200);
 /// takes the ring down, which is behind the process's end (io_uring.c, io_ring_exit_work) and takes long with many requests.
 const PORT_PATIENCE: Duration = Duration::from_secs(5);
 /// Lines of a log that go into the record.
-const TAIL_LINES: usize = 15;
-/// Most bytes of a server's log that are kept, each round.
-const LOG_BYTES: u64 = 256 << 10;
+pub(super) const TAIL_LINES: usize = 15;
 
 /// What one start needs to know.
 pub(crate) struct StartOrder<'a> {
@@ -45,6 +40,8 @@ pub(crate) struct StartOrder<'a> {
     pub tools: &'a Tools,
     /// What joins it and the generator.
     pub link: &'a Link,
+    /// The user-space stack that it is to be started on; absent for the kernel's, over the link.
+    pub user: Option<OnUserStack<'a>>,
     /// CPUs of the server.
     pub cpus: &'a CpuSet,
     /// Where its output goes.
@@ -57,6 +54,17 @@ pub(crate) struct StartOrder<'a> {
     pub stop: &'a Stop,
 }
 
+/// A start on the user-space stack.
+#[derive(Clone, Copy)]
+pub(crate) struct OnUserStack<'a> {
+    /// Over which wire.
+    pub network: Network,
+    /// CPUs of the generator, which asks for the first answers.
+    pub generator_cpus: &'a CpuSet,
+    /// A folder for what it is told and tells.
+    pub work: &'a Path,
+}
+
 /// A server that has answered every kind of request rightly. Dropping it stops what was started.
 pub(crate) struct Server {
     /// `host:port`.
@@ -64,25 +72,6 @@ pub(crate) struct Server {
     /// From start to the first right answer; zero when it was running already.
     pub startup_ns: Nanos,
     held: Option<Held>,
-}
-
-/// What was started and must be stopped.
-struct Held {
-    kept: Kept,
-    log: PathBuf,
-    port: u16,
-    first: FirstProcess,
-    // Removed when dropped, after the processes: fields are dropped in order.
-    scratch: TempDir,
-}
-
-/// Below which process everything is that serves.
-#[derive(Clone, Copy)]
-enum FirstProcess {
-    /// The one that was started.
-    Started,
-    /// The first in a container, once it is known.
-    Contained(Option<u32>),
 }
 
 impl Server {
@@ -98,7 +87,7 @@ impl Server {
             Launch::Process(process) => {
                 let held = launch(process, order)?;
                 let started = Instant::now();
-                let authority = format!("{}:{}", order.link.server_address(), held.port);
+                let authority = held.authority(order.link);
                 let mut server = Self { authority, startup_ns: Nanos::ZERO, held: Some(held) };
                 server.await_ready(Duration::from_secs_f64(process.run.ready_timeout_s), order)?;
                 server.startup_ns = started.elapsed().into();
@@ -122,8 +111,13 @@ impl Server {
     /// Finds out which processes are the server's, where it runs in a container.
     fn look_into_container(&mut self, process: &Process, order: &StartOrder<'_>) {
         let (Some(held), Some(container)) = (&mut self.held, &process.container) else { return };
-        let first = container::first_process(container, held.scratch.path(), order.tools, order.stop);
+        let first = container::first_process(container, held.scratch(), order.tools, order.stop);
         held.first = FirstProcess::Contained(first);
+    }
+
+    /// The generator's end of the wire, where it is served by the user-space stack.
+    pub(crate) fn generator_end(&self) -> Option<&UserEnd> {
+        Some(&self.held.as_ref()?.ends.as_ref()?.generator)
     }
 
     /// Why it is no longer there, if so.
@@ -167,7 +161,10 @@ impl Server {
             if let Some(death) = self.death(Stage::Start) {
                 return Err(death);
             }
-            let problem = match attempt(order.link, &self.authority, first) {
+            if let Some(unfit) = self.held.as_ref().and_then(Held::outside_the_stack) {
+                return Err(unfit);
+            }
+            let problem = match self.attempt(first, order) {
                 Ok(()) => return Ok(()),
                 Err(problem) => problem,
             };
@@ -180,6 +177,14 @@ impl Server {
             }
             std::thread::sleep(poll);
             poll = (poll * 2).min(LAST_POLL);
+        }
+    }
+
+    /// Asks once; a problem of stage `Answer` means that somebody answered.
+    fn attempt(&self, request: &RequestKind, order: &StartOrder<'_>) -> Result<(), NotRun> {
+        match order.user.zip(self.generator_end()) {
+            None => probe::over_kernel(order.link, &self.authority, request),
+            Some((user, end)) => probe::over_user(order, user, end, &self.authority, request),
         }
     }
 
@@ -221,7 +226,7 @@ impl Server {
     }
 
     fn check_answers(&mut self, order: &StartOrder<'_>) -> Result<(), NotRun> {
-        let asked = |request: &RequestKind| attempt(order.link, &self.authority, request).err();
+        let asked = |request: &RequestKind| self.attempt(request, order).err();
         let Some(problem) = order.requests.iter().find_map(asked) else { return Ok(()) };
         // A server that dies while it is asked answers wrongly only by the way.
         if let Some(death) = self.suspected_death(Stage::Start) {
@@ -231,83 +236,6 @@ impl Server {
         let log_tail = log.map_or_else(Vec::new, |log| tail(log, TAIL_LINES));
         Err(NotRun { stage: Stage::Answer, log_tail, ..problem })
     }
-}
-
-impl Held {
-    /// All processes that may hold the server's sockets.
-    fn processes(&self) -> Vec<u32> {
-        let contained = match self.first {
-            FirstProcess::Contained(Some(first)) => container::tree(first),
-            FirstProcess::Contained(None) | FirstProcess::Started => Vec::new(),
-        };
-        [self.kept.processes(), contained].concat()
-    }
-}
-
-/// Asks once; a problem of stage `Answer` means that somebody answered.
-fn attempt(link: &Link, authority: &str, request: &RequestKind) -> Result<(), NotRun> {
-    let what = format!("{} {}", request.method, request.path);
-    let problem = |stage, reason, remedy: &str| NotRun {
-        stage,
-        reason,
-        remedy: Some(remedy.to_owned()),
-        log_tail: Vec::new(),
-    };
-    const MEND: &str = "mend the server, or leave the workload out that it does not answer";
-    let request =
-        request.example().map_err(|error| problem(Stage::Answer, format!("{what}: {error}"), MEND))?;
-    match ask(link, authority, &request, ANSWER_TIMEOUT) {
-        Ok(answer) => match answer::fault(&request.expect, &answer) {
-            None => Ok(()),
-            Some(fault) => Err(problem(Stage::Answer, format!("{what} was answered with {fault}"), MEND)),
-        },
-        Err(error) if error.is_answer() => Err(problem(Stage::Answer, format!("{what}: {error}"), MEND)),
-        Err(AskError::Refused(_)) => {
-            Err(problem(Stage::Start, format!("nobody listens at {authority}"), "start the server"))
-        }
-        Err(error) => {
-            Err(problem(Stage::Start, format!("{what}: {error}"), "see what keeps the server from answering"))
-        }
-    }
-}
-
-/// Starts the process of a contender on a free port with a scratch folder.
-fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, NotRun> {
-    let failed = |reason: String, remedy: &str| NotRun {
-        stage: Stage::Start,
-        reason,
-        remedy: Some(remedy.to_owned()),
-        log_tail: tail(&order.log, TAIL_LINES),
-    };
-    let port = port::free(order.link, process.port)
-        .map_err(|problem| failed(problem, "end the program that uses it, or choose another port"))?;
-    let scratch = tempfile::Builder::new().prefix(SCRATCH_PREFIX).tempdir();
-    let scratch =
-        scratch.map_err(|error| failed(format!("no scratch folder: {error}"), "make room in TMPDIR"))?;
-    let cpus = order.cpus;
-    let environment = Environment::new(&Told {
-        address: &order.link.server_address().to_string(),
-        port,
-        cpus: &cpus.to_string(),
-        workers: cpus.len(),
-        scratch: scratch.path(),
-        tools: order.tools,
-        database: order.database.map(|access| (access.kind, access.url.as_str())),
-    });
-    let (command, variables) = environment
-        .launching(&process.run)
-        .map_err(|error| failed(error.to_string(), "mend contender.toml"))?;
-    let mut options = KeepOptions::new(order.log.clone(), command);
-    options.cpus = Some(cpus.clone());
-    options.log_limit_bytes = LOG_BYTES;
-    options.scratch = Some(scratch.path().to_owned());
-    options.side = order.link.server_side();
-    if process.container.is_some() {
-        options.grace = container::GRACE;
-    }
-    let kept = Kept::start(&order.tools.assay, &options, &process.folder, variables)
-        .map_err(|error| failed(error.to_string(), "mend the command, or install what it needs"))?;
-    Ok(Held { kept, log: order.log.clone(), port, first: FirstProcess::Started, scratch })
 }
 
 /// What the end of a server's first process means.

@@ -173,7 +173,7 @@ fn make(
     command.push(pwfile.into());
     command.extend(["--encoding", "UTF8", "--no-locale", "--no-sync"].map(OsString::from));
     let mut options = options(order, folder, command);
-    options.scratch = None; // the server still needs it
+    options.scratch.clear(); // the server still needs it
     let mut wanted = || !order.stop.soon();
     match run_bounded(&order.tools.assay, &options, folder, [], TIMEOUT, &mut wanted)? {
         ended if ended.is_success() => Ok(()),
@@ -192,7 +192,7 @@ fn options(order: &Order<'_>, folder: &Path, command: Vec<OsString>) -> KeepOpti
     let mut options = KeepOptions::new(order.log.clone(), command);
     options.cpus = order.cpus.cloned();
     options.grace = GRACE;
-    options.scratch = Some(folder.to_owned());
+    options.scratch = vec![folder.to_owned()];
     options
 }
 

@@ -140,6 +140,7 @@ fn launch(
         scratch: folder,
         tools: &order.tools,
         database: None,
+        stack: None,
     });
     let (command, variables) = environment.launching(&process.run).map_err(|error| {
         DatabaseError::NotReady(Box::new(NotRun {
@@ -152,6 +153,6 @@ fn launch(
     let mut options = KeepOptions::new(order.log.clone(), command);
     options.cpus = Some(cpus);
     options.grace = GRACE;
-    options.scratch = Some(folder.to_owned());
+    options.scratch = vec![folder.to_owned()];
     Ok(Kept::start(&order.tools.assay, &options, &process.folder, variables)?)
 }

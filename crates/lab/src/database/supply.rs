@@ -178,7 +178,7 @@ mod tests {
         let source = Source::Given("postgres://user:secret@127.0.0.1:1/none".to_owned());
         let stop = crate::stop::Stop::default();
         let order = Order {
-            tools: Tools { assay: "/none".into(), files: "/none".into() },
+            tools: Tools { assay: "/none".into(), files: "/none".into(), preload: None },
             side: None,
             cpus: None,
             log: "/none".into(),

@@ -11,7 +11,9 @@ mod client;
 mod log;
 mod options;
 
+use std::ffi::OsStr;
 use std::io::{Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -128,8 +130,8 @@ pub fn keep(options: &KeepOptions, events: &mut dyn Write) -> Result<(), KeepErr
         }
         Err(reason) => tell(events, &KeepEvent::Failed { reason }),
     };
-    if let Some(scratch) = &options.scratch {
-        let _ = std::fs::remove_dir_all(scratch);
+    for folder in &options.scratch {
+        let _ = std::fs::remove_dir_all(folder);
     }
     result
 }
@@ -189,6 +191,7 @@ fn start(options: &KeepOptions) -> Result<(Pid, Pump), String> {
     };
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(stdout).stderr(stderr).process_group(0);
+    command.envs(options.variables.iter().map(|variable| split_variable(variable)));
     let child = command.spawn().map_err(|error| not_started(&program.to_string_lossy(), &error))?;
     // `command` holds our copies of the pipe's write end; the pump must see the end when the command's are gone.
     drop(command);
@@ -196,6 +199,13 @@ fn start(options: &KeepOptions) -> Result<(Pid, Pump), String> {
     let pump = thread::spawn(move || log::pump(reader, log, limit));
     let pid = Pid::from_child(&child);
     Ok((pid, pump))
+}
+
+/// Name and value of `NAME=VALUE`.
+fn split_variable(variable: &OsStr) -> (&OsStr, &OsStr) {
+    let bytes = variable.as_bytes();
+    let end = bytes.iter().position(|&byte| byte == b'=').unwrap_or(bytes.len());
+    (OsStr::from_bytes(&bytes[..end]), OsStr::from_bytes(bytes.get(end + 1..).unwrap_or_default()))
 }
 
 fn not_started(program: &str, error: &std::io::Error) -> String {

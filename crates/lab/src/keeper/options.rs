@@ -23,8 +23,10 @@ pub struct KeepOptions {
     pub grace: Duration,
     /// The side of a link to start it on; the keeper's own network when absent.
     pub side: Option<Side>,
-    /// A folder to remove at the end, with everything in it.
-    pub scratch: Option<PathBuf>,
+    /// Folders to remove at the end, with everything in them.
+    pub scratch: Vec<PathBuf>,
+    /// Variables for the command alone, `NAME=VALUE`: the keeper itself must not be run with them.
+    pub variables: Vec<OsString>,
     /// Program and arguments.
     pub command: Vec<OsString>,
 }
@@ -50,7 +52,8 @@ impl KeepOptions {
             stdout: None,
             grace: Duration::from_secs(2),
             side: None,
-            scratch: None,
+            scratch: Vec::new(),
+            variables: Vec::new(),
             command,
         }
     }
@@ -68,9 +71,8 @@ impl KeepOptions {
         if let Some(stdout) = &self.stdout {
             push("--stdout", stdout.clone().into());
         }
-        if let Some(scratch) = &self.scratch {
-            push("--scratch", scratch.clone().into());
-        }
+        self.scratch.iter().for_each(|folder| push("--scratch", folder.clone().into()));
+        self.variables.iter().for_each(|variable| push("--variable", variable.clone()));
         if let Some(side) = &self.side {
             push("--network", side.network.clone().into());
             if let Some(user) = &side.user {
@@ -112,7 +114,8 @@ impl KeepOptions {
         match name {
             "--log" => self.log = value.into(),
             "--stdout" => self.stdout = Some(value.into()),
-            "--scratch" => self.scratch = Some(value.into()),
+            "--scratch" => self.scratch.push(value.into()),
+            "--variable" => self.variables.push(value),
             "--network" => self.side = Some(Side { network: value.into(), user: None }),
             "--user" => self.side.as_mut()?.user = Some(value.into()),
             "--cpus" => self.cpus = Some(text?.parse().ok()?),
@@ -134,7 +137,8 @@ mod tests {
         assert_eq!(KeepOptions::from_arguments(options.to_arguments()), Ok(options.clone()));
         options.cpus = Some("0-3,8".parse().expect("cpus"));
         options.stdout = Some("/tmp/out".into());
-        options.scratch = Some("/tmp/scratch".into());
+        options.scratch = vec!["/tmp/scratch".into(), "/dev/shm/scratch".into()];
+        options.variables = vec!["LD_PRELOAD=/lib/x.so".into(), "EMPTY=".into()];
         options.side = Some(Side { network: "/proc/1/ns/net".into(), user: None });
         assert_eq!(KeepOptions::from_arguments(options.to_arguments()), Ok(options.clone()));
         options.side = Some(Side { network: "/proc/1/ns/net".into(), user: Some("/proc/1/ns/user".into()) });

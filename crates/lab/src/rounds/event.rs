@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use assay_model::experiment::Cell;
+use assay_model::network::Network;
 use assay_model::record::NotRun;
 
 use crate::plan::Prediction;
@@ -50,6 +51,8 @@ pub enum Event<'a> {
     Dropped {
         /// Its name.
         contender: &'a str,
+        /// On which network only; absent where there is but one.
+        network: Option<Network>,
         /// Why.
         reason: &'a NotRun,
     },
@@ -87,6 +90,8 @@ pub enum Event<'a> {
     Failed {
         /// Its name.
         contender: &'a str,
+        /// On which network only; absent where there is but one.
+        network: Option<Network>,
         /// Why.
         reason: &'a NotRun,
     },

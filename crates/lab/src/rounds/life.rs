@@ -11,6 +11,7 @@ use assay_link::{Link, Meter};
 use assay_model::check::{Check, Outcome};
 use assay_model::experiment::{Cell, Span};
 use assay_model::load::{Arrival, LoadReport};
+use assay_model::network::{Network, Stack};
 use assay_model::offered::Offered;
 use assay_model::record::{DatabaseUsage, Measurement, NotRun, Record, Run, Stage, Warmup};
 use assay_model::units::Nanos;
@@ -19,7 +20,7 @@ use assay_model::workload::Workload;
 
 use super::event::{Event, Observer};
 use super::rates::{course_of, rate_for};
-use crate::contender::{Server, StartOrder};
+use crate::contender::{OnUserStack, Server, StartOrder};
 use crate::database::Access;
 use crate::generator::{LoadError, LoadOrder};
 use crate::plan::Plan;
@@ -42,6 +43,8 @@ const STARVED: &str = "generator-starved";
 pub(crate) struct Life<'a> {
     /// What is decided.
     pub plan: &'a Plan,
+    /// Whose TCP over which wire; absent where the experiment names no network.
+    pub network: Option<Network>,
     /// What joins server and generator.
     pub link: &'a Link,
     /// What was measured so far, from which rates follow.
@@ -78,6 +81,7 @@ impl Life<'_> {
         let contender = &self.subject.name;
         let mut run = Run {
             contender: contender.clone(),
+            network: self.network,
             offset_ns: self.began.elapsed().into(),
             startup_ns: Nanos::ZERO,
             idle: None,
@@ -115,12 +119,19 @@ impl Life<'_> {
         StartOrder {
             tools: &self.plan.tools,
             link: self.link,
+            user: self.on_user_stack(),
             cpus: &self.plan.isolation.server,
             log: self.log.clone(),
             database: self.database.filter(|_| needs_database),
             requests: workloads.into_iter().flat_map(|workload| workload.requests).collect(),
             stop: self.stop,
         }
+    }
+
+    fn on_user_stack(&self) -> Option<OnUserStack<'_>> {
+        let network = self.network.filter(|network| network.stack() == Stack::User)?;
+        let generator_cpus = &self.plan.isolation.generator;
+        Some(OnUserStack { network, generator_cpus, work: self.work })
     }
 
     /// Load before the first measurement, on every workload, so that none is measured cold because of where the round's
@@ -254,7 +265,8 @@ impl Life<'_> {
         let offset_ns = self.began.elapsed().into();
         let sampler = server.pid().and_then(|pid| Sampler::start(pid).ok());
         let database = self.watch_database(order.cell);
-        let meter = Meter::start(self.link);
+        // What passes by the kernel's stack passes by its counters too; the user-space stack has its own.
+        let meter = self.on_user_stack().is_none().then(|| Meter::start(self.link)).flatten();
         let before = SystemSample::take();
         let mut load = self.load(server, order)?;
         let after = SystemSample::take();
@@ -298,6 +310,7 @@ impl Life<'_> {
         let cell = order.cell;
         let workload = self.work.join(self.subject.workload_file(&cell.workload));
         let url = format!("http://{}", server.authority);
+        let end = server.generator_end().cloned();
         let order = LoadOrder {
             url: &url,
             workload: &workload,
@@ -309,6 +322,7 @@ impl Life<'_> {
             timeout_s: self.plan.experiment.timeout_s,
             cpus: &self.plan.isolation.generator.to_string(),
             seed: arrivals_seed(self.plan.seed, self.record.rounds.len(), order.window),
+            stack: end.as_ref(),
         };
         let mut death = None;
         let mut wanted = || {

@@ -6,15 +6,16 @@ mod prior;
 pub(crate) mod rates;
 mod twin;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use assay_check::Pace;
 use assay_link::Link;
 use assay_model::experiment::Cell;
+use assay_model::network::Network;
 use assay_model::offered::Offered;
-use assay_model::record::{NotRun, RECORD_SCHEMA, Record, Round, Run, Stage, State};
+use assay_model::record::{NetworkFacts, NotRun, NotRunOn, RECORD_SCHEMA, Record, Round, Run, Stage, State};
 use assay_model::units::Nanos;
 use assay_model::workload::Workload;
 use jiff::Timestamp;
@@ -27,6 +28,7 @@ use crate::conformance::{Inspection, TIME_IN_A_RUN};
 use crate::contender::Preparation;
 use crate::database::{self, Supplied};
 use crate::error::LabError;
+use crate::network::{self, Laid};
 use crate::plan::Plan;
 use crate::schedule::{affordable_rounds, allows_another, block, least_rounds, planned_rounds};
 use crate::stop::Stop;
@@ -59,6 +61,8 @@ struct Runner<'a> {
     stop: &'a Stop,
     folder: RunFolder,
     work: PathBuf,
+    networks: Vec<Laid>,
+    /// Over which servers are asked for the rules of HTTP, and the database is reached.
     link: Link,
     record: Record,
     /// Who takes part, in the order of the record's contenders: the plan's subjects and perhaps one's twin.
@@ -69,8 +73,8 @@ struct Runner<'a> {
     began: Instant,
     /// How long asking for the rules took before that; it counts as part of the budget.
     asking: Duration,
-    /// Failures in a row, by subject.
-    failures: Vec<u32>,
+    /// Failures in a row, by subject and network.
+    failures: BTreeMap<(usize, Option<Network>), u32>,
     /// Names of those whom another round may tell apart; `None` while everybody takes part whatever the results.
     unsettled: Option<BTreeSet<String>>,
     /// Length of the next round, going by the longest so far, or the predicted one.
@@ -85,7 +89,8 @@ impl<'a> Runner<'a> {
         observer: &'a mut dyn Observer,
         stop: &'a Stop,
     ) -> Result<Self, LabError> {
-        let link = Link::open(&plan.tools.assay, plan.link)?;
+        let (networks, facts) = network::lay(plan)?;
+        let link = network::for_asking(&networks);
         let now = Timestamp::now();
         let folder = store.create(&plan.experiment.name, now)?;
         let work = folder.work()?;
@@ -96,7 +101,7 @@ impl<'a> Runner<'a> {
             let text = text.map_err(|error| LabError::Bug(error.to_string()))?;
             std::fs::write(&path, text).map_err(|source| LabError::not_writable(&path, source))?;
         }
-        let record = empty_record(plan, &link, &folder.id, now);
+        let record = empty_record(plan, &networks, facts, &folder.id, now);
         folder.save(&record)?;
         let prediction = plan.prediction();
         let precision = expected_precision(plan, store, &record, prediction.rounds);
@@ -107,13 +112,14 @@ impl<'a> Runner<'a> {
             stop,
             folder,
             work,
+            networks,
             link,
             record,
             subjects: plan.subjects.clone(),
             database: None,
             began: Instant::now(),
             asking: Duration::ZERO,
-            failures: vec![0; plan.subjects.len()],
+            failures: BTreeMap::new(),
             unsettled: None,
             round_length: prediction.round,
         })
@@ -162,8 +168,9 @@ impl<'a> Runner<'a> {
             if self.stop.soon() {
                 break;
             }
-            if let Err(reason) = self.prepare_one(index) {
-                self.drop_out(index, reason);
+            match self.prepare_one(index) {
+                Ok(()) => self.close_networks(index),
+                Err(reason) => self.drop_out(index, reason),
             }
         }
         if self.plan.experiment.aa {
@@ -176,7 +183,6 @@ impl<'a> Runner<'a> {
         let Some((subject, entry)) = twin::twin(self.plan, &self.record.contenders) else { return };
         self.subjects.push(subject);
         self.record.contenders.push(entry);
-        self.failures.push(0);
     }
 
     fn prepare_one(&mut self, index: usize) -> Result<(), NotRun> {
@@ -202,6 +208,15 @@ impl<'a> Runner<'a> {
         // After the build, because some versions are those of what it fetched.
         self.record.contenders[index].versions = preparation.versions();
         Ok(())
+    }
+
+    /// Keeps a subject out of the networks on which it cannot be.
+    fn close_networks(&mut self, subject: usize) {
+        let closed = |laid: &Laid| Some((laid.network, laid.closed_to(&self.plan.subjects[subject])?));
+        let closed: Vec<_> = self.networks.iter().filter_map(closed).collect();
+        for (network, reason) in closed {
+            self.drop_out_on(subject, network, reason);
+        }
     }
 
     fn ask_for_rules(&mut self) -> Result<(), LabError> {
@@ -234,8 +249,13 @@ impl<'a> Runner<'a> {
         };
         match inspection.inspect(subject, self.observer) {
             Ok(conformance) => self.record.contenders[index].conformance = Some(conformance),
-            Err(_) => self.failures[index] += 1,
+            Err(_) => *self.failures.entry((index, self.asked_on())).or_default() += 1,
         }
+    }
+
+    /// The network over which servers are asked, among those that are measured.
+    fn asked_on(&self) -> Option<Network> {
+        self.networks.iter().find(|laid| laid.is_kernels()).and_then(|laid| laid.network)
     }
 
     fn measure(&mut self) -> Result<(), LabError> {
@@ -305,51 +325,65 @@ impl<'a> Runner<'a> {
     }
 
     fn taking_part(&self) -> usize {
-        (0..self.subjects.len()).filter(|&subject| !self.is_out(subject)).count()
+        let on = |laid: &Laid| {
+            (0..self.subjects.len()).filter(|&subject| !self.is_out(subject, laid.network)).count()
+        };
+        self.networks.iter().map(on).sum()
     }
 
+    /// Measures everybody on every network, in an order of its own: a network is no more a matter of time than a contender.
     fn round(&mut self, index: u32) {
         let all_cells = self.plan.experiment.cells().len();
-        let order = block(self.plan.seed, index, self.subjects.len(), all_cells);
+        let networks = self.networks.len();
+        let order = block(self.plan.seed, index, self.subjects.len() * networks, all_cells);
         self.record.rounds.push(Round { index, runs: Vec::new() });
-        for subject in order.contenders {
+        for part in order.contenders {
             if self.stop.soon() {
                 break;
             }
-            if self.is_out(subject) {
-                continue;
+            let (subject, laid) = (part / networks, part % networks);
+            if !self.is_out(subject, self.networks[laid].network) {
+                let run = self.live(index, subject, laid, &order.cells);
+                self.settle(subject, run);
             }
-            let own = self.cells_of(&self.subjects[subject]);
-            let cells = order.cells.iter().filter_map(|cell| own.iter().find(|(index, _)| index == cell));
-            let mut cells: Vec<Cell> = cells.map(|(_, cell)| cell.clone()).collect();
-            cells.sort_by_key(|cell| !cell.offered.is_capacity());
-            cells.retain(|cell| self.takes(subject, cell.offered));
-            let life = Life {
-                plan: self.plan,
-                link: &self.link,
-                record: &self.record,
-                subject: &self.subjects[subject],
-                cells,
-                log: self.folder.log(&self.subjects[subject].name, index),
-                work: &self.work,
-                began: self.began,
-                database: self.database.as_ref().map(|supplied| &supplied.access),
-                stop: self.stop,
-            };
-            let run = life.live(self.observer);
-            self.settle(subject, run);
         }
     }
 
-    /// Whether it takes part no longer: given up, or settled. The limit and the A/A pair stay to the end, because every round
+    /// One life of a subject on a network, its cells in the round's order.
+    fn live(&mut self, round: u32, subject: usize, laid: usize, order: &[usize]) -> Run {
+        let Laid { network, link } = &self.networks[laid];
+        let own = self.cells_of(&self.subjects[subject]);
+        let cells = order.iter().filter_map(|cell| own.iter().find(|(index, _)| index == cell));
+        let mut cells: Vec<Cell> = cells.map(|(_, cell)| cell.clone()).collect();
+        cells.sort_by_key(|cell| !cell.offered.is_capacity());
+        cells.retain(|cell| cell.network == *network && self.takes(subject, cell.offered));
+        let life = Life {
+            plan: self.plan,
+            network: *network,
+            link,
+            record: &self.record,
+            subject: &self.subjects[subject],
+            cells,
+            log: self.folder.log(&log_name(&self.subjects[subject].name, *network), round),
+            work: &self.work,
+            began: self.began,
+            database: self.database.as_ref().map(|supplied| &supplied.access),
+            stop: self.stop,
+        };
+        life.live(self.observer)
+    }
+
+    /// Whether it takes part on a network not at all or no longer: nothing to measure, given up, or settled. The limit and the A/A pair stay to the end, because every round
     /// is measured against them; a twin goes when its original does.
-    fn is_out(&self, subject: usize) -> bool {
+    fn is_out(&self, subject: usize, network: Option<Network>) -> bool {
         let entry = &self.record.contenders[subject];
         let original = entry.twin_of.as_ref();
         let given_up = |name: &String| {
-            self.record.contenders.iter().any(|entry| entry.name == *name && entry.not_run.is_some())
+            let named = self.record.contenders.iter().find(|entry| entry.name == *name);
+            named.is_some_and(|entry| entry.absence_on(network).is_some())
         };
-        if entry.not_run.is_some() || original.is_some_and(given_up) {
+        let has_cells = self.cells_of(&self.subjects[subject]).iter().any(|(_, cell)| cell.network == network);
+        if !has_cells || entry.absence_on(network).is_some() || original.is_some_and(given_up) {
             return true;
         }
         let yardstick = self.subjects[subject].is_limit()
@@ -376,26 +410,42 @@ impl<'a> Runner<'a> {
         if self.stop.soon() && run.cells.is_empty() {
             return;
         }
-        let failure = run.failure.clone();
+        let (failure, network) = (run.failure.clone(), run.network);
         if let Some(round) = self.record.rounds.last_mut() {
             round.runs.push(run);
         }
         let Some(reason) = failure else {
-            self.failures[subject] = 0;
+            self.failures.remove(&(subject, network));
             return;
         };
-        self.failures[subject] += 1;
+        let failures = self.failures.entry((subject, network)).or_default();
+        *failures += 1;
+        let hopeless = matches!(reason.stage, Stage::Answer | Stage::Needs) || *failures >= MAX_FAILURES;
         let contender = self.subjects[subject].name.as_str();
-        self.observer.notice(&Event::Failed { contender, reason: &reason });
-        if reason.stage == Stage::Answer || self.failures[subject] >= MAX_FAILURES {
-            self.drop_out(subject, reason);
+        self.observer.notice(&Event::Failed { contender, network, reason: &reason });
+        if hopeless {
+            self.drop_out_on(subject, network, reason);
         }
     }
 
     fn drop_out(&mut self, subject: usize, reason: NotRun) {
         let contender = self.subjects[subject].name.as_str();
-        self.observer.notice(&Event::Dropped { contender, reason: &reason });
+        self.observer.notice(&Event::Dropped { contender, network: None, reason: &reason });
         self.record.contenders[subject].not_run = Some(reason);
+    }
+
+    /// Gives up one network of several; who is on none any more is given up.
+    fn drop_out_on(&mut self, subject: usize, network: Option<Network>, why: NotRun) {
+        let Some(network) = network.filter(|_| self.networks.len() > 1) else {
+            return self.drop_out(subject, why);
+        };
+        let contender = self.subjects[subject].name.as_str();
+        self.observer.notice(&Event::Dropped { contender, network: Some(network), reason: &why });
+        let entry = &mut self.record.contenders[subject];
+        entry.not_run_on.push(NotRunOn { network, why: why.clone() });
+        if self.networks.iter().all(|laid| entry.absence_on(laid.network).is_some()) {
+            entry.not_run = Some(why);
+        }
     }
 
     fn finish(mut self) -> Result<Record, LabError> {
@@ -436,7 +486,15 @@ fn answers_nothing(workloads: &[String]) -> NotRun {
     }
 }
 
-fn empty_record(plan: &Plan, link: &Link, id: &str, now: Timestamp) -> Record {
+/// Logs are told apart by network, where there are several.
+fn log_name(contender: &str, network: Option<Network>) -> String {
+    let network = network.map(|network| format!("@{}", network.to_string().replace(['/', ':'], "-")));
+    format!("{contender}{}", network.unwrap_or_default())
+}
+
+fn empty_record(plan: &Plan, laid: &[Laid], networks: Vec<NetworkFacts>, id: &str, now: Timestamp) -> Record {
+    // Where the experiment names networks, each tells of its own link.
+    let link = laid.iter().find(|laid| laid.network.is_none()).map(|laid| &laid.link);
     Record {
         schema: RECORD_SCHEMA.to_owned(),
         id: id.to_owned(),
@@ -450,8 +508,9 @@ fn empty_record(plan: &Plan, link: &Link, id: &str, now: Timestamp) -> Record {
         workloads: plan.workloads.clone(),
         host: assay_host::facts::facts(),
         isolation: plan.isolation.record(),
-        link: link.spec().to_string(),
-        link_facts: link.facts().cloned(),
+        link: link.map_or(plan.link, Link::spec).to_string(),
+        link_facts: link.and_then(Link::facts).cloned(),
+        networks,
         database: None,
         imported: None,
         contenders: plan.subjects.iter().map(crate::subject::Subject::entry).collect(),

@@ -210,7 +210,12 @@ fn process(folder: &Path, name: &str, test: &Test, engine: &str) -> Process {
         port: Some(test.port),
         needs: vec![need],
         build: Some(Build { command: words(&build), timeout_s: BUILD_TIMEOUT_S }),
-        run: Run { command: run, ready_timeout_s: READY_TIMEOUT_S, env: BTreeMap::new() },
+        run: Run {
+            command: run,
+            stack_arguments: Vec::new(),
+            ready_timeout_s: READY_TIMEOUT_S,
+            env: BTreeMap::new(),
+        },
         versions: BTreeMap::from([(engine.to_owned(), words(&[engine, "--version"]))]),
         container: Some(Container { engine: engine.to_owned(), id_file: ID_FILE.to_owned() }),
     }

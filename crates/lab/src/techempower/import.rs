@@ -71,6 +71,7 @@ pub fn import(
         link: "not known".to_owned(),
         database: None,
         link_facts: None,
+        networks: Vec::new(),
         imported: Some(origin(&results, file)),
         contenders: names(&results).into_iter().map(|name| entry(&results, &described, name)).collect(),
         rounds: vec![Round { index: 0, runs: runs(&results, &tables, began) }],
@@ -223,6 +224,7 @@ fn entry(results: &Results, described: &[Metadata], name: &str) -> Entry {
         twin_of: None,
         conformance: verified(results, name),
         not_run: not_started(results, name),
+        not_run_on: Vec::new(),
     }
 }
 
@@ -290,6 +292,7 @@ fn runs(results: &Results, tables: &[Table<'_>], began: Timestamp) -> Vec<Run> {
         let offset_ns = cells.iter().map(|cell| cell.offset_ns).min().unwrap_or_default();
         Run {
             contender: name.to_owned(),
+            network: None,
             offset_ns,
             startup_ns: Nanos::ZERO,
             idle: None,

@@ -31,6 +31,8 @@ pub(super) fn judge(record: &Record, imported: &Imported) -> Verdict {
         redlines: Vec::new(),
         answered: Vec::new(),
         published: None,
+        stack_cost: Vec::new(),
+        crossings: Vec::new(),
     }
 }
 

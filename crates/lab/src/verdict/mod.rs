@@ -17,6 +17,7 @@ mod ranking;
 mod redline;
 mod sample;
 mod settling;
+mod stack;
 mod standing;
 mod trust;
 mod words;
@@ -59,14 +60,32 @@ pub fn judge(record: &Record) -> Verdict {
     sentences.extend(latency::sentences(&latency));
     let redlines = redline::judge(record);
     sentences.extend(redline::sentences(&redlines));
+    let stack_cost = stack::stack_costs(&cells, margin);
+    let crossings = stack::crossings(&stack_cost, &record.workloads);
+    sentences.extend(stack::sentences(record, &stack_cost, &crossings));
     let rounds = sample::counted_rounds(record);
     let (answered, published) = (answered::judge(record), published::judge(record, &cells));
-    Verdict { sentences, trust, rounds, margin, noise_floor, cells, latency, redlines, answered, published }
+    Verdict {
+        sentences,
+        trust,
+        rounds,
+        margin,
+        noise_floor,
+        cells,
+        latency,
+        redlines,
+        answered,
+        published,
+        stack_cost,
+        crossings,
+    }
 }
 
-/// The cells that were measured at capacity.
+/// The cells that were measured at capacity, on the networks that could be had.
 fn closed(record: &Record) -> Vec<Cell> {
-    record.experiment.cells().into_iter().filter(|cell| cell.offered.is_capacity()).collect()
+    let networks = record.networks_had();
+    let cells = record.experiment.cells().into_iter();
+    cells.filter(|cell| cell.offered.is_capacity() && networks.contains(&cell.network)).collect()
 }
 
 /// Half-width of a typical interval of a ratio between two ranked contenders, as a share: the median over all pairs and

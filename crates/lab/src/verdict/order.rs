@@ -5,7 +5,7 @@
 //! they could be, and why.
 
 use assay_model::check::{Check, Outcome};
-use assay_model::record::Record;
+use assay_model::record::{Record, Run};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -53,7 +53,8 @@ fn points(record: &Record) -> Vec<Point> {
             };
             let mean = logs.iter().sum::<f64>() / logs.len() as f64;
             let place = |round: usize| {
-                record.rounds[round].runs.iter().position(|run| run.contender == sample.entry.name)
+                let is_its = |run: &Run| run.contender == sample.entry.name && run.network == cell.network;
+                record.rounds[round].runs.iter().position(is_its)
             };
             points.extend(logs.iter().enumerate().filter_map(|(round, log)| {
                 Some(Point { round, place: place(round)?, log_ratio: log - mean })

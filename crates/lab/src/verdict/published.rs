@@ -3,6 +3,7 @@
 use assay_host::cpuset::CpuSet;
 use assay_model::contender::Kind;
 use assay_model::experiment::Cell;
+use assay_model::network::Network;
 use assay_model::offered::Offered;
 use assay_model::published::{Beside, BesideRow, Figures, Published, PublishedRow, SourceCpus};
 use assay_model::record::{Entry, Record};
@@ -21,7 +22,7 @@ pub(crate) fn judge(record: &Record, judged: &[CellVerdict]) -> Option<Beside> {
     let ours_alone = record.contenders.iter().filter(|entry| tables.is_ours_alone(entry));
     let parties: Vec<Party<'_>> = of_source
         .chain(ours_alone.map(|entry| (None, Some(entry))))
-        .map(|(source, entry)| Party { source, entry, ours: tables.ours(entry) })
+        .map(|(source, entry)| Party { source, entry, ours: tables.ours(entry, source) })
         .collect();
     let in_both = |party: &&Party<'_>| party.source.is_some() && party.ours.iter().any(Option::is_some);
     let baseline = parties.iter().find(in_both);
@@ -69,17 +70,20 @@ impl<'r> Tables<'r> {
         entry.kind != Kind::Limit && entry.twin_of.is_none() && !theirs
     }
 
-    /// Our figures of a contender, one for each column.
-    fn ours(&self, entry: Option<&Entry>) -> Vec<Option<Figure>> {
+    /// Our figures of a contender, one for each column, on the network that the row asks for.
+    fn ours(&self, entry: Option<&Entry>, row: Option<&PublishedRow>) -> Vec<Option<Figure>> {
+        let network = row.and_then(|row| row.network);
         let column = |title: &String| match self.published.figures {
-            Figures::Throughput => self.throughput(entry?, title.parse().ok()?),
+            Figures::Throughput => self.throughput(entry?, title.parse().ok()?, network),
             Figures::AnsweredWithinMs => self.answered(entry?, title.parse().ok()?),
         };
         self.published.columns.iter().map(column).collect()
     }
 
-    fn throughput(&self, entry: &Entry, connections: u32) -> Option<Figure> {
-        let cell = self.cells().find(|cell| cell.offered.is_capacity() && cell.connections == connections)?;
+    fn throughput(&self, entry: &Entry, connections: u32, network: Option<Network>) -> Option<Figure> {
+        let fits = |cell: &Cell| network.is_none() || cell.network == network;
+        let mut cells = self.cells().filter(fits).filter(|cell| cell.offered.is_capacity());
+        let cell = cells.find(|cell| cell.connections == connections)?;
         let standing = self.standing(&cell, entry)?;
         Some(Figure { estimate: standing.throughput_per_second?, rounds: standing.rounds_per_second.clone() })
     }
@@ -251,6 +255,7 @@ mod tests {
                 .map(|(title, contender, values)| PublishedRow {
                     title: (*title).to_owned(),
                     contender: contender.map(str::to_owned),
+                    network: None,
                     values: values.to_vec(),
                 })
                 .collect(),

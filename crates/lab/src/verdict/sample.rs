@@ -3,6 +3,7 @@
 use assay_host::cpuset::CpuSet;
 use assay_model::contender::Kind;
 use assay_model::experiment::Cell;
+use assay_model::network::Network;
 use assay_model::record::{Entry, Measurement, Record, Round, Run};
 use assay_stats::Histogram;
 
@@ -31,25 +32,35 @@ pub(crate) fn samples<'r>(record: &'r Record, cell: &Cell) -> Vec<Sample<'r>> {
 /// One contender, measured or not.
 pub(crate) fn sample_of<'r>(record: &'r Record, entry: &'r Entry, cell: &Cell) -> Sample<'r> {
     let server_cpus = record.isolation.server_cpus.parse::<CpuSet>().map_or(0, |cpus| cpus.len());
-    let run_in = |round: &'r Round| round.runs.iter().find(|run| run.contender == entry.name);
+    let run_in = |round: &'r Round| round.run_of(&entry.name, cell.network);
     let runs: Vec<Option<&Run>> = record.rounds.iter().map(run_in).collect();
     let window = |run: &Option<&'r Run>| (*run)?.cells.iter().find(|window| window.cell == *cell);
     let windows = runs.iter().map(window).collect();
     Sample { entry, runs, windows, server_cpus }
 }
 
-/// Rounds in which every contender that still takes part was measured. In a run that goes on until all is settled, whoever
+/// Rounds in which every contender that still takes part was measured on every network. In a run that goes on until all is settled, whoever
 /// was settled takes part no longer.
 pub(crate) fn counted_rounds(record: &Record) -> u32 {
-    let measured = |entry: &Entry, round: &Round| round.runs.iter().any(|run| run.contender == entry.name);
-    let left_after = |entry: &Entry| record.rounds.iter().rposition(|round| measured(entry, round));
-    let taking_part: Vec<(&Entry, Option<usize>)> = (record.contenders.iter())
-        .filter(|entry| entry.not_run.is_none())
-        .map(|entry| (entry, left_after(entry).filter(|_| record.experiment.until_settled)))
+    let networks = record.networks_had();
+    let measured = |(entry, network): &(&Entry, Option<Network>), round: &Round| {
+        round.run_of(&entry.name, *network).is_some()
+    };
+    // A measure may be for some contenders only.
+    let is_asked = |entry: &Entry, network| {
+        let name = entry.twin_of.as_ref().unwrap_or(&entry.name);
+        let cells = record.experiment.cells();
+        cells.iter().any(|cell| cell.network == network && record.experiment.takes(name, cell))
+    };
+    let parts = record.contenders.iter().flat_map(|entry| networks.iter().map(move |on| (entry, *on)));
+    let left_after = |part: &_| record.rounds.iter().rposition(|round| measured(part, round));
+    let taking_part: Vec<((&Entry, Option<Network>), Option<usize>)> = parts
+        .filter(|(entry, network)| entry.absence_on(*network).is_none() && is_asked(entry, *network))
+        .map(|part| (part, left_after(&part).filter(|_| record.experiment.until_settled)))
         .collect();
     let complete = record.rounds.iter().enumerate().filter(|(index, round)| {
-        let there = |(entry, left): &(&Entry, Option<usize>)| {
-            left.is_some_and(|last| *index > last) || measured(entry, round)
+        let there = |(part, left): &((&Entry, Option<Network>), Option<usize>)| {
+            left.is_some_and(|last| *index > last) || measured(part, round)
         };
         !round.runs.is_empty() && taking_part.iter().all(there)
     });

@@ -2,7 +2,8 @@
 
 use assay_model::check::Check;
 use assay_model::contender::Kind;
-use assay_model::record::Record;
+use assay_model::network::Network;
+use assay_model::record::{NetworkFacts, NotRunOn, Record};
 use assay_model::verdict::{Call, CellVerdict, Interval, LimitedBy, Pair, Standing};
 
 use super::trust;
@@ -15,21 +16,25 @@ pub(crate) fn sentences(record: &Record, cells: &[CellVerdict], trust: &[Check])
     let mut sentences: Vec<String> = Vec::new();
     sentences
         .extend(trust::void(trust).map(|check| format!("Do not use these numbers: {}.", check.evidence)));
-    let mut workloads: Vec<&str> = cells.iter().map(|cell| cell.cell.workload.as_str()).collect();
-    workloads.dedup();
-    for workload in workloads {
-        sentences.extend(headline(record, cells, workload));
+    let mut places: Vec<(&str, Option<Network>)> = Vec::new();
+    for cell in cells.iter().map(|judged| &judged.cell) {
+        if !places.contains(&(&cell.workload, cell.network)) {
+            places.push((&cell.workload, cell.network));
+        }
+    }
+    for (workload, network) in places {
+        sentences.extend(headline(record, cells, workload, network));
     }
     sentences.extend(missing(record, cells));
     sentences
 }
 
-/// What happened on a workload, at the number of connections where the best was best.
-fn headline(record: &Record, cells: &[CellVerdict], workload: &str) -> Vec<String> {
+/// What happened on a workload on a network, at the number of connections where the best was best.
+fn headline(record: &Record, cells: &[CellVerdict], workload: &str, network: Option<Network>) -> Vec<String> {
     let speak = Speaker { record };
     let best_rate =
         |cell: &&CellVerdict| ranked(record, cell).first().map_or(0.0, |standing| rate_of(standing));
-    let of_workload = cells.iter().filter(|cell| cell.cell.workload == workload);
+    let of_workload = cells.iter().filter(|c| c.cell.workload == workload && c.cell.network == network);
     let Some(cell) = of_workload.max_by(|a, b| best_rate(a).total_cmp(&best_rate(b))) else {
         return Vec::new();
     };
@@ -40,12 +45,17 @@ fn headline(record: &Record, cells: &[CellVerdict], workload: &str) -> Vec<Strin
         } else {
             "no contender can be ranked"
         };
-        return vec![format!("On {workload}, {measured}.")];
+        return vec![format!("On {workload}{}, {measured}.", with(network))];
     };
     let mut sentences = vec![speak.opening(cell, best, &ranked)];
     sentences.extend(speak.comparison(cell, best, &ranked));
     sentences.extend(speak.limit(best));
     sentences
+}
+
+/// Both axes of the network, where the experiment names it.
+fn with(network: Option<Network>) -> String {
+    network.map(|network| format!(" with {}", network.in_words())).unwrap_or_default()
 }
 
 /// Contenders with a throughput, fastest first, without the limit.
@@ -60,12 +70,12 @@ fn rate_of(standing: &Standing) -> f64 {
     standing.throughput_per_second.map_or(0.0, |rate| rate.estimate)
 }
 
-struct Speaker<'r> {
-    record: &'r Record,
+pub(crate) struct Speaker<'r> {
+    pub(crate) record: &'r Record,
 }
 
 impl Speaker<'_> {
-    fn title(&self, name: &str) -> String {
+    pub(crate) fn title(&self, name: &str) -> String {
         let entry = self.record.contenders.iter().find(|entry| entry.name == name);
         entry.map_or_else(|| name.to_owned(), |entry| entry.title.clone())
     }
@@ -73,9 +83,10 @@ impl Speaker<'_> {
     /// Who is in front, alone or not, and how far from the limit.
     fn opening(&self, cell: &CellVerdict, best: &Standing, ranked: &[&Standing]) -> String {
         let at = format!(
-            "On {} at {}",
+            "On {} at {}{}",
             cell.cell.workload,
-            count_of(cell.cell.connections as usize, "connection")
+            count_of(cell.cell.connections as usize, "connection"),
+            with(cell.cell.network)
         );
         let of_limit = best.share_of_limit.map_or_else(String::new, |share| {
             format!(", {} of this machine's limit", percent(share.estimate))
@@ -134,9 +145,12 @@ fn pair<'c>(cell: &'c CellVerdict, faster: &str, slower: &str) -> Option<&'c Pai
     cell.pairs.iter().find(|pair| pair.faster == faster && pair.slower == slower)
 }
 
-/// Who is not ranked or was not run, each once, with the reason.
+/// Which network could not be had, and who is not ranked or was not run, each once, with the reason.
 fn missing(record: &Record, cells: &[CellVerdict]) -> Vec<String> {
-    let mut sentences = Vec::new();
+    let lost = |facts: &NetworkFacts| {
+        facts.not_run.as_ref().map(|why| format!("{} was not measured: {}.", facts.network, why.reason))
+    };
+    let mut sentences: Vec<String> = record.networks.iter().filter_map(lost).collect();
     for entry in record.contenders.iter().filter(|entry| entry.twin_of.is_none()) {
         let own = |cell: &'_ CellVerdict| cell.standings.iter().find(|s| s.contender == entry.name).cloned();
         let standings: Vec<(String, Standing)> =
@@ -155,7 +169,12 @@ fn missing(record: &Record, cells: &[CellVerdict]) -> Vec<String> {
                 sentences.push(format!("{} was not run: {}.", entry.title, why.reason))
             }
             Some(why) => sentences.push(format!("{} was given up: {}.", entry.title, why.reason)),
-            None => {}
+            None => {
+                let on = |absence: &NotRunOn| {
+                    format!("{} was not run on {}: {}.", entry.title, absence.network, absence.why.reason)
+                };
+                sentences.extend(entry.not_run_on.iter().map(on));
+            }
         }
     }
     sentences
@@ -189,7 +208,7 @@ pub(crate) fn thousands(rate: f64) -> String {
 }
 
 /// "1.27 ± 0.02": as many digits as the half-width allows. A wide interval is lopsided; then its ends are told.
-fn plus_minus(ratio: &Interval) -> String {
+pub(crate) fn plus_minus(ratio: &Interval) -> String {
     let half = (ratio.high - ratio.low) / 2.0;
     if half > WIDE * ratio.estimate {
         return format!("{:.1} to {:.1}", ratio.low, ratio.high);

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use assay_model::experiment::{Cell, Experiment};
 use assay_model::host::{HostFacts, Isolation};
-use assay_model::record::{NotRun, Program, Record, Round, State};
+use assay_model::network::Network;
+use assay_model::record::{NetworkFacts, NotRun, Program, Record, Round, State};
 use assay_model::units::Nanos;
 use assay_model::workload::Workload;
 use schemars::JsonSchema;
@@ -33,6 +34,8 @@ pub struct RunFacts {
     pub seed: String,
     /// How client and server were joined.
     pub link: String,
+    /// The networks that the experiment names, with why those are missing that could not be had; empty where it names none.
+    pub networks: Vec<NetworkFacts>,
     /// The plan.
     pub experiment: Experiment,
     /// Its workloads.
@@ -52,6 +55,8 @@ pub struct Failure {
     pub round: u32,
     /// Name of the contender.
     pub contender: String,
+    /// The network that it was started on; absent where the experiment names none.
+    pub network: Option<Network>,
     /// When it was started, after the start of the whole run.
     pub offset_ns: Nanos,
     /// Planned cells that it did not reach.
@@ -72,6 +77,7 @@ pub(super) fn run_facts(record: &Record) -> RunFacts {
         imported: record.imported.as_ref().map(ToString::to_string),
         seed: record.seed.to_string(),
         link: record.link.clone(),
+        networks: record.networks.clone(),
         experiment: record.experiment.clone(),
         workloads: record.workloads.clone(),
         host: record.host.clone(),
@@ -95,6 +101,7 @@ pub(super) fn failures(record: &Record) -> Vec<Failure> {
                 failures.push(Failure {
                     round: round.index,
                     contender: run.contender.clone(),
+                    network: run.network,
                     offset_ns: run.offset_ns,
                     missing: missing_cells(record, run)
                         .into_iter()

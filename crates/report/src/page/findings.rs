@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_model::experiment::Cell;
 use assay_model::load::Arrival;
+use assay_model::network::Network;
 use assay_model::offered::Offered;
 use assay_model::record::{Measurement, Record, Run};
 use assay_model::units::Nanos;
@@ -30,6 +31,8 @@ pub struct Spot {
     pub connections: u32,
     /// Requests in flight on one connection at most.
     pub pipeline: u32,
+    /// Whose TCP over which wire; absent where the experiment names no network.
+    pub network: Option<Network>,
 }
 
 /// What was found there.
@@ -94,7 +97,12 @@ pub struct Sample {
 
 impl Spot {
     fn of(cell: &Cell) -> Self {
-        Self { workload: cell.workload.clone(), connections: cell.connections, pipeline: cell.pipeline }
+        Self {
+            workload: cell.workload.clone(),
+            connections: cell.connections,
+            pipeline: cell.pipeline,
+            network: cell.network,
+        }
     }
 }
 

@@ -23,6 +23,7 @@ pub use self::facts::{Failure, RunFacts};
 pub use self::findings::{Findings, Pairs, Sample, Spot};
 pub use self::window::{missing_cells, per_second, response, service};
 use crate::notes::Warning;
+use crate::stack::{self, StackComparison};
 use crate::{ReportError, notes};
 
 /// Name and version of the format of [`Page`].
@@ -72,6 +73,8 @@ pub struct Head {
     pub noise_floor: Option<NoiseFloor>,
     /// The figures of the work that the experiment repeats, and ours beside them; absent where it repeats none.
     pub published: Option<Beside>,
+    /// What the stack costs, by pair of networks; empty where one stack alone was measured.
+    pub stack_cost: Vec<StackComparison>,
     /// When each round began, in nanoseconds after the start of the whole run.
     pub round_offsets_ns: Vec<u64>,
     /// Every run that ended early, in order.
@@ -133,6 +136,7 @@ fn run_page(record: &Record, verdict: &Verdict) -> Result<RunPage, ReportError> 
         margin: verdict.margin,
         noise_floor: verdict.noise_floor.clone(),
         published: verdict.published.clone(),
+        stack_cost: stack::comparisons(record, verdict),
         round_offsets_ns: facts::round_offsets(record),
         failures: facts::failures(record),
         quantiles: curve::LADDER.to_vec(),

@@ -6,7 +6,7 @@ use assay_model::experiment::Cell;
 use assay_model::record::{Measurement, Record, Run};
 use assay_stats::Histogram;
 
-use crate::ReportError;
+use crate::{ReportError, notes};
 
 /// Right answers per second of a window; 0 for an empty one.
 pub fn per_second(measurement: &Measurement) -> f64 {
@@ -44,7 +44,7 @@ pub(super) fn decoded(
     Histogram::from_hdr_base64(text).map_err(|source| ReportError::Histogram {
         contender: run.contender.clone(),
         round,
-        cell: format!("{} at {} connections", measurement.cell.workload, measurement.cell.width()),
+        cell: notes::cell_title(&measurement.cell),
         source,
     })
 }
@@ -56,9 +56,13 @@ pub fn missing_cells(record: &Record, run: &Run) -> Vec<Cell> {
         let workload = record.workloads.iter().find(|workload| workload.name == cell.workload);
         workload.map_or(cell.workload == *name, |workload| workload.is_called(name))
     };
-    let answers = |cell: &Cell| entry.is_none_or(|e| e.workloads.iter().any(|name| is_called(cell, name)));
+    let answers = |cell: &Cell| {
+        record.experiment.takes(&run.contender, cell)
+            && entry.is_none_or(|e| e.workloads.iter().any(|name| is_called(cell, name)))
+    };
     let measured: BTreeSet<&Cell> = run.cells.iter().map(|measurement| &measurement.cell).collect();
-    record.experiment.cells().into_iter().filter(|cell| answers(cell) && !measured.contains(cell)).collect()
+    let planned = record.experiment.cells().into_iter().filter(|cell| cell.network == run.network);
+    planned.filter(|cell| answers(cell) && !measured.contains(cell)).collect()
 }
 
 /// Whether a contender takes part for its own sake, and not as another one's twin.

@@ -6,6 +6,7 @@ use assay_model::record::Record;
 use assay_model::verdict::Verdict;
 
 use super::{ALARM, CAUTION, FAINT, HEADING, PLAIN, Page};
+use crate::absent::absent;
 use crate::text::{width, wrap};
 use crate::{format, notes};
 
@@ -13,13 +14,12 @@ use crate::{format, notes};
 const LABEL: usize = 10;
 
 pub(super) fn not_run(page: &mut Page, record: &Record) {
-    let absent = notes::absent(record);
+    let absent = absent(record);
     let any = !absent.is_empty();
     for absent in absent {
         let round = absent.round.map(|round| format!(" in round {}", round + 1)).unwrap_or_default();
-        let stage = notes::stage_in_words(absent.why.stage);
         let label = if absent.round.is_some() { "Failed" } else { "Not run" };
-        let text = format!("{}: {stage}{round}: {}", absent.name, absent.why.reason);
+        let text = format!("{}: {}{round}: {}", absent.who(), absent.stage(), absent.why.reason);
         paragraph(page, label, CAUTION, PLAIN, &text);
         if let Some(remedy) = &absent.why.remedy {
             arrow(page, remedy);
@@ -89,6 +89,24 @@ pub(super) fn theirs(page: &mut Page, source: &str, sentences: &[String]) {
 pub(super) fn link(page: &mut Page, record: &Record) {
     if let Some(facts) = &record.link_facts {
         paragraph(page, "Link", HEADING, PLAIN, &notes::link_in_words(&record.link, facts));
+        page.line(&[]);
+    }
+    for (i, facts) in record.networks.iter().enumerate() {
+        let cable = facts
+            .link_facts
+            .as_ref()
+            .map(|link| notes::link_in_words(&facts.network.link().to_string(), link));
+        let cable = cable.map(|cable| format!(" ({cable})")).unwrap_or_default();
+        let label = if i == 0 { "Networks" } else { "" };
+        paragraph(
+            page,
+            label,
+            HEADING,
+            PLAIN,
+            &format!("{}: {}{cable}", facts.network, facts.network.in_words()),
+        );
+    }
+    if !record.networks.is_empty() {
         page.line(&[]);
     }
 }

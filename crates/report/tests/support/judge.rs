@@ -50,6 +50,8 @@ pub(super) fn verdict(record: &Record) -> Verdict {
         redlines: Vec::new(),
         answered: Vec::new(),
         published: None,
+        stack_cost: Vec::new(),
+        crossings: Vec::new(),
         cells: record.experiment.cells().into_iter().map(|cell| judge(record, cell)).collect(),
     }
 }

@@ -78,6 +78,7 @@ fn record() -> Record {
         database: None,
         link_facts: None,
         imported: None,
+        networks: Vec::new(),
         contenders: MAKERS.iter().map(entry).collect(),
         rounds: (0..ROUNDS).map(|index| round(index, &mut noise, &mut clock)).collect(),
         elapsed_ns: Nanos(clock),
@@ -165,6 +166,7 @@ fn entry(&(name, title, language, kind, ..): &Maker) -> Entry {
         twin_of: None,
         conformance: (kind == Kind::Server).then(|| conformance(name)),
         not_run: (name == NOT_INSTALLED).then_some(missing),
+        not_run_on: Vec::new(),
     }
 }
 
@@ -222,6 +224,7 @@ fn run(round: u32, maker: &Maker, shared: f64, noise: &mut Noise, clock: &mut u6
     let idle = usage(0.0, rss_mb * 900_000);
     Run {
         contender: name.to_owned(),
+        network: None,
         offset_ns,
         startup_ns,
         idle: Some(idle),

@@ -1,5 +1,6 @@
 //! `assay run`: measure, judge, show, keep.
 
+mod networks;
 mod plan;
 
 use std::path::Path;
@@ -117,7 +118,7 @@ fn describe(plan: &Plan) -> String {
     let names: Vec<&str> = plan.subjects.iter().map(|s| s.name.as_str()).collect();
     let cells: Vec<String> = plan.experiment.cells().iter().map(ToString::to_string).collect();
     format!(
-        "experiment  {}\ncontenders  {}\ncells       {}\nwindows     {}\nrounds      {} of about {}\ntime        about {}{}\nnoise floor {}\ncpus        {}\nlink        {}\nseed        {}\n",
+        "experiment  {}\ncontenders  {}\ncells       {}\nwindows     {}\nrounds      {} of about {}\ntime        about {}{}\nnoise floor {}\ncpus        {}\nnetworks    {}\nseed        {}\n",
         plan.experiment.name,
         names.join(", "),
         cells.join("; "),
@@ -132,7 +133,7 @@ fn describe(plan: &Plan) -> String {
             "not measured"
         },
         plan.isolation.statement,
-        plan.link,
+        networks::describe(plan),
         plan.seed,
     )
 }

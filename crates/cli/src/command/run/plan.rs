@@ -1,7 +1,7 @@
 //! From arguments to a plan: which experiment, which subjects, which CPUs.
 
 use std::net::ToSocketAddrs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use assay_host::cpuset::CpuSet;
 use assay_host::isolation::{self, DatabasePlace, Isolation};
@@ -17,6 +17,7 @@ use assay_model::offered::Offered;
 use assay_model::record::{Origin, Program};
 use assay_model::workload::{Expect, RequestKind, Workload};
 
+use super::networks;
 use crate::args::{Rounds, RunArguments};
 use crate::command::list;
 use crate::failure::Failure;
@@ -49,7 +50,7 @@ pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
         ));
     }
     let catalogue = catalogue(arguments)?;
-    let tools = tools(&catalogue)?;
+    let tools = Tools { preload: preload(arguments)?, ..tools(&catalogue)? };
     let mut experiment = experiment(&catalogue, arguments)?;
     let subjects = subjects(&catalogue, arguments, &experiment)?;
     let mut workloads = catalogue.workloads.clone();
@@ -58,6 +59,7 @@ pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
         workloads.push(own_workload(&own_path(arguments, &subjects)?));
     }
     override_with(&mut experiment, arguments);
+    let link = networks::choose(&mut experiment, &arguments.link, &arguments.stack)?;
     let catalogue = Catalogue { workloads, ..catalogue };
     let workloads = catalogue.workloads_of(&mut experiment)?;
     let command = std::iter::once("assay".to_owned()).chain(std::env::args().skip(1)).collect();
@@ -68,7 +70,7 @@ pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
         subjects,
         isolation,
         database,
-        link: arguments.link,
+        link,
         seed: arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),
         command,
         program: program(),
@@ -303,6 +305,13 @@ pub(crate) fn database_url() -> Option<String> {
     std::env::var("DATABASE_URL").ok().filter(|url| !url.is_empty())
 }
 
+/// Somebody else's preload library; whoever starts servers with it does so in other folders.
+fn preload(arguments: &RunArguments) -> Result<Option<PathBuf>, Failure> {
+    let Some(path) = &arguments.preload else { return Ok(None) };
+    let absolute = path.canonicalize();
+    absolute.map(Some).map_err(|e| Failure::usage(format_args!("--preload {}: {e}", path.display())))
+}
+
 fn isolation(arguments: &RunArguments) -> Result<Isolation, Failure> {
     let (allowed, topology) = (CpuSet::allowed(), Topology::read());
     match (&arguments.server_cpus, &arguments.generator_cpus) {
@@ -317,7 +326,7 @@ fn isolation(arguments: &RunArguments) -> Result<Isolation, Failure> {
 /// What contenders of the catalogue are started with.
 pub(crate) fn tools(catalogue: &Catalogue) -> Result<Tools, Failure> {
     let assay = std::env::current_exe().map_err(|e| Failure::Bug(format!("where am I? {e}")))?;
-    Ok(Tools { assay, files: catalogue.files() })
+    Ok(Tools { assay, files: catalogue.files(), preload: None })
 }
 
 pub(crate) fn program() -> Program {

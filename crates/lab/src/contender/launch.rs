@@ -1,0 +1,159 @@
+//! The process of a contender: started on a free port with a scratch folder, on the network that it is to serve.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use assay_link::Link;
+use assay_model::contender::Run;
+use assay_model::record::{NotRun, Stage};
+use tempfile::TempDir;
+
+use super::container;
+use super::environment::{Environment, Told};
+use super::port;
+use super::server::{StartOrder, TAIL_LINES};
+use crate::clean::SCRATCH_PREFIX;
+use crate::keeper::{KeepOptions, Kept, tail};
+use crate::stack::{self, Ends};
+use crate::subject::Process;
+
+/// Most bytes of a server's log that are kept, each round.
+const LOG_BYTES: u64 = 256 << 10;
+
+/// What was started and must be stopped.
+pub(super) struct Held {
+    pub(super) kept: Kept,
+    pub(super) log: PathBuf,
+    pub(super) port: u16,
+    /// The wire, where it is served by the user-space stack. Removed when dropped, after the processes: fields are dropped
+    /// in order.
+    pub(super) ends: Option<Ends>,
+    pub(super) first: FirstProcess,
+    scratch: TempDir,
+}
+
+/// Below which process everything is that serves.
+#[derive(Clone, Copy)]
+pub(super) enum FirstProcess {
+    /// The one that was started.
+    Started,
+    /// The first in a container, once it is known.
+    Contained(Option<u32>),
+}
+
+impl Held {
+    /// The folder into which it may write.
+    pub(super) fn scratch(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    /// All processes that may hold the server's sockets.
+    pub(super) fn processes(&self) -> Vec<u32> {
+        let contained = match self.first {
+            FirstProcess::Contained(Some(first)) => container::tree(first),
+            FirstProcess::Contained(None) | FirstProcess::Started => Vec::new(),
+        };
+        [self.kept.processes(), contained].concat()
+    }
+
+    /// Where it is asked: `host:port`.
+    pub(super) fn authority(&self, link: &Link) -> String {
+        format!("{}:{}", address(self.ends.as_ref(), link), self.port)
+    }
+
+    /// What shows that it does not use the user-space stack that it was put on, if something does: it listens on a port of
+    /// the kernel's.
+    pub(super) fn outside_the_stack(&self) -> Option<NotRun> {
+        self.ends.as_ref()?;
+        let processes = self.kept.processes();
+        let port = *port::ports_of(&processes).first()?;
+        let file = |pid: &u32| PathBuf::from(format!("/proc/{pid}/exe"));
+        let obstacle = processes.iter().find_map(|pid| stack::obstacle(&file(pid)).ok().flatten());
+        let why = obstacle.map_or_else(
+            || format!("it listens on the kernel's port {port}: its calls do not reach the preload library"),
+            |obstacle| obstacle.to_string(),
+        );
+        Some(NotRun {
+            stage: Stage::Needs,
+            reason: why,
+            remedy: Some("measure it on the kernel's stack".to_owned()),
+            log_tail: tail(&self.log, TAIL_LINES),
+        })
+    }
+}
+
+fn address(ends: Option<&Ends>, link: &Link) -> String {
+    ends.map_or_else(|| link.server_address().to_string(), |ends| ends.server_address().to_owned())
+}
+
+/// Starts the process of a contender on a free port with a scratch folder.
+pub(super) fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, NotRun> {
+    let failed = |reason: String, remedy: &str| failure(order, reason, remedy);
+    let port = port::free(order.link, process.port)
+        .map_err(|problem| failed(problem, "end the program that uses it, or choose another port"))?;
+    let scratch = tempfile::Builder::new().prefix(SCRATCH_PREFIX).tempdir();
+    let scratch =
+        scratch.map_err(|error| failed(format!("no scratch folder: {error}"), "make room in TMPDIR"))?;
+    let ends = order.user.map(|user| Ends::make(user.network, order.link)).transpose();
+    let ends = ends.map_err(|error| failed(format!("no wire: {error}"), "make room in /dev/shm"))?.flatten();
+    let cpus = order.cpus;
+    let environment = Environment::new(&Told {
+        address: &address(ends.as_ref(), order.link),
+        port,
+        cpus: &cpus.to_string(),
+        workers: cpus.len(),
+        scratch: scratch.path(),
+        tools: order.tools,
+        database: order.database.map(|access| (access.kind, access.url.as_str())),
+        stack: ends.as_ref().map(|ends| &ends.server),
+    });
+    let own = &process.run.stack_arguments;
+    let run = match &ends {
+        Some(_) => Run { command: [&process.run.command[..], own].concat(), ..process.run.clone() },
+        None => process.run.clone(),
+    };
+    let (command, variables) =
+        environment.launching(&run).map_err(|error| failed(error.to_string(), "mend contender.toml"))?;
+    let mut options = KeepOptions::new(order.log.clone(), command);
+    options.cpus = Some(cpus.clone());
+    options.log_limit_bytes = LOG_BYTES;
+    options.scratch = vec![scratch.path().to_owned()];
+    options.scratch.extend(ends.as_ref().and_then(Ends::shared).map(Path::to_owned));
+    options.side = order.link.server_side();
+    if process.container.is_some() {
+        options.grace = container::GRACE;
+    }
+    if let Some(ends) = ends.as_ref().filter(|_| own.is_empty()) {
+        options.variables = preloading(order, ends)?;
+    }
+    let kept = Kept::start(&order.tools.assay, &options, &process.folder, variables)
+        .map_err(|error| failed(error.to_string(), "mend the command, or install what it needs"))?;
+    Ok(Held { kept, log: order.log.clone(), port, ends, first: FirstProcess::Started, scratch })
+}
+
+/// The variables that put a program that knows nothing of it on the user-space stack.
+fn preloading(order: &StartOrder<'_>, ends: &Ends) -> Result<Vec<OsString>, NotRun> {
+    let absent =
+        |problem: String| NotRun { stage: Stage::Needs, ..failure(order, problem, stack::LIBRARY_REMEDY) };
+    let library = match &order.tools.preload {
+        Some(library) => library.clone(),
+        None => stack::library(&order.tools.assay).map_err(absent)?,
+    };
+    Ok(stack::variables(&library, &ends.server).into_iter().map(joined).collect())
+}
+
+fn joined((name, value): (OsString, OsString)) -> OsString {
+    let mut both = name;
+    both.push("=");
+    both.push(value);
+    both
+}
+
+fn failure(order: &StartOrder<'_>, reason: String, remedy: &str) -> NotRun {
+    NotRun {
+        stage: Stage::Start,
+        reason,
+        remedy: Some(remedy.to_owned()),
+        log_tail: tail(&order.log, TAIL_LINES),
+    }
+}

@@ -1,0 +1,144 @@
+//! One request before any load: does somebody answer, and rightly?
+//!
+//! Over the kernel's stack we ask ourselves. Over the user-space stack there is no socket to ask with, so the generator is
+//! sent with a single request; it checks the answer as it does under load.
+
+use std::path::Path;
+use std::time::Duration;
+
+use assay_link::Link;
+use assay_model::experiment::Span;
+use assay_model::load::{Arrival, ErrorClass, LoadReport};
+use assay_model::record::{NotRun, Stage};
+use assay_model::workload::{RequestKind, Workload};
+
+use super::answer;
+use super::ask::{AskError, ask};
+use super::server::{OnUserStack, StartOrder};
+use crate::generator::LoadOrder;
+use crate::stack::UserEnd;
+
+/// Longest wait for one answer while it starts, and before the load.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// The same over the user-space stack, where nobody refuses a connection before the server has brought its stack: a
+/// shorter wait and another try find it sooner.
+const USER_ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
+const MEND: &str = "mend the server, or leave the workload out that it does not answer";
+
+/// Asks over the kernel's stack; a problem of stage `Answer` means that somebody answered.
+pub(super) fn over_kernel(link: &Link, authority: &str, request: &RequestKind) -> Result<(), NotRun> {
+    let what = format!("{} {}", request.method, request.path);
+    let request =
+        request.example().map_err(|error| problem(Stage::Answer, format!("{what}: {error}"), MEND))?;
+    match ask(link, authority, &request, ANSWER_TIMEOUT) {
+        Ok(answer) => match answer::fault(&request.expect, &answer) {
+            None => Ok(()),
+            Some(fault) => Err(problem(Stage::Answer, format!("{what} was answered with {fault}"), MEND)),
+        },
+        Err(error) if error.is_answer() => Err(problem(Stage::Answer, format!("{what}: {error}"), MEND)),
+        Err(AskError::Refused(_)) => Err(nobody(authority)),
+        Err(error) => {
+            Err(problem(Stage::Start, format!("{what}: {error}"), "see what keeps the server from answering"))
+        }
+    }
+}
+
+/// The same over the user-space stack, from its end of the wire.
+pub(super) fn over_user(
+    order: &StartOrder<'_>,
+    user: OnUserStack<'_>,
+    end: &UserEnd,
+    authority: &str,
+    request: &RequestKind,
+) -> Result<(), NotRun> {
+    let file = user.work.join("probe.json");
+    let workload =
+        Workload { name: "probe".to_owned(), requests: vec![request.clone()], ..Workload::default() };
+    write(&file, &workload).map_err(|reason| problem(Stage::Start, reason, "make room"))?;
+    let load = LoadOrder {
+        url: &format!("http://{authority}"),
+        workload: &file,
+        connections: 1,
+        pipeline: 1,
+        arrival: Arrival::Closed,
+        warmup_s: 0.0,
+        window: Span::Requests(1),
+        timeout_s: USER_ANSWER_TIMEOUT.as_secs_f64(),
+        cpus: &user.generator_cpus.to_string(),
+        seed: 0,
+        stack: Some(end),
+    };
+    let report = load.measure(order.tools, order.link, user.work, &mut || !order.stop.now());
+    let what = format!("{} {}", request.method, request.path);
+    match report {
+        Ok(report) => judged(&report, &what, authority),
+        Err(error) => Err(problem(
+            Stage::Start,
+            format!("{what}: {error}"),
+            "see what keeps the generator from the wire",
+        )),
+    }
+}
+
+fn write(file: &Path, workload: &Workload) -> Result<(), String> {
+    let text = serde_json::to_vec(workload).map_err(|error| error.to_string())?;
+    std::fs::write(file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))
+}
+
+/// What the generator's report says of its only request.
+fn judged(report: &LoadReport, what: &str, authority: &str) -> Result<(), NotRun> {
+    if report.books.ok > 0 {
+        return Ok(());
+    }
+    let Some(class) = report.books.errors.keys().next() else { return Err(nobody(authority)) };
+    if is_answer(*class) {
+        let seen = report.samples.first().map_or_else(|| class.to_string(), |sample| sample.detail.clone());
+        return Err(problem(Stage::Answer, format!("{what} was answered wrongly: {seen}"), MEND));
+    }
+    Err(match class {
+        ErrorClass::HeadTimeout | ErrorClass::BodyTimeout => problem(
+            Stage::Start,
+            format!("{what}: no complete answer within {:.1} s", USER_ANSWER_TIMEOUT.as_secs_f64()),
+            "see what keeps the server from answering",
+        ),
+        _ => nobody(authority),
+    })
+}
+
+/// Whether such a failure needs somebody who answered.
+fn is_answer(class: ErrorClass) -> bool {
+    use ErrorClass::{Parse, UnexpectedStatus, WrongBody, WrongHeader, WrongLength};
+    matches!(class, Parse | UnexpectedStatus | WrongBody | WrongHeader | WrongLength)
+}
+
+fn nobody(authority: &str) -> NotRun {
+    problem(Stage::Start, format!("nobody listens at {authority}"), "start the server")
+}
+
+fn problem(stage: Stage, reason: String, remedy: &str) -> NotRun {
+    NotRun { stage, reason, remedy: Some(remedy.to_owned()), log_tail: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn one_right_answer_is_enough_and_a_failure_tells_whether_somebody_answered() {
+        let mut report = testing::load_report(1, 1.0);
+        let stage = |report: &LoadReport| judged(report, "GET /", "10.77.0.1:80").err().map(|why| why.stage);
+        assert_eq!(stage(&report), None);
+        report.books.ok = 0;
+        assert_eq!(stage(&report), Some(Stage::Start));
+        for (class, wanted) in [
+            (ErrorClass::ConnectRefused, Stage::Start),
+            (ErrorClass::HeadTimeout, Stage::Start),
+            (ErrorClass::WrongBody, Stage::Answer),
+            (ErrorClass::UnexpectedStatus, Stage::Answer),
+        ] {
+            report.books.errors = [(class, 1)].into();
+            assert_eq!(stage(&report), Some(wanted), "{class}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The two ends of a user-space network's wire during one life of a server.
+
+use std::io;
+use std::path::Path;
+
+use assay_link::{DEVICE, Link};
+use assay_model::network::{Network, Stack, Wire};
+use tempfile::TempDir;
+
+use crate::clean::{SCRATCH_PREFIX, SHARED_MEMORY};
+
+/// The ring's file in a folder of its own, which goes with the server's keeper, however that ends.
+const RING: &str = "ring";
+/// Addresses on a ring. Nothing else is on that wire, so any will do; these are private (RFC 1918).
+const RING_ADDRESSES: [&str; 2] = ["10.77.0.1/24", "10.77.0.2/24"];
+
+/// One end of a wire, as `assay load`, `assay serve` and the preload library are told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserEnd {
+    /// `ring:PATH`, `xdp:INTERFACE`, `tap:INTERFACE`.
+    pub wire: String,
+    /// Its own address with the length of the prefix; the wire's default when absent.
+    pub address: Option<String>,
+}
+
+/// Both ends of a wire.
+#[derive(Debug)]
+pub struct Ends {
+    /// The server's.
+    pub server: UserEnd,
+    /// The generator's.
+    pub generator: UserEnd,
+    /// The folder of what they share; removed when dropped.
+    shared: Option<TempDir>,
+}
+
+impl Ends {
+    /// The ends of `network` over `link`; `None` for the kernel's stack.
+    ///
+    /// # Errors
+    /// When there is no room for what they share.
+    pub fn make(network: Network, link: &Link) -> io::Result<Option<Self>> {
+        match (network.stack(), network.wire()) {
+            (Stack::Kernel, _) => Ok(None),
+            (Stack::User, Wire::Xdp) => Ok(Some(Self::over_cable(link))),
+            (Stack::User, _) => Self::over_ring().map(Some),
+        }
+    }
+
+    fn over_cable(link: &Link) -> Self {
+        let wire = format!("xdp:{DEVICE}");
+        let addresses = link.cable_addresses().map_or([None, None], |both| both.map(Some));
+        let [server, generator] = addresses.map(|address| UserEnd { wire: wire.clone(), address });
+        Self { server, generator, shared: None }
+    }
+
+    fn over_ring() -> io::Result<Self> {
+        let memory = Path::new(SHARED_MEMORY);
+        let mut folder = tempfile::Builder::new();
+        let folder = folder.prefix(SCRATCH_PREFIX);
+        // A machine without /dev/shm has a temporary folder that is as good, if it is in memory.
+        let shared = if memory.is_dir() { folder.tempdir_in(memory) } else { folder.tempdir() }?;
+        let wire = format!("ring:{}", shared.path().join(RING).display());
+        let [server, generator] =
+            RING_ADDRESSES.map(|address| UserEnd { wire: wire.clone(), address: Some(address.to_owned()) });
+        Ok(Self { server, generator, shared: Some(shared) })
+    }
+
+    /// The address where servers listen, without its prefix.
+    pub fn server_address(&self) -> &str {
+        self.server.address.as_deref().and_then(|address| address.split('/').next()).unwrap_or_default()
+    }
+
+    /// The folder of what they share, for somebody to remove who outlives us.
+    pub fn shared(&self) -> Option<&Path> {
+        self.shared.as_ref().map(TempDir::path)
+    }
+}
+
+impl UserEnd {
+    /// The arguments with which our own programs take this end.
+    pub fn arguments(&self) -> impl Iterator<Item = String> {
+        let address = self.address.iter().flat_map(|address| ["--wire-address".to_owned(), address.clone()]);
+        ["--stack", "user", "--wire", &self.wire].map(str::to_owned).into_iter().chain(address)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_is_one_file_with_two_addresses_and_goes_when_it_is_dropped() {
+        let network = "user/ring".parse().expect("network");
+        let ends = Ends::make(network, &Link::loopback()).expect("room").expect("a user network");
+        assert_eq!(ends.server.wire, ends.generator.wire);
+        assert_ne!(ends.server.address, ends.generator.address);
+        assert_eq!(ends.server_address(), "10.77.0.1");
+        let folder = ends.shared().expect("folder").to_owned();
+        assert!(folder.is_dir() && ends.server.wire.starts_with(&format!("ring:{}/", folder.display())));
+        drop(ends);
+        assert!(!folder.exists());
+    }
+
+    #[test]
+    fn the_kernel_has_no_ends() {
+        let network = "kernel/loopback".parse().expect("network");
+        assert!(Ends::make(network, &Link::loopback()).expect("nothing made").is_none());
+    }
+
+    #[test]
+    fn an_end_is_told_in_arguments() {
+        let end = UserEnd { wire: "xdp:assay0".to_owned(), address: Some("198.18.0.1/30".to_owned()) };
+        let words: Vec<String> = end.arguments().collect();
+        assert_eq!(words.join(" "), "--stack user --wire xdp:assay0 --wire-address 198.18.0.1/30");
+        assert_eq!(UserEnd { address: None, ..end }.arguments().count(), 4);
+    }
+}

@@ -1,0 +1,137 @@
+//! What the stack costs, gathered by the pair of networks: the data of the page's section and the texts of every format.
+
+use assay_model::experiment::Cell;
+use assay_model::network::Network;
+use assay_model::record::Record;
+use assay_model::verdict::{Call, Crossing, StackCost, Verdict};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::export::cell_text;
+use crate::{format, notes};
+
+/// The user-space stack over one wire against the kernel's over another or the same kind.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct StackComparison {
+    /// The network of the user-space stack: `user/xdp`.
+    pub user: Network,
+    /// The same in words, both axes named.
+    pub user_in_words: String,
+    /// The network of the kernel's stack: `kernel/veth`.
+    pub kernel: Network,
+    /// The same in words.
+    pub kernel_in_words: String,
+    /// Whether both went over the same kind of wire, so that the stack alone differs.
+    pub same_wire: bool,
+    /// Every contender in every cell, in the experiment's order.
+    pub rows: Vec<StackRow>,
+    /// Where along a workload's number the one stack overtakes the other.
+    pub crossings: Vec<Crossing>,
+}
+
+/// One contender in one cell on both networks.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct StackRow {
+    /// The comparison.
+    #[serde(flatten)]
+    pub cost: StackCost,
+    /// The workload's number, where it is one of several that differ in it: the size of a body.
+    pub number: Option<u32>,
+    /// What those are called together; the workload's own name otherwise.
+    pub family: String,
+}
+
+/// All pairs of networks that were compared, in the experiment's order.
+pub(crate) fn comparisons(record: &Record, verdict: &Verdict) -> Vec<StackComparison> {
+    let mut all: Vec<StackComparison> = Vec::new();
+    for cost in &verdict.stack_cost {
+        let Some(user) = cost.cell.network else { continue };
+        let row = row(record, cost);
+        match all.iter_mut().find(|one| one.user == user && one.kernel == cost.kernel) {
+            Some(comparison) => comparison.rows.push(row),
+            None => all.push(StackComparison {
+                user,
+                user_in_words: user.in_words(),
+                kernel: cost.kernel,
+                kernel_in_words: cost.kernel.in_words(),
+                same_wire: cost.same_wire,
+                rows: vec![row],
+                crossings: Vec::new(),
+            }),
+        }
+    }
+    for comparison in &mut all {
+        let is_its = |one: &&Crossing| one.user == comparison.user && one.kernel == comparison.kernel;
+        comparison.crossings = verdict.crossings.iter().filter(is_its).cloned().collect();
+    }
+    all
+}
+
+fn row(record: &Record, cost: &StackCost) -> StackRow {
+    let workload = record.workloads.iter().find(|workload| workload.name == cost.cell.workload);
+    let family = workload.and_then(|workload| workload.family.as_ref());
+    StackRow {
+        cost: cost.clone(),
+        number: family.map(|family| family.value),
+        family: family.map_or_else(|| cost.cell.workload.clone(), |family| family.name.clone()),
+    }
+}
+
+/// What a table of one comparison shows.
+pub(crate) fn title(comparison: &StackComparison) -> String {
+    let wire = if comparison.same_wire { "same kind of wire" } else { "another stack and another wire" };
+    format!("{} against {}: {wire}", comparison.user, comparison.kernel)
+}
+
+/// The cell without its network, which the title names.
+pub(crate) fn place(cell: &Cell) -> String {
+    cell.on(None).to_string()
+}
+
+/// The ratio, its interval, and what may be said of it.
+pub(crate) fn ratio_texts(cost: &StackCost) -> [String; 3] {
+    let dash = || "–".to_owned();
+    let Some(ratio) = &cost.ratio else { return [dash(), dash(), dash()] };
+    let told = format::ratio_interval(ratio);
+    let call = match cost.call {
+        Some(Call::Distinct) if ratio.estimate > 1.0 => "user-space stack",
+        Some(Call::Distinct) => "kernel's stack",
+        Some(Call::Equivalent) => "equal",
+        Some(Call::Tie) => "not shown to differ",
+        None => "one round",
+    };
+    [told.estimate, told.interval, call.to_owned()]
+}
+
+/// The comparisons as Markdown tables.
+pub(crate) fn markdown(record: &Record, verdict: &Verdict) -> String {
+    comparisons(record, verdict).iter().map(|comparison| markdown_table(record, comparison)).collect()
+}
+
+fn markdown_table(record: &Record, comparison: &StackComparison) -> String {
+    let mut out = format!("\n### Stack cost: {}\n\n", cell_text(&title(comparison)));
+    out += &format!(
+        "| contender | workload | {} req/s | {} req/s | ratio | 95 % interval | p50 ratio | faster |\n",
+        comparison.user, comparison.kernel
+    );
+    out += "|:--|:--|--:|--:|--:|:-:|--:|:--|\n";
+    for StackRow { cost, .. } in &comparison.rows {
+        let limit = if notes::is_limit(record, &cost.contender) { " (limit)" } else { "" };
+        let (name, place) = (cell_text(&cost.contender), cell_text(&place(&cost.cell)));
+        if let Some(reason) = &cost.withheld {
+            out += &format!("| {name}{limit} | {place} | withheld: {} | | | | | |\n", cell_text(reason));
+            continue;
+        }
+        let rate = |of: Option<assay_model::verdict::Interval>| {
+            notes::or_dash(of.map(|rate| rate.estimate), format::rate)
+        };
+        let [ratio, interval, faster] = ratio_texts(cost);
+        out += &format!(
+            "| {name}{limit} | {place} | {} | {} | {ratio} | {interval} | {} | {faster} |\n",
+            rate(cost.user_per_second),
+            rate(cost.kernel_per_second),
+            notes::or_dash(cost.p50_ratio, format::ratio),
+        );
+    }
+    out
+}
