@@ -446,7 +446,8 @@ mod tests {
             ..Measure::capacity("hello", vec![64])
         };
         let experiment = Experiment::new("e", vec![Measure::capacity("hello", vec![64]), alone]);
-        let takes = |contender| experiment.cells().iter().map(|c| experiment.takes(contender, c)).collect::<Vec<_>>();
+        let takes =
+            |contender| experiment.cells().iter().map(|c| experiment.takes(contender, c)).collect::<Vec<_>>();
         assert_eq!((takes("assay"), takes("gin")), (vec![true, true], vec![true, false]));
     }
 

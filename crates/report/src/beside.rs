@@ -162,6 +162,7 @@ mod tests {
         let row = PublishedRow {
             title: "A".to_owned(),
             contender: Some("a".to_owned()),
+            network: None,
             values: vec![100.0, 200.0],
         };
         let published = Published {

@@ -382,7 +382,8 @@ impl<'a> Runner<'a> {
             let named = self.record.contenders.iter().find(|entry| entry.name == *name);
             named.is_some_and(|entry| entry.absence_on(network).is_some())
         };
-        let has_cells = self.cells_of(&self.subjects[subject]).iter().any(|(_, cell)| cell.network == network);
+        let has_cells =
+            self.cells_of(&self.subjects[subject]).iter().any(|(_, cell)| cell.network == network);
         if !has_cells || entry.absence_on(network).is_some() || original.is_some_and(given_up) {
             return true;
         }

@@ -48,9 +48,8 @@ pub(crate) fn counted_rounds(record: &Record) -> u32 {
     };
     // A measure may be for some contenders only.
     let is_asked = |entry: &Entry, network| {
-        let name = entry.twin_of.as_ref().unwrap_or(&entry.name);
         let cells = record.experiment.cells();
-        cells.iter().any(|cell| cell.network == network && record.experiment.takes(name, cell))
+        cells.iter().any(|cell| cell.network == network && record.experiment.takes(&entry.name, cell))
     };
     let parts = record.contenders.iter().flat_map(|entry| networks.iter().map(move |on| (entry, *on)));
     let left_after = |part: &_| record.rounds.iter().rposition(|round| measured(part, round));
