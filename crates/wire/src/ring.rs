@@ -159,11 +159,11 @@ pub fn pair() -> Result<(Ring, Ring), RingError> {
 }
 
 fn over(membership: Membership, path: &Path) -> Result<Ring, RingError> {
-    let Membership { board, queue, end, .. } = &membership;
+    let Membership { board, queue, end, is_successor, .. } = &membership;
     let lane =
         |from| Lane::of(board, *queue, from).ok_or_else(|| RingError::Foreign { path: path.to_owned() });
     Ok(Ring {
-        receiver: RingReceiver::new(board, lane(end.other())?, end.other()),
+        receiver: RingReceiver::new(board, lane(end.other())?, end.other(), *is_successor),
         sender: RingSender::new(board, lane(*end)?, end.other()),
         base: RingBase { idle_waits: 0, system_calls: 0, membership },
     })

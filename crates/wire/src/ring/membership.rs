@@ -26,7 +26,7 @@ use crate::memory::Mapping;
 /// What is written about a seat.
 const NOBODY: u32 = 0;
 const PRESENT: u32 = 1;
-/// A seat is taken once: who comes later would find the indices of somebody else.
+/// A first end is taken once; a second end goes on with its predecessor's indices.
 const LEFT: u32 = 2;
 
 /// A seat at a ring; given up on drop.
@@ -37,6 +37,8 @@ pub(super) struct Membership {
     pub(super) board: Board,
     pub(super) queue: u16,
     pub(super) end: End,
+    /// Whether another sat here before.
+    pub(super) is_successor: bool,
 }
 
 /// How joining a file went.
@@ -80,7 +82,7 @@ impl Membership {
         let board = Board::of(&mapping, queue).filter(|_| locked);
         let board = board.ok_or_else(|| io::Error::from(io::ErrorKind::ResourceBusy))?;
         board.control().seats[end.index()].presence.0.store(PRESENT, Ordering::Release);
-        Ok(Self { file, path: path.map(Path::to_owned), board, queue, end })
+        Ok(Self { file, path: path.map(Path::to_owned), board, queue, end, is_successor: false })
     }
 
     /// Takes a seat at a file that another made.
@@ -115,10 +117,13 @@ impl Membership {
         }
         let board = Board::of(&mapping, queue).ok_or_else(foreign)?;
         let presence = &board.control().seats[end.index()].presence.0;
-        if presence.compare_exchange(NOBODY, PRESENT, Ordering::AcqRel, Ordering::Acquire).is_err() {
+        // The lock says that a predecessor is gone. A first end may have no successor: its second end was told that it went.
+        let is_new = presence.load(Ordering::Acquire) == NOBODY;
+        if !is_new && end == End::First {
             return busy();
         }
-        Ok(Joined::Yes(Self { file, path: Some(path.to_owned()), board, queue, end }))
+        presence.store(PRESENT, Ordering::Release);
+        Ok(Joined::Yes(Self { file, path: Some(path.to_owned()), board, queue, end, is_successor: !is_new }))
     }
 
     /// The memory as a file.
@@ -132,13 +137,16 @@ impl Membership {
         &self.board.control().seats[self.end.index()].doorbell.0
     }
 
-    /// Whether the other end has said that it left.
+    /// Whether the other end has said that it left for good: a second end may have a successor.
     pub(super) fn peer_left(&self) -> bool {
-        self.presence(self.end.other()) == LEFT
+        self.end == End::Second && self.presence(self.end.other()) == LEFT
     }
 
-    /// Whether the other end was there and is no more, whatever it said.
+    /// Whether the other end was there and is no more for good, whatever it said.
     pub(super) fn peer_died(&self) -> io::Result<bool> {
+        if self.end == End::First {
+            return Ok(false);
+        }
         match self.presence(self.end.other()) {
             NOBODY => Ok(false),
             PRESENT => Ok(!is_locked(&self.file, seat_byte(self.queue, self.end.other()))?),

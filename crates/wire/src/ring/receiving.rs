@@ -29,17 +29,24 @@ pub struct RingReceiver {
 }
 
 impl RingReceiver {
-    pub(super) fn new(board: &Board, lane: Lane, sender: End) -> Self {
-        Self {
+    /// Begins behind what the sender has sent so far where that was for a predecessor of ours.
+    pub(super) fn new(board: &Board, lane: Lane, sender: End, is_successor: bool) -> Self {
+        let published = lane.indices().head.0.load(Ordering::Acquire);
+        let mut receiver = Self {
             lane,
             board: board.clone(),
             sender,
-            head: 0,
-            published: 0,
-            tail: 0,
+            head: published,
+            published,
+            tail: published,
             counted: Statistics::default(),
             broken: false,
+        };
+        if is_successor && receiver.look() {
+            receiver.head = receiver.tail;
+            receiver.give_back();
         }
+        receiver
     }
 
     /// Learns how far the sender is.

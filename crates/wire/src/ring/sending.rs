@@ -34,14 +34,17 @@ pub struct RingSender {
 }
 
 impl RingSender {
+    /// Goes on where a predecessor of ours, if there was one, left off.
     pub(super) fn new(board: &Board, lane: Lane, receiver: End) -> Self {
+        let tail = lane.indices().tail.0.load(Ordering::Acquire);
+        let head = lane.indices().head.0.load(Ordering::Acquire);
         Self {
             lane,
             board: board.clone(),
             receiver,
-            tail: 0,
-            published: 0,
-            head: 0,
+            tail,
+            published: tail,
+            head,
             wants_room: false,
             spill: Vec::new(),
             counted: Statistics::default(),
