@@ -17,6 +17,8 @@ esac
 user=
 if [ "$(id -u)" = 0 ]; then
     user="user nobody $(id -gn nobody);"
+    # The wire of a user-space stack is open to one user only.
+    [ -z "${ASSAY_STACK:-}" ] || user="user root $(id -gn root);"
 fi
 
 # A copy that nobody can read: the checkout may lie in a private home.

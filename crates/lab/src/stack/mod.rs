@@ -35,8 +35,9 @@ pub const LIBRARY_REMEDY: &str =
 
 /// The variables that put an unmodified program on the user-space stack at `end`.
 pub fn variables(library: &Path, end: &UserEnd) -> Vec<(OsString, OsString)> {
-    // libuv 1.46 and later may hand file operations to io_uring, past every hook.
-    let fixed = [("ASSAY_STACK", "user"), ("UV_USE_IO_URING", "0")];
+    // libuv 1.46 and later may hand file operations to io_uring, past every hook; and the first process of a Node.js cluster
+    // would accept for all, where a connection of the stack cannot be handed on.
+    let fixed = [("ASSAY_STACK", "user"), ("UV_USE_IO_URING", "0"), ("NODE_CLUSTER_SCHED_POLICY", "none")];
     let fixed = fixed.map(|(name, value)| (name.into(), value.into()));
     let mut all: Vec<(OsString, OsString)> = fixed.to_vec();
     all.push(("LD_PRELOAD".into(), preloaded(library, std::env::var_os("LD_PRELOAD").as_deref())));
