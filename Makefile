@@ -16,6 +16,7 @@ setup:
 build:
 	scripts/setup.sh showdown
 	$(CARGO) build --release --locked --bin assay
+	$(CARGO) build --release --locked -p assay-preload
 
 ## test: set up, then every check and every test
 test:

@@ -11,12 +11,15 @@ mod container;
 mod database;
 mod doctor;
 mod ending;
+#[allow(clippy::print_stderr, reason = "says what it skips")]
 mod exec;
 mod formats;
 #[allow(clippy::print_stderr, reason = "says what it skips")]
 mod link;
 mod load;
 mod misbehaviour;
+#[allow(clippy::print_stderr, reason = "says what it skips")]
+mod networks;
 mod repeat;
 mod run;
 mod serve;

@@ -39,11 +39,14 @@ pub(crate) fn sample_of<'r>(record: &'r Record, entry: &'r Entry, cell: &Cell) -
     Sample { entry, runs, windows, server_cpus }
 }
 
+/// A contender on a network.
+type Part<'r> = (&'r Entry, Option<Network>);
+
 /// Rounds in which every contender that still takes part was measured on every network. In a run that goes on until all is settled, whoever
 /// was settled takes part no longer.
 pub(crate) fn counted_rounds(record: &Record) -> u32 {
     let networks = record.networks_had();
-    let measured = |(entry, network): &(&Entry, Option<Network>), round: &Round| {
+    let measured = |(entry, network): &Part<'_>, round: &Round| {
         round.run_of(&entry.name, *network).is_some()
     };
     // A measure may be for some contenders only.
@@ -53,12 +56,12 @@ pub(crate) fn counted_rounds(record: &Record) -> u32 {
     };
     let parts = record.contenders.iter().flat_map(|entry| networks.iter().map(move |on| (entry, *on)));
     let left_after = |part: &_| record.rounds.iter().rposition(|round| measured(part, round));
-    let taking_part: Vec<((&Entry, Option<Network>), Option<usize>)> = parts
+    let taking_part: Vec<(Part<'_>, Option<usize>)> = parts
         .filter(|(entry, network)| entry.absence_on(*network).is_none() && is_asked(entry, *network))
         .map(|part| (part, left_after(&part).filter(|_| record.experiment.until_settled)))
         .collect();
     let complete = record.rounds.iter().enumerate().filter(|(index, round)| {
-        let there = |(part, left): &((&Entry, Option<Network>), Option<usize>)| {
+        let there = |(part, left): &(Part<'_>, Option<usize>)| {
             left.is_some_and(|last| *index > last) || measured(part, round)
         };
         !round.runs.is_empty() && taking_part.iter().all(there)

@@ -33,7 +33,7 @@ pub(crate) fn crossings(costs: &[StackCost], workloads: &[Workload]) -> Vec<Cros
     for ((_, cell), mut steps) in series {
         steps.sort_by_key(|step| step.value);
         let parameter = parameter(&cell.workload).unwrap_or_default();
-        found.extend(along(&steps).into_iter().filter_map(|passed| crossing(&passed, &cell, &parameter)));
+        found.extend(along(&steps).into_iter().filter_map(|passed| crossing(passed, &cell, &parameter)));
     }
     found
 }
