@@ -21,7 +21,7 @@ fn networks_of(record: &Record, contender: &str) -> BTreeSet<(String, usize)> {
 fn a_network_that_cannot_be_had_leaves_the_others() {
     let lab = Lab::new();
     lab.good("one");
-    lab.run(&["one", "--link", "loopback,veth"]).assert();
+    lab.run(&["one", "--link", "loopback,veth"]).assert().code(0);
     let record = lab.record();
     let has_veth = record.networks.iter().all(|facts| facts.not_run.is_none());
     let expected = [("kernel/loopback", 2), ("kernel/veth", if has_veth { 2 } else { 0 })];
@@ -49,7 +49,7 @@ fn an_unmodified_program_is_measured_on_both_stacks() {
         return;
     }
     let command = format!("python3 {}", lab.path("server.py").display());
-    lab.run(&["--cmd", &command, "--path", "/", "-s", "kernel,user"]).assert();
+    lab.run(&["--cmd", &command, "--path", "/", "-s", "kernel,user"]).assert().code(0);
     let record = lab.record();
     let name = record.contenders[0].name.clone();
     let expected =
