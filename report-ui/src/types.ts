@@ -1,6 +1,10 @@
 // Generated from page.schema.json by `npm run types`; do not edit.
 
 /**
+ * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/ring`.
+ */
+export type Network = string;
+/**
  * What may be said of a pair.
  */
 export type Call = "distinct" | "tie" | "equivalent";
@@ -78,6 +82,10 @@ export interface AnsweredVerdict {
    * Connections held open.
    */
   connections: number;
+  /**
+   * Whose TCP over which wire; absent where the experiment names none: the kernel's, over the run's link.
+   */
+  network?: Network | null;
   /**
    * The load that is offered.
    */
@@ -198,6 +206,10 @@ export interface LatencyVerdict {
    * Connections held open.
    */
   connections: number;
+  /**
+   * Whose TCP over which wire; absent where the experiment names none: the kernel's, over the run's link.
+   */
+  network?: Network | null;
   /**
    * The load that is offered.
    */
@@ -390,6 +402,10 @@ export interface RedlineVerdict {
    * Connections held open.
    */
   connections: number;
+  /**
+   * Whose TCP over which wire; absent where the experiment names none: the kernel's, over the run's link.
+   */
+  network?: Network | null;
   /**
    * The load that is offered.
    */
@@ -705,6 +721,10 @@ export interface Head {
    */
   spots: Spot[];
   /**
+   * What the stack costs, by pair of networks; empty where one stack alone was measured.
+   */
+  stack_cost: StackComparison[];
+  /**
    * Checks over the whole run, each with its evidence.
    */
   trust: Check[];
@@ -745,6 +765,10 @@ export interface Entry {
    * Why it was not run, or given up after it had been measured, if so.
    */
   not_run?: NotRun | null;
+  /**
+   * The same for one of several networks; the others go on.
+   */
+  not_run_on?: NotRunOn[];
   /**
    * Where it came from.
    */
@@ -841,6 +865,31 @@ export interface NotRun {
   stage: "needs" | "build" | "start" | "answer" | "load";
 }
 /**
+ * Why a contender yielded nothing on a network.
+ */
+export interface NotRunOn {
+  /**
+   * The last lines of its log.
+   */
+  log_tail?: string[];
+  /**
+   * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/ring`.
+   */
+  network: string;
+  /**
+   * What happened, in a sentence.
+   */
+  reason: string;
+  /**
+   * How to mend it, if known.
+   */
+  remedy?: string | null;
+  /**
+   * At which step.
+   */
+  stage: "needs" | "build" | "start" | "answer" | "load";
+}
+/**
  * A run that ended early.
  */
 export interface Failure {
@@ -852,6 +901,10 @@ export interface Failure {
    * Planned cells that it did not reach.
    */
   missing: Cell[];
+  /**
+   * The network that it was started on; absent where the experiment names none.
+   */
+  network: Network | null;
   /**
    * When it was started, after the start of the whole run.
    */
@@ -870,6 +923,10 @@ export interface Cell {
    * Connections held open.
    */
   connections: number;
+  /**
+   * Whose TCP over which wire; absent where the experiment names none: the kernel's, over the run's link.
+   */
+  network?: Network | null;
   /**
    * The load that is offered.
    */
@@ -929,6 +986,10 @@ export interface SelfRatio {
    * Connections held open.
    */
   connections: number;
+  /**
+   * Whose TCP over which wire; absent where the experiment names none: the kernel's, over the run's link.
+   */
+  network?: Network | null;
   /**
    * The load that is offered.
    */
@@ -1068,6 +1129,10 @@ export interface RunFacts {
    * How client and server were joined.
    */
   link: string;
+  /**
+   * The networks that the experiment names, with why those are missing that could not be had; empty where it names none.
+   */
+  networks: NetworkFacts[];
   /**
    * Seed of the schedule, as text because JavaScript would round it.
    */
@@ -1233,6 +1298,15 @@ export interface Measure {
    */
   connections: number[];
   /**
+   * Names of the only contenders that are measured so; empty for all.
+   */
+  contenders?: string[];
+  /**
+   * Networks, each a cell of its own: `kernel/loopback`, `kernel/veth`, `kernel/veth:1gbit`, `user/xdp`, `user/ring`.
+   * Empty: the kernel's stack over the run's link.
+   */
+  networks?: Network[];
+  /**
    * Requests in flight on one connection.
    */
   pipeline?: number;
@@ -1300,6 +1374,10 @@ export interface PublishedRow {
    * Name of the contender here; absent where there is none.
    */
   contender?: string | null;
+  /**
+   * The network of ours that stands beside it; the first that fits when absent.
+   */
+  network?: Network | null;
   /**
    * How the source calls it.
    */
@@ -1422,6 +1500,76 @@ export interface Isolation {
   statement: string;
 }
 /**
+ * A network of a run, as it was set up.
+ */
+export interface NetworkFacts {
+  /**
+   * The cable laid for it; absent where none is needed.
+   */
+  link_facts?: LinkFacts | null;
+  /**
+   * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/ring`.
+   */
+  network: string;
+  /**
+   * Why it could not be had, if so.
+   */
+  not_run?: NotRun | null;
+}
+/**
+ * A link between two network namespaces, as it was set up.
+ */
+export interface LinkFacts {
+  /**
+   * Address of the generator.
+   */
+  generator_address: string;
+  /**
+   * Largest packet that stands for many on their way through the kernel (generic segmentation offload), in bytes; as
+   * large as the largest one where it is off.
+   */
+  gso_max_bytes: number;
+  /**
+   * Largest packet on it, in bytes without the Ethernet header.
+   */
+  mtu_bytes: number;
+  /**
+   * Address of the servers.
+   */
+  server_address: string;
+  /**
+   * What its rate is held to; absent when to nothing.
+   */
+  shape?: LinkShape | null;
+  /**
+   * Settings inside the namespaces, by name, where they differ from the kernel's own.
+   */
+  sysctls: {
+    [k: string]: string;
+  };
+  /**
+   * Whether it was made without root, in a user namespace.
+   */
+  user_namespace: boolean;
+}
+/**
+ * The token bucket filter at each end of a link (tc-tbf(8)).
+ */
+export interface LinkShape {
+  /**
+   * What it lets pass in each direction, Ethernet headers included.
+   */
+  bits_per_second: number;
+  /**
+   * What it lets pass at once after a pause.
+   */
+  burst_bytes: number;
+  /**
+   * What waits before it at most; more is lost.
+   */
+  queue_bytes: number;
+}
+/**
  * A mix of requests with their right answers; `workloads/NAME.toml`.
  */
 export interface Workload {
@@ -1516,7 +1664,7 @@ export interface Expect {
    */
   body?: string | null;
   /**
-   * A file with the exact body, from the workload's own folder. Whoever reads the workload puts its text into `body`.
+   * A file with the exact body, from the workload's own folder; its name may have the workload's number. Whoever reads the workload puts its text into `body`.
    */
   body_file?: string | null;
   /**
@@ -1564,9 +1712,166 @@ export interface Spot {
    */
   connections: number;
   /**
+   * Whose TCP over which wire; absent where the experiment names no network.
+   */
+  network: Network | null;
+  /**
    * Requests in flight on one connection at most.
    */
   pipeline: number;
+  /**
+   * Name of the workload.
+   */
+  workload: string;
+}
+/**
+ * The user-space stack over one wire against the kernel's over another or the same kind.
+ */
+export interface StackComparison {
+  /**
+   * Where along a workload's number the one stack overtakes the other.
+   */
+  crossings: Crossing[];
+  /**
+   * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/ring`.
+   */
+  kernel: string;
+  /**
+   * The same in words.
+   */
+  kernel_in_words: string;
+  /**
+   * Every contender in every cell, in the experiment's order.
+   */
+  rows: StackRow[];
+  /**
+   * Whether both went over the same kind of wire, so that the stack alone differs.
+   */
+  same_wire: boolean;
+  /**
+   * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/ring`.
+   */
+  user: string;
+  /**
+   * The same in words, both axes named.
+   */
+  user_in_words: string;
+}
+/**
+ * Between which two values of a workload's number a contender's ratio of stacks passes 1.
+ */
+export interface Crossing {
+  /**
+   * Greatest number at which the first stack is shown to be faster.
+   */
+  after: number;
+  /**
+   * Least number at which the second one is.
+   */
+  before: number;
+  /**
+   * Connections held open.
+   */
+  connections: number;
+  /**
+   * Name of the contender.
+   */
+  contender: string;
+  /**
+   * Where both would be equal if the logarithm of the ratio ran straight over that of the number between the two; absent
+   * where a ratio is missing.
+   */
+  estimate: number | null;
+  /**
+   * Name of the workloads that differ in the number.
+   */
+  family: string;
+  /**
+   * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/ring`.
+   */
+  kernel: string;
+  /**
+   * What the number is called: `bytes`.
+   */
+  parameter: string;
+  /**
+   * Requests in flight on one connection at most.
+   */
+  pipeline: number;
+  /**
+   * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/ring`.
+   */
+  user: string;
+  /**
+   * The stack that is faster at the smaller numbers is the user-space one.
+   */
+  user_is_faster_below: boolean;
+}
+/**
+ * One contender in one cell on both networks.
+ */
+export interface StackRow {
+  /**
+   * What may be said of it: [`Call::Distinct`] where the interval leaves the margin around 1.
+   */
+  call: Call | null;
+  /**
+   * Connections held open.
+   */
+  connections: number;
+  /**
+   * Name of the contender.
+   */
+  contender: string;
+  /**
+   * What those are called together; the workload's own name otherwise.
+   */
+  family: string;
+  /**
+   * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/ring`.
+   */
+  kernel: string;
+  /**
+   * The same on the kernel's.
+   */
+  kernel_per_second: Interval | null;
+  /**
+   * Whose TCP over which wire; absent where the experiment names none: the kernel's, over the run's link.
+   */
+  network?: Network | null;
+  /**
+   * The workload's number, where it is one of several that differ in it: the size of a body.
+   */
+  number: number | null;
+  /**
+   * The load offered in a cell, as people write it.
+   */
+  offered?: string;
+  /**
+   * 50th percentile of the service time on the user-space stack over that on the kernel's, medians over rounds.
+   */
+  p50_ratio: number | null;
+  /**
+   * Requests in flight on one connection at most.
+   */
+  pipeline?: number;
+  /**
+   * Throughput on the user-space stack over that on the kernel's, paired by round, each pair on its own; absent when
+   * either is withheld.
+   */
+  ratio: Interval | null;
+  /**
+   * Whether both went over the same kind of wire, so that the stack alone differs.
+   */
+  same_wire: boolean;
+  /**
+   * Right answers per second on the user-space stack; absent when withheld.
+   */
+  user_per_second: Interval | null;
+  /**
+   * Why there is no ratio, if so.
+   */
+  withheld?: string | null;
   /**
    * Name of the workload.
    */
@@ -1609,6 +1914,10 @@ export interface Place {
    * Name of the contender.
    */
   contender: string;
+  /**
+   * Whose TCP over which wire; absent where the experiment names no network.
+   */
+  network: Network | null;
   /**
    * Name of the workload.
    */
