@@ -12,8 +12,9 @@ use crate::endpoint::{BadFile, Owner};
 use crate::segment::Segment;
 use crate::stack::{UserStack, instant};
 
-/// Frames taken from the wire before what they caused is told.
-const FRAMES_AT_ONCE: usize = 64;
+/// Frames taken from the wire before what they caused is told: as many as a ring publishes at a time, so that the peer works on
+/// the first answers while we make the next.
+const FRAMES_AT_ONCE: usize = 8;
 /// Retransmission timers that may run out in a row: the last one after two minutes (RFC 1122 §4.2.3.5: at least 100 s).
 const MAX_TIMEOUTS_IN_ROW: u8 = 6;
 
