@@ -13,12 +13,15 @@ use super::frames::{self, PATIENCE, SHORTEST};
 /// Where the other process finds its ring, and what it is to do there.
 const RING: &str = "ASSAY_TEST_RING";
 const TASK: &str = "ASSAY_TEST_TASK";
+const SEAT: &str = "ASSAY_TEST_END";
 
 /// The other process: this program again, which runs this alone.
 #[test]
 fn as_the_other_process() {
     let Some(path) = std::env::var_os(RING) else { return };
-    let mut wire = ring::open(Path::new(&path), End::Second, 0, 1).expect("the other end");
+    let is_first = std::env::var(SEAT).as_deref() == Ok("first");
+    let end = if is_first { End::First } else { End::Second };
+    let mut wire = ring::open(Path::new(&path), end, 0, 1).expect("the other end");
     match std::env::var(TASK).as_deref() {
         Ok("echo") => echo(&mut wire),
         Ok("hang") => {
@@ -44,11 +47,16 @@ fn echo(wire: &mut ring::Ring) {
 struct Peer(Child);
 
 impl Peer {
+    /// At the second end.
     fn new(path: &Path, task: &str) -> Self {
+        Self::at("second", path, task)
+    }
+
+    fn at(end: &str, path: &Path, task: &str) -> Self {
         let program = std::env::current_exe().expect("this program");
         let mut command = Command::new(program);
         command.args(["--exact", "processes::as_the_other_process", "--quiet"]);
-        Self(command.env(RING, path).env(TASK, task).spawn().expect("a process"))
+        Self(command.env(RING, path).env(TASK, task).env(SEAT, end).spawn().expect("a process"))
     }
 
     fn kill(&mut self) {
@@ -109,11 +117,11 @@ fn a_ring_joins_two_processes_and_leaves_nothing() {
 }
 
 #[test]
-fn a_killed_peer_is_noticed_and_its_place_can_be_taken_anew() {
+fn a_killed_first_end_is_noticed_and_its_place_can_be_taken_anew() {
     let (folder, path) = fresh_path();
     for timeout in [Nanos::from_millis(500), Nanos::ZERO] {
-        let mut wire = ring::open(&path, End::First, 0, 1).expect("a ring");
-        let mut peer = Peer::new(&path, "echo");
+        let mut wire = ring::open(&path, End::Second, 0, 1).expect("a ring");
+        let mut peer = Peer::at("first", &path, "echo");
         greet(&mut wire);
         peer.kill();
         assert_eq!(end_of(&mut wire, timeout).kind(), std::io::ErrorKind::BrokenPipe);
@@ -122,10 +130,31 @@ fn a_killed_peer_is_noticed_and_its_place_can_be_taken_anew() {
 }
 
 #[test]
+fn a_first_end_outlives_its_second_ends_and_what_was_for_one_is_not_for_the_next() {
+    let (folder, path) = fresh_path();
+    let mut wire = ring::open(&path, End::First, 0, 1).expect("a ring");
+    for _ in 0..3 {
+        let mut peer = Peer::new(&path, "hang");
+        assert_eq!(frames::receive_surely(&mut wire).0, 0, "it is there, and heard at once");
+        peer.kill();
+        // The dead read nothing: the ring fills, and is free again as soon as a successor comes.
+        while frames::send(&mut wire, 7, SHORTEST) {}
+        wire.wait(Nanos::from_millis(200)).expect("a successor may come");
+        let mut successor = ring::open(&path, End::Second, 0, 1).expect("the seat is free");
+        assert_eq!(frames::receive(&mut successor), None, "what was sent before it came is not for it");
+        frames::send_surely(&mut wire, 8, SHORTEST);
+        frames::flush(&mut wire);
+        assert_eq!(frames::receive_surely(&mut successor).0, 8);
+    }
+    drop(wire);
+    assert_eq!(folder.path().read_dir().expect("folder").count(), 0);
+}
+
+#[test]
 fn a_peer_that_never_reads_fills_the_ring_and_its_end_frees_who_waits() {
     let (_folder, path) = fresh_path();
-    let mut wire = ring::open(&path, End::First, 0, 1).expect("a ring");
-    let mut peer = Peer::new(&path, "hang");
+    let mut wire = ring::open(&path, End::Second, 0, 1).expect("a ring");
+    let mut peer = Peer::at("first", &path, "hang");
     assert_eq!(frames::receive_surely(&mut wire).0, 0, "it is there");
     while frames::send(&mut wire, 0, SHORTEST) {}
     wire.wait(Nanos::from_millis(100)).expect("full, but intact");
