@@ -102,6 +102,57 @@ fn response_times_have_tables_of_their_own() {
     }
 }
 
+/// `nginx` on both stacks, over the same kind of wire and over memory.
+fn on_both_stacks() -> Vec<assay_model::verdict::StackCost> {
+    use assay_model::experiment::Cell;
+    use assay_model::verdict::{Call, Interval, StackCost};
+    let around =
+        |estimate: f64| Interval { estimate, low: estimate * 0.98, high: estimate * 1.02, confidence: 0.95 };
+    let of = |user: &str, kernel: &str, per_second: f64| StackCost {
+        contender: "nginx".to_owned(),
+        cell: Cell::closed("hello", 64).on(Some(user.parse().unwrap())),
+        kernel: kernel.parse().unwrap(),
+        same_wire: user == "user/xdp",
+        user_per_second: Some(around(per_second)),
+        kernel_per_second: Some(around(100_000.0)),
+        ratio: Some(around(per_second / 100_000.0)),
+        call: Some(Call::Distinct),
+        p50_ratio: Some(0.31),
+        withheld: None,
+    };
+    let withheld = StackCost {
+        contender: "gin".to_owned(),
+        ratio: None,
+        withheld: Some("on the user-space stack: it is written in Go".to_owned()),
+        ..of("user/xdp", "kernel/veth", 1.0)
+    };
+    vec![of("user/xdp", "kernel/veth", 265_000.0), withheld, of("user/ring", "kernel/loopback", 612_000.0)]
+}
+
+#[test]
+fn what_the_stack_costs_names_both_axes_at_any_width() {
+    let (record, mut verdict) = sample();
+    (verdict.cells, verdict.trust, verdict.sentences) = (Vec::new(), Vec::new(), Vec::new());
+    verdict.stack_cost = on_both_stacks();
+    for width in [80, 200] {
+        let table = render(&record, &verdict, &Style { width, colour: false, ascii: false });
+        let of_stacks = table.split(" Failed").next().unwrap().split(" Not run").next().unwrap();
+        for title in ["user/xdp against kernel/veth: same kind of wire", "user/ring against kernel/loopback"]
+        {
+            assert!(of_stacks.contains(title), "{table}");
+        }
+        assert!(of_stacks.contains("2.65×") && of_stacks.contains("it is written in Go"), "{of_stacks}");
+        assert!(of_stacks.lines().all(|line| line.chars().count() <= width), "{of_stacks}");
+        assert!(of_stacks.contains("[2.60 … 2.70]"), "{of_stacks}");
+    }
+    let markdown = export::markdown(&record, &verdict);
+    assert!(markdown.contains("| nginx | hello at 64 | 265k | 100k | 2.65× | [2.60 … 2.70] |"), "{markdown}");
+    let page = page::build(&[(&record, &verdict)]).expect("page");
+    let compared = &page.runs[0].head.stack_cost;
+    assert_eq!(compared.iter().map(|one| one.rows.len()).collect::<Vec<_>>(), [2, 1]);
+    assert!(compared[0].same_wire && !compared[1].same_wire);
+}
+
 #[test]
 fn redlines_are_told_with_both_bounds() {
     let (record, mut verdict) = sample();
@@ -238,7 +289,7 @@ fn a_broken_histogram_is_named() {
     let error = html::page(&record, &verdict).unwrap_err().to_string();
     let contender = &record.rounds[2].runs[1].contender;
     assert!(
-        error.contains(contender) && error.contains("round 2") && error.contains("hello at 16"),
+        error.contains(contender) && error.contains("round 2") && error.contains("hello, 16 connections"),
         "{error}"
     );
 }

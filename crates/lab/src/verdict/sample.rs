@@ -46,9 +46,7 @@ type Part<'r> = (&'r Entry, Option<Network>);
 /// was settled takes part no longer.
 pub(crate) fn counted_rounds(record: &Record) -> u32 {
     let networks = record.networks_had();
-    let measured = |(entry, network): &Part<'_>, round: &Round| {
-        round.run_of(&entry.name, *network).is_some()
-    };
+    let measured = |(entry, network): &Part<'_>, round: &Round| round.run_of(&entry.name, *network).is_some();
     // A measure may be for some contenders only.
     let is_asked = |entry: &Entry, network| {
         let cells = record.experiment.cells();

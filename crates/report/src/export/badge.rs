@@ -91,7 +91,7 @@ fn title<'a>(record: &'a Record, standing: &'a Standing) -> &'a str {
 }
 
 fn opening(record: &Record, verdict: &Verdict, cell: &CellVerdict, height: f64) -> String {
-    let head = format!("{}, {} connections", cell.cell.workload, cell.cell.width());
+    let head = notes::cell_title(&cell.cell);
     let told = verdict.sentences.first().map_or(record.experiment.name.as_str(), String::as_str);
     let (head, told) = (escape(&head), escape(told));
     format!(

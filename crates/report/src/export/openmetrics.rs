@@ -21,7 +21,7 @@ struct Family {
 
 type Labels = Vec<(&'static str, String)>;
 
-/// The whole exposition, with `# EOF`. Labels of all figures: run, contender, workload, connections, pipeline and load.
+/// The whole exposition, with `# EOF`. Labels of all figures: run, contender, workload, connections, pipeline, load and network.
 pub fn openmetrics(record: &Record, verdict: &Verdict) -> String {
     let mut out = String::new();
     info(record, &mut out);
@@ -169,6 +169,7 @@ fn labels(record: &Record, cell: &Cell, contender: &str) -> Labels {
         ("connections", cell.connections.to_string()),
         ("pipeline", cell.pipeline.to_string()),
         ("load", cell.offered.to_string()),
+        ("network", record.network_of(cell).to_string()),
     ]
 }
 

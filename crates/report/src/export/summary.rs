@@ -6,7 +6,7 @@ use assay_model::verdict::{CellVerdict, Interval, LatencyStanding, LatencyVerdic
 use super::field;
 use crate::notes;
 
-const HEAD: [&str; 40] = [
+const HEAD: [&str; 41] = [
     "run",
     "started_at",
     "imported_from",
@@ -15,6 +15,7 @@ const HEAD: [&str; 40] = [
     "connections",
     "pipeline",
     "load",
+    "network",
     "contender",
     "language",
     "tier",
@@ -127,6 +128,7 @@ impl Row {
         row.put("connections", Some(cell.connections));
         row.put("pipeline", Some(cell.pipeline));
         row.text("load", &cell.offered.to_string());
+        row.text("network", &record.network_of(cell).to_string());
         row.text("contender", contender);
         row.text("language", entry.map_or("", |entry| &entry.language));
         row
