@@ -110,8 +110,8 @@ fn on_both_stacks() -> Vec<assay_model::verdict::StackCost> {
         |estimate: f64| Interval { estimate, low: estimate * 0.98, high: estimate * 1.02, confidence: 0.95 };
     let of = |user: &str, kernel: &str, per_second: f64| StackCost {
         contender: "nginx".to_owned(),
-        cell: Cell::closed("hello", 64).on(Some(user.parse().unwrap())),
-        kernel: kernel.parse().unwrap(),
+        cell: Cell::closed("hello", 64).on(Some(user.parse().expect("network"))),
+        kernel: kernel.parse().expect("network"),
         same_wire: user == "user/xdp",
         user_per_second: Some(around(per_second)),
         kernel_per_second: Some(around(100_000.0)),

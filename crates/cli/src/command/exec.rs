@@ -1,7 +1,6 @@
 //! `assay exec`: an unmodified program on the user-space stack.
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::fs::PermissionsExt;
+use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,7 +16,7 @@ use crate::failure::Failure;
 pub(crate) fn run(arguments: &ExecArguments) -> Result<Exit, Failure> {
     let (name, rest) =
         arguments.command.split_first().ok_or_else(|| Failure::usage("name a program behind --"))?;
-    let program = find(name, std::env::var_os("PATH").as_deref())
+    let program = stack::find_program(name, Path::new(""), std::env::var_os("PATH").as_deref())
         .ok_or_else(|| refused(format!("there is no program `{}`", name.display())))?;
     let mut command = Command::new(&program);
     command.arg0(name).args(rest);
@@ -55,36 +54,4 @@ fn library(arguments: &ExecArguments) -> Result<PathBuf, Failure> {
 
 fn refused(reason: String) -> Failure {
     Failure::Unmeasured { exit: Exit::ContenderFailed, reason }
-}
-
-/// The file of a program: itself where its name has a slash, else the first that may be executed in the folders of `path`
-/// (execvp(3)).
-fn find(name: &OsStr, path: Option<&OsStr>) -> Option<PathBuf> {
-    let own = Path::new(name);
-    if own.components().count() > 1 || own.is_absolute() {
-        return own.exists().then(|| own.to_owned());
-    }
-    let runs = |file: &PathBuf| {
-        file.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
-    };
-    std::env::split_paths(path?).map(|folder| folder.join(own)).find(runs)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn programs_are_found_as_a_shell_finds_them() {
-        let folder = tempfile::tempdir().expect("folder");
-        let file = folder.path().join("tool");
-        std::fs::write(&file, "").expect("file");
-        let path = Some(folder.path().as_os_str());
-        assert_eq!(find(OsStr::new("tool"), path), None, "it may not be executed");
-        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).expect("mode");
-        assert_eq!(find(OsStr::new("tool"), path).as_deref(), Some(file.as_path()));
-        assert_eq!(find(OsStr::new("tool"), None), None);
-        assert_eq!(find(file.as_os_str(), None).as_deref(), Some(file.as_path()));
-        assert_eq!(find(OsStr::new("./no/such"), path), None);
-    }
 }

@@ -124,11 +124,24 @@ pub(super) fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, 
         options.grace = container::GRACE;
     }
     if let Some(ends) = ends.as_ref().filter(|_| own.is_empty()) {
+        check_program(&options.command, process, order)?;
         options.variables = preloading(order, ends)?;
     }
     let kept = Kept::start(&order.tools.assay, &options, &process.folder, variables)
         .map_err(|error| failed(error.to_string(), "mend the command, or install what it needs"))?;
     Ok(Held { kept, log: order.log.clone(), port, ends, first: FirstProcess::Started, scratch })
+}
+
+/// Refuses what a preload library cannot carry before it is started: on addresses that the kernel does not have it would end
+/// with a message of its own that nobody understands.
+fn check_program(command: &[OsString], process: &Process, order: &StartOrder<'_>) -> Result<(), NotRun> {
+    let find = |name| stack::find_program(name, &process.folder, std::env::var_os("PATH").as_deref());
+    let obstacle = command.first().and_then(|name| stack::obstacle(&find(name)?).ok().flatten());
+    obstacle.map_or(Ok(()), |obstacle| Err(refusal(order, obstacle.to_string())))
+}
+
+fn refusal(order: &StartOrder<'_>, reason: String) -> NotRun {
+    NotRun { stage: Stage::Needs, ..failure(order, reason, "measure it on the kernel's stack") }
 }
 
 /// The variables that put a program that knows nothing of it on the user-space stack.

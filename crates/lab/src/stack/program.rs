@@ -1,8 +1,9 @@
 //! Which programs a preload library cannot serve, told from their files (elf(5)).
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// The beginning of every ELF file, then the class of 64-bit ones and the little-endian order (elf(5), e_ident).
@@ -62,6 +63,19 @@ fn interpreter(head: &[u8]) -> Option<PathBuf> {
     let line = head.strip_prefix(b"#!")?.split(|&byte| byte == b'\n').next()?;
     let name = str::from_utf8(line).ok()?.split_whitespace().next()?;
     Some(PathBuf::from(name))
+}
+
+/// The file of a program that is started in `folder`: itself where its name has a slash, else the first that may be executed in
+/// the folders of `path` (execvp(3)).
+pub fn find_program(name: &OsStr, folder: &Path, path: Option<&OsStr>) -> Option<PathBuf> {
+    let own = Path::new(name);
+    if own.components().count() > 1 || own.is_absolute() {
+        return Some(folder.join(own)).filter(|file| file.exists());
+    }
+    let runs = |file: &PathBuf| {
+        file.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+    };
+    std::env::split_paths(path?).map(|folder| folder.join(own)).find(runs)
 }
 
 fn of_file(file: &File) -> io::Result<Option<Obstacle>> {
@@ -186,5 +200,20 @@ mod tests {
         assert_eq!(obstacle(&here).expect("read"), None);
         let script = format!("#! {} -x\nwhatever", here.display());
         assert_eq!(obstacle_of(script.as_bytes()).expect("read"), None);
+    }
+
+    #[test]
+    fn programs_are_found_as_a_shell_finds_them() {
+        let folder = tempfile::tempdir().expect("folder");
+        let file = folder.path().join("tool");
+        std::fs::write(&file, "").expect("file");
+        let path = Some(folder.path().as_os_str());
+        let find = |name: &str, path| find_program(OsStr::new(name), folder.path(), path);
+        assert_eq!(find("tool", path), None, "it may not be executed");
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).expect("mode");
+        assert_eq!(find("tool", path).as_deref(), Some(file.as_path()));
+        assert_eq!(find("tool", None), None);
+        assert!(find("./tool", None).is_some_and(|found| found.exists()));
+        assert_eq!(find("./no/such", path), None);
     }
 }
