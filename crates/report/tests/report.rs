@@ -105,14 +105,16 @@ fn response_times_have_tables_of_their_own() {
 /// `nginx` on both stacks, over the same kind of wire and over memory.
 fn on_both_stacks() -> Vec<assay_model::verdict::StackCost> {
     use assay_model::experiment::Cell;
+    use assay_model::network::{Network, Spec};
     use assay_model::verdict::{Call, Interval, StackCost};
+    let veth = Spec::Veth { bits_per_second: None };
     let around =
         |estimate: f64| Interval { estimate, low: estimate * 0.98, high: estimate * 1.02, confidence: 0.95 };
-    let of = |user: &str, kernel: &str, per_second: f64| StackCost {
+    let of = |link: Spec, per_second: f64| StackCost {
         contender: "nginx".to_owned(),
-        cell: Cell::closed("hello", 64).on(Some(user.parse().expect("network"))),
-        kernel: kernel.parse().expect("network"),
-        same_wire: user == "user/xdp",
+        cell: Cell::closed("hello", 64).on(Network::user(link)),
+        kernel: Network::kernel(link),
+        same_wire: link != Spec::Loopback,
         user_per_second: Some(around(per_second)),
         kernel_per_second: Some(around(100_000.0)),
         ratio: Some(around(per_second / 100_000.0)),
@@ -124,9 +126,9 @@ fn on_both_stacks() -> Vec<assay_model::verdict::StackCost> {
         contender: "gin".to_owned(),
         ratio: None,
         withheld: Some("on the user-space stack: it is written in Go".to_owned()),
-        ..of("user/xdp", "kernel/veth", 1.0)
+        ..of(veth, 1.0)
     };
-    vec![of("user/xdp", "kernel/veth", 265_000.0), withheld, of("user/ring", "kernel/loopback", 612_000.0)]
+    vec![of(veth, 265_000.0), withheld, of(Spec::Loopback, 612_000.0)]
 }
 
 #[test]
