@@ -55,7 +55,10 @@ fn a_run_is_exported_in_every_format() {
     );
     assert!(out("out.prom").ends_with("# EOF\n") && out("out.svg").starts_with("<svg "));
     let summary = stdout(&lab.assay(&["export", "-f", "csv-summary"]).assert().code(0));
-    assert!(summary.lines().any(|line| line.contains(",hello,2,1,max,nice,test,")), "{summary}");
+    assert!(
+        summary.lines().any(|line| line.contains(",hello,2,1,max,kernel/loopback,nice,test,")),
+        "{summary}"
+    );
     let svg = ["export", "-f", "svg", "-w", "json"];
     lab.assay(&svg).assert().code(2).stderr(contains("there is hello at 2"));
 }

@@ -28,7 +28,9 @@ const HOMES: [(&str, &str); 2] = [("/usr/lib/postgresql", "bin"), ("/usr", "bin"
 
 /// What differs from PostgreSQL's defaults. Durability is given up where no answer depends on it: the cluster lives as
 /// long as a run, and what is compared are web servers. (PostgreSQL 15 documentation, 20.4, 20.5, 14.5 and F.32.)
-pub(super) const SETTINGS: [(&str, &str); 12] = [
+pub(super) const SETTINGS: [(&str, &str); 13] = [
+    // Files of the cluster, which go with its folder; segments of /dev/shm would stay behind a server that was killed.
+    ("dynamic_shared_memory_type", "mmap"),
     ("shared_buffers", "256MB"),
     ("max_connections", "1024"),
     ("fsync", "off"),
