@@ -185,13 +185,45 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
       await tab.locator("#rates").waitFor({ state: "detached" });
     }, "", "rated.html"));
 
+  test("with several networks names stack and wire everywhere, and tells what the stack costs", () =>
+    visit({ viewport: { width: 1280, height: 900 } }, async (tab) => {
+      const { head: stacks, findings } = (JSON.parse(readFileSync(join(folder, "stacks.json"), "utf8")) as Page).runs[0] as Page["runs"][number];
+      expect(await tab.getByRole("group", { name: "network" }).getByRole("radio").evaluateAll((all) => all.map((one) => one.getAttribute("value")))).toEqual(["kernel/veth", "user/xdp", "kernel/loopback", "user/ring"]);
+      await tab.getByRole("radio", { name: "user/ring" }).check({ force: true });
+      expect(hashOf(tab)).toBe("#workload=hello&connections=64&network=user/ring");
+      for (const id of ["standings", "times", "scaling", "family", "shares", "over-time", "price", "rounds"]) {
+        await tab.locator(`#${id} .question`, { hasText: "on user/ring" }).waitFor();
+      }
+      const there = findings[stacks.spots.findIndex((spot) => spot.network === "user/ring" && spot.connections === 64)] as Findings;
+      const nginx = there.standings.find(({ contender }) => contender === "nginx")?.throughput_per_second;
+      expect((await tab.locator("#standings tbody tr", { hasText: "nginx" }).innerText())).toContain(nginx ? rateInterval(nginx).interval : "no nginx");
+      const cost = tab.locator("#stacks");
+      expect(await cost.locator("h3").allInnerTexts()).toEqual(stacks.stack_cost.flatMap(({ user, kernel }) => expect.stringContaining(`${user} against ${kernel}`)).concat(stacks.stack_cost.map(({ user, kernel }) => expect.stringContaining(`${user} against ${kernel}, body by bytes at 64 connections`))));
+      expect(await cost.innerText()).toContain("nginx user/xdp is faster up to 1,024 bytes, kernel/veth from 65,536; equal at about 7,200.");
+      await cost.locator(".twin summary").first().click();
+      const twin = cost.getByRole("region", { name: "Stack cost, user/xdp against kernel/veth" });
+      expect(await twin.locator("tbody tr").count()).toBe(stacks.stack_cost[0]?.rows.length);
+      expect(await twin.innerText()).toContain("withheld: on the user-space stack");
+      const counters = cost.getByRole("region", { name: "What each stack did" });
+      expect(await counters.locator("tbody tr").count()).toBe(stacks.stack_counters.filter(({ workload, connections }) => workload === "hello" && connections === 64).length);
+      const absent = await tab.locator("#not-run").innerText();
+      expect(absent).toContain("kernel/veth:1gbit network not to be had");
+      expect(absent).toContain("did not start on user/xdp, user/ring");
+    }, "", "stacks.html"));
+
+  test("with one network says nothing of it", () =>
+    visit({}, async (tab) => {
+      expect(await tab.getByRole("group", { name: "network" }).count()).toBe(0);
+      expect(await tab.locator("main").innerText()).not.toMatch(/kernel\/|user\//);
+    }));
+
   test("prints hostile text as text", () =>
     visit({}, async (tab) => {
       const log = tab.locator("#not-run pre").first();
       expect(await log.textContent()).toContain("</script><script>alert('x')</script>");
     }));
 
-  test.each([[360, "report.html"], [768, "report.html"], [1280, "rated.html"], [2560, "report.html"], [360, "rated.html"]])("fits %d px without scrolling sideways (%s)", (width, name) =>
+  test.each([[360, "report.html"], [768, "report.html"], [1280, "rated.html"], [2560, "report.html"], [360, "rated.html"], [360, "stacks.html"], [1280, "stacks.html"]])("fits %d px without scrolling sideways (%s)", (width, name) =>
     visit({ viewport: { width, height: 800 } }, async (tab) => {
       const [content, window] = await tab.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
       expect(content).toBeLessThanOrEqual(window ?? 0);

@@ -38,6 +38,9 @@ export const ratio = (quotient: number): string => `${quotient.toFixed(threeDigi
 /** A whole number with separators between thousands. */
 export const count = (number: number): string => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 
+/** A small number, of which the first digits matter: `0.012`. */
+export const few = (value: number): string => (value >= 10 ? value.toFixed(0) : String(+value.toPrecision(2)));
+
 /** Rules kept of those that apply: `62/67`. */
 export const score = (of: { kept: number; applicable: number }): string => `${of.kept}/${of.applicable}`;
 
@@ -50,6 +53,8 @@ export function span(ns: number): string {
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
   return `${Math.floor(seconds / 3600)} h ${Math.floor(seconds / 60) % 60} min`;
 }
+
+export const capitalised = (sentence: string): string => sentence.charAt(0).toUpperCase() + sentence.slice(1);
 
 /** Words in which no line break parts a figure from its unit or its error: `86 %`, `1.26 ± 0.01`. */
 export const unbroken = (words: string): string =>

@@ -1,6 +1,6 @@
 /** Questions that several sections ask of the data. */
 import type { Source } from "./data";
-import { spotIndex, widthOf, type View } from "./state";
+import { networksOf, spotIndex, widthOf, type View } from "./state";
 import { looks, pageTheme, type Look } from "./theme";
 import type { Entry, Findings, Head, Interval, Spot, Standing } from "./types";
 
@@ -20,7 +20,7 @@ export interface Report {
 /** A place with what was found there, of those whom the filters let through. */
 export interface Cell extends Findings {
   spot: Spot;
-  /** `hello at 64 connections`. */
+  /** `hello at 64 connections`; `hello at 64 connections on user/xdp` where the run has several networks. */
   where: string;
   /** Everybody's, for those who need an index. */
   all: Standing[];
@@ -64,7 +64,7 @@ export function cellOf(report: Report, spot: Spot, findings: Findings): Cell {
   const mine = <Row extends { contender: string }>(rows: readonly Row[]): Row[] => rows.filter((row) => report.isShown(row.contender));
   return {
     spot,
-    where: `${spot.workload} at ${widthOf(spot)} connections`,
+    where: `${spot.workload} at ${widthOf(spot)} connections${onNetwork(report.head, spot.network)}`,
     all: findings.standings,
     standings: mine(findings.standings),
     pairs: findings.pairs,
@@ -74,6 +74,11 @@ export function cellOf(report: Report, spot: Spot, findings: Findings): Cell {
     answered: findings.answered.map((judged) => ({ ...judged, standings: mine(judged.standings) })),
     curves: mine(findings.curves),
   };
+}
+
+/** ` on user/xdp`: stack and wire, where the run has several of them. */
+export function onNetwork({ spots }: Pick<Head, "spots">, network: string | null | undefined): string {
+  return network && networksOf(spots).length > 1 ? ` on ${network}` : "";
 }
 
 /** The index of the place that the reader looks at. */

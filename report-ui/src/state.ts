@@ -7,6 +7,8 @@ export interface View {
   workload: string;
   /** Connections, with the depth of their pipelines: `64`, `64×8`. */
   width: string;
+  /** Stack and wire: `user/xdp`; empty where the run has one network only. */
+  network: string;
   /** What the standings stand for, and against whom; empty for the limit. */
   metric: string;
   baseline: string;
@@ -31,6 +33,7 @@ export const MOST_PINS = 6;
 const KEYS = [
   ["workload", "workload"],
   ["width", "connections"],
+  ["network", "network"],
   ["metric", "metric"],
   ["baseline", "baseline"],
   ["sort", "sort"],
@@ -43,14 +46,33 @@ const KEYS = [
   ["open", "show"],
 ] as const;
 
-export const widthOf = ({ connections, pipeline }: Spot): string => (pipeline > 1 ? `${connections}×${pipeline}` : String(connections));
+/** A place as the record's cells have it: what is as usual is left out. */
+type Where = Pick<Spot, "workload" | "connections"> & Partial<Pick<Spot, "pipeline" | "network">>;
+
+export const widthOf = ({ connections, pipeline = 1 }: Pick<Where, "connections" | "pipeline">): string => (pipeline > 1 ? `${connections}×${pipeline}` : String(connections));
+
+/** The same workload over as many connections, on whatever network. */
+export const isBeside = (one: Where, other: Where): boolean => one.workload === other.workload && widthOf(one) === widthOf(other);
+
+export const isSamePlace = (one: Where, other: Where): boolean => isBeside(one, other) && (one.network ?? null) === (other.network ?? null);
 
 export const workloadsOf = (spots: readonly Spot[]): string[] => [...new Set(spots.map((spot) => spot.workload))];
 
-export const widthsOf = (spots: readonly Spot[], workload: string): string[] => spots.filter((spot) => spot.workload === workload).map(widthOf);
+/** The networks to choose from, for all workloads or for one; none where the whole run had the same. */
+export function networksOf(spots: readonly Spot[], workload?: string): string[] {
+  const all = new Set(spots.map((spot) => spot.network ?? ""));
+  const there = spots.filter((spot) => workload === undefined || spot.workload === workload);
+  return all.size > 1 ? [...new Set(there.map((spot) => spot.network ?? ""))] : [];
+}
 
-export const spotIndex = (spots: readonly Spot[], view: Pick<View, "workload" | "width">): number =>
-  spots.findIndex((spot) => spot.workload === view.workload && widthOf(spot) === view.width);
+/** Whether a place is on the network that is looked at. */
+export const isOn = (spot: Spot, network: string): boolean => network === "" || spot.network === network;
+
+export const widthsOf = (spots: readonly Spot[], workload: string, network: string): string[] =>
+  spots.filter((spot) => spot.workload === workload && isOn(spot, network)).map(widthOf);
+
+export const spotIndex = (spots: readonly Spot[], view: Pick<View, "workload" | "width" | "network">): number =>
+  spots.findIndex((spot) => spot.workload === view.workload && widthOf(spot) === view.width && isOn(spot, view.network));
 
 export function parseView(fragment: string, heads: readonly Pick<Head, "spots" | "contenders">[]): View {
   const wanted = new URLSearchParams(fragment.replace(/^#/, ""));
@@ -68,13 +90,17 @@ export function parseView(fragment: string, heads: readonly Pick<Head, "spots" |
   };
 }
 
-/** What was asked for if it exists, else the first workload's middle level. */
-function placeOf(spots: readonly Spot[], asked: { workload: string; width: string }): { workload: string; width: string } {
+type PlaceView = Pick<View, "workload" | "width" | "network">;
+
+/** What was asked for if it exists, else the first workload's first network's middle level. */
+function placeOf(spots: readonly Spot[], asked: PlaceView): PlaceView {
   const workloads = workloadsOf(spots);
   const workload = workloads.includes(asked.workload) ? asked.workload : (workloads[0] ?? "");
-  const widths = widthsOf(spots, workload);
+  const networks = networksOf(spots, workload);
+  const network = networks.includes(asked.network) ? asked.network : (networks[0] ?? "");
+  const widths = widthsOf(spots, workload, network);
   const width = asked.width.replace("x", "×");
-  return { workload, width: widths.includes(width) ? width : (widths[Math.floor(widths.length / 2)] ?? "") };
+  return { workload, network, width: widths.includes(width) ? width : (widths[Math.floor(widths.length / 2)] ?? "") };
 }
 
 /** Only what differs from nothing, so that links stay short. */
@@ -84,7 +110,7 @@ export function fragmentOf(view: View): string {
     if (view[field] !== "") parts.set(key, view[field].replace("×", "x"));
   }
   if (view.pins.length > 0) parts.set("pin", view.pins.join(","));
-  return `#${parts.toString().replaceAll("%2C", ",")}`;
+  return `#${parts.toString().replaceAll("%2C", ",").replaceAll("%2F", "/").replaceAll("%3A", ":")}`;
 }
 
 /** The view after a change; a place that does not exist there becomes one that does. */

@@ -725,6 +725,10 @@ export interface Head {
    */
   stack_cost: StackComparison[];
   /**
+   * What the stacks did in every cell that is compared there.
+   */
+  stack_counters: StackCounters[];
+  /**
    * Checks over the whole run, each with its evidence.
    */
   trust: Check[];
@@ -1876,6 +1880,88 @@ export interface StackRow {
    * Name of the workload.
    */
   workload: string;
+}
+/**
+ * One contender in one cell on one network, over all windows that are not void.
+ */
+export interface StackCounters {
+  /**
+   * Right answers from the first connection to the last, warm-ups included: what the stack's counters belong to.
+   */
+  answers: number;
+  /**
+   * Connections held open.
+   */
+  connections: number;
+  /**
+   * Name of the contender.
+   */
+  contender: string;
+  /**
+   * System calls of the generator per right answer; absent without an answer.
+   */
+  generator_system_calls: number | null;
+  /**
+   * Whose TCP over which wire; absent where the experiment names none: the kernel's, over the run's link.
+   */
+  network?: Network | null;
+  /**
+   * The load offered in a cell, as people write it.
+   */
+  offered?: string;
+  /**
+   * Requests in flight on one connection at most.
+   */
+  pipeline?: number;
+  /**
+   * System calls on the server's CPUs per right answer, median over rounds; absent where the machine did not tell.
+   */
+  server_system_calls: number | null;
+  /**
+   * Counters of the generator's own stack; absent where the kernel's worked.
+   */
+  stack: StackCounts | null;
+  /**
+   * Name of the workload.
+   */
+  workload: string;
+}
+/**
+ * Counters of the generator's own TCP stack, over all threads.
+ */
+export interface StackCounts {
+  /**
+   * Frames given up for want of room.
+   */
+  dropped_frames: number;
+  /**
+   * Whether the wire loses nothing, so that every retransmission is a fault.
+   */
+  lossless: boolean;
+  /**
+   * Frames that arrived.
+   */
+  received_frames: number;
+  /**
+   * Times that a retransmission timer ran out (RFC 6298).
+   */
+  retransmission_timeouts: number;
+  /**
+   * Segments sent again, whatever the reason.
+   */
+  retransmitted_segments: number;
+  /**
+   * Frames that left.
+   */
+  sent_frames: number;
+  /**
+   * The wire and what was to go wrong on it, as it was named.
+   */
+  wire: string;
+  /**
+   * Times that the wire had no room for a frame, which was then sent later.
+   */
+  wire_full: number;
 }
 /**
  * A rule that was broken, once, with everything it concerns.

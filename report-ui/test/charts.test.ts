@@ -166,4 +166,6 @@ test("published ratios stand beside ours on one axis", () => {
   expect(texts(chart)).toEqual(expect.arrayContaining(["Alpha", "Beta", "1×", "5×"]));
   expect(chart.querySelectorAll('g[aria-label="dot"] circle')).toHaveLength(3);
   expect(ratioTicks([0.4, 3])).toEqual([0.5, 1, 2]);
+  expect(ratioTicks([0.9, 1.9])).toEqual([1, 1.5]);
+  expect(ratioTicks([0.95, 1.25])).toEqual([1, 1.1, 1.2]);
 });

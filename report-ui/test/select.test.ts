@@ -5,6 +5,7 @@ import { focus } from "../src/select";
 import { familiesOf } from "../src/sections/Family";
 import { shareWithin } from "../src/sections/Shares";
 import { objectiveOf } from "../src/slo";
+import { parseView } from "../src/state";
 import type { Head, Standing } from "../src/types";
 
 const standing = (contender: string, p99: number | null, withheld: string | null = null): Standing =>
@@ -46,8 +47,8 @@ test("colours go to the pinned, else to everybody, else to the fastest of those 
 test("a family has several members that were measured", () => {
   const workload = (name: string, family: string | null, value: number): Head["run"]["workloads"][number] => ({ name, family: family && { name: family, parameter: "queries", value } }) as Head["run"]["workloads"][number];
   const run = { workloads: [workload("q-1", "q", 1), workload("q-5", "q", 5), workload("q-9", "q", 9), workload("json", null, 0), workload("alone-1", "alone", 1)] };
-  const spots = ["q-1", "q-5", "json", "alone-1"].map((name) => ({ workload: name, connections: 64, pipeline: 1 }));
-  const found = familiesOf({ head: { run, spots } as Head });
+  const spots = ["q-1", "q-5", "json", "alone-1"].map((name) => ({ workload: name, connections: 64, pipeline: 1, network: null }));
+  const found = familiesOf({ head: { run, spots } as Head, view: parseView("", []) });
   expect(found.map(({ name, values, widths }) => [name, [...values.values()], widths])).toEqual([["q", [1, 5], ["64"]]]);
 });
 

@@ -1,8 +1,9 @@
-import { expect, test } from "vitest";
-import { changed, fragmentOf, parseView, togglePin, type View } from "../src/state";
+import { describe, expect, test } from "vitest";
+import { onNetwork } from "../src/select";
+import { changed, fragmentOf, networksOf, parseView, spotIndex, togglePin, widthsOf, type View } from "../src/state";
 import type { Head } from "../src/types";
 
-const spot = (workload: string, connections: number, pipeline = 1): Head["spots"][number] => ({ workload, connections, pipeline });
+const spot = (workload: string, connections: number, pipeline = 1, network: string | null = null): Head["spots"][number] => ({ workload, connections, pipeline, network });
 const contenders = ["nginx", "gin", "node"].map((name) => ({ name })) as Head["contenders"];
 const heads = [
   { spots: [spot("hello", 16), spot("hello", 64), spot("hello", 256), spot("json", 64), spot("json", 64, 8)], contenders },
@@ -33,6 +34,35 @@ test("another workload or run keeps the number of connections where it can", () 
   expect(changed(at("64"), { workload: "json" }, heads).width).toBe("64");
   expect(changed(at("256"), { workload: "json" }, heads).width).toBe("64×8");
   expect(changed(at("256"), { run: 1 }, heads)).toMatchObject({ workload: "plain", width: "8" });
+});
+
+describe("with several networks", () => {
+  const on = (network: string, widths: number[]): Head["spots"] => widths.map((width) => spot("hello", width, 1, network));
+  const several = [{ spots: [...on("kernel/veth:1gbit", [8, 64]), ...on("user/xdp", [8, 16, 64])], contenders }];
+
+  test("a place has one, the first unless a link says which", () => {
+    expect(parseView("", several)).toMatchObject({ network: "kernel/veth:1gbit", width: "64" });
+    const there = parseView("#workload=hello&connections=16&network=user/xdp", several);
+    expect([there.network, there.width, spotIndex(several[0]?.spots ?? [], there)]).toEqual(["user/xdp", "16", 3]);
+    expect(parseView("#network=user/none", several).network).toBe("kernel/veth:1gbit");
+    expect(fragmentOf(parseView("#connections=8", several))).toBe("#workload=hello&connections=8&network=kernel/veth:1gbit");
+  });
+
+  test("another network keeps the number of connections where it can", () => {
+    const there = parseView("#connections=8&network=user/xdp", several);
+    expect(changed(there, { network: "kernel/veth:1gbit" }, several)).toMatchObject({ network: "kernel/veth:1gbit", width: "8" });
+    expect(changed({ ...there, width: "16" }, { network: "kernel/veth:1gbit" }, several).width).toBe("64");
+    expect(widthsOf(several[0]?.spots ?? [], "hello", "kernel/veth:1gbit")).toEqual(["8", "64"]);
+  });
+
+  test("one alone is nothing to choose and nothing to tell", () => {
+    const one = [{ spots: on("user/ring", [8, 64]), contenders }];
+    expect(networksOf(one[0]?.spots ?? [])).toEqual([]);
+    const view = parseView("#network=user/ring", one);
+    expect([fragmentOf(view), spotIndex(one[0]?.spots ?? [], view)]).toEqual(["#workload=hello&connections=64", 1]);
+    expect(onNetwork({ spots: one[0]?.spots ?? [] }, "user/ring")).toBe("");
+    expect(onNetwork({ spots: several[0]?.spots ?? [] }, "user/xdp")).toBe(" on user/xdp");
+  });
 });
 
 test("at most six are pinned, and the oldest goes first", () => {

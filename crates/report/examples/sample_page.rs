@@ -5,6 +5,8 @@
 mod beside;
 #[path = "../tests/support/latency.rs"]
 mod latency;
+#[path = "../tests/support/networks.rs"]
+mod networks;
 #[path = "../tests/support/rated.rs"]
 mod rated;
 #[path = "../tests/support/mod.rs"]
@@ -28,6 +30,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let both = [(&more.0, &more.1), (&record, &verdict)];
     fs::write(folder.join("rated.html"), html::pages(&both)?)?;
     fs::write(folder.join("rated.json"), serde_json::to_vec(&page::build(&both)?)?)?;
+    let stacks = networks::on_networks(support::sample());
+    fs::write(folder.join("stacks.html"), html::page(&stacks.0, &stacks.1)?)?;
+    fs::write(folder.join("stacks.json"), serde_json::to_vec(&page::build(&[(&stacks.0, &stacks.1)])?)?)?;
     fs::write(folder.join("report.json"), export::json(&record, &verdict)?)?;
     fs::write(folder.join("report.csv"), export::csv(&record)?)?;
     fs::write(folder.join("report.md"), export::markdown(&record, &verdict))?;

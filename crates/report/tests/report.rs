@@ -4,10 +4,13 @@
 mod beside;
 #[path = "support/latency.rs"]
 mod latency;
+#[path = "support/networks.rs"]
+mod networks;
 mod support;
 
 use std::collections::BTreeSet;
 
+use assay_model::experiment::Cell;
 use assay_report::terminal::{Style, render};
 use assay_report::{export, html, page, text};
 use support::{DYING, HOSTILE, LEVELS, LIMIT, NOT_INSTALLED, ROUNDS, WITHHELD, sample};
@@ -269,6 +272,52 @@ fn the_page_holds_what_the_record_holds() {
         assert_eq!(place.curves.len(), 7);
         place.curves.iter().for_each(|curve| is_a_curve(curve, &head));
     }
+}
+
+#[test]
+fn each_network_has_places_of_its_own_and_what_its_stack_did() {
+    let (record, verdict) = networks::on_networks(sample());
+    let mut data = page::build(&[(&record, &verdict)]).unwrap();
+    let page::RunPage { head, findings } = data.runs.remove(0);
+    let on = |name: &str| head.spots.iter().filter(|spot| spot.network == name.parse().ok()).count();
+    assert_eq!(
+        ["kernel/veth", "user/xdp", "kernel/loopback", "user/ring", networks::LOST].map(on),
+        [6, 6, 6, 6, 0]
+    );
+    for (spot, found) in head.spots.iter().zip(&findings) {
+        let is_user = spot.network.is_some_and(|network| network.to_string().starts_with("user/"));
+        let has_all = found.standings.iter().any(|standing| standing.contender == networks::KERNEL_ONLY);
+        assert_ne!(is_user, has_all, "{spot:?}");
+        assert!(found.samples.iter().any(|sample| sample.contender == "nginx"), "{spot:?}");
+    }
+    let titles: Vec<String> =
+        head.stack_cost.iter().map(|one| format!("{} {} {}", one.user, one.kernel, one.same_wire)).collect();
+    assert_eq!(titles, ["user/xdp kernel/veth true", "user/ring kernel/loopback false"]);
+    let crossings: Vec<usize> = head.stack_cost.iter().map(|one| one.crossings.len()).collect();
+    assert_eq!(crossings, [1, 0], "a crossing belongs to its pair of networks");
+}
+
+#[test]
+fn counters_are_summed_over_the_windows_that_count() {
+    let (mut record, verdict) = networks::on_networks(sample());
+    let counters =
+        |record: &_| page::build(&[(record, &verdict)]).unwrap().runs.remove(0).head.stack_counters;
+    let of_node = |all: &[page::StackCounters], network: &str| {
+        let cell = Cell { network: network.parse().ok(), ..Cell::closed("hello", 64) };
+        all.iter().find(|one| one.contender == "node" && one.cell == cell).cloned().unwrap()
+    };
+    let before = counters(&record);
+    let [user, kernel] = ["user/xdp", "kernel/veth"].map(|network| of_node(&before, network));
+    let stack = user.stack.unwrap();
+    assert_eq!((stack.sent_frames, stack.wire_full), (user.answers, 3 * u64::from(ROUNDS)));
+    assert_eq!((kernel.stack, kernel.generator_system_calls), (None, Some(2.0)));
+    assert_eq!([user.server_system_calls, kernel.server_system_calls], [Some(0.002), Some(2.03)]);
+    record.rounds[0].runs.iter_mut().flat_map(|run| &mut run.cells).for_each(|window| {
+        window.machine.steal_share = 1.0;
+    });
+    let after = of_node(&counters(&record), "user/xdp");
+    assert_eq!(after.stack.map(|stack| stack.wire_full), Some(3 * u64::from(ROUNDS - 1)));
+    assert!(after.answers < user.answers);
 }
 
 fn is_a_curve(curve: &page::Curve, head: &page::Head) {

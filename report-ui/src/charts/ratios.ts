@@ -1,4 +1,4 @@
-/** Two ratios to the same baseline in each row: what others published, hollow, and what was found here with its interval. */
+/** Ratios to the same baseline, up to two in each row: what others published, hollow, and what was found here with its interval. */
 import * as Plot from "@observablehq/plot";
 import { ratio } from "../format";
 import type { Look, Theme } from "../theme";
@@ -46,11 +46,19 @@ export function ratiosChart(rows: readonly RatioRow[], theme: Theme, width: numb
 
 function describe({ title, theirs, ours }: RatioRow): string {
   const published = theirs === null ? "" : `\npublished ${ratio(theirs)}`;
-  return `${title}${published}${ours ? `\nhere ${ratio(ours.estimate)}` : ""}`;
+  return `${title}${published}${ours ? `\nhere ${ratio(ours.estimate)}\n[${ratio(ours.low)} … ${ratio(ours.high)}]` : ""}`;
 }
+
+const ROUND = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
+/** For ranges in which only one of those lies. */
+const FINE = [0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.5, 1.7];
+/** Narrower ranges than this have room for tenths on both sides of 1. */
+const NARROW_RANGE = 1.6;
 
 /** Round ratios inside the range. */
 export function ratioTicks([low, high]: readonly [number, number]): number[] {
-  const all = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
-  return all.filter((ratio) => ratio >= low && ratio <= high);
+  const inside = (all: readonly number[]): number[] => all.filter((ratio) => ratio >= low && ratio <= high);
+  const round = inside(ROUND);
+  if (round.length > 1) return round;
+  return high / low < NARROW_RANGE ? inside(FINE) : inside([0.7, 1, 1.5]);
 }

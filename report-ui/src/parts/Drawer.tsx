@@ -2,11 +2,11 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { count, duration, percent, rate, rateInterval, score } from "../format";
-import { titleOf, type Cell, type Report } from "../select";
+import { onNetwork, titleOf, type Cell, type Report } from "../select";
 import { STAGES } from "../sections/NotRun";
 import { LIMITED_BY } from "../sections/standing-columns";
 import { togglePin, widthOf } from "../state";
-import type { Entry, NotRun, Standing } from "../types";
+import type { Entry, NotRun, Spot, Standing } from "../types";
 import { useCells } from "../useFindings";
 import { Facts } from "./Facts";
 import { Table, type Column } from "./Table";
@@ -52,6 +52,9 @@ function entryRows(entry: Entry): [string, ComponentChildren][] {
   ];
 }
 
+/** `hello 64`; with the network where there are several. */
+const placeOf = ({ head }: Report, spot: Spot): string => `${spot.workload} ${widthOf(spot)}${onNetwork(head, spot.network)}`;
+
 interface Row extends Standing {
   place: string;
 }
@@ -59,13 +62,13 @@ interface Row extends Standing {
 function Measured({ report, name }: { report: Report; name: string }): JSX.Element | null {
   const cells = useCells(report, () => true);
   if (!cells) return <p class="aside">…</p>;
-  const rows = cells.flatMap(({ spot, all }) => all.filter((s) => s.contender === name).map((s): Row => ({ ...s, place: `${spot.workload} ${widthOf(spot)}` })));
+  const rows = cells.flatMap(({ spot, all }) => all.filter((s) => s.contender === name).map((s): Row => ({ ...s, place: placeOf(report, spot) })));
   const checks = rows.flatMap(({ place, checks }) => checks.map((check) => ({ ...check, place })));
   return (
     <>
       {rows.length > 0 && <h3>At capacity</h3>}
       {rows.length > 0 && <Table caption="At capacity" columns={COLUMNS.filter(({ sort }) => rows.some((row) => sort?.(row) !== null))} rows={rows} across={(row) => (row.withheld ? <em>withheld: {row.withheld}</em> : null)} />}
-      <AtRates cells={cells} name={name} />
+      <AtRates report={report} cells={cells} name={name} />
       {checks.length > 0 && <h3>Checks that did not pass</h3>}
       <ul class="plain">
         {checks.map((check) => (
@@ -115,14 +118,14 @@ const COLUMNS: readonly Column<Row>[] = [
   { head: "because", text: true, cell: (row) => row.limit_evidence, sort: (row) => row.limit_evidence ?? null },
 ];
 
-function AtRates({ cells, name }: { cells: readonly Cell[]; name: string }): JSX.Element | null {
+function AtRates({ report, cells, name }: { report: Report; cells: readonly Cell[]; name: string }): JSX.Element | null {
   const items = cells.flatMap(({ spot, latency, redlines }) => [
     ...latency.flatMap(({ offered, standings }) => standings.filter((s) => s.contender === name && !s.withheld).map((s) => ({
-      place: `${spot.workload} ${widthOf(spot)}, ${offered ?? ""}`,
+      place: `${placeOf(report, spot)}, ${offered ?? ""}`,
       words: `${rate(s.offered_per_second)} req/s: ${s.quantiles.map((q) => `p${+(q.quantile * 100).toFixed(2)} ${duration(q.response_ns.estimate)}`).join(", ")}`,
     }))),
     ...redlines.flatMap(({ offered, standings }) => standings.filter((s) => s.contender === name && s.kept_per_second !== null).map((s) => ({
-      place: `${spot.workload} ${widthOf(spot)}, ${offered ?? ""}`,
+      place: `${placeOf(report, spot)}, ${offered ?? ""}`,
       words: `kept up to ${rate(s.kept_per_second ?? 0)} req/s${s.missed_per_second === null ? "" : `, missed from ${rate(s.missed_per_second)}`}`,
     }))),
   ]);
@@ -164,7 +167,8 @@ function Logs({ report, entry }: { report: Report; entry: Entry }): JSX.Element 
   const ended = report.head.failures.filter((failure) => failure.contender === entry.name);
   const all: { when: string; why: NotRun }[] = [
     ...(entry.not_run ? [{ when: "", why: entry.not_run }] : []),
-    ...ended.map(({ round, why }) => ({ when: `, round ${round + 1}`, why })),
+    ...(entry.not_run_on ?? []).map((why) => ({ when: onNetwork(report.head, why.network), why })),
+    ...ended.map(({ round, network, why }) => ({ when: `${onNetwork(report.head, network)}, round ${round + 1}`, why })),
   ];
   return (
     <>

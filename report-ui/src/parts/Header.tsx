@@ -1,7 +1,7 @@
 /** Above everything: what this is, of when, from where; and the choice of light and dark. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { span } from "../format";
+import { capitalised, span } from "../format";
 import { chooseScheme, chosenScheme, type Scheme } from "../theme";
 import type { Report } from "../select";
 import type { RunFacts } from "../types";
@@ -24,7 +24,7 @@ export function Header({ report }: { report: Report }): JSX.Element {
         <span>{run.experiment.name}</span>
         <time dateTime={run.started_at}>{readableTime(run.started_at)}</time>
         <span>{span(run.elapsed_ns)}</span>
-        <span>{run.link}</span>
+        <span>{linkOf(run)}</span>
         {run.host.cpu_model && <span>{run.host.cpu_model}</span>}
       </p>
       {report.source.heads.length > 1 && <RunSwitch report={report} />}
@@ -35,18 +35,14 @@ export function Header({ report }: { report: Report }): JSX.Element {
   );
 }
 
-function capitalised(sentence: string): string {
-  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
-}
-
 /** Chooses the run; the link filters those offered where they differ in it. */
 function RunSwitch({ report }: { report: Report }): JSX.Element {
   const { source, view, choose } = report;
-  const links = [...new Set(source.heads.map((head) => head.run.link))];
-  const offered = source.heads.flatMap(({ run }, i) => (view.link === "" || run.link === view.link ? [[String(i), nameOf(run)] as const] : []));
+  const links = [...new Set(source.heads.map(({ run }) => linkOf(run)))];
+  const offered = source.heads.flatMap(({ run }, i) => (view.link === "" || linkOf(run) === view.link ? [[String(i), nameOf(run)] as const] : []));
   const chooseLink = (link: string): void => {
-    const first = source.heads.findIndex(({ run }) => link === "" || run.link === link);
-    choose({ link, run: link === "" || report.head.run.link === link ? view.run : first });
+    const first = source.heads.findIndex(({ run }) => link === "" || linkOf(run) === link);
+    choose({ link, run: link === "" || linkOf(report.head.run) === link ? view.run : first });
   };
   return (
     <span class="runs">
@@ -56,8 +52,13 @@ function RunSwitch({ report }: { report: Report }): JSX.Element {
   );
 }
 
-function nameOf({ experiment, started_at, link, host }: RunFacts): string {
-  return [experiment.name, readableTime(started_at), link, host.cpu_model].filter(Boolean).join(" · ");
+/** What joined client and server: stack and wire of each network that was had, where the experiment names them. */
+function linkOf({ link, networks }: RunFacts): string {
+  return networks.flatMap(({ network, not_run }) => (not_run ? [] : [network])).join(", ") || link;
+}
+
+function nameOf(run: RunFacts): string {
+  return [run.experiment.name, readableTime(run.started_at), linkOf(run), run.host.cpu_model].filter(Boolean).join(" · ");
 }
 
 /** `20 November 2026, 22:07 UTC`; text that is no such time stays as it is. */

@@ -2,12 +2,13 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { scalingChart } from "../charts/scaling";
+import { capitalised } from "../format";
 import { Chart } from "../parts/Chart";
 import { Choice } from "../parts/Choice";
 import { Section } from "../parts/Section";
 import { Table } from "../parts/Table";
-import type { Report } from "../select";
-import { widthOf } from "../state";
+import { onNetwork, type Report } from "../select";
+import { isOn, widthOf } from "../state";
 import type { Theme } from "../theme";
 import type { Spot } from "../types";
 import { useCells } from "../useFindings";
@@ -21,11 +22,11 @@ export interface FamilyView {
   widths: string[];
 }
 
-/** Families of which several members were measured. */
-export function familiesOf({ head }: Pick<Report, "head">): FamilyView[] {
+/** Families of which several members were measured on the network that is looked at. */
+export function familiesOf({ head, view }: Pick<Report, "head" | "view">): FamilyView[] {
   const families = new Map<string, FamilyView>();
   for (const { name, family } of head.run.workloads) {
-    const widths = head.spots.filter((spot) => spot.workload === name).map(widthOf);
+    const widths = head.spots.filter((spot) => spot.workload === name && isOn(spot, view.network)).map(widthOf);
     if (!family || widths.length === 0) continue;
     const known = families.get(family.name) ?? { name: family.name, parameter: family.parameter, values: new Map(), widths: [] };
     known.values.set(name, family.value);
@@ -47,7 +48,7 @@ export function FamilySection({ report }: { report: Report }): JSX.Element | nul
   if (!family) return null;
   const width = family.widths.includes(report.view.width) ? report.view.width : (family.widths[0] ?? "");
   return (
-    <Section id="family" title={titleIn(family)} question={`How much does each ${singular(family.parameter)} more in a request cost? Validated answers per second, ${family.name} at ${width} connections.`}>
+    <Section id="family" title={titleIn(family)} question={`How much does each ${singular(family.parameter)} more in a request cost? Validated answers per second, ${family.name} at ${width} connections${onNetwork(report.head, report.view.network)}.`}>
       {families.length > 1 && <Choice legend="work" options={families.map(({ name }) => name)} chosen={family.name} onChoose={(name) => report.choose({ workload: memberOf(families, name) })} />}
       <FamilyChart report={report} family={family} width={width} />
     </Section>
@@ -57,7 +58,7 @@ export function FamilySection({ report }: { report: Report }): JSX.Element | nul
 /** `By number of queries`, `Files by size`. */
 export function titleIn({ name, parameter }: FamilyView): string {
   const words = name === parameter ? `by number of ${parameter}` : `${name} by ${parameter}`;
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return capitalised(words);
 }
 
 function memberOf(families: readonly FamilyView[], name: string): string {
@@ -70,7 +71,7 @@ function singular(word: string): string {
 }
 
 function FamilyChart({ report, family, width }: { report: Report; family: FamilyView; width: string }): JSX.Element | null {
-  const cells = useCells(report, (spot: Spot) => family.values.has(spot.workload) && widthOf(spot) === width);
+  const cells = useCells(report, (spot: Spot) => family.values.has(spot.workload) && widthOf(spot) === width && isOn(spot, report.view.network));
   const lines = useMemo(() => linesBy(report, cells ?? [], (spot) => family.values.get(spot.workload) ?? 1), [report, family.name, cells]);
   const levels = useMemo(() => [...family.values.values()].sort((a, b) => a - b), [family.name]);
   const draw = useMemo(() => {
@@ -78,6 +79,6 @@ function FamilyChart({ report, family, width }: { report: Report; family: Family
     return (theme: Theme, wide: number) => scalingChart({ lines: lines.filter((line) => line !== limit), limit, levels, label: family.parameter }, theme, wide);
   }, [lines, levels]);
   if (!cells || lines.length === 0) return null;
-  const caption = `Throughput of ${family.name} by ${family.parameter} at ${width} connections`;
+  const caption = `Throughput of ${family.name} by ${family.parameter} at ${width} connections${onNetwork(report.head, report.view.network)}`;
   return <Chart label={`${caption}.`} draw={draw} twin={<Table caption={caption} columns={columnsBy(report, levels)} rows={lines} />} />;
 }

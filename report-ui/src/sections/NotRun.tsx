@@ -1,7 +1,7 @@
 /** Contenders and runs that yielded nothing: why, what their logs say, how to mend it. */
 import type { JSX } from "preact";
 import { Section } from "../parts/Section";
-import { titleOf, type Report } from "../select";
+import { onNetwork, titleOf, type Report } from "../select";
 import type { Head, NotRun } from "../types";
 
 export const STAGES: Record<NotRun["stage"], string> = {
@@ -18,10 +18,10 @@ export function NotRunSection({ report }: { report: Report }): JSX.Element | nul
   return (
     <Section id="not-run" title="Not run" wide question="Who is missing, and what would bring them in?">
       <dl class="absent">
-        {all.map(({ name, when, why }) => (
+        {all.map(({ name, what, when, why }) => (
           <div key={name + when}>
             <dt>
-              {titleOf(report, name)} <small>{STAGES[why.stage]}{when}</small>
+              {titleOf(report, name)} <small>{what ?? STAGES[why.stage]}{when}</small>
             </dt>
             <dd>
               <p>{why.reason}</p>
@@ -42,22 +42,38 @@ export function NotRunSection({ report }: { report: Report }): JSX.Element | nul
 
 interface Missing {
   name: string;
-  /** In which rounds, or nothing when it never ran. */
+  /** In place of the stage, which a network has not. */
+  what?: string;
+  /** On which network and in which rounds, or nothing when it never ran. */
   when: string;
   why: NotRun;
 }
 
-/** Contenders that never ran or were given up, then failed runs, those with the same reason together. */
-export function missing({ contenders, failures }: Pick<Head, "contenders" | "failures">): Missing[] {
-  const groups = new Map<string, { name: string; why: NotRun; rounds: number[] }>();
-  for (const { contender, round, why } of failures) {
-    const key = JSON.stringify([contender, why.stage, why.reason]);
-    const group = groups.get(key) ?? { name: contender, why, rounds: [] };
+type Absences = Pick<Head, "spots" | "contenders" | "failures"> & { run: Pick<Head["run"], "networks"> };
+
+/**
+ * Networks that could not be had, contenders that never ran or were given up, everywhere or on one of them, then failed
+ * runs, those with the same reason together.
+ */
+export function missing({ spots, run, contenders, failures }: Absences): Missing[] {
+  const on = (network: string | null | undefined): string => onNetwork({ spots }, network);
+  const groups = new Map<string, { name: string; on: string; why: NotRun; rounds: number[] }>();
+  for (const { contender, round, network, why } of failures) {
+    const key = JSON.stringify([contender, why.stage, why.reason, network]);
+    const group = groups.get(key) ?? { name: contender, on: on(network), why, rounds: [] };
     group.rounds.push(round + 1);
     groups.set(key, group);
   }
-  const failed = [...groups.values()].map(({ name, why, rounds }) => ({ name, why, when: `, ${rounds.length === 1 ? "round" : "rounds"} ${rounds.join(", ")}` }));
-  const told = (name: string, why: NotRun): boolean => failed.some((one) => one.name === name && one.why.reason === why.reason);
+  const failed = [...groups.values()].map(({ name, why, rounds, on }) => ({ name, why, on, when: `${on}, ${rounds.length === 1 ? "round" : "rounds"} ${rounds.join(", ")}` }));
+  const told = (name: string, why: NotRun, on?: string): boolean =>
+    failed.some((one) => one.name === name && one.why.reason === why.reason && (on === undefined || one.on === on));
   const never = contenders.flatMap(({ name, not_run: why }) => (why && !told(name, why) ? [{ name, why, when: "" }] : []));
-  return [...never, ...failed];
+  const nowhere = run.networks.flatMap(({ network, not_run: why }) => (why ? [{ name: network, what: "network not to be had", why, when: "" }] : []));
+  const neverOn = contenders.flatMap(({ name, not_run_on: absences = [] }) => {
+    const untold = absences.filter((why) => !told(name, why, on(why.network)));
+    const networksBy = (reason: string): string[] => untold.filter((why) => why.reason === reason).map(({ network }) => network);
+    const firsts = untold.filter((why) => networksBy(why.reason)[0] === why.network);
+    return firsts.map((why) => ({ name, why, when: on(networksBy(why.reason).join(", ")) }));
+  });
+  return [...nowhere, ...never, ...neverOn, ...failed];
 }

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { priceChart } from "../charts/price";
-import { bytes, duration, percent, rate } from "../format";
+import { bytes, duration, few, percent, rate } from "../format";
 import { Chart } from "../parts/Chart";
 import { Section } from "../parts/Section";
 import { focused, lookOf, titleOf, type Cell, type Report } from "../select";
@@ -35,11 +35,6 @@ function kernelShare({ price: { user_ns, system_ns } }: Standing): number | null
 
 function switches({ price: { voluntary_switches: given, involuntary_switches: taken } }: Standing): number | null {
   return given == null || taken == null ? null : given + taken;
-}
-
-/** A small number, of which the first digits matter: `0.012`. */
-function few(value: number): string {
-  return value >= 10 ? value.toFixed(0) : String(+value.toPrecision(2));
 }
 
 export function PriceSection({ report, cell }: { report: Report; cell: Cell }): JSX.Element {

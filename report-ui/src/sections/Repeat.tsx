@@ -23,7 +23,7 @@ export function RepeatSection({ report }: { report: Report }): JSX.Element {
   );
 }
 
-function runRows({ id, started_at, seed, assay, experiment: plan, workloads, isolation, engines, link }: RunFacts): FactRow[] {
+function runRows({ id, started_at, seed, assay, experiment: plan, workloads, isolation, engines, link, networks }: RunFacts): FactRow[] {
   return [
     ["id", id],
     ["started", readableTime(started_at)],
@@ -33,6 +33,7 @@ function runRows({ id, started_at, seed, assay, experiment: plan, workloads, iso
     ["plan", `up to ${plan.rounds} rounds; ${plan.warmup_s} s warm-up, ${plan.window_s} s windows, ${plan.settle_s} s before each${plan.budget_s ? `; at most ${plan.budget_s} s` : ""}`],
     ["workloads", workloads.map((workload) => `${workload.name}: ${workload.about}`).join(" ")],
     ["link", link],
+    ["networks", networks.map(({ network }) => network).join(", ")],
     ["engine", engines.join(", ")],
     ["isolation", isolation.statement || `server on CPU ${isolation.server_cpus}, generator on CPU ${isolation.generator_cpus}`],
   ];

@@ -5,15 +5,16 @@ import { scalingChart } from "../charts/scaling";
 import { Chart } from "../parts/Chart";
 import { Section } from "../parts/Section";
 import { Table } from "../parts/Table";
-import type { Report } from "../select";
-import { widthOf } from "../state";
+import { onNetwork, type Cell, type Report } from "../select";
 import type { Theme } from "../theme";
 import { useCells } from "../useFindings";
 import { columnsBy, linesBy } from "./by-number";
 
-export function ScalingSection({ report, workload }: { report: Report; workload: string }): JSX.Element {
-  const cells = useCells(report, (spot) => spot.workload === workload && spot.pipeline === pipelineOf(report));
-  const levels = useMemo(() => (cells ?? []).map((cell) => cell.spot.connections).sort((a, b) => a - b), [cells]);
+export function ScalingSection({ report, cell: { spot: here } }: { report: Report; cell: Cell }): JSX.Element {
+  // Levels of another depth or on another network are no scaling.
+  const cells = useCells(report, (spot) => spot.workload === here.workload && spot.pipeline === here.pipeline && spot.network === here.network);
+  const where = `${here.workload}${onNetwork(report.head, here.network)}`;
+  const levels = useMemo(() => (cells ?? []).map(({ spot }) => spot.connections).sort((a, b) => a - b), [cells]);
   const lines = useMemo(() => linesBy(report, cells ?? [], (spot) => spot.connections), [report, cells]);
   const draw = useMemo(() => {
     const limit = lines.find((line) => line.name === report.limit?.name) ?? null;
@@ -21,19 +22,14 @@ export function ScalingSection({ report, workload }: { report: Report; workload:
     return (theme: Theme, width: number) => scalingChart({ lines: others, limit, levels }, theme, width);
   }, [lines, levels, report]);
   return (
-    <Section id="scaling" title="Scaling with connections" question={`Does it hold its throughput as connections grow? Validated answers per second, ${workload}${report.limit ? "; the limit is dashed" : ""}.`}>
+    <Section id="scaling" title="Scaling with connections" question={`Does it hold its throughput as connections grow? Validated answers per second, ${where}${report.limit ? "; the limit is dashed" : ""}.`}>
       {cells && (
         <Chart
-          label={`Throughput against connections for each contender, ${workload}.`}
+          label={`Throughput against connections for each contender, ${where}.`}
           draw={draw}
-          twin={<Table caption={`Throughput by connections, ${workload}`} columns={columnsBy(report, levels)} rows={lines} />}
+          twin={<Table caption={`Throughput by connections, ${where}`} columns={columnsBy(report, levels)} rows={lines} />}
         />
       )}
     </Section>
   );
-}
-
-/** Depth of the pipelines at the place looked at; levels of another depth are no scaling. */
-function pipelineOf({ head, view }: Report): number {
-  return head.spots.find((spot) => spot.workload === view.workload && widthOf(spot) === view.width)?.pipeline ?? 1;
 }

@@ -1,8 +1,8 @@
 /** Whether the numbers may be believed: every check with its evidence, what failed first, what is void open. */
 import type { JSX } from "preact";
 import { Section } from "../parts/Section";
-import { percent, unbroken } from "../format";
-import { titleOf, type Report } from "../select";
+import { capitalised, percent, unbroken } from "../format";
+import { onNetwork, titleOf, type Report } from "../select";
 import type { Check, Warning } from "../types";
 
 const MARKS = { pass: "✓", warn: "!", void: "✕" } as const;
@@ -56,10 +56,14 @@ function CheckRow({ check, places }: { check: Check | Warning; places: string })
 /** `generator-headroom` is `Generator headroom`, `tcp` is `TCP`. */
 export function ruleInWords(rule: string): string {
   const words = rule.replaceAll("-", " ").replace(/\b(tcp|cpu)\b/g, (name) => name.toUpperCase());
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return capitalised(words);
 }
 
 function placesInWords(report: Report, warning: Warning): string {
-  const place = (p: Warning["places"][number]): string => `${titleOf(report, p.contender)}: ${p.workload} at ${p.connections.join(", ")}`;
-  return warning.places.map(place).join("; ");
+  const networks = new Map<string, string[]>();
+  for (const { contender, workload, connections, network } of warning.places) {
+    const place = `${titleOf(report, contender)}: ${workload} at ${connections.join(", ")}`;
+    networks.set(place, [...(networks.get(place) ?? []), network ?? ""]);
+  }
+  return [...networks].map(([place, all]) => place + onNetwork(report.head, all.join(", "))).join("; ");
 }

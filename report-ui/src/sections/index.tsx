@@ -14,6 +14,7 @@ import { RepeatSection } from "./Repeat";
 import { RoundsSection } from "./Rounds";
 import { ScalingSection } from "./Scaling";
 import { SharesSection } from "./Shares";
+import { StacksSection } from "./Stacks";
 import { StandingsSection } from "./Standings";
 import { TrustSection } from "./Trust";
 import { VerdictSection } from "./Verdict";
@@ -27,7 +28,7 @@ export interface SectionEntry {
 
 export function sectionsOf(report: Report, cell: Cell | undefined): SectionEntry[] {
   const { head } = report;
-  const missing = head.failures.length > 0 || head.contenders.some((entry) => entry.not_run);
+  const missing = head.failures.length > 0 || head.contenders.some((entry) => entry.not_run || (entry.not_run_on ?? []).length > 0) || head.run.networks.some(({ not_run }) => not_run);
   return [
     { id: "verdict", title: "Verdict", wide: true, draw: () => <VerdictSection report={report} /> },
     { id: "trust", title: "Can I trust this?", draw: () => <TrustSection report={report} /> },
@@ -41,17 +42,18 @@ export function sectionsOf(report: Report, cell: Cell | undefined): SectionEntry
 function cellSections(report: Report, cell: Cell): SectionEntry[] {
   const atCapacity = cell.standings.length > 0;
   const family = familyOf(report);
-  const levels = widthsOf(report.head.spots, cell.spot.workload);
+  const levels = widthsOf(report.head.spots, cell.spot.workload, report.view.network);
   const all: (SectionEntry & { there: boolean })[] = [
     { id: "standings", title: "Standings", wide: true, there: atCapacity, draw: () => <StandingsSection report={report} cell={cell} /> },
     { id: "pairs", title: "Who beats whom", there: cell.pairs.call.length > 0, draw: () => <PairsSection report={report} cell={cell} /> },
     { id: "times", title: "Latency", there: cell.curves.length > 0, draw: () => <CurvesSection report={report} cell={cell} /> },
     { id: "rates", title: "Latency and load", there: cell.latency.length + cell.redlines.length > 0, draw: () => <RatesSection report={report} cell={cell} /> },
-    { id: "scaling", title: "Scaling", there: atCapacity && levels.length > 1, draw: () => <ScalingSection report={report} workload={cell.spot.workload} /> },
+    { id: "scaling", title: "Scaling", there: atCapacity && levels.length > 1, draw: () => <ScalingSection report={report} cell={cell} /> },
     { id: "family", title: family ? titleIn(family) : "", there: family !== undefined, draw: () => <FamilySection report={report} /> },
     { id: "shares", title: "Share within a time", there: cell.curves.length > 0, draw: () => <SharesSection report={report} cell={cell} /> },
     { id: "over-time", title: "Over time", there: atCapacity, draw: () => <OverTimeSection report={report} cell={cell} /> },
     { id: "price", title: "Price", there: atCapacity, draw: () => <PriceSection report={report} cell={cell} /> },
+    { id: "stacks", title: "Stack cost", wide: true, there: report.head.stack_cost.length > 0, draw: () => <StacksSection report={report} cell={cell} /> },
     { id: "rounds", title: "Every round", there: atCapacity, draw: () => <RoundsSection report={report} cell={cell} /> },
   ];
   return spotOf(report) < 0 ? [] : all.filter(({ there }) => there);

@@ -106,11 +106,12 @@ impl Spot {
     }
 }
 
-/// The places of an experiment, in its order.
+/// The places of an experiment, in its order, on the networks that could be had.
 pub(super) fn spots(record: &Record) -> Vec<Spot> {
+    let networks = record.networks_had();
     let mut spots = Vec::new();
     for spot in record.experiment.cells().iter().map(Spot::of) {
-        if !spots.contains(&spot) {
+        if networks.contains(&spot.network) && !spots.contains(&spot) {
             spots.push(spot);
         }
     }

@@ -4,10 +4,10 @@
 //! A page holds one or more runs. What every view of a run needs is in its [`Head`]; the rest is cut into [`Findings`], which
 //! [`html`](crate::html) packs one by one, so that a browser unpacks only what somebody looks at.
 
+mod counters;
 mod curve;
 mod facts;
 mod findings;
-
 mod window;
 
 use assay_model::check::Check;
@@ -18,6 +18,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
+pub use self::counters::StackCounters;
 pub use self::curve::Curve;
 pub use self::facts::{Failure, RunFacts};
 pub use self::findings::{Findings, Pairs, Sample, Spot};
@@ -75,6 +76,8 @@ pub struct Head {
     pub published: Option<Beside>,
     /// What the stack costs, by pair of networks; empty where one stack alone was measured.
     pub stack_cost: Vec<StackComparison>,
+    /// What the stacks did in every cell that is compared there.
+    pub stack_counters: Vec<StackCounters>,
     /// When each round began, in nanoseconds after the start of the whole run.
     pub round_offsets_ns: Vec<u64>,
     /// Every run that ended early, in order.
@@ -137,6 +140,7 @@ fn run_page(record: &Record, verdict: &Verdict) -> Result<RunPage, ReportError> 
         noise_floor: verdict.noise_floor.clone(),
         published: verdict.published.clone(),
         stack_cost: stack::comparisons(record, verdict),
+        stack_counters: counters::counters(record, verdict),
         round_offsets_ns: facts::round_offsets(record),
         failures: facts::failures(record),
         quantiles: curve::LADDER.to_vec(),
