@@ -61,6 +61,8 @@ missing_packages() {
     [ "$1" != showdown ] || return 0
     has_postgresql || echo postgresql
     has chromium || has chromium-browser || has google-chrome || echo chromium
+    has curl || echo curl
+    has ip || echo iproute2
     [ "$1" = all ] || return 0
     has h2o || echo h2o
     has lighttpd || echo lighttpd

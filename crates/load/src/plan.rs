@@ -29,7 +29,7 @@ pub struct Plan {
     /// Connections held open, spread over the threads.
     pub connections: u32,
     /// What carries the connections.
-    pub engine: Stack,
+    pub stack: Stack,
     /// CPUs of the generator, one pinned thread each. Fewer threads are used when there are fewer connections.
     pub cpus: Vec<u32>,
     /// When requests are issued.
@@ -84,7 +84,7 @@ impl Plan {
             host: target.to_string(),
             requests,
             connections: 1,
-            engine: Stack::Kernel(EngineKind::Epoll),
+            stack: Stack::Kernel(EngineKind::Epoll),
             cpus: vec![0],
             arrival: Arrival::Closed,
             warmup: Nanos::ZERO,

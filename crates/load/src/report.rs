@@ -50,7 +50,7 @@ pub(crate) fn assemble(
     Ok(LoadReport {
         schema: LOAD_SCHEMA.to_owned(),
         target: format!("http://{}", plan.target),
-        engine: plan.engine.name().to_owned(),
+        engine: plan.stack.name().to_owned(),
         arrival: plan.arrival.clone(),
         cpus: plan.cpus.iter().take(plan.threads()).copied().collect::<CpuSet>().to_string(),
         connections: plan.connections,
@@ -162,7 +162,7 @@ fn system_calls(outcomes: &[Outcome]) -> SystemCalls {
 
 /// What our own stack did in all threads.
 fn stack(plan: &Plan, outcomes: &[Outcome]) -> Option<StackCounts> {
-    let Stack::User(link) = &plan.engine else { return None };
+    let Stack::User(link) = &plan.stack else { return None };
     let threads: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.statistics.stack).collect();
     let sum = |of: fn(&StackStatistics) -> u64| threads.iter().map(of).sum();
     Some(StackCounts {

@@ -41,12 +41,12 @@ impl Plan {
 
 /// Raises the limit of open files as far as it may be raised, when the plan needs it.
 pub(crate) fn provide_descriptors(plan: &Plan) -> Result<(), LoadError> {
-    let Stack::Kernel(engine) = plan.engine else { return Ok(()) };
+    let Stack::Kernel(engine) = plan.stack else { return Ok(()) };
     let needed = descriptors(plan, engine);
     let [soft, hard] = nofile();
     let too_many = |limit| LoadError::Descriptors {
         connections: plan.connections,
-        engine: plan.engine.name(),
+        engine: plan.stack.name(),
         needed,
         limit,
         fitting: fitting(plan, engine, limit),
@@ -71,7 +71,7 @@ fn fitting(plan: &Plan, engine: EngineKind, limit: u64) -> u64 {
 
 /// The local addresses to connect from; none lets the system choose.
 pub(crate) fn sources(plan: &Plan) -> Result<Vec<IpAddr>, LoadError> {
-    if !plan.engine.is_kernel() {
+    if !plan.stack.is_kernel() {
         return Ok(plan.sources.clone());
     }
     // A kernel that does not tell its range has the usual one.

@@ -38,7 +38,7 @@ pub fn run(plan: &Plan, stop: &AtomicBool, tell: impl FnMut(News)) -> Result<Loa
     plan.check()?;
     room::provide_descriptors(plan)?;
     let plan = &Plan { sources: room::sources(plan)?, ..plan.clone() };
-    plan.engine.carry_out(Load { plan, stop, tell })
+    plan.stack.carry_out(Load { plan, stop, tell })
 }
 
 struct Load<'a, T> {

@@ -18,7 +18,7 @@ pub struct Config {
     /// One thread is pinned to each of these.
     pub cpus: CpuSet,
     /// What carries the connections.
-    pub engine: Stack,
+    pub stack: Stack,
     /// Folder of static files. With it, `/` is the folder's index and every path without a route of its own is
     /// looked up there; without it such paths are 404.
     pub root: Option<PathBuf>,

@@ -110,7 +110,7 @@ pub fn run(
         start_bytes = memory::own().map(|memory| memory.now_bytes);
         ready(address);
     };
-    let threads = config.engine.carry_out(Serving { config, address, stop, ready })?;
+    let threads = config.stack.carry_out(Serving { config, address, stop, ready })?;
     let memory = start_bytes
         .zip(memory::own())
         .map(|(start_bytes, now)| Memory { start_bytes, peak_bytes: now.peak_bytes });
@@ -130,7 +130,7 @@ impl<R: FnOnce(SocketAddr)> Work for Serving<'_, R> {
     fn on<E: Engine>(self, make: impl Make<E>) -> Self::Outcome {
         let Self { config, address, stop, ready } = self;
         let limits = assay_engine::Config { max_connections: config.limits.connections };
-        let stand = Stand { cpus: &config.cpus, address, is_kernel: config.engine.is_kernel() };
+        let stand = Stand { cpus: &config.cpus, address, is_kernel: config.stack.is_kernel() };
         on_each_cpu(stand, stop, ready, |place| {
             serve(config, place, make(limits, place.thread, config.cpus.len())?)
         })

@@ -30,7 +30,7 @@ impl Serving {
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             port: 0,
             cpus: CpuSet::from_iter(CpuSet::allowed().first()),
-            engine: engine.into(),
+            stack: engine.into(),
             root,
             hello: false,
             limits: Limits::default(),

@@ -14,18 +14,14 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
         address: listening.address(),
         port: listening.port,
         cpus: listening.cpus.clone().unwrap_or_else(CpuSet::allowed),
-        engine: listening.stack(EngineName::Auto)?,
+        stack: listening.stack(EngineName::Auto)?,
         root: arguments.root.clone(),
         hello: arguments.hello,
         limits: arguments.limits.limits(),
     };
     let stop = signals::flag_then_end()?;
     let summary = assay_serve::run(&config, &stop, |at| {
-        output::note(format_args!(
-            "serving http://{at} on CPUs {} with {}",
-            config.cpus,
-            config.engine.name()
-        ))
+        output::note(format_args!("serving http://{at} on CPUs {} with {}", config.cpus, config.stack.name()))
     })?;
     tell(&summary);
     Ok(Exit::Ok)

@@ -15,7 +15,7 @@ pub(crate) fn run(arguments: &StubArguments) -> Result<Exit, Failure> {
     let site = Site {
         address: SocketAddr::new(listening.address(), listening.port),
         cpus: listening.cpus.clone().unwrap_or_else(|| CpuSet::allowed().iter().last().into_iter().collect()),
-        engine: listening.stack(EngineName::Epoll)?,
+        stack: listening.stack(EngineName::Epoll)?,
     };
     let program = Program {
         discipline: arguments.discipline.discipline(),

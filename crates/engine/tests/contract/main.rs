@@ -6,10 +6,10 @@
 #[macro_use]
 mod promises;
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 
 use assay_engine::{Config, Engine, EngineError, Epoll, Uring};
-use promises::{CONFIG, Peer, World};
+use promises::{CONFIG, World};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Files that are left to other tests.
@@ -91,23 +91,5 @@ impl<E: Engine> World for Kernel<E> {
         let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
         setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
         maximum.map_or(usize::MAX, |files| files as usize).saturating_sub(LEFT_OVER) / 2
-    }
-}
-
-impl Peer for TcpStream {
-    fn ends(&self) -> (SocketAddr, SocketAddr) {
-        (self.local_addr().unwrap(), self.peer_addr().unwrap())
-    }
-
-    fn finish(&mut self) {
-        self.shutdown(Shutdown::Write).unwrap();
-    }
-
-    fn reset(self) {
-        rustix::net::sockopt::set_socket_linger(&self, Some(std::time::Duration::ZERO)).unwrap();
-    }
-
-    fn another(&self) -> Self {
-        self.try_clone().unwrap()
     }
 }

@@ -22,13 +22,8 @@ fn bodies_of_which_nothing_is_expected_are_dropped_and_counted_to_the_byte() {
     for engine in engines() {
         for (connections, pipeline) in [(1, 1), (3, 1), (2, 8)] {
             let requests = vec![kind(Expect::default())];
-            let report = measure(&Plan {
-                requests,
-                connections,
-                pipeline,
-                engine: engine.into(),
-                ..plan(&server, 60)
-            });
+            let report =
+                measure(&Plan { requests, connections, pipeline, stack: engine.into(), ..plan(&server, 60) });
             assert_eq!((report.books.ok, report.bodies.unjudged), (60, 60), "{:?}", report.samples);
             assert_eq!(report.window.body_bytes, 60 * LENGTH as u64);
             assert_eq!(report.books.received_bytes, 60 * answer(200, &right()).len() as u64);
@@ -49,7 +44,7 @@ fn a_sample_is_compared_and_what_is_wrong_in_it_is_counted() {
         });
         let requests = vec![kind(Expect { body: Some(right()), ..Expect::default() })];
         let sampled =
-            Plan { requests, checking: Checking::Sampled, engine: engine.into(), ..plan(&server, 200) };
+            Plan { requests, checking: Checking::Sampled, stack: engine.into(), ..plan(&server, 200) };
         let report = measure(&sampled);
         let wrong = errors(&report, ErrorClass::WrongBody);
         assert_eq!(report.books.ok + wrong, 200, "{:?}", report.books);
@@ -80,7 +75,7 @@ fn a_wrong_beginning_a_wrong_length_and_a_cut_end_are_never_dropped_unseen() {
     for engine in engines() {
         let requests = vec![kind(Expect { body: Some(right()), ..Expect::default() })];
         let checking = Checking::Sampled;
-        let report = measure(&Plan { requests, checking, engine: engine.into(), ..plan(&server, 400) });
+        let report = measure(&Plan { requests, checking, stack: engine.into(), ..plan(&server, 400) });
         let seen = [ErrorClass::WrongBody, ErrorClass::WrongLength, ErrorClass::EarlyEof];
         assert_eq!((report.books.ok, seen.map(|class| errors(&report, class))), (370, [10; 3]));
         let BodyChecks { compared, by_length, unjudged, .. } = report.bodies;

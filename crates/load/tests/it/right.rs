@@ -59,7 +59,7 @@ fn counts_are_exact_at_any_depth_and_number_of_threads() {
         for engine in engines() {
             let plan = plan(&server, 1003);
             let cpus = vec![plan.cpus[0]; threads];
-            all_right(&Plan { connections, pipeline, cpus, engine: engine.into(), ..plan }, &server, 1003);
+            all_right(&Plan { connections, pipeline, cpus, stack: engine.into(), ..plan }, &server, 1003);
         }
     }
 }

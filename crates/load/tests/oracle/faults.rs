@@ -20,7 +20,7 @@ fn t9_a_black_hole_times_out_and_the_percentiles_it_reaches_are_lower_bounds() {
     for (arrival, engine) in
         [constant(1000.0), Arrival::Closed].into_iter().zip(engines().into_iter().cycle())
     {
-        let plan = Plan { timeout, engine: engine.into(), ..plan(50, arrival, 3000) };
+        let plan = Plan { timeout, stack: engine.into(), ..plan(50, arrival, 3000) };
         let run = measure(&program("never=0.01"), &plan);
         let lost = run.report.books.errors[&ErrorClass::HeadTimeout];
         // 1 % of 3000 ± 3 σ.
@@ -42,7 +42,7 @@ fn t9_what_is_unfinished_at_the_end_is_censored() {
     let drain = Nanos::from_millis(200);
     for engine in engines() {
         assert!(
-            measure_unfinished(&Plan { span, drain, engine: engine.into(), ..plan(50, constant(1000.0), 1) })
+            measure_unfinished(&Plan { span, drain, stack: engine.into(), ..plan(50, constant(1000.0), 1) })
                 > 0
         );
     }
@@ -70,7 +70,7 @@ fn t10_each_fault_is_counted_in_its_own_class() {
     for (arrival, engine) in engines().into_iter().flat_map(arrivals) {
         let timeout = Nanos::from_millis(1000);
         let run =
-            measure(&program(faults), &Plan { timeout, engine: engine.into(), ..plan(32, arrival, 3000) });
+            measure(&program(faults), &Plan { timeout, stack: engine.into(), ..plan(32, arrival, 3000) });
         let counts = run.counts;
         for (counted, share) in
             [(counts.wrong_byte, 0.02), (counts.status_500, 0.03), (counts.reset_in_body, 0.04)]
@@ -86,7 +86,7 @@ fn t14_the_books_balance_at_any_depth() {
     let _alone = alone();
     for (connections, pipeline) in [(1, 1), (7, 4), (3, 32)] {
         for engine in engines() {
-            let plan = Plan { pipeline, engine: engine.into(), ..plan(connections, Arrival::Closed, 1001) };
+            let plan = Plan { pipeline, stack: engine.into(), ..plan(connections, Arrival::Closed, 1001) };
             assert_eq!(measure(&program("wrong-byte=0.1"), &plan).report.books.issued, 1001);
         }
     }

@@ -22,8 +22,7 @@ fn program() -> Program {
 fn all_right(kind: RequestKind, n: u64) {
     let path = kind.path.clone();
     for engine in engines() {
-        let plan =
-            Plan { requests: vec![kind.clone()], engine: engine.into(), ..plan(2, Arrival::Closed, n) };
+        let plan = Plan { requests: vec![kind.clone()], stack: engine.into(), ..plan(2, Arrival::Closed, n) };
         let report = measure(&program(), &plan).report;
         assert_eq!(report.books.ok, n, "{path}: {:?} {:?}", report.books, report.samples);
     }
@@ -49,8 +48,7 @@ fn t13_a_long_body_is_counted_to_the_byte() {
     let expect = Expect { status: Some(200), ..Expect::default() };
     let kind = RequestKind { expect, ..get("/pattern/33554433") };
     for engine in engines() {
-        let plan =
-            Plan { requests: vec![kind.clone()], engine: engine.into(), ..plan(1, Arrival::Closed, 2) };
+        let plan = Plan { requests: vec![kind.clone()], stack: engine.into(), ..plan(1, Arrival::Closed, 2) };
         let report = measure(&program(), &plan).report;
         assert_eq!((report.books.ok, report.window.body_bytes), (2, 2 * 33_554_433));
     }

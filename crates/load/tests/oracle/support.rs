@@ -92,7 +92,7 @@ pub(crate) fn with_stub<T>(program: &Program, act: impl FnOnce(SocketAddr) -> T)
     let site = Site {
         address: SocketAddr::from(([127, 0, 0, 1], 0)),
         cpus: CpuSet::allowed().iter().last().into_iter().collect(),
-        engine: EngineKind::Epoll.into(),
+        stack: EngineKind::Epoll.into(),
     };
     let stop = AtomicBool::new(false);
     let (sender, receiver) = channel();

@@ -27,7 +27,7 @@ fn queue(service: &str) -> Program {
 fn t1_a_fixed_delay_is_measured_as_it_is() {
     let arrivals = [constant(2000.0), poisson(2000.0)];
     for (arrival, engine) in arrivals.into_iter().zip(engines().into_iter().cycle()) {
-        settle(&program("1ms"), &Plan { engine: engine.into(), ..plan(100, arrival, 2000) }, |run| {
+        settle(&program("1ms"), &Plan { stack: engine.into(), ..plan(100, arrival, 2000) }, |run| {
             quantiles("response", &run.response(), &[(0.5, 1.0), (0.9, 1.0)])?;
             quantiles("service", &run.service(), &[(0.5, 1.0), (0.99, 1.0)])
         });

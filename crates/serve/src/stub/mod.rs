@@ -48,7 +48,7 @@ pub struct Site {
     /// One thread is pinned to each of these. A single queue needs a single thread: each has its own.
     pub cpus: CpuSet,
     /// What carries the connections.
-    pub engine: Stack,
+    pub stack: Stack,
 }
 
 /// What the stub does.
@@ -83,7 +83,7 @@ pub fn run(
     stop: &AtomicBool,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<Counts, ServeError> {
-    let counts = site.engine.carry_out(Serving { site, program, stop, ready })?;
+    let counts = site.stack.carry_out(Serving { site, program, stop, ready })?;
     Ok(counts.into_iter().sum())
 }
 
@@ -100,7 +100,7 @@ impl<R: FnOnce(SocketAddr)> Work for Serving<'_, R> {
     fn on<E: Engine>(self, make: impl Make<E>) -> Self::Outcome {
         let Self { site, program, stop, ready } = self;
         let limits = assay_engine::Config { max_connections: MAX_CONNECTIONS };
-        let stand = Stand { cpus: &site.cpus, address: site.address, is_kernel: site.engine.is_kernel() };
+        let stand = Stand { cpus: &site.cpus, address: site.address, is_kernel: site.stack.is_kernel() };
         on_each_cpu(stand, stop, ready, |place| {
             serve(program, place, make(limits, place.thread, site.cpus.len())?)
         })

@@ -72,7 +72,7 @@ pub(crate) fn config(engine: EngineKind, limits: Limits) -> Config {
         address: IpAddr::V4(Ipv4Addr::LOCALHOST),
         port: 0,
         cpus,
-        engine: engine.into(),
+        stack: engine.into(),
         root: None,
         hello: false,
         limits,

@@ -36,7 +36,7 @@ pub(super) fn build(arguments: &LoadArguments) -> Result<Plan, Failure> {
         ..Plan::new(target, requests(arguments, &url.path)?)
     };
     let stack = arguments.stack.stack(End::Second, || engine(arguments, &plan))?;
-    Ok(Plan { engine: stack, ..plan })
+    Ok(Plan { stack, ..plan })
 }
 
 /// The engine that was asked for or, if that is left to us, the best one that can hold the connections.

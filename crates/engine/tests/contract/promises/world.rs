@@ -1,7 +1,7 @@
 //! Where an engine lives, and who is at the other end.
 
 use std::io::{Read, Write};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
 
 use assay_engine::{Config, Engine};
 
@@ -53,4 +53,23 @@ pub(crate) trait Peer: Read + Write + Send + 'static {
 
     /// The same end again.
     fn another(&self) -> Self;
+}
+
+/// With a stack of the kernel's.
+impl Peer for TcpStream {
+    fn ends(&self) -> (SocketAddr, SocketAddr) {
+        (self.local_addr().unwrap(), self.peer_addr().unwrap())
+    }
+
+    fn finish(&mut self) {
+        self.shutdown(Shutdown::Write).unwrap();
+    }
+
+    fn reset(self) {
+        rustix::net::sockopt::set_socket_linger(&self, Some(std::time::Duration::ZERO)).unwrap();
+    }
+
+    fn another(&self) -> Self {
+        self.try_clone().unwrap()
+    }
 }
