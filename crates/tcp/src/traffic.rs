@@ -154,6 +154,9 @@ impl<W: Wire> UserStack<W> {
     /// Tells a user of data, of the peer's end and of a reset.
     pub(crate) fn tell(&mut self, index: u32, conn: Conn, has_grown: bool, events: &mut Vec<Event>) {
         let endpoint = &mut self.endpoints[index as usize];
+        if endpoint.broken {
+            return; // Why it failed is in the list of what will be told; the peer's answer to our reset is no other reason.
+        }
         if has_grown && endpoint.to_skip > 0 {
             self.statistics.received_bytes += endpoint.drop_arrived();
         }

@@ -49,6 +49,7 @@ mod in_order {
         leaves_connections_in_the_backlog_until_there_is_room,
         sends_files_between_other_bytes_in_order,
         ends_our_direction_behind_a_file,
+        resets_when_a_file_has_become_shorter,
         skips_beyond_the_view_to_the_byte,
         tells_what_a_skip_misses_at_the_end,
         tells_both_addresses,
