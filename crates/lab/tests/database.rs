@@ -20,19 +20,24 @@ fn tools() -> Tools {
     Tools { assay: common::testkit(), files: std::env::temp_dir(), preload: None }
 }
 
-#[test]
-fn a_private_database_is_filled_counts_what_is_asked_and_leaves_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let stop = Stop::default();
-    let order = Order {
+/// A database on any CPU, reached over loopback, by nobody's guests.
+fn order<'a>(folder: &tempfile::TempDir, stop: &'a Stop) -> Order<'a> {
+    Order {
         tools: tools(),
         side: None,
         cpus: None,
         log: folder.path().join("log"),
         seed: 7,
         guests: false,
-        stop: &stop,
-    };
+        stop,
+    }
+}
+
+#[test]
+fn a_private_database_is_filled_counts_what_is_asked_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let stop = Stop::default();
+    let order = order(&folder, &stop);
     let mut database = Database::start(&order).expect("PostgreSQL (apt-get install postgresql)");
 
     let numbers = database.numbers().unwrap();
@@ -64,15 +69,7 @@ fn a_private_database_is_filled_counts_what_is_asked_and_leaves_nothing() {
 fn a_database_of_the_users_own_is_filled_once() {
     let folder = tempfile::tempdir().unwrap();
     let stop = Stop::default();
-    let order = Order {
-        tools: tools(),
-        side: None,
-        cpus: None,
-        log: folder.path().join("log"),
-        seed: 7,
-        guests: false,
-        stop: &stop,
-    };
+    let order = order(&folder, &stop);
     let private = Database::start(&order).expect("PostgreSQL (apt-get install postgresql)");
     let own = private.url().replace("hello_world", "postgres");
 
@@ -89,19 +86,11 @@ fn a_cluster_on_a_side_of_a_link_is_reached_there() {
     }
     let link = match Link::open(&common::testkit(), Spec::Veth { bits_per_second: None }) {
         Ok(link) => link,
-        Err(error) => return eprintln!("SKIPPED: {error}"),
+        Err(error) => return common::skip(error),
     };
     let folder = tempfile::tempdir().expect("folder");
     let (stop, side) = (Stop::new(), link.server_side());
-    let order = Order {
-        tools: tools(),
-        side,
-        cpus: None,
-        log: folder.path().join("log"),
-        seed: 7,
-        guests: false,
-        stop: &stop,
-    };
+    let order = Order { side, ..order(&folder, &stop) };
     let database = Database::start(&order).expect("database");
     let port: u16 =
         database.url().rsplit([':', '/']).nth(1).and_then(|port| port.parse().ok()).expect("port");
@@ -114,15 +103,7 @@ fn a_cluster_on_a_side_of_a_link_is_reached_there() {
 fn guests_find_the_database_where_they_know_it() {
     let folder = tempfile::tempdir().unwrap();
     let stop = Stop::default();
-    let order = Order {
-        tools: tools(),
-        side: None,
-        cpus: None,
-        log: folder.path().join("log"),
-        seed: 7,
-        guests: true,
-        stop: &stop,
-    };
+    let order = Order { guests: true, ..order(&folder, &stop) };
     let database = Database::start(&order).expect("PostgreSQL (apt-get install postgresql)");
     let host = database.url().rsplit('@').next().and_then(|rest| rest.split(':').next()).unwrap().to_owned();
     assert!(host.starts_with("127.") && host != "127.0.0.1" && database.url().contains(":5432/hello_world"));

@@ -15,14 +15,14 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use assay_link::{Link, Meter, Spec};
-use common::testkit;
+use common::{skip, testkit};
 
 const PATIENCE: Duration = Duration::from_secs(5);
 const BYTES: usize = 100_000;
 
 fn link(spec: &str) -> Option<Link> {
     let opened = Link::open(&testkit(), spec.parse::<Spec>().expect("spec"));
-    opened.inspect_err(|error| eprintln!("SKIPPED: {error}")).ok()
+    opened.inspect_err(|error| skip(error)).ok()
 }
 
 /// Sends so many bytes to the generator's side and awaits one back.

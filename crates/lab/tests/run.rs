@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
+#[allow(dead_code, reason = "other tests use the rest of it")]
 mod common;
 
 use std::path::{Path, PathBuf};

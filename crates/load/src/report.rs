@@ -163,18 +163,23 @@ fn system_calls(outcomes: &[Outcome]) -> SystemCalls {
 /// What our own stack did in all threads.
 fn stack(plan: &Plan, outcomes: &[Outcome]) -> Option<StackCounts> {
     let Stack::User(link) = &plan.stack else { return None };
-    let threads: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.statistics.stack).collect();
-    let sum = |of: fn(&StackStatistics) -> u64| threads.iter().map(of).sum();
-    Some(StackCounts {
-        wire: link.wire.to_string(),
-        lossless: threads.iter().all(|thread| thread.lossless),
-        received_frames: sum(|s| s.received_frames),
-        sent_frames: sum(|s| s.sent_frames),
-        retransmitted_segments: sum(|s| s.retransmitted_segments),
-        retransmission_timeouts: sum(|s| s.retransmission_timeouts),
-        wire_full: sum(|s| s.wire_full),
-        dropped_frames: sum(|s| s.dropped_frames),
-    })
+    let nothing = StackCounts { wire: link.wire.to_string(), lossless: true, ..StackCounts::default() };
+    let threads = outcomes.iter().filter_map(|outcome| outcome.statistics.stack.as_ref()).map(stack_of_one);
+    Some(threads.fold(nothing, |all, one| all.plus(&one)))
+}
+
+/// What the stack of one thread did; the wire is told of all together.
+fn stack_of_one(thread: &StackStatistics) -> StackCounts {
+    StackCounts {
+        wire: String::new(),
+        lossless: thread.lossless,
+        received_frames: thread.received_frames,
+        sent_frames: thread.sent_frames,
+        retransmitted_segments: thread.retransmitted_segments,
+        retransmission_timeouts: thread.retransmission_timeouts,
+        wire_full: thread.wire_full,
+        dropped_frames: thread.dropped_frames,
+    }
 }
 
 fn busy_shares(outcomes: &[Outcome], window: Nanos) -> Vec<f64> {

@@ -91,6 +91,23 @@ pub struct StackCounts {
     pub dropped_frames: u64,
 }
 
+impl StackCounts {
+    /// Both together, on the wire of the first.
+    #[must_use]
+    pub fn plus(self, other: &Self) -> Self {
+        Self {
+            wire: self.wire,
+            lossless: self.lossless && other.lossless,
+            received_frames: self.received_frames + other.received_frames,
+            sent_frames: self.sent_frames + other.sent_frames,
+            retransmitted_segments: self.retransmitted_segments + other.retransmitted_segments,
+            retransmission_timeouts: self.retransmission_timeouts + other.retransmission_timeouts,
+            wire_full: self.wire_full + other.wire_full,
+            dropped_frames: self.dropped_frames + other.dropped_frames,
+        }
+    }
+}
+
 /// When requests are issued.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "model")]

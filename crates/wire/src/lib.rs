@@ -17,7 +17,7 @@
 //! | `tap` | frames to and from the kernel's stack |
 //! | `faults`, `trace`, `pcap` | decorators: what goes wrong, what is written down |
 //! | `parts` | what every kind consists of |
-//! | `memory`, `interface` | mapped memory, the kernel's interfaces |
+//! | `memory`, `interface`, `waiting` | mapped memory, the kernel's interfaces, looking and sleeping |
 
 mod any;
 #[cfg(feature = "dpdk")]
@@ -32,6 +32,7 @@ pub mod ring;
 mod spec;
 pub mod tap;
 pub mod trace;
+mod waiting;
 pub mod xdp;
 
 use std::io;

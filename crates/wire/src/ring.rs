@@ -13,7 +13,6 @@ mod receiving;
 mod sending;
 
 use std::fs::File;
-use std::hint::spin_loop;
 use std::io;
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
@@ -28,6 +27,7 @@ use lane::Lane;
 use membership::{Joined, Membership};
 
 use crate::parts::{Assembled, Base, Incoming, Outgoing};
+use crate::waiting::{IDLE_WAITS, LIFE_CHECK, spin};
 use crate::{End, Facts, Statistics};
 pub use receiving::RingReceiver;
 pub use sending::RingSender;
@@ -37,12 +37,6 @@ pub use sending::RingSender;
 const OPEN_TIMEOUT: Duration = Duration::from_secs(3);
 /// Between two attempts.
 const OPEN_PAUSE: Duration = Duration::from_millis(5);
-/// Looks before sleeping; some 10 µs, about what falling asleep and being woken cost.
-const SPINS: u32 = 200;
-/// Longest sleep, after which it is asked whether the other end lives.
-const LIFE_CHECK: Nanos = Nanos::from_millis(100);
-/// Waits without time that found nothing, after which it is asked too.
-const IDLE_WAITS: u32 = 4096;
 
 /// Why a ring cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -240,12 +234,8 @@ impl Base for RingBase {
         sender: &mut impl Outgoing,
         timeout: Nanos,
     ) -> io::Result<()> {
-        let spins = if timeout == Nanos::ZERO { 1 } else { SPINS };
-        for _ in 0..spins {
-            if self.is_ready(receiver, sender) {
-                return self.tell(receiver, sender);
-            }
-            spin_loop();
+        if spin(timeout, || self.is_ready(receiver, sender)) {
+            return self.tell(receiver, sender);
         }
         if timeout > Nanos::ZERO {
             self.sleep(receiver, sender, timeout)?;

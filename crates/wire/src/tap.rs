@@ -10,12 +10,12 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use assay_model::units::Nanos;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::interface::{Interface, control, request};
 use crate::parts::{Assembled, Base, Incoming, Outgoing};
+use crate::waiting::sleep;
 use crate::{ETHERNET_HEADER_BYTES, Facts, Receiver, Sender, Statistics};
 
 /// The device that makes devices.
@@ -235,19 +235,5 @@ impl Base for TapBase {
 
     fn statistics(&self) -> Statistics {
         Statistics { system_calls: self.system_calls, ..Statistics::default() }
-    }
-}
-
-/// Sleeps until something can be read, or written if that is wanted, or the time is over, or a signal comes (poll(2)).
-pub(crate) fn sleep(file: std::os::fd::BorrowedFd<'_>, to_write: bool, timeout: Nanos) -> io::Result<()> {
-    let write = if to_write { PollFlags::OUT } else { PollFlags::empty() };
-    let mut files = [PollFd::from_borrowed_fd(file, PollFlags::IN | write)];
-    let timeout = Timespec {
-        tv_sec: i64::try_from(timeout.0 / 1_000_000_000).unwrap_or(i64::MAX),
-        tv_nsec: (timeout.0 % 1_000_000_000) as i64,
-    };
-    match poll(&mut files, Some(&timeout)) {
-        Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
     }
 }

@@ -14,7 +14,6 @@ mod receiving;
 mod sending;
 mod socket;
 
-use std::hint::spin_loop;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
@@ -30,6 +29,7 @@ pub use sending::XdpSender;
 
 use crate::interface::{self, Interface};
 use crate::parts::{Assembled, Base, Incoming, Outgoing};
+use crate::waiting::{IDLE_WAITS, LIFE_CHECK, sleep, spin};
 use crate::{ETHERNET_HEADER_BYTES, Facts, Statistics};
 
 /// How long a queue or an interface that is in use is waited for: the kernel lets go of closed sockets later, up to
@@ -37,12 +37,6 @@ use crate::{ETHERNET_HEADER_BYTES, Facts, Statistics};
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Between two attempts.
 const RELEASE_PAUSE: Duration = Duration::from_millis(20);
-/// Looks before sleeping; some 10 µs, about what falling asleep and being woken cost.
-const SPINS: u32 = 200;
-/// Waits without a frame after which it is asked whether the queue is still there.
-const IDLE_WAITS: u32 = 4096;
-/// Longest sleep, after which it is asked too.
-const LIFE_CHECK: Nanos = Nanos::from_millis(100);
 /// Drivers on which a program is faster behind the driver than in it: on both ends of a veth pair, the packet buffers that
 /// the driver's way would convert are there already.
 const BETTER_GENERIC: &str = "veth";
@@ -159,18 +153,14 @@ impl Base for XdpBase {
         if !sender.is_intact() {
             return Err(gone());
         }
-        let spins = if timeout == Nanos::ZERO { 1 } else { SPINS };
-        for _ in 0..spins {
-            if receiver.is_ready() || sender.room_came() {
-                self.idle_waits = 0;
-                return Ok(());
-            }
-            spin_loop();
+        if spin(timeout, || receiver.is_ready() || sender.room_came()) {
+            self.idle_waits = 0;
+            return Ok(());
         }
         self.idle_waits += 1;
         if timeout > Nanos::ZERO {
             self.system_calls += 1;
-            crate::tap::sleep(self.socket.as_fd(), sender.wants_room(), timeout.min(LIFE_CHECK))?;
+            sleep(self.socket.as_fd(), sender.wants_room(), timeout.min(LIFE_CHECK))?;
         }
         let is_long = timeout >= LIFE_CHECK && !receiver.is_ready();
         if is_long || self.idle_waits >= IDLE_WAITS { self.check_life() } else { Ok(()) }

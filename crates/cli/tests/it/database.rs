@@ -5,7 +5,7 @@ use std::path::Path;
 
 use assay_model::record::{DatabaseOrigin, Record};
 
-use crate::support::{Lab, not_run, stderr, stdout};
+use crate::support::{Lab, not_run, skip, stderr, stdout};
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -30,8 +30,7 @@ fn cells<'r>(
 #[test]
 fn a_private_database_is_started_observed_and_removed() {
     if std::process::Command::new("go").arg("version").output().is_err() {
-        eprintln!("not tested: the contender net-http needs Go");
-        return;
+        return skip("the contender net-http needs Go");
     }
     let lab = lab();
     // PostgreSQL does not run as root; whoever runs it then must reach its folder.

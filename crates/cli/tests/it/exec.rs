@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
-use crate::support::Lab;
+use crate::support::{Lab, skip};
 
 #[test]
 fn the_program_takes_our_place_and_its_status_is_ours() {
@@ -29,8 +29,7 @@ fn on_the_user_space_stack_it_finds_its_end_of_the_wire() {
         .args([&library, &lab.path("source.c")])
         .status();
     if !compiled.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: needs a C compiler, apt install gcc");
-        return;
+        return skip("needs a C compiler, apt install gcc");
     }
     let script = "echo $ASSAY_STACK $ASSAY_STACK_WIRE $ASSAY_STACK_ADDRESS $LD_PRELOAD";
     let library = library.canonicalize().expect("path");

@@ -13,7 +13,7 @@ use assert_cmd::assert::OutputAssertExt as _;
 use predicates::str::contains;
 use rustix::process::{Signal, kill_process_group};
 
-use crate::support::{Lab, Running, eventually, listing, not_run, stderr, stdout};
+use crate::support::{Lab, Running, eventually, listing, not_run, skip, stderr, stdout};
 
 const RATE: u64 = 100_000_000;
 /// Somebody without rights.
@@ -24,7 +24,7 @@ fn is_possible() -> bool {
     match Link::open(Path::new(env!("CARGO_BIN_EXE_assay")), Spec::Veth { bits_per_second: None }) {
         Ok(_) => true,
         Err(error) => {
-            eprintln!("SKIPPED: {error}");
+            skip(error);
             false
         }
     }
@@ -62,7 +62,7 @@ fn a_full_link_is_named_as_the_limit() {
         assert!(standing.limit_evidence.contains("went from the server"), "{standing:?}");
         return;
     }
-    eprintln!("SKIPPED: this machine is too busy for a window that counts");
+    skip("this machine is too busy for a window that counts");
 }
 
 fn shape_was_kept(record: &Record) {
@@ -197,8 +197,7 @@ fn nothing_is_left_after_a_kill_but_files_which_clean_removes() {
 #[test]
 fn somebody_without_rights_has_a_link_in_a_user_namespace() {
     if !rustix::process::geteuid().is_root() || !is_possible() {
-        eprintln!("SKIPPED: only root can try it as somebody else; the other tests have tried it as you");
-        return;
+        return skip("only root can try it as somebody else; the other tests have tried it as you");
     }
     let lab = Lab::new();
     lab.good("one");
@@ -224,8 +223,7 @@ fn somebody_without_rights_has_a_link_in_a_user_namespace() {
     let said = stderr(&assert);
     if assert.get_output().status.code() == Some(4) {
         assert!(said.contains("could not be made") && said.contains("run as root"), "{said}");
-        eprintln!("SKIPPED: {said}");
-        return;
+        return skip(said);
     }
     assert.code(0);
     let record = lab.record();

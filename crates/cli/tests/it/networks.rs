@@ -5,7 +5,7 @@ use std::path::Path;
 
 use assay_model::record::Record;
 
-use crate::support::Lab;
+use crate::support::{Lab, skip};
 
 /// Networks on which a contender was measured, by their names, with the number of windows.
 fn networks_of(record: &Record, contender: &str) -> BTreeSet<(String, usize)> {
@@ -35,8 +35,7 @@ fn a_network_that_cannot_be_had_leaves_the_others() {
 fn an_unmodified_program_is_measured_on_both_stacks() {
     let library = Path::new(env!("CARGO_BIN_EXE_assay")).with_file_name("libassay_preload.so");
     if !library.exists() {
-        eprintln!("SKIPPED: needs {}, cargo build -p assay-preload", library.display());
-        return;
+        return skip(format_args!("needs {}, cargo build -p assay-preload", library.display()));
     }
     let script = "import http.server,os\nclass H(http.server.BaseHTTPRequestHandler):\n    protocol_version='HTTP/1.1'\n    \
                   def do_GET(self):\n        self.send_response(200)\n        self.send_header('Content-Length','5')\n        \
@@ -45,8 +44,7 @@ fn an_unmodified_program_is_measured_on_both_stacks() {
     let lab = Lab::new();
     lab.write("server.py", script);
     if !std::process::Command::new("python3").arg("-V").output().is_ok_and(|out| out.status.success()) {
-        eprintln!("SKIPPED: needs python3, apt install python3");
-        return;
+        return skip("needs python3, apt install python3");
     }
     let command = format!("python3 {}", lab.path("server.py").display());
     lab.run(&["--cmd", &command, "--path", "/", "-s", "kernel,user"]).assert().code(0);

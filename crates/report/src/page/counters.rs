@@ -53,22 +53,12 @@ fn counted(record: &Record, verdict: &Verdict, contender: &str, cell: Cell) -> O
     (!windows.is_empty()).then(|| StackCounters {
         contender: contender.to_owned(),
         answers: windows.iter().map(|window| window.load.books.ok).sum(),
-        stack: windows.iter().filter_map(|window| window.load.stack.clone()).reduce(together),
+        stack: windows
+            .iter()
+            .filter_map(|window| window.load.stack.clone())
+            .reduce(|one, other| one.plus(&other)),
         generator_system_calls: (in_windows > 0).then(|| calls as f64 / in_windows as f64),
         server_system_calls: standing.and_then(|standing| standing.price.system_calls),
         cell,
     })
-}
-
-fn together(one: StackCounts, other: StackCounts) -> StackCounts {
-    StackCounts {
-        wire: one.wire,
-        lossless: one.lossless && other.lossless,
-        received_frames: one.received_frames + other.received_frames,
-        sent_frames: one.sent_frames + other.sent_frames,
-        retransmitted_segments: one.retransmitted_segments + other.retransmitted_segments,
-        retransmission_timeouts: one.retransmission_timeouts + other.retransmission_timeouts,
-        wire_full: one.wire_full + other.wire_full,
-        dropped_frames: one.dropped_frames + other.dropped_frames,
-    }
 }

@@ -187,3 +187,8 @@ pub(crate) fn stdout(assert: &assert_cmd::assert::Assert) -> String {
 pub(crate) fn stderr(assert: &assert_cmd::assert::Assert) -> String {
     String::from_utf8(assert.get_output().stderr.clone()).expect("UTF-8")
 }
+
+/// Says why something is not tested. Not by `eprintln!`, which the test harness hides when a test passes.
+pub(crate) fn skip(reason: impl std::fmt::Display) {
+    let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("skipped: {reason}\n"));
+}
