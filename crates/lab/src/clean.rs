@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use procfs::process::{Process, all_processes};
+use rand::RngExt as _;
+use rand::distr::Alphanumeric;
 
 use crate::store::Store;
 
@@ -17,6 +19,13 @@ pub const SHARED_MEMORY: &str = "/dev/shm";
 const RANDOM_CHARACTERS: usize = 6;
 /// Folders younger than this are left alone: whoever made one may be about to start what uses it.
 const MIN_AGE: Duration = Duration::from_secs(60);
+
+/// A name in `folder` that nobody has yet, for the keeper to make.
+pub(crate) fn scratch_in(folder: &Path) -> PathBuf {
+    let random: String =
+        rand::rng().sample_iter(Alphanumeric).take(RANDOM_CHARACTERS).map(char::from).collect();
+    folder.join(format!("{SCRATCH_PREFIX}{random}"))
+}
 
 /// What is left of runs in `store` and, of temporary folders of ours that nobody uses, in the folders `temporary`.
 pub fn leftovers(store: &Store, temporary: &[&Path]) -> Vec<PathBuf> {
@@ -84,6 +93,13 @@ fn users() -> Vec<User> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_new_name_is_one_of_ours() {
+        let [one, other] = [(); 2].map(|()| scratch_in(Path::new("/tmp")));
+        assert_ne!(one, other);
+        assert!(is_ours(&one.file_name().expect("a name").to_string_lossy()), "{}", one.display());
+    }
 
     #[test]
     fn only_names_of_ours_are_ours() {

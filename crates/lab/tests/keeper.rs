@@ -177,10 +177,9 @@ fn a_command_gets_its_cpus_its_files_and_a_bounded_log() {
 }
 
 #[test]
-fn scratch_is_removed_and_standard_output_kept_whole() {
+fn scratch_is_made_and_removed_and_standard_output_kept_whole() {
     let folder = folder();
     let scratch = folder.path().join("scratch");
-    std::fs::create_dir(&scratch).expect("scratch");
     let mut options = options(&folder, "echo whole; echo log >&2; mkdir MARK/scratch/deep; sleep 1000");
     options.scratch = vec![scratch.clone()];
     options.stdout = Some(folder.path().join("out"));

@@ -211,6 +211,16 @@ pub enum ErrorClass {
     ClientInternal,
 }
 
+impl ErrorClass {
+    /// Whether an answer came that was not the right one; unlike no answer, which a crowded machine can cause.
+    pub fn is_wrong_answer(self) -> bool {
+        matches!(
+            self,
+            Self::Parse | Self::UnexpectedStatus | Self::WrongBody | Self::WrongLength | Self::WrongHeader
+        )
+    }
+}
+
 impl std::fmt::Display for ErrorClass {
     /// The class as it stands behind a number: "12 connection refused".
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -1,18 +1,17 @@
 //! The process of a contender: started on a free port with a scratch folder, on the network that it is to serve.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use assay_link::Link;
 use assay_model::contender::Run;
 use assay_model::record::{NotRun, Stage};
-use tempfile::TempDir;
 
 use super::container;
 use super::environment::{Environment, Told};
 use super::port;
 use super::server::{StartOrder, TAIL_LINES};
-use crate::clean::SCRATCH_PREFIX;
+use crate::clean::scratch_in;
 use crate::keeper::{KeepOptions, Kept, tail};
 use crate::stack::{self, Ends};
 use crate::subject::Process;
@@ -25,11 +24,11 @@ pub(super) struct Held {
     pub(super) kept: Kept,
     pub(super) log: PathBuf,
     pub(super) port: u16,
-    /// The wire, where it is served by the user-space stack. Removed when dropped, after the processes: fields are dropped
-    /// in order.
+    /// The wire, where it is served by the user-space stack.
     pub(super) ends: Option<Ends>,
     pub(super) first: FirstProcess,
-    scratch: TempDir,
+    /// The folder into which it may write.
+    pub(super) scratch: PathBuf,
 }
 
 /// Below which process everything is that serves.
@@ -42,11 +41,6 @@ pub(super) enum FirstProcess {
 }
 
 impl Held {
-    /// The folder into which it may write.
-    pub(super) fn scratch(&self) -> &Path {
-        self.scratch.path()
-    }
-
     /// All processes that may hold the server's sockets.
     pub(super) fn processes(&self) -> Vec<u32> {
         let contained = match self.first {
@@ -91,18 +85,15 @@ pub(super) fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, 
     let failed = |reason: String, remedy: &str| failure(order, reason, remedy);
     let port = port::free(order.link, process.port)
         .map_err(|problem| failed(problem, "end the program that uses it, or choose another port"))?;
-    let scratch = tempfile::Builder::new().prefix(SCRATCH_PREFIX).tempdir();
-    let scratch =
-        scratch.map_err(|error| failed(format!("no scratch folder: {error}"), "make room in TMPDIR"))?;
-    let ends = order.user.map(|user| Ends::make(user.network, order.link)).transpose();
-    let ends = ends.map_err(|error| failed(format!("no wire: {error}"), "make room in /dev/shm"))?.flatten();
+    let scratch = scratch_in(&std::env::temp_dir());
+    let ends = order.user.and_then(|user| Ends::of(user.network, order.link));
     let cpus = order.cpus;
     let environment = Environment::new(&Told {
         address: &address(ends.as_ref(), order.link),
         port,
         cpus: &cpus.to_string(),
         workers: cpus.len(),
-        scratch: scratch.path(),
+        scratch: &scratch,
         tools: order.tools,
         database: order.database.map(|access| (access.kind, access.url.as_str())),
         stack: ends.as_ref().map(|ends| &ends.server),
@@ -117,8 +108,10 @@ pub(super) fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, 
     let mut options = KeepOptions::new(order.log.clone(), command);
     options.cpus = Some(cpus.clone());
     options.log_limit_bytes = LOG_BYTES;
-    options.scratch = vec![scratch.path().to_owned()];
-    options.scratch.extend(ends.as_ref().and_then(Ends::shared).map(Path::to_owned));
+    options.scratch = std::iter::once(&scratch)
+        .chain(ends.as_ref().and_then(|ends| ends.shared.as_ref()))
+        .cloned()
+        .collect();
     options.side = order.link.server_side();
     if process.container.is_some() {
         options.grace = container::GRACE;

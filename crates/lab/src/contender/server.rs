@@ -111,7 +111,7 @@ impl Server {
     /// Finds out which processes are the server's, where it runs in a container.
     fn look_into_container(&mut self, process: &Process, order: &StartOrder<'_>) {
         let (Some(held), Some(container)) = (&mut self.held, &process.container) else { return };
-        let first = container::first_process(container, held.scratch(), order.tools, order.stop);
+        let first = container::first_process(container, &held.scratch, order.tools, order.stop);
         held.first = FirstProcess::Contained(first);
     }
 

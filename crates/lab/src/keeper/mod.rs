@@ -14,7 +14,9 @@ mod options;
 use std::ffi::OsStr;
 use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -178,6 +180,7 @@ fn start(options: &KeepOptions) -> Result<(Pid, Pump), String> {
         pin_current_thread(cpus).map_err(|error| error.to_string())?;
     }
     raise_nofile();
+    options.scratch.iter().try_for_each(|folder| make(folder))?;
     let (program, arguments) = options.command.split_first().ok_or("the command is empty")?;
     let log = std::fs::File::create(&options.log)
         .map_err(|error| format!("cannot write the log {}: {error}", options.log.display()))?;
@@ -199,6 +202,16 @@ fn start(options: &KeepOptions) -> Result<(Pid, Pump), String> {
     let pump = thread::spawn(move || log::pump(reader, log, limit));
     let pid = Pid::from_child(&child);
     Ok((pid, pump))
+}
+
+/// Makes a folder for this user alone, unless it is there.
+fn make(folder: &Path) -> Result<(), String> {
+    match std::fs::DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            Err(format!("no scratch folder {}: {error}; make room there, or set TMPDIR", folder.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Name and value of `NAME=VALUE`.

@@ -23,7 +23,8 @@ pub struct KeepOptions {
     pub grace: Duration,
     /// The side of a link to start it on; the keeper's own network when absent.
     pub side: Option<Side>,
-    /// Folders to remove at the end, with everything in them.
+    /// Folders to make, where they are not there yet, and to remove at the end with everything in them: in anybody
+    /// else's hands they could outlive a run that is killed.
     pub scratch: Vec<PathBuf>,
     /// Variables for the command alone, `NAME=VALUE`: the keeper itself must not be run with them.
     pub variables: Vec<OsString>,

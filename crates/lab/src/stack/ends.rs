@@ -1,15 +1,13 @@
 //! The two ends of a user-space network's wire during one life of a server.
 
-use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use assay_link::{DEVICE, Link};
 use assay_model::network::{Network, Stack, Wire};
-use tempfile::TempDir;
 
-use crate::clean::{SCRATCH_PREFIX, SHARED_MEMORY};
+use crate::clean::{SHARED_MEMORY, scratch_in};
 
-/// The ring's file in a folder of its own, which goes with the server's keeper, however that ends.
+/// The ring's file in a folder of its own, which the server's keeper makes and removes, however it ends.
 const RING: &str = "ring";
 /// Addresses on a ring. Nothing else is on that wire, so any will do; these are private (RFC 1918).
 const RING_ADDRESSES: [&str; 2] = ["10.77.0.1/24", "10.77.0.2/24"];
@@ -30,20 +28,17 @@ pub struct Ends {
     pub server: UserEnd,
     /// The generator's.
     pub generator: UserEnd,
-    /// The folder of what they share; removed when dropped.
-    shared: Option<TempDir>,
+    /// The folder of what they share, for the server's keeper to make and to remove.
+    pub shared: Option<PathBuf>,
 }
 
 impl Ends {
     /// The ends of `network` over `link`; `None` for the kernel's stack.
-    ///
-    /// # Errors
-    /// When there is no room for what they share.
-    pub fn make(network: Network, link: &Link) -> io::Result<Option<Self>> {
+    pub fn of(network: Network, link: &Link) -> Option<Self> {
         match (network.stack(), network.wire()) {
-            (Stack::Kernel, _) => Ok(None),
-            (Stack::User, Wire::Xdp) => Ok(Some(Self::over_cable(link))),
-            (Stack::User, _) => Self::over_ring().map(Some),
+            (Stack::Kernel, _) => None,
+            (Stack::User, Wire::Xdp) => Some(Self::over_cable(link)),
+            (Stack::User, _) => Some(Self::over_ring()),
         }
     }
 
@@ -54,26 +49,19 @@ impl Ends {
         Self { server, generator, shared: None }
     }
 
-    fn over_ring() -> io::Result<Self> {
+    fn over_ring() -> Self {
         let memory = Path::new(SHARED_MEMORY);
-        let mut folder = tempfile::Builder::new();
-        let folder = folder.prefix(SCRATCH_PREFIX);
         // A machine without /dev/shm has a temporary folder that is as good, if it is in memory.
-        let shared = if memory.is_dir() { folder.tempdir_in(memory) } else { folder.tempdir() }?;
-        let wire = format!("ring:{}", shared.path().join(RING).display());
+        let shared = if memory.is_dir() { scratch_in(memory) } else { scratch_in(&std::env::temp_dir()) };
+        let wire = format!("ring:{}", shared.join(RING).display());
         let [server, generator] =
             RING_ADDRESSES.map(|address| UserEnd { wire: wire.clone(), address: Some(address.to_owned()) });
-        Ok(Self { server, generator, shared: Some(shared) })
+        Self { server, generator, shared: Some(shared) }
     }
 
     /// The address where servers listen, without its prefix.
     pub fn server_address(&self) -> &str {
         self.server.address.as_deref().and_then(|address| address.split('/').next()).unwrap_or_default()
-    }
-
-    /// The folder of what they share, for somebody to remove who outlives us.
-    pub fn shared(&self) -> Option<&Path> {
-        self.shared.as_ref().map(TempDir::path)
     }
 }
 
@@ -90,22 +78,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ring_is_one_file_with_two_addresses_and_goes_when_it_is_dropped() {
+    fn a_ring_is_one_file_with_two_addresses_in_a_folder_of_its_own() {
         let network = "user/ring".parse().expect("network");
-        let ends = Ends::make(network, &Link::loopback()).expect("room").expect("a user network");
+        let ends = Ends::of(network, &Link::loopback()).expect("a user network");
         assert_eq!(ends.server.wire, ends.generator.wire);
         assert_ne!(ends.server.address, ends.generator.address);
         assert_eq!(ends.server_address(), "10.77.0.1");
-        let folder = ends.shared().expect("folder").to_owned();
-        assert!(folder.is_dir() && ends.server.wire.starts_with(&format!("ring:{}/", folder.display())));
-        drop(ends);
-        assert!(!folder.exists());
+        let folder = ends.shared.expect("folder");
+        assert!(!folder.exists() && ends.server.wire.starts_with(&format!("ring:{}/", folder.display())));
     }
 
     #[test]
     fn the_kernel_has_no_ends() {
         let network = "kernel/loopback".parse().expect("network");
-        assert!(Ends::make(network, &Link::loopback()).expect("nothing made").is_none());
+        assert!(Ends::of(network, &Link::loopback()).is_none());
     }
 
     #[test]

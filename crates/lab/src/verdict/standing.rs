@@ -128,13 +128,11 @@ fn startup(sample: &Sample<'_>) -> Option<f64> {
     median(&started.collect::<Vec<_>>())
 }
 
-/// How many of its requests failed in windows that count: one in which others had its CPUs says nothing against it. Nor
-/// does the generator's want of ports.
+/// How many of its requests failed, as far as that speaks against it.
 pub(crate) fn errors(sample: &Sample<'_>) -> Option<Check> {
-    let (failed, all) = sample.counting().fold((0, 0), |(failed, all), window| {
-        let books = &window.load.books;
-        let without_port = books.errors.get(&ErrorClass::AddressExhausted).unwrap_or(&0);
-        (failed + books.failed() - without_port, all + books.ok + books.failed())
+    let (failed, all) = sample.measured().fold((0, 0), |(failed, all), window| {
+        let own = failures(window);
+        (failed + own, all + own + window.load.books.ok)
     });
     if failed == 0 {
         return None;
@@ -145,6 +143,15 @@ pub(crate) fn errors(sample: &Sample<'_>) -> Option<Check> {
     let evidence = format!("{failed} of {all} requests failed ({}){seen}", percent(share));
     let outcome = if share > MAX_ERROR_SHARE { Outcome::Void } else { Outcome::Warn };
     Some(objection("errors", outcome, evidence, "see its log and the samples in the record; mend the server"))
+}
+
+/// In a window in which others had its CPUs, want of an answer says nothing against a server, but a wrong one does. The
+/// generator's want of ports never does.
+fn failures(window: &Measurement) -> u64 {
+    let counts = window.void_rules().is_empty();
+    let speaks =
+        |class: &ErrorClass| class.is_wrong_answer() || counts && *class != ErrorClass::AddressExhausted;
+    window.load.books.errors.iter().filter(|(class, _)| speaks(class)).map(|(_, count)| count).sum()
 }
 
 fn deaths(sample: &Sample<'_>) -> Option<Check> {

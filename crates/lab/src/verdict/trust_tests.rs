@@ -138,6 +138,20 @@ fn failures_in_a_void_window_are_not_held_against_the_server() {
 }
 
 #[test]
+fn a_wrong_answer_in_a_void_window_is_held_against_the_server() {
+    let record = spoilt(|window| {
+        window.load.books.errors.insert(ErrorClass::WrongBody, window.load.books.ok);
+        window.load.books.issued += window.load.books.ok;
+        window.machine.server_other_share = 0.9;
+    });
+    let verdict = judge(&record);
+    assert_eq!(
+        (in_row(&verdict, "errors"), exit(&record, &verdict, false)),
+        (Some(Outcome::Void), Exit::WrongAnswer)
+    );
+}
+
+#[test]
 fn pressure_is_others_only_as_far_as_our_own_waiting_does_not_explain_it() {
     let pressed = |own_ms: u64| {
         let mut record = sound();
