@@ -1,11 +1,11 @@
 //! The same servers on our own stack, asked by curl on our own stack: no socket of the kernel's carries a byte.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::process::Signal;
 
-use super::support::{Server, exit, is_installed, on_ring};
+use super::support::{Server, eventually, exit, is_installed, on_ring};
 use super::{Site, big};
 
 /// Files in memory, as the ring wants.
@@ -25,8 +25,12 @@ impl Ring {
         Self { site: Site::new(), folder }
     }
 
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("ring")
+    }
+
     fn server(&self, program: &str, script: &str) -> Command {
-        let mut command = on_ring(program, &self.site.log, &self.folder.path().join("ring"), "server");
+        let mut command = on_ring(program, &self.site.log, &self.path(), "server");
         if !script.is_empty() {
             let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
             command.arg(scripts.join(script)).arg(self.site.path()).arg(self.site.port.to_string());
@@ -37,7 +41,7 @@ impl Ring {
     /// What curl gets, over one connection.
     fn fetch(&self, paths: &[&str]) -> Vec<Vec<u8>> {
         let log = self.site.path().join("curl-log");
-        let mut curl = on_ring("curl", &log, &self.folder.path().join("ring"), "client");
+        let mut curl = on_ring("curl", &log, &self.path(), "client");
         curl.env("ASSAY_STACK_ADDRESS", "10.77.0.2/24");
         curl.args([
             "--silent",
@@ -49,6 +53,8 @@ impl Ring {
             "--retry-delay",
             "0",
             "--retry-all-errors",
+            "--retry-max-time",
+            "60",
         ]);
         let targets: Vec<_> = (0..paths.len()).map(|i| self.site.path().join(format!("got{i}"))).collect();
         for (path, target) in paths.iter().zip(&targets) {
@@ -62,6 +68,8 @@ impl Ring {
     /// Starts the server, asks it as two programs one after the other, and ends it; returns how it ended.
     fn try_out(&self, command: &mut Command) -> i32 {
         let server = Server::spawn(command, self.site.port, &self.site.log);
+        // Whoever comes first makes the ring, and root's would be closed to a server's workers.
+        eventually("the server makes its ring", || self.path().exists());
         for _ in 0..2 {
             let got = self.fetch(&["/small", "/big", "/small"]);
             assert!(got == [b"hello".to_vec(), big(), b"hello".to_vec()]);

@@ -23,6 +23,15 @@ pub fn library() -> PathBuf {
     library
 }
 
+/// Waits until something holds.
+pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < end, "never: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// Says why something is not tested. Not by `eprintln!`, which the test harness hides when a test passes.
 fn skip(reason: impl std::fmt::Display) {
     let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("skipped: {reason}\n"));
@@ -76,12 +85,7 @@ impl Server {
     /// Starts it and waits until it accepts connections.
     pub fn start(command: &mut Command, port: u16, log: &Path) -> Self {
         let server = Self::spawn(command, port, log);
-        let address = server.address;
-        let end = Instant::now() + PATIENCE;
-        while TcpStream::connect(address).is_err() {
-            assert!(Instant::now() < end, "it does not listen");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        eventually("it listens", || TcpStream::connect(server.address).is_ok());
         server
     }
 
@@ -94,14 +98,12 @@ impl Server {
     /// Asks it to end, and waits until it has.
     pub fn end(mut self, signal: Signal) -> ExitStatus {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
-        let end = Instant::now() + PATIENCE;
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status;
-            }
-            assert!(Instant::now() < end, "it did not end");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        let mut status = None;
+        eventually("it ends", || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        status.unwrap()
     }
 
     /// What the library has said.
