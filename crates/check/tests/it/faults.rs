@@ -18,6 +18,8 @@ const PATIENCE: Patience = Patience {
 };
 /// Between pieces that a server must not find together, although the machine is busy.
 const LONG_PIECE: Duration = Duration::from_millis(20);
+/// Times that a server is asked whose fault shows only when pieces reach it apart.
+const ATTEMPTS: usize = 5;
 /// Servers at once; most of the time they are waited for.
 const THREADS: usize = 12;
 
@@ -216,9 +218,12 @@ fn every_rule_is_broken_by_a_server_that_breaks_it() {
     let next = AtomicUsize::new(0);
     let work = || {
         while let Some((id, fault)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let found = finding(*fault, rule(id), routes(false));
-            assert_eq!(found.ruling, Ruling::Broken, "{fault:?}: {found:#?}");
-            assert!(found.evidence.is_some_and(|evidence| evidence.len() < 2000), "{id}");
+            // Where the machine is busy, pieces may reach a server together after all, and it answers rightly.
+            let attempts = if *fault == OneRead { ATTEMPTS } else { 1 };
+            let mut asked = (0..attempts).map(|_| finding(*fault, rule(id), routes(false)));
+            let broken = asked.find(|found| found.ruling == Ruling::Broken);
+            let broken = broken.unwrap_or_else(|| panic!("{fault:?} does not break {id}"));
+            assert!(broken.evidence.is_some_and(|evidence| evidence.len() < 2000), "{id}");
         }
     };
     std::thread::scope(|scope| (0..THREADS).for_each(|_| drop(scope.spawn(work))));

@@ -33,9 +33,10 @@ fn a_network_that_cannot_be_had_leaves_the_others() {
 
 #[test]
 fn an_unmodified_program_is_measured_on_both_stacks() {
-    let library = Path::new(env!("CARGO_BIN_EXE_assay")).with_file_name("libassay_preload.so");
+    // Where Cargo puts it for tests: it lies beside the program only after `cargo build`.
+    let library = Path::new(env!("CARGO_BIN_EXE_assay")).with_file_name("deps").join("libassay_preload.so");
     if !library.exists() {
-        return skip(format_args!("needs {}, cargo build -p assay-preload", library.display()));
+        return skip(format_args!("needs {}, cargo test --workspace", library.display()));
     }
     let script = "import http.server,os\nclass H(http.server.BaseHTTPRequestHandler):\n    protocol_version='HTTP/1.1'\n    \
                   def do_GET(self):\n        self.send_response(200)\n        self.send_header('Content-Length','5')\n        \
@@ -47,7 +48,8 @@ fn an_unmodified_program_is_measured_on_both_stacks() {
         return skip("needs python3, apt install python3");
     }
     let command = format!("python3 {}", lab.path("server.py").display());
-    lab.run(&["--cmd", &command, "--path", "/", "-s", "kernel,user"]).assert().code(0);
+    let arguments = ["--cmd", &command, "--path", "/", "-s", "kernel,user"];
+    lab.run(&arguments).env("ASSAY_PRELOAD", &library).assert().code(0);
     let record = lab.record();
     let name = record.contenders[0].name.clone();
     let expected =
