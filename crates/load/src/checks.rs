@@ -2,7 +2,7 @@
 //! evidence to checks.
 
 use assay_model::check::{Check, Outcome};
-use assay_model::load::{ANSWERS, ErrorClass, StackCounts};
+use assay_model::load::{ANSWERS, ErrorClass, GENERATOR_DISTURBED, StackCounts};
 use assay_model::units::Nanos;
 use assay_stats::Histogram;
 
@@ -64,7 +64,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Check> {
     let mut checks = vec![
         answers(evidence),
         saturation(evidence),
-        starvation(evidence),
+        disturbance(evidence),
         failures(evidence),
         unfinished(evidence),
     ];
@@ -103,7 +103,7 @@ fn saturation(evidence: &Evidence<'_>) -> Check {
 }
 
 /// Whether other programs had the generator's CPUs while it wanted them.
-fn starvation(evidence: &Evidence<'_>) -> Check {
+fn disturbance(evidence: &Evidence<'_>) -> Check {
     let longest = evidence.waiting_shares.iter().copied().fold(0.0, f64::max);
     let outcome = if longest > WAITING_LIMIT_VOID { Outcome::Void } else { Outcome::Warn };
     let seen = format!(
@@ -113,7 +113,7 @@ fn starvation(evidence: &Evidence<'_>) -> Check {
     );
     let remedy = "end what else runs on the generator's CPUs, or give it others with --cpus";
     let is_long = longest * evidence.window.0 as f64 > WAITING_FLOOR.0 as f64;
-    check("generator-starved", is_long && longest > WAITING_LIMIT_WARN, outcome, seen, remedy)
+    check(GENERATOR_DISTURBED, is_long && longest > WAITING_LIMIT_WARN, outcome, seen, remedy)
 }
 
 /// Requests that failed never count as throughput, but the server did other work than intended.
@@ -314,7 +314,7 @@ mod tests {
             let waiting = |window| {
                 let evidence =
                     Evidence { waiting_shares: &shares, window, ..evidence(false, &recorder, &[0.1]) };
-                outcome(&all(&evidence), "generator-starved")
+                outcome(&all(&evidence), GENERATOR_DISTURBED)
             };
             assert_eq!((waiting(Nanos::from_millis(1000)), waiting(WINDOW)), (expected, Outcome::Pass));
         }

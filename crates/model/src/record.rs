@@ -13,7 +13,7 @@ use crate::experiment::{Cell, Experiment};
 use crate::host::{HostFacts, Isolation};
 use crate::imported::Imported;
 use crate::link::{LinkFacts, LinkUse};
-use crate::load::{ANSWERS, ErrorClass, LoadReport};
+use crate::load::{ANSWERS, ErrorClass, GENERATOR_DISTURBED, LoadReport};
 use crate::network::{Network, Spec};
 use crate::units::Nanos;
 use crate::usage::{Counted, Usage};
@@ -368,19 +368,24 @@ impl Entry {
 }
 
 impl Measurement {
-    /// The rules that it broke so badly that it must not be used; empty for one that counts.
+    /// The rules that it broke so badly that it must not be used, each once; empty for one that counts.
     pub fn void_rules(&self) -> Vec<String> {
         // A server that answers nothing right has failed; its window is not disturbed.
         let void = |check: &&Check| check.outcome == Outcome::Void && check.rule != ANSWERS;
         let checks = self.load.checks.iter().filter(void);
-        let broken = checks.map(|check| check.rule.clone());
+        let mut broken: Vec<String> = checks.map(|check| check.rule.clone()).collect();
         let own = [
             ("steal", self.machine.steal_share > MAX_STEAL_SHARE),
             ("other-programs", self.machine.server_other_share > MAX_OTHER_SHARE),
-            ("generator-disturbed", self.generator_delay_share() > MAX_GENERATOR_DELAY_SHARE),
+            (GENERATOR_DISTURBED, self.generator_delay_share() > MAX_GENERATOR_DELAY_SHARE),
             ("ports", self.load.books.errors.contains_key(&ErrorClass::AddressExhausted)),
         ];
-        broken.chain(own.into_iter().filter(|rule| rule.1).map(|rule| rule.0.to_owned())).collect()
+        for (rule, _) in own.into_iter().filter(|(_, is_broken)| *is_broken) {
+            if !broken.iter().any(|known| known == rule) {
+                broken.push(rule.to_owned());
+            }
+        }
+        broken
     }
 
     /// Share of the window for which a thread of the generator could have run but waited for a CPU, on average over its

@@ -10,7 +10,7 @@ use assay_host::system::SystemSample;
 use assay_link::{Link, Meter};
 use assay_model::check::{Check, Outcome};
 use assay_model::experiment::{Cell, Span};
-use assay_model::load::{Arrival, LoadReport};
+use assay_model::load::{Arrival, GENERATOR_DISTURBED, LoadReport};
 use assay_model::network::{Network, Stack};
 use assay_model::offered::Offered;
 use assay_model::record::{DatabaseUsage, Measurement, NotRun, Record, Run, Stage, Warmup};
@@ -35,9 +35,6 @@ const WARMUP_SLICE_S: f64 = 0.25;
 const WARMUP_GAIN: f64 = 1.03;
 /// Slices in a row without such a gain after which it has settled.
 const SETTLED_SLICES: u32 = 2;
-
-/// The generator's own rule about waiting for a CPU.
-const STARVED: &str = "generator-starved";
 
 /// Everything one life needs.
 pub(crate) struct Life<'a> {
@@ -341,7 +338,9 @@ impl Life<'_> {
 /// The generator cannot know that it waited for the database, which has the same CPUs by plan. What is left without that
 /// part is judged by [`Measurement::generator_delay_share`].
 fn excuse_waiting(checks: &mut [Check]) {
-    for check in checks.iter_mut().filter(|check| check.rule == STARVED && check.outcome == Outcome::Void) {
+    for check in
+        checks.iter_mut().filter(|check| check.rule == GENERATOR_DISTURBED && check.outcome == Outcome::Void)
+    {
         check.outcome = Outcome::Warn;
         check.evidence += "; the database has the same CPUs";
         check.remedy = Some("use a machine with three physical cores".to_owned());
@@ -376,7 +375,7 @@ mod tests {
             evidence: "it waited".to_owned(),
             remedy: None,
         };
-        let mut checks = vec![check(STARVED), check("send-lag")];
+        let mut checks = vec![check(GENERATOR_DISTURBED), check("send-lag")];
         excuse_waiting(&mut checks);
         assert_eq!(
             checks.iter().map(|check| check.outcome).collect::<Vec<_>>(),

@@ -5,6 +5,7 @@
 
 mod answered;
 mod cell;
+mod disturbed;
 mod floor;
 mod headroom;
 mod imported;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use assay_model::check::{Check, Outcome};
 use assay_model::conformance::Conformance;
-use assay_model::load::ErrorClass;
+use assay_model::load::{ErrorClass, GENERATOR_DISTURBED};
 use assay_model::record::{Measurement, Record};
 use assay_model::verdict::{Interval, LimitedBy, Standing};
 use assay_stats::interval::geometric_mean_interval;
@@ -16,13 +16,15 @@ use super::limit::{self, Limit};
 use super::price::price;
 use super::sample::Sample;
 use super::words::{count_of, percent};
-use super::{AT_LIMIT, CONFIDENCE, MAX_ERROR_SHARE, headroom, interval, is_void, median, objection, point};
+use super::{
+    AT_LIMIT, CONFIDENCE, MAX_ERROR_SHARE, disturbed, headroom, interval, is_void, median, objection, point,
+};
 
 /// Rules of the generator that are judged here, where the server's side and all rounds are known too.
-const JUDGED_HERE: [&str; 2] = ["generator-saturated", "failures"];
-/// What helps when the generator is the limit, or close to it.
+const JUDGED_HERE: [&str; 3] = ["generator-saturated", "failures", GENERATOR_DISTURBED];
 /// For figures that the link sets.
 const FASTER_LINK: &str = "to tell servers apart, give --link a higher rate or ask for smaller bodies";
+/// What helps when the generator is the limit, or close to it.
 pub(crate) const MORE_CPUS: &str = "give the generator more CPUs, or the server fewer";
 /// Share of a window's time from which a disturbance is told (METHOD: 1 % of the run).
 pub(crate) const NOTICEABLE_SHARE: f64 = 0.01;
@@ -48,13 +50,14 @@ pub(crate) struct Beside<'a, 'r> {
 pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, '_>) -> Standing {
     let Limit { by: limited_by, evidence: limit_evidence } = limit::limit(record, sample, beside.wider);
     let headroom = headroom::headroom(sample, beside.limit);
+    let measured: Vec<&Measurement> = sample.measured().collect();
     let own = [
         errors(sample),
         ports(sample),
         deaths(sample),
         saturation(sample, limited_by, &limit_evidence),
         headroom::check(sample, headroom),
-        generator_disturbed(sample),
+        Some(disturbed::check(&measured)).filter(|check| check.outcome != Outcome::Pass),
         tcp(sample),
         warm_up(sample),
         drift(sample),
@@ -189,20 +192,6 @@ fn saturation(sample: &Sample<'_>, limited_by: LimitedBy, evidence: &str) -> Opt
     // The limit is what generator and server can do together, so there it is only worth knowing.
     let outcome = if sample.is_limit() { Outcome::Warn } else { Outcome::Void };
     Some(objection("generator-saturated", outcome, evidence, MORE_CPUS))
-}
-
-/// Whether the generator had to wait for a CPU; each of its threads has one of its own.
-fn generator_disturbed(sample: &Sample<'_>) -> Option<Check> {
-    let shares: Vec<f64> = sample.measured().map(Measurement::generator_delay_share).collect();
-    let hits = shares.iter().filter(|share| **share > NOTICEABLE_SHARE).count();
-    let evidence = format!(
-        "the generator waited for its CPU up to {} of the time; more than {} in {hits} of {}",
-        percent(shares.iter().copied().fold(0.0, f64::max)),
-        percent(NOTICEABLE_SHARE),
-        count_of(shares.len(), "window")
-    );
-    let remedy = "keep other programs off the generator's CPUs: `assay doctor` shows what they take";
-    (hits > 0).then(|| objection("generator-disturbed", Outcome::Warn, evidence, remedy))
 }
 
 /// Segments sent again and connections dropped, which loopback has no reason for.

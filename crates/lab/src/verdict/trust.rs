@@ -3,13 +3,13 @@
 use assay_host::cpuset::CpuSet;
 use assay_model::check::{Check, Outcome};
 use assay_model::contender::Kind;
-use assay_model::record::{MAX_GENERATOR_DELAY_SHARE, MAX_OTHER_SHARE, MAX_STEAL_SHARE, Measurement, Record};
+use assay_model::record::{MAX_OTHER_SHARE, MAX_STEAL_SHARE, Measurement, Record};
 use assay_model::verdict::{CellVerdict, NoiseFloor};
 
 use super::sample::counted_rounds;
 use super::standing::{MORE_CPUS, NOTICEABLE_RETRANSMITS, NOTICEABLE_SHARE, TCP_REMEDY, tcp_evidence};
 use super::words::{count_of, percent};
-use super::{LEAST_HEADROOM, floor, is_void, median, objection, order, pass};
+use super::{LEAST_HEADROOM, disturbed, floor, is_void, median, objection, order, pass};
 use crate::schedule::MIN_ROUNDS;
 
 /// The generator's rule that compares a window's throughput and latency with what was in flight (Little's law).
@@ -161,16 +161,12 @@ fn other_programs(windows: &[&Measurement]) -> Check {
     share.check(windows, |window| window.machine.server_other_share)
 }
 
+/// The worst window speaks. When all are void, so is the run.
 fn generator_disturbed(windows: &[&Measurement]) -> Check {
-    let share = Disturbance {
-        rule: "generator-disturbed",
-        who: "the generator waited for its CPU",
-        what: "of a window",
-        remedy: "keep other programs off the generator's CPUs: `assay doctor` shows what they take",
-        noticeable: NOTICEABLE_SHARE,
-        void: MAX_GENERATOR_DELAY_SHARE,
-    };
-    share.check(windows, |window| window.generator_delay_share())
+    let all_void = windows.iter().all(|window| disturbed::is_void(window));
+    let check = disturbed::check(windows);
+    let outcome = if all_void { Outcome::Void } else { check.outcome };
+    Check { outcome, ..check }
 }
 
 fn steal(windows: &[&Measurement]) -> Check {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::check::Outcome;
+use assay_model::check::{Check, Outcome};
 use assay_model::database::DatabaseKind;
 use assay_model::link::{Flow, LinkFacts, LinkShape, LinkUse};
-use assay_model::load::ErrorClass;
+use assay_model::load::{ErrorClass, GENERATOR_DISTURBED};
 use assay_model::record::{
     Database, DatabaseOrigin, DatabaseUsage, MAX_GENERATOR_DELAY_SHARE, Measurement, Record, Warmup,
 };
@@ -81,6 +81,33 @@ fn a_generator_that_waits_for_its_cpu_voids_the_window() {
         "the limit's windows count"
     );
     assert_eq!(exit(&waiting(0.3), &verdict, false), Exit::Ok);
+}
+
+/// What the generator counted of its longest-waiting thread and what the runner counted of all are one rule, told once.
+#[test]
+fn two_witnesses_of_a_disturbed_generator_are_told_once() {
+    let both = |own: Outcome, share: f64| {
+        spoilt(move |window| {
+            window.load.generator.run_delay_ns = Some(Nanos((window.load.window_ns.0 as f64 * share) as u64));
+            window.load.checks.push(objection(GENERATOR_DISTURBED, own, "a thread waited".to_owned(), "own"));
+        })
+    };
+    for (own, share, void, remedy) in [
+        (Outcome::Void, 0.3, true, "keep other programs off the generator's CPUs"),
+        (Outcome::Void, 0.005, true, "own"),
+        (Outcome::Warn, 0.005, false, "own"),
+        (Outcome::Warn, 0.02, false, "keep other programs off the generator's CPUs"),
+    ] {
+        let record = both(own, share);
+        let verdict = judge(&record);
+        let rules = if void { vec![GENERATOR_DISTURBED.to_owned()] } else { Vec::new() };
+        assert_eq!(void_rules(&record), rules, "{own:?} at {share}");
+        let told: Vec<&Check> =
+            of(&verdict, "a").checks.iter().filter(|check| check.rule == GENERATOR_DISTURBED).collect();
+        let [told] = told.as_slice() else { panic!("told {} times", told.len()) };
+        assert!(told.evidence.ends_with("it says itself: a thread waited"), "{}", told.evidence);
+        assert!(told.remedy.as_deref().is_some_and(|said| said.starts_with(remedy)), "{:?}", told.remedy);
+    }
 }
 
 #[test]
