@@ -20,6 +20,7 @@ type message struct {
 
 type server struct {
 	database *store.Store
+	bodies   map[string]string
 }
 
 func main() {
@@ -27,7 +28,11 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	http := fasthttp.Server{Name: "fasthttp", Handler: server{database}.handle}
+	bodies, err := store.Bodies()
+	if err != nil {
+		log.Fatal(err)
+	}
+	http := fasthttp.Server{Name: "fasthttp", Handler: server{database, bodies}.handle}
 	log.Fatal(http.ListenAndServe(net.JoinHostPort(os.Getenv("ADDRESS"), os.Getenv("PORT"))))
 }
 
@@ -48,7 +53,9 @@ func (s server) handle(c *fasthttp.RequestCtx) {
 	case "/json":
 		object(c, message{Message: "Hello, World!"}, nil)
 	default:
-		if s.database == nil || !s.ask(c, path) {
+		if body, known := s.bodies[path]; known {
+			text(c, body)
+		} else if s.database == nil || !s.ask(c, path) {
 			c.Error("not found", fasthttp.StatusNotFound)
 		}
 	}

@@ -23,11 +23,18 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	bodies, err := store.Bodies()
+	if err != nil {
+		log.Fatal(err)
+	}
 	router := gin.New()
 	router.GET("/", func(c *gin.Context) { text(c, "hello") })
 	router.GET("/plaintext", func(c *gin.Context) { text(c, "Hello, World!") })
 	router.GET("/byte", func(c *gin.Context) { text(c, "!") })
 	router.GET("/json", func(c *gin.Context) { object(c, message{Message: "Hello, World!"}, nil) })
+	for path, body := range bodies {
+		router.GET(path, func(c *gin.Context) { text(c, body) })
+	}
 	if database != nil {
 		route(router, database)
 	}

@@ -23,6 +23,10 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	bodies, err := store.Bodies()
+	if err != nil {
+		log.Fatal(err)
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { text(w, "hello") })
 	mux.HandleFunc("GET /plaintext", func(w http.ResponseWriter, _ *http.Request) { text(w, "Hello, World!") })
@@ -30,6 +34,9 @@ func main() {
 	mux.HandleFunc("GET /json", func(w http.ResponseWriter, _ *http.Request) {
 		object(w, message{Message: "Hello, World!"}, nil)
 	})
+	for path, body := range bodies {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { text(w, body) })
+	}
 	if database != nil {
 		route(mux, database)
 	}

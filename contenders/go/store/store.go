@@ -1,5 +1,5 @@
-// Package store is the database side of the Go contenders: the tables World and Fortune of the TechEmpower tests,
-// read and written with pgx.
+// Package store is what the Go contenders answer from: the tables World and Fortune of the TechEmpower tests, read and
+// written with pgx, and texts of several lengths.
 package store
 
 import (

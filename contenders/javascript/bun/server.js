@@ -1,5 +1,7 @@
 import { SQL } from 'bun';
 
+import bodies from '../shared/bodies.js';
+
 const { ADDRESS, PORT, DATABASE_URL } = process.env;
 
 const ROWS = 10000;
@@ -10,7 +12,7 @@ Bun.serve({
   hostname: ADDRESS,
   port: Number(PORT),
   reusePort: true, // one process per CPU: the kernel spreads the connections
-  routes: { ...plain(), ...(DATABASE_URL ? await database() : {}) },
+  routes: { ...plain(), ...texts(), ...(DATABASE_URL ? await database() : {}) },
   fetch: () => text('not found', 404),
 });
 
@@ -21,6 +23,11 @@ function plain() {
     '/byte': { GET: () => text('!') },
     '/json': { GET: () => json({ message: 'Hello, World!' }) },
   };
+}
+
+function texts() {
+  const route = ([target, body]) => [target, { GET: () => text(body) }];
+  return Object.fromEntries(Object.entries(bodies()).map(route));
 }
 
 async function database() {

@@ -5,6 +5,7 @@ const process = require('node:process');
 const fastify = require('fastify');
 const { Pool } = require('pg');
 
+const bodies = require('../shared/bodies.js');
 const Store = require('../shared/store.js');
 const workers = require('../shared/workers.js');
 
@@ -36,6 +37,9 @@ function plain(app) {
   app.get('/plaintext', (request, reply) => reply.type('text/plain').send('Hello, World!'));
   app.get('/byte', (request, reply) => reply.type('text/plain').send('!'));
   app.get('/json', json(MESSAGE), async () => ({ message: 'Hello, World!' }));
+  for (const [target, text] of Object.entries(bodies())) {
+    app.get(target, (request, reply) => reply.type('text/plain').send(text));
+  }
 }
 
 function database(app, store) {

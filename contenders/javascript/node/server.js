@@ -1,21 +1,20 @@
 'use strict';
 
-const fs = require('node:fs');
 const http = require('node:http');
-const path = require('node:path');
 const process = require('node:process');
 
 const { Pool } = require('pg');
 
+const bodies = require('../shared/bodies.js');
 const Store = require('../shared/store.js');
 const workers = require('../shared/workers.js');
 
-const { ADDRESS, FILES, PORT } = process.env;
+const { ADDRESS, PORT } = process.env;
 
 workers(serve);
 
 async function serve() {
-  const routes = { ...plain(), ...bodies(), ...database(await Store.open(Pool)) };
+  const routes = { ...plain(), ...texts(), ...database(await Store.open(Pool)) };
   http
     .createServer((request, response) => {
       const [target, query] = request.url.split('?', 2);
@@ -39,14 +38,9 @@ function plain() {
   };
 }
 
-/** Texts of several lengths, read once. */
-function bodies() {
-  const folder = path.join(FILES, 'body');
-  const route = (name) => {
-    const text = fs.readFileSync(path.join(folder, name));
-    return [`/body/${name}`, (response) => send(response, 200, 'text/plain', text)];
-  };
-  return Object.fromEntries(fs.readdirSync(folder).map(route));
+function texts() {
+  const route = ([target, text]) => [target, (response) => send(response, 200, 'text/plain', text)];
+  return Object.fromEntries(Object.entries(bodies()).map(route));
 }
 
 function database(store) {

@@ -24,6 +24,7 @@ esac
 # Neither serves as root; nobody's group has different names on different systems.
 user= nginx_user= owner=
 cp server.php "$SCRATCH/server.php"
+cp -R "$FILES" "$SCRATCH/files"
 if [ "$(id -u)" = 0 ]; then
     group=$(id -gn nobody)
     user="user = nobody\\
@@ -33,6 +34,7 @@ listen.group = $group"
     nginx_user="user nobody $group;"
     chmod a+x "$SCRATCH"
     chmod a+r "$SCRATCH/server.php"
+    chmod -R a+rX "$SCRATCH/files"
 fi
 
 fill() {

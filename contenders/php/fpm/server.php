@@ -14,13 +14,20 @@ match ($_SERVER['DOCUMENT_URI']) {
     '/queries' => json(read(randomIds(wanted()))),
     '/updates' => json(update(wanted())),
     '/fortunes' => page(fortunes()),
-    default => text('not found', 404),
+    default => stored($_SERVER['DOCUMENT_URI']),
 };
 
 function text(string $body, int $status = 200): void
 {
     http_response_code($status);
     answer('text/plain', $body);
+}
+
+// A text of $FILES, of which serve.sh made a copy.
+function stored(string $path): void
+{
+    $known = preg_match('~^/body/\d+$~D', $path) && is_file(getenv('SCRATCH') . "/files$path");
+    $known ? text(file_get_contents(getenv('SCRATCH') . "/files$path")) : text('not found', 404);
 }
 
 function json(array $value): void

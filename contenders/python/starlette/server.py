@@ -4,6 +4,7 @@ import os
 import random
 from contextlib import asynccontextmanager
 from html import escape
+from pathlib import Path
 
 import asyncpg
 from starlette.applications import Starlette
@@ -40,6 +41,11 @@ async def plaintext(request):
 
 async def byte(request):
     return PlainTextResponse("!")
+
+
+async def body(request):
+    text = BODIES.get(request.path_params["name"])
+    return PlainTextResponse("not found", 404) if text is None else PlainTextResponse(text)
 
 
 async def json(request):
@@ -114,7 +120,8 @@ def other_than(current):
 
 
 URL = os.environ.get("DATABASE_URL")
-PLAIN = {"/": hello, "/plaintext": plaintext, "/byte": byte, "/json": json}
+BODIES = {path.name: path.read_bytes() for path in Path(os.environ["FILES"], "body").iterdir()}
+PLAIN = {"/": hello, "/plaintext": plaintext, "/byte": byte, "/json": json, "/body/{name}": body}
 DATABASE = {"/db": one, "/queries": many, "/updates": update, "/cached-queries": cached, "/fortunes": fortunes}
 ROUTES = PLAIN | (DATABASE if URL else {})
 app = Starlette(routes=[Route(path, answer) for path, answer in ROUTES.items()], lifespan=database)

@@ -20,8 +20,12 @@ struct Message {
 async fn main() -> Result<(), Box<dyn Error>> {
     let workers: usize = env::var("WORKERS")?.parse()?;
     let store = Store::open(workers).await?.map(Data::new);
+    let bodies = store::bodies()?;
     let app = move || {
-        let app = App::new().wrap(DefaultHeaders::new().add(("Server", "actix"))).configure(plain);
+        let mut app = App::new().wrap(DefaultHeaders::new().add(("Server", "actix"))).configure(plain);
+        for (path, body) in bodies.iter().cloned() {
+            app = app.route(&path, on_get().to(async move || text(body)));
+        }
         match &store {
             Some(store) => app.app_data(store.clone()).configure(database),
             None => app,

@@ -31,6 +31,9 @@ async fn serve(workers: usize) -> Result<(), Box<dyn Error>> {
         .route("/plaintext", get(async || text("Hello, World!")))
         .route("/byte", get(async || text("!")))
         .route("/json", get(async || Json(Message { message: "Hello, World!" })));
+    for (path, body) in store::bodies()? {
+        app = app.route(&path, get(async move || text(body)));
+    }
     if let Some(store) = Store::open(workers).await? {
         app = app.merge(database(store));
     }

@@ -1,8 +1,10 @@
-//! The database side of the Rust contenders: the tables World and Fortune of the TechEmpower tests, read and written
-//! with tokio-postgres.
+//! What the Rust contenders answer from: the tables World and Fortune of the TechEmpower tests, read and written with
+//! tokio-postgres, and texts of several lengths.
 
 use std::collections::BTreeSet;
 use std::error::Error;
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use askama::Template;
@@ -19,6 +21,17 @@ const CONNECTIONS_PER_CPU: usize = 16;
 const SELECT: &str = "SELECT id, randomnumber FROM world WHERE id = $1";
 const UPDATE: &str = "UPDATE world SET randomnumber = new.number \
     FROM (SELECT unnest($1::int[]) AS id, unnest($2::int[]) AS number) AS new WHERE world.id = new.id";
+
+/// The texts of several lengths in `$FILES` with their paths, read once and kept for the life of the process.
+pub fn bodies() -> io::Result<Vec<(String, &'static str)>> {
+    let folder = PathBuf::from(std::env::var_os("FILES").unwrap_or_default()).join("body");
+    let text = |entry: io::Result<std::fs::DirEntry>| {
+        let entry = entry?;
+        let text = std::fs::read_to_string(entry.path())?;
+        Ok((format!("/body/{}", entry.file_name().display()), &*text.leak()))
+    };
+    std::fs::read_dir(folder)?.map(text).collect()
+}
 
 /// A row of the table World.
 #[derive(Clone, Copy, Serialize)]

@@ -25,9 +25,11 @@ final class Handler extends SimpleChannelInboundHandler<FullHttpRequest> {
   private static final AsciiString SERVER = AsciiString.cached("netty");
 
   private final Clock clock;
+  private final Map<String, byte[]> bodies;
 
-  Handler(Clock clock) {
+  Handler(Clock clock, Map<String, byte[]> bodies) {
     this.clock = clock;
+    this.bodies = bodies;
   }
 
   @Override
@@ -57,7 +59,7 @@ final class Handler extends SimpleChannelInboundHandler<FullHttpRequest> {
     context.close();
   }
 
-  private static FullHttpResponse answer(FullHttpRequest request) throws JsonProcessingException {
+  private FullHttpResponse answer(FullHttpRequest request) throws JsonProcessingException {
     if (!request.decoderResult().isSuccess()) {
       return text(HttpResponseStatus.BAD_REQUEST, "bad request");
     }
@@ -72,7 +74,11 @@ final class Handler extends SimpleChannelInboundHandler<FullHttpRequest> {
       case "/json":
         return get ? json(Map.of("message", "Hello, World!")) : refusal();
       default:
-        return text(HttpResponseStatus.NOT_FOUND, "not found");
+        byte[] body = bodies.get(request.uri());
+        if (body == null) {
+          return text(HttpResponseStatus.NOT_FOUND, "not found");
+        }
+        return get ? respond(HttpResponseStatus.OK, HttpHeaderValues.TEXT_PLAIN, body) : refusal();
     }
   }
 

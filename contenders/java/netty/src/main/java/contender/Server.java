@@ -13,12 +13,14 @@ import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.handler.codec.http.HttpObjectAggregator;
 import io.netty.handler.codec.http.HttpServerCodec;
 import io.netty.handler.codec.http.HttpServerExpectContinueHandler;
+import java.io.IOException;
+import java.util.Map;
 
 /** Netty's own HTTP codec in a pipeline of three, one event loop for each CPU given, on epoll where it is to be had. */
 public final class Server {
   private static final int LARGEST_BODY_BYTES = 1 << 20;
 
-  public static void main(String[] arguments) throws InterruptedException {
+  public static void main(String[] arguments) throws InterruptedException, IOException {
     int workers = Integer.parseInt(System.getenv("WORKERS"));
     boolean epoll = Epoll.isAvailable();
     EventLoopGroup loops = epoll ? new EpollEventLoopGroup(workers) : new NioEventLoopGroup(workers);
@@ -27,7 +29,7 @@ public final class Server {
         .channel(epoll ? EpollServerSocketChannel.class : NioServerSocketChannel.class)
         .option(ChannelOption.SO_BACKLOG, 4096)
         .childOption(ChannelOption.TCP_NODELAY, true)
-        .childHandler(new Pipeline(new Clock(loops)))
+        .childHandler(new Pipeline(new Clock(loops), Bodies.read()))
         .bind(System.getenv("ADDRESS"), Integer.parseInt(System.getenv("PORT")))
         .sync()
         .channel()
@@ -37,9 +39,11 @@ public final class Server {
 
   private static final class Pipeline extends ChannelInitializer<Channel> {
     private final Clock clock;
+    private final Map<String, byte[]> bodies;
 
-    Pipeline(Clock clock) {
+    Pipeline(Clock clock, Map<String, byte[]> bodies) {
       this.clock = clock;
+      this.bodies = bodies;
     }
 
     @Override
@@ -49,7 +53,7 @@ public final class Server {
           .addLast(new HttpServerCodec())
           .addLast(new HttpServerExpectContinueHandler())
           .addLast(new HttpObjectAggregator(LARGEST_BODY_BYTES))
-          .addLast(new Handler(clock));
+          .addLast(new Handler(clock, bodies));
     }
   }
 }

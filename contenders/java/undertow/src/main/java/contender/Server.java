@@ -5,7 +5,9 @@ import io.undertow.Handlers;
 import io.undertow.Undertow;
 import io.undertow.UndertowOptions;
 import io.undertow.server.HttpHandler;
+import io.undertow.server.handlers.PathHandler;
 import io.undertow.util.Headers;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
@@ -14,13 +16,14 @@ import java.util.Map;
 public final class Server {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
-  public static void main(String[] arguments) {
-    HttpHandler routes =
+  public static void main(String[] arguments) throws IOException {
+    PathHandler routes =
         Handlers.path()
             .addExactPath("/", text("hello"))
             .addExactPath("/plaintext", text("Hello, World!"))
             .addExactPath("/byte", text("!"))
             .addExactPath("/json", json());
+    Bodies.read().forEach((path, body) -> routes.addExactPath(path, text(body)));
     Undertow.builder()
         .addHttpListener(Integer.parseInt(System.getenv("PORT")), System.getenv("ADDRESS"))
         .setIoThreads(Integer.parseInt(System.getenv("WORKERS")))
@@ -31,7 +34,11 @@ public final class Server {
   }
 
   private static HttpHandler text(String body) {
-    ByteBuffer bytes = ByteBuffer.wrap(body.getBytes(StandardCharsets.US_ASCII));
+    return text(body.getBytes(StandardCharsets.US_ASCII));
+  }
+
+  private static HttpHandler text(byte[] body) {
+    ByteBuffer bytes = ByteBuffer.wrap(body);
     return exchange -> {
       exchange.getResponseHeaders().put(Headers.CONTENT_TYPE, "text/plain");
       exchange.getResponseSender().send(bytes.duplicate());

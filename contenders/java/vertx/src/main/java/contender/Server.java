@@ -14,10 +14,12 @@ import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.io.File;
 import java.io.StringWriter;
 import java.time.ZoneOffset;
 import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -29,6 +31,7 @@ public final class Server extends VerticleBase {
   private static final CharSequence HTML = HttpHeaders.createOptimized("text/html; charset=utf-8");
   private static final Mustache PAGE = new DefaultMustacheFactory().compile("fortunes.mustache");
 
+  private final Map<String, Buffer> bodies = new HashMap<>();
   private CharSequence date;
   private Store store;
 
@@ -46,9 +49,17 @@ public final class Server extends VerticleBase {
 
   @Override
   public Future<?> start() {
+    readBodies();
     renewDate();
     vertx.setPeriodic(1000, timer -> renewDate());
     return openStore().compose(opened -> listen());
+  }
+
+  /** Texts of several lengths, by their paths. */
+  private void readBodies() {
+    for (String file : vertx.fileSystem().readDirBlocking(System.getenv("FILES") + "/body")) {
+      bodies.put("/body/" + new File(file).getName(), vertx.fileSystem().readFileBlocking(file));
+    }
   }
 
   /** Most workloads need no database: without one its routes do not exist. */
@@ -93,11 +104,20 @@ public final class Server extends VerticleBase {
         answer(request, JSON).end(new JsonObject().put("message", "Hello, World!").toBuffer());
         break;
       default:
-        try {
-          ask(request);
-        } catch (IllegalArgumentException malformed) { // a parameter with a broken percent escape
-          answer(request, TEXT).setStatusCode(400).end("bad request");
+        Buffer body = bodies.get(request.path());
+        if (body != null) {
+          answer(request, TEXT).end(body);
+        } else {
+          askLeniently(request);
         }
+    }
+  }
+
+  private void askLeniently(HttpServerRequest request) {
+    try {
+      ask(request);
+    } catch (IllegalArgumentException malformed) { // a parameter with a broken percent escape
+      answer(request, TEXT).setStatusCode(400).end("bad request");
     }
   }
 
