@@ -1,6 +1,6 @@
 // Pictures of sections for the documentation: node build/gallery.js FILE.png REPORT.html[#FRAGMENT] SECTION [light|dark]
 import { chromium } from "playwright-core";
-import { CHROMIUM, LAUNCH_ARGS } from "../e2e/browser.js";
+import { CHROMIUM, LAUNCH_ARGS, settled } from "../e2e/browser.js";
 import { pathToFileURL } from "node:url";
 
 const [file, report, section, colorScheme = "light"] = process.argv.slice(2);
@@ -12,9 +12,6 @@ const [path = "", fragment = ""] = report.split("#");
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: LAUNCH_ARGS });
 const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, colorScheme: colorScheme === "dark" ? "dark" : "light" });
 await page.goto(`${pathToFileURL(path).href}#${fragment}`);
-// Sections are put in one after the other; the last one of a report says how to repeat it.
-await page.waitForFunction(() => (document.querySelector("#repeat") ?? !document.querySelector("script")) && !document.querySelector(".waiting, .undrawn"));
-await page.waitForLoadState("networkidle");
-await page.waitForTimeout(1000);
+await settled(page);
 await page.locator(section).first().screenshot({ path: file });
 await browser.close();

@@ -8,7 +8,7 @@ import { chromium, type Browser, type Page as Tab } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { rateInterval } from "../src/format";
 import type { Findings, Head, Page } from "../src/types";
-import { CHROMIUM, LAUNCH_ARGS } from "./browser.js";
+import { CHROMIUM, LAUNCH_ARGS, settled } from "./browser.js";
 
 const missing = existsSync(CHROMIUM) ? "" : ` (skipped: no Chromium at ${CHROMIUM}; apt install chromium)`;
 const SECTIONS = ["verdict", "trust", "standings", "pairs", "times", "scaling", "shares", "over-time", "price", "rounds", "not-run", "repeat"];
@@ -47,7 +47,7 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
     try {
       await tab.goto(file + fragment);
       await tab.waitForSelector("#standings");
-      await drawn(tab);
+      await settled(tab);
       await look(tab);
     } finally {
       await tab.close();
@@ -55,8 +55,6 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
     expect(trouble).toEqual([]);
     expect([...new Set(requests)]).toEqual([file]);
   }
-
-  const drawn = (tab: Tab): Promise<unknown> => tab.waitForFunction(() => document.querySelector(".waiting, .undrawn") === null);
 
   const head = (): Head => (data.runs[0] as Page["runs"][number]).head;
 
@@ -134,7 +132,7 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
       await tab.getByRole("button", { name: "Pin nginx" }).click();
       await tab.getByRole("button", { name: "Pin Node.js" }).click();
       expect(hashOf(tab)).toBe("#workload=hello&connections=64&pin=nginx,node");
-      await drawn(tab);
+      await settled(tab);
       expect(await tab.locator("#scaling svg text").allTextContents()).toEqual(expect.arrayContaining(["nginx", "Node.js"]));
       expect((await tab.locator("#scaling svg text").allTextContents()).join()).not.toContain("Gin");
       await tab.reload();
@@ -146,7 +144,7 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
       await tab.getByRole("radio", { name: "memory" }).check({ force: true });
       await tab.getByLabel("compared with").selectOption("nginx");
       await tab.getByRole("button", { name: "times it" }).click();
-      await drawn(tab);
+      await settled(tab);
       expect(hashOf(tab)).toBe("#workload=hello&connections=64&metric=memory&baseline=nginx&sort=times+it");
       const written = await tab.locator("#standings svg text").allTextContents();
       expect(written).toEqual(expect.arrayContaining(["memory", "times it", "1.00×"]));

@@ -16,6 +16,7 @@ export function App({ source }: { source: Source }): JSX.Element {
   const report = useMemo(() => reportOf(source, view, choose), [source, view, choose]);
   const cell = useCell(report);
   const sections = sectionsOf(report, cell);
+  const isUnpacking = spotOf(report) >= 0 && !source.known(view.run, spotOf(report));
   return (
     <>
       <Header report={report} />
@@ -24,7 +25,7 @@ export function App({ source }: { source: Source }): JSX.Element {
           <Choices report={report} />
           <Contents sections={sections} />
         </aside>
-        <main>
+        <main aria-busy={isUnpacking}>
           {sections.map(({ id, title, wide, draw }) => (
             <Lazy key={`${view.run} ${id}`} id={id} title={title} wide={wide === true}>
               {draw}

@@ -102,6 +102,13 @@ export function lookOf(report: Report, name: string): Look {
   return report.looks.get(name) ?? NO_LOOK;
 }
 
+/** How many of `names` are in focus where others are not: more than `most`, or too many for colours. Nothing where all are. */
+export function drawnOf(report: Report, names: readonly string[], most = 0): { shown: number; of: number } | null {
+  const proper = [...new Set(names)].filter((name) => name !== report.limit?.name);
+  const shown = proper.filter((name) => !lookOf(report, name).muted).length;
+  return names.length > most && shown < proper.length ? { shown, of: proper.length } : null;
+}
+
 /** Rows that need much room each: all if they are few, else of those in focus and of the limit. */
 export function focused<Row>(report: Report, rows: readonly Row[], nameOf: (row: Row) => string, most: number): Row[] {
   if (rows.length <= most) return [...rows];

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { metricOf, METRICS, ranked, valueOf } from "../src/metrics";
 import { inverse, pairsOf, ratioOf } from "../src/ratio";
-import { focus } from "../src/select";
+import { drawnOf, focus, reportOf } from "../src/select";
+import type { Source } from "../src/data";
 import { familiesOf } from "../src/sections/Family";
 import { shareWithin } from "../src/sections/Shares";
 import { objectiveOf } from "../src/slo";
@@ -42,6 +43,16 @@ test("colours go to the pinned, else to everybody, else to the fastest of those 
   expect(focus(["c9"], many, [])).toEqual(["c9"]);
   expect(focus([], ["a", "b"], ["b"])).toEqual(["a", "b"]);
   expect(focus([], many, ["c3", "gone", "c1"])).toEqual(["c3", "c1"]);
+});
+
+test("who is left out or grey is counted, without the limit", () => {
+  const names = Array.from({ length: 20 }, (_, i) => `c${i}`);
+  const contenders = [{ name: "limit", kind: "limit" }, ...names.map((name) => ({ name, kind: "server" }))].map((entry) => ({ ...entry, title: entry.name, language: "" }));
+  const head = { contenders, leaders: ["c3", "c1"], spots: [] } as unknown as Head;
+  const report = reportOf({ heads: [head] } as unknown as Source, parseView("", [head]), () => undefined);
+  expect(drawnOf(report, ["limit", ...names, "c3"])).toEqual({ shown: 2, of: 20 });
+  expect(drawnOf(report, ["limit", ...names], 24)).toBeNull();
+  expect(drawnOf(report, ["limit", "c3", "c1"])).toBeNull();
 });
 
 test("a family has several members that were measured", () => {

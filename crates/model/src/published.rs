@@ -59,7 +59,7 @@ pub struct PublishedRow {
     /// Name of the contender here; absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contender: Option<String>,
-    /// The network of ours that stands beside it; the first that fits when absent.
+    /// The network of ours that stands beside it; [`Beside::network`] when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
     /// A figure for each column.
@@ -78,6 +78,9 @@ pub struct Beside {
     /// Name of the contender to which the others stand in ratio, in both tables: the first of the source's that was measured
     /// here; absent where none was.
     pub baseline: Option<String>,
+    /// The network of our figures where a row names no other: loopback on the kernel's stack if that was measured, else the
+    /// first of the kernel's, since whoever publishes seldom has another stack, else the first.
+    pub network: Network,
     /// What differs from column to column, as the source has it.
     pub columns: Vec<String>,
     /// The source's contenders in its order, then the others of ours.
@@ -93,6 +96,9 @@ pub struct BesideRow {
     pub title: String,
     /// Name of the contender here; absent where there is none.
     pub contender: Option<String>,
+    /// The network of our figures, where it is not [`Beside::network`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
     /// The published figures.
     pub values: Vec<Option<f64>>,
     /// Published figure over that of the baseline.

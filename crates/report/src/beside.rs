@@ -14,15 +14,16 @@ const DASH: &str = "–";
 /// What a table of both shows; the source is told beside it.
 pub(crate) fn title(beside: &Beside) -> String {
     let quantity = &beside.quantity;
+    let on = beside.network;
     match (&beside.baseline, beside.figures) {
-        (_, Figures::AnsweredWithinMs) => format!("theirs | ours: {quantity}"),
+        (_, Figures::AnsweredWithinMs) => format!("theirs | ours (on {on}): {quantity}"),
         (Some(name), Figures::Throughput) => {
             let row = beside.rows.iter().find(|row| row.contender.as_ref() == Some(name));
             let title = row.map_or(name, |row| &row.title);
-            format!("theirs | ours: {quantity} over {title}'s in the same table")
+            format!("theirs | ours (on {on}): {quantity} over {title}'s in the same table")
         }
         (None, Figures::Throughput) => {
-            format!("theirs | ours: {quantity}; no contender was measured in both, so nothing compares")
+            format!("theirs | ours (on {on}): {quantity}; no contender was measured in both, so nothing compares")
         }
     }
 }
@@ -63,13 +64,14 @@ pub(crate) fn interval(beside: &Beside, row: &BesideRow, column: usize) -> Strin
     }
 }
 
-/// Why there is nothing of ours, in a word or two.
-pub(crate) fn remark(row: &BesideRow) -> &str {
+/// Why there is nothing of ours, or on which network ours is where that is another than the title's, in a word or two.
+pub(crate) fn remark(row: &BesideRow) -> String {
+    let of_network = || row.network.map(|network| format!("ours on {network}"));
     match (&row.not_run, &row.withheld) {
-        (Some(why), _) if row.contender.is_none() => why,
-        (Some(_), _) => "not run",
-        (None, Some(_)) => "withheld",
-        (None, None) => "",
+        (Some(why), _) if row.contender.is_none() => why.clone(),
+        (Some(_), _) => "not run".to_owned(),
+        (None, Some(_)) => "withheld".to_owned(),
+        (None, None) => of_network().unwrap_or_default(),
     }
 }
 
@@ -123,7 +125,7 @@ pub(crate) fn markdown(beside: &Beside) -> String {
                 format!(" {theirs} | {ours} | {} |", interval(beside, row, column))
             })
             .collect();
-        out += &format!("| {} |{cells} {} |\n", cell_text(&row.title), cell_text(remark(row)));
+        out += &format!("| {} |{cells} {} |\n", cell_text(&row.title), cell_text(&remark(row)));
     }
     beside.sentences.iter().for_each(|sentence| out += &format!("\n{}\n", cell_text(sentence)));
     out

@@ -39,7 +39,7 @@ export function Chart({ label, draw, twin }: Props): JSX.Element {
 
   return (
     <figure class="chart">
-      <div ref={box} role="img" aria-label={label} />
+      <div ref={box} class={width === 0 ? "undrawn" : ""} role="img" aria-label={label} />
       {twin && (
         <details class="twin" onToggle={(event) => setOpen(event.currentTarget.open)}>
           <summary>The same as a table</summary>

@@ -5,6 +5,7 @@ import { crossingChart, type CrossingPoint } from "../charts/crossing";
 import type { Line } from "../charts/lines";
 import { count, ratio } from "../format";
 import { Chart } from "../parts/Chart";
+import { Drawn } from "../parts/Drawn";
 import { Name } from "../parts/Name";
 import { Table, type Column } from "../parts/Table";
 import { lookOf, titleOf, type Report } from "../select";
@@ -32,6 +33,7 @@ export function CrossingPart({ report, spot, comparison }: Props): JSX.Element |
   return (
     <div class="part">
       <h3>{title}</h3>
+      <Drawn report={report} names={lines.map(({ name }) => name)} />
       <Chart label={`Throughput of ${title}.`} draw={draw} twin={<Table caption={title} columns={columns(report, lines)} rows={lines} />} />
       {crossings.length > 0 && (
         <ul class="plain">

@@ -6,6 +6,7 @@ import type { Line } from "../charts/lines";
 import { duration } from "../format";
 import { Chart } from "../parts/Chart";
 import { Choice } from "../parts/Choice";
+import { Drawn } from "../parts/Drawn";
 import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
@@ -72,6 +73,7 @@ export function CurvesSection({ report, cell }: { report: Report; cell: Cell }):
   return (
     <Section id="times" title={`${title} by percentile`} question={`How long did requests take? ${title} ${meaning}. Line: median over rounds; band: least to greatest.`}>
       <LoadChoice report={report} cell={cell} />
+      <Drawn report={report} names={lines.map(({ name }) => name)} />
       {lines.length > 0 && (
         <Chart
           label={`${title} by percentile for each contender, ${cell.where}.`}

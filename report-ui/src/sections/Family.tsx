@@ -5,6 +5,7 @@ import { scalingChart } from "../charts/scaling";
 import { capitalised } from "../format";
 import { Chart } from "../parts/Chart";
 import { Choice } from "../parts/Choice";
+import { Drawn } from "../parts/Drawn";
 import { Section } from "../parts/Section";
 import { Table } from "../parts/Table";
 import { onNetwork, type Report } from "../select";
@@ -78,7 +79,13 @@ function FamilyChart({ report, family, width }: { report: Report; family: Family
     const limit = lines.find((line) => line.name === report.limit?.name) ?? null;
     return (theme: Theme, wide: number) => scalingChart({ lines: lines.filter((line) => line !== limit), limit, levels, label: family.parameter }, theme, wide);
   }, [lines, levels]);
-  if (!cells || lines.length === 0) return null;
+  if (!cells) return <div class="undrawn" />;
+  if (lines.length === 0) return null;
   const caption = `Throughput of ${family.name} by ${family.parameter} at ${width} connections${onNetwork(report.head, report.view.network)}`;
-  return <Chart label={`${caption}.`} draw={draw} twin={<Table caption={caption} columns={columnsBy(report, levels)} rows={lines} />} />;
+  return (
+    <>
+      <Drawn report={report} names={lines.map(({ name }) => name)} />
+      <Chart label={`${caption}.`} draw={draw} twin={<Table caption={caption} columns={columnsBy(report, levels)} rows={lines} />} />
+    </>
+  );
 }

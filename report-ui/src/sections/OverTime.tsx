@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { overTimeChart, type RoundDot, type RoundStrip } from "../charts/over-time";
 import { Chart } from "../parts/Chart";
+import { Drawn } from "../parts/Drawn";
 import { Section } from "../parts/Section";
 import { focused, lookOf, titleOf, type Cell, type Report } from "../select";
 import { isSamePlace } from "../state";
@@ -16,7 +17,8 @@ import { ruleInWords } from "./Trust";
 const MOST_STRIPS = 16;
 
 export function OverTimeSection({ report, cell }: { report: Report; cell: Cell }): JSX.Element {
-  const strips = useMemo(() => focused(report, stripsOf(report, cell), (strip) => strip.name, MOST_STRIPS), [report, cell]);
+  const all = useMemo(() => stripsOf(report, cell), [report, cell]);
+  const strips = useMemo(() => focused(report, all, (strip) => strip.name, MOST_STRIPS), [report, all]);
   const draw = useMemo(() => {
     const { round_offsets_ns: starts, run } = report.head;
     return (theme: Theme, width: number) => overTimeChart({ strips, starts, end: run.elapsed_ns }, theme, width);
@@ -27,6 +29,7 @@ export function OverTimeSection({ report, cell }: { report: Report; cell: Cell }
       title="Over time"
       question={`Was anything drifting or disturbed? Each window's distance from its contender's own median, in true order, ${cell.where}. Hollow: void, or withheld. Cross: died.`}
     >
+      <Drawn report={report} names={all.map(({ name }) => name)} most={MOST_STRIPS} />
       <Chart
         label={`Deviation of every measured window from its contender's median, in order of time, ${cell.where}.`}
         draw={draw}

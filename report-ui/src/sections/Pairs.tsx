@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { ratio as ratioText } from "../format";
+import { Drawn } from "../parts/Drawn";
 import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
 import { pairsOf, ratioOf, type Ratio } from "../ratio";
@@ -17,9 +18,9 @@ export function PairsSection({ report, cell }: { report: Report; cell: Cell }): 
   const ranked = contendersOf(report, cell).filter((standing) => standing.tier !== null);
   const names = focused(report, ranked, (standing) => standing.contender, MOST).map((standing) => standing.contender);
   const pairs = useMemo(() => pairsOf(cell), [cell]);
-  const left = ranked.length - names.length;
   return (
     <Section id="pairs" title="Who beats whom" question={`Which differences are real? How many times what the column serves the row serves, ${cell.where}; ~ where no difference was shown, = where they were shown to be equal.`}>
+      <Drawn report={report} names={ranked.map((standing) => standing.contender)} most={MOST} />
       <div class="scroll" tabIndex={0} role="region" aria-label="Pairwise ratios">
         <table class="matrix">
           <caption>Throughput of the row over that of the column, {cell.where}</caption>
@@ -46,7 +47,6 @@ export function PairsSection({ report, cell }: { report: Report; cell: Cell }): 
           </tbody>
         </table>
       </div>
-      {left > 0 && <p class="key">{left} more are not shown here: pin them, or narrow with the filters.</p>}
     </Section>
   );
 }

@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import { priceChart } from "../charts/price";
 import { bytes, duration, few, percent, rate } from "../format";
 import { Chart } from "../parts/Chart";
+import { Drawn } from "../parts/Drawn";
 import { Section } from "../parts/Section";
 import { focused, lookOf, titleOf, type Cell, type Report } from "../select";
 import type { Theme } from "../theme";
@@ -40,6 +41,7 @@ function switches({ price: { voluntary_switches: given, involuntary_switches: ta
 export function PriceSection({ report, cell }: { report: Report; cell: Cell }): JSX.Element {
   return (
     <Section id="price" title="Price" question={`What does it cost? ${cell.where}; the figures are in the table of standings.`}>
+      <Drawn report={report} names={cell.standings.map(({ contender }) => contender)} most={MOST_ROWS} />
       <div class="prices">
         {CURRENCIES.filter(({ value }) => cell.standings.some((s) => value(s) != null)).map((currency) => (
           <PriceList key={currency.title} report={report} cell={cell} currency={currency} />

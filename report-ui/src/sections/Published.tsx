@@ -8,7 +8,6 @@ import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
 import { lookOf, NO_LOOK, titleOf, type Report } from "../select";
-import { networksOf } from "../state";
 import type { Theme } from "../theme";
 import type { Beside, BesideRow } from "../types";
 
@@ -16,7 +15,7 @@ export function PublishedSection({ report }: { report: Report }): JSX.Element | 
   const { published } = report.head;
   if (!published) return null;
   const table = { ...published, rows: published.rows.filter((row) => row.contender === null || report.isShown(row.contender)) };
-  const question = `Is the order the same as others found it? ${table.source}: ${table.quantity}. Other machines, other years: only ratios compare${table.baseline ? `, here to ${titleOf(report, table.baseline)}` : ""}. Hollow: published; filled: found here.`;
+  const question = `Is the order the same as others found it? ${table.source}: ${table.quantity}. Other machines, other years: only ratios compare${table.baseline ? `, here to ${titleOf(report, table.baseline)}` : ""}. Hollow: published; filled: found here, on ${table.network}${table.rows.some(({ network }) => network) ? " where a row names no other network" : ""}.`;
   return (
     <Section id="published" title="As published" wide question={question}>
       {table.baseline !== null && (
@@ -65,16 +64,9 @@ function columns(report: Report, table: Beside): Column<BesideRow>[] {
   return [
     { head: "contender", text: true, cell: (row) => (row.contender !== null && report.entries.has(row.contender) ? <Name report={report} name={row.contender} /> : row.title), sort: (row) => row.title },
     { head: "at the source", text: true, cell: (row) => row.title, sort: (row) => row.title },
-    ...(networksOf(report.head.spots).length > 1 ? [{ head: "network here", text: true, cell: (row: BesideRow) => networkOf(report, row) }] : []),
+    ...(table.rows.some(({ network }) => network) ? [{ head: "network here", text: true, cell: ({ network }: BesideRow) => network ?? table.network }] : []),
     ...table.columns.flatMap((head, i) => figureColumns(table, head, i)),
   ];
-}
-
-/** The network of our figures: the one that the experiment names for the row, else the first on which its workload was measured. */
-function networkOf({ head }: Report, { title }: BesideRow): string {
-  const { published } = head.run.experiment;
-  const first = head.spots.find(({ workload }) => workload === (published?.workload ?? workload));
-  return published?.row.find((row) => row.title === title)?.network ?? first?.network ?? "–";
 }
 
 function figureColumns({ figures }: Beside, head: string, i: number): Column<BesideRow>[] {

@@ -5,6 +5,7 @@ import { ratesChart, type RateLine, type RatePoint } from "../charts/rates";
 import { duration, percent, rate } from "../format";
 import { Chart } from "../parts/Chart";
 import { Choice } from "../parts/Choice";
+import { Drawn } from "../parts/Drawn";
 import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
@@ -34,6 +35,7 @@ export function RatesSection({ report, cell }: { report: Report; cell: Cell }): 
   return (
     <Section id="rates" title="Latency against load" question={question(cell, objective)}>
       <Choice legend="percentile" options={Object.keys(PERCENTILES)} chosen={tail} onChoose={(chosen) => report.choose({ tail: chosen })} />
+      <Drawn report={report} names={lines.map(({ name }) => name)} />
       {lines.length > 0 && <Chart label={`${tail} of the response time against the offered rate, ${cell.where}.`} draw={draw} twin={cell.latency.length > 0 ? <Times report={report} cell={cell} /> : undefined} />}
       {cell.redlines.map(({ offered, standings }) => (
         <Table key={offered} caption={`Redlines, ${offered ?? ""}`} columns={redlineColumns(report)} rows={standings} />

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { scalingChart } from "../charts/scaling";
 import { Chart } from "../parts/Chart";
+import { Drawn } from "../parts/Drawn";
 import { Section } from "../parts/Section";
 import { Table } from "../parts/Table";
 import { onNetwork, type Cell, type Report } from "../select";
@@ -23,6 +24,8 @@ export function ScalingSection({ report, cell: { spot: here } }: { report: Repor
   }, [lines, levels, report]);
   return (
     <Section id="scaling" title="Scaling with connections" question={`Does it hold its throughput as connections grow? Validated answers per second, ${where}${report.limit ? "; the limit is dashed" : ""}.`}>
+      <Drawn report={report} names={lines.map(({ name }) => name)} />
+      {!cells && <div class="undrawn" />}
       {cells && (
         <Chart
           label={`Throughput against connections for each contender, ${where}.`}

@@ -5,6 +5,7 @@ import type { Line } from "../charts/lines";
 import { sharesChart, type SharePoint } from "../charts/shares";
 import { count, duration, percent, percentInterval } from "../format";
 import { Chart } from "../parts/Chart";
+import { Drawn } from "../parts/Drawn";
 import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
@@ -23,6 +24,7 @@ export function SharesSection({ report, cell }: { report: Report; cell: Cell }):
   return (
     <Section id="shares" title="Share of requests answered within a time" question={`How many wait how long? All rounds together; requests that failed are never answered. ${title} ${meaning}.`}>
       <LoadChoice report={report} cell={cell} />
+      <Drawn report={report} names={lines.map(({ name }) => name)} />
       {lines.length > 0 && (
         <Chart
           label={`Share of requests answered within a time, for each contender, ${cell.where}.`}

@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import { ratiosChart } from "../charts/ratios";
 import { capitalised, few, rate, ratio } from "../format";
 import { Chart } from "../parts/Chart";
+import { Drawn } from "../parts/Drawn";
 import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
@@ -27,6 +28,7 @@ export function StacksSection({ report, cell: { spot } }: { report: Report; cell
       wide
       question={`What does the network stack cost? Throughput on the user-space stack over that on the kernel's, same program, same rounds, ${place}: beyond 1× the user-space stack is faster. Dot and bar: estimate and 95 % interval.`}
     >
+      <Drawn report={report} names={rowsAt(shown.flatMap(({ rows }) => rows), spot).map(({ contender }) => contender)} most={MOST_ROWS} />
       <div class="prices">
         {shown.map((comparison) => (
           <Comparison key={titleIn(comparison)} report={report} spot={spot} place={place} comparison={comparison} />

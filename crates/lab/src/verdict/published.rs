@@ -3,7 +3,7 @@
 use assay_host::cpuset::CpuSet;
 use assay_model::contender::Kind;
 use assay_model::experiment::Cell;
-use assay_model::network::Network;
+use assay_model::network::{Network, Spec, Stack};
 use assay_model::offered::Offered;
 use assay_model::published::{Beside, BesideRow, Figures, Published, PublishedRow, SourceCpus};
 use assay_model::record::{Entry, Record};
@@ -17,7 +17,7 @@ use super::{CONFIDENCE, answered, interval, point};
 /// Both tables, with our throughputs as they were judged; `None` where the experiment repeats nobody's work.
 pub(crate) fn judge(record: &Record, judged: &[CellVerdict]) -> Option<Beside> {
     let published = record.experiment.published.as_ref()?;
-    let tables = Tables { record, published, judged };
+    let tables = Tables { record, published, judged, network: usual_network(record, published) };
     let of_source = published.rows.iter().map(|row| (Some(row), tables.entry(row)));
     let ours_alone = record.contenders.iter().filter(|entry| tables.is_ours_alone(entry));
     let parties: Vec<Party<'_>> = of_source
@@ -31,10 +31,31 @@ pub(crate) fn judge(record: &Record, judged: &[CellVerdict]) -> Option<Beside> {
         quantity: published.quantity.clone(),
         figures: published.figures,
         baseline: baseline.and_then(|party| Some(party.entry?.name.clone())),
+        network: tables.network,
         columns: published.columns.clone(),
         rows: parties.iter().map(|party| tables.row(party, baseline)).collect(),
         sentences: tables.scaled(&parties),
     })
+}
+
+/// See [`Beside::network`].
+fn usual_network(record: &Record, published: &Published) -> Network {
+    let networks: Vec<Network> =
+        cells_of(record, published).iter().map(|cell| record.network_of(cell)).collect();
+    let first = |fits: fn(&Network) -> bool| networks.iter().copied().find(fits);
+    first(|network| *network == Network::kernel(Spec::Loopback))
+        .or_else(|| first(|network| network.stack() == Stack::Kernel))
+        .or_else(|| first(|_| true))
+        .unwrap_or_else(|| Network::kernel(Spec::Loopback))
+}
+
+/// The cells of the workload that stands beside the source's.
+fn cells_of(record: &Record, published: &Published) -> Vec<Cell> {
+    let mut cells = record.experiment.cells();
+    let first = cells.first().map(|cell| cell.workload.clone());
+    let workload = published.workload.clone().or(first).unwrap_or_default();
+    cells.retain(|cell| cell.workload == workload);
+    cells
 }
 
 /// What both tables are made from.
@@ -42,6 +63,8 @@ struct Tables<'r> {
     record: &'r Record,
     published: &'r Published,
     judged: &'r [CellVerdict],
+    /// Of ours, where a row names no other.
+    network: Network,
 }
 
 /// A contender in one of the tables or in both.
@@ -70,38 +93,40 @@ impl<'r> Tables<'r> {
         entry.kind != Kind::Limit && entry.twin_of.is_none() && !theirs
     }
 
-    /// Our figures of a contender, one for each column, on the network that the row asks for.
+    /// The network of our figures beside a row of the source's, or beside none.
+    fn network_of(&self, row: Option<&PublishedRow>) -> Network {
+        row.and_then(|row| row.network).unwrap_or(self.network)
+    }
+
+    /// Our figures of a contender, one for each column.
     fn ours(&self, entry: Option<&Entry>, row: Option<&PublishedRow>) -> Vec<Option<Figure>> {
-        let network = row.and_then(|row| row.network);
+        let network = self.network_of(row);
         let column = |title: &String| match self.published.figures {
             Figures::Throughput => self.throughput(entry?, title.parse().ok()?, network),
-            Figures::AnsweredWithinMs => self.answered(entry?, title.parse().ok()?),
+            Figures::AnsweredWithinMs => self.answered(entry?, title.parse().ok()?, network),
         };
         self.published.columns.iter().map(column).collect()
     }
 
-    fn throughput(&self, entry: &Entry, connections: u32, network: Option<Network>) -> Option<Figure> {
-        let fits = |cell: &Cell| network.is_none() || cell.network == network;
-        let mut cells = self.cells().filter(fits).filter(|cell| cell.offered.is_capacity());
+    fn throughput(&self, entry: &Entry, connections: u32, network: Network) -> Option<Figure> {
+        let mut cells = self.cells(network).filter(|cell| cell.offered.is_capacity());
         let cell = cells.find(|cell| cell.connections == connections)?;
         let standing = self.standing(&cell, entry)?;
         Some(Figure { estimate: standing.throughput_per_second?, rounds: standing.rounds_per_second.clone() })
     }
 
     /// Among all requests of a loop that ends with a number of them, as at the source; else of the loop that ends with the time.
-    fn answered(&self, entry: &Entry, ms: f64) -> Option<Figure> {
-        let counted = self.cells().find(|cell| matches!(cell.offered, Offered::Requests(_)));
-        let cell = counted.or_else(|| self.cells().find(|cell| cell.offered.is_capacity()))?;
+    fn answered(&self, entry: &Entry, ms: f64, network: Network) -> Option<Figure> {
+        let counted = self.cells(network).find(|cell| matches!(cell.offered, Offered::Requests(_)));
+        let cell = counted.or_else(|| self.cells(network).find(|cell| cell.offered.is_capacity()))?;
         let rounds = answered::shares(&sample_of(self.record, entry, &cell), ms);
         Some(Figure { estimate: answered::over_rounds(&rounds)?, rounds })
     }
 
-    /// The cells of the workload that stands beside the source's.
-    fn cells(&self) -> impl Iterator<Item = Cell> {
-        let cells = self.record.experiment.cells();
-        let first = cells.first().map(|cell| cell.workload.clone());
-        let workload = self.published.workload.clone().or(first).unwrap_or_default();
-        cells.into_iter().filter(move |cell| cell.workload == workload)
+    /// The cells that stand beside the source's, on a network.
+    fn cells(&self, network: Network) -> impl Iterator<Item = Cell> {
+        let cells = cells_of(self.record, self.published).into_iter();
+        cells.filter(move |cell| self.record.network_of(cell) == network)
     }
 
     fn standing(&self, cell: &Cell, entry: &Entry) -> Option<&'r Standing> {
@@ -125,6 +150,7 @@ impl<'r> Tables<'r> {
         BesideRow {
             title: title.cloned().unwrap_or_default(),
             contender: name.or_else(|| party.entry.map(|entry| entry.name.clone())),
+            network: party.source.and_then(|row| row.network).filter(|network| *network != self.network),
             values: columns.clone().map(|column| value(party, column)).collect(),
             ratio_to_baseline: columns.clone().map(theirs).collect(),
             ours: party.ours.iter().map(|figure| Some(figure.as_ref()?.estimate)).collect(),
@@ -154,7 +180,7 @@ impl<'r> Tables<'r> {
     fn not_run(&self, party: &Party<'_>) -> Option<String> {
         match (party.entry, party.source) {
             (Some(_), _) if party.ours.iter().any(Option::is_some) => None,
-            (Some(entry), _) if self.was_measured(entry) => None,
+            (Some(entry), row) if self.was_measured(entry, self.network_of(row)) => None,
             (Some(entry), _) => {
                 let why = entry.not_run.as_ref().map_or("not measured at these levels", |why| &why.reason);
                 Some(why.to_owned())
@@ -166,14 +192,15 @@ impl<'r> Tables<'r> {
 
     /// Why there is no figure of a contender that was run.
     fn withheld(&self, party: &Party<'_>) -> Option<String> {
-        let entry = party.entry.filter(|entry| self.was_measured(entry))?;
-        let judged = || self.cells().find_map(|cell| self.standing(&cell, entry)?.withheld.clone());
+        let network = self.network_of(party.source);
+        let entry = party.entry.filter(|entry| self.was_measured(entry, network))?;
+        let judged = || self.cells(network).find_map(|cell| self.standing(&cell, entry)?.withheld.clone());
         let nothing = party.ours.iter().all(Option::is_none);
         nothing.then(|| judged().unwrap_or_else(|| "no window counts".to_owned()))
     }
 
-    fn was_measured(&self, entry: &Entry) -> bool {
-        self.cells().any(|cell| sample_of(self.record, entry, &cell).measured().next().is_some())
+    fn was_measured(&self, entry: &Entry, network: Network) -> bool {
+        self.cells(network).any(|cell| sample_of(self.record, entry, &cell).measured().next().is_some())
     }
 
     /// What each CPU did, there and here, and what as many of ours would do.
@@ -241,7 +268,7 @@ mod tests {
     use super::*;
     use crate::testing;
     use crate::verdict;
-    use assay_model::record::{NotRun, Stage};
+    use assay_model::record::{NotRun, Run, Stage};
 
     fn published(columns: &[&str], rows: &[(&str, Option<&str>, &[f64])]) -> Published {
         Published {
@@ -298,6 +325,33 @@ mod tests {
         assert_eq!(beside.rows[1].our_ratio[0], Some(point(1.0)));
         let reasons: Vec<_> = beside.rows.iter().map(|row| row.not_run.as_deref()).collect();
         assert_eq!(reasons, [Some("not asked for"), None, None, Some("no contender here"), None]);
+    }
+
+    /// Each row's figures are of one network, and it is said of which.
+    #[test]
+    fn ours_are_of_loopback_unless_a_row_names_another_network() {
+        let mut record = record();
+        let network = |text: &str| text.parse::<Network>().expect("network");
+        let (user, kernel) = (network("user/ring"), network("kernel/loopback"));
+        record.experiment.measures[0].networks = vec![user, kernel];
+        let on = |run: &Run, network: Network, times: u64| {
+            let mut run = Run { network: Some(network), ..run.clone() };
+            run.cells[0].cell.network = Some(network);
+            run.cells[0].load.window.ok *= times;
+            run
+        };
+        for round in &mut record.rounds {
+            round.runs = round.runs.iter().flat_map(|run| [on(run, user, 2), on(run, kernel, 1)]).collect();
+        }
+        record.experiment.published.as_mut().expect("published").rows[2].network = Some(user);
+        let beside = beside(&record);
+        assert_eq!(beside.network, kernel, "though the other was measured first");
+        assert_eq!(
+            beside.rows.iter().map(|row| row.network).collect::<Vec<_>>(),
+            [None, None, Some(user), None, None]
+        );
+        let of = |row: usize| beside.rows[row].ours[0].expect("measured").estimate;
+        assert!((of(2) / of(1) - 4.0).abs() < 0.1, "twice as much as twice a: {} and {}", of(2), of(1));
     }
 
     #[test]

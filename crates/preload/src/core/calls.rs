@@ -120,7 +120,7 @@ impl<E: Engine> Core<E> {
             Some(_) => return Err(Errno::INVAL),
         }
         self.open_for_itself(remote)?;
-        let conn = self.engine()?.connect(remote, local).map_err(|error| {
+        let conn = self.engine()?.connect(super::in_family_of(remote, false), local).map_err(|error| {
             crate::log::say(&error.to_string());
             Errno::ADDRNOTAVAIL
         })?;

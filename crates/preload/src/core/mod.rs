@@ -222,7 +222,8 @@ impl<E: Engine> Core<E> {
         let Some(engine) = &mut self.engine else { return Ok(()) };
         for listener in self.listeners.iter_mut().filter(|l| l.wanted && !l.opened) {
             listener.opened = true;
-            if let Err(error) = engine.listen(listener.address) {
+            // A program for both families (every JVM) names an IPv4 address in IPv6's way; the stack knows it by its own.
+            if let Err(error) = engine.listen(in_family_of(listener.address, false)) {
                 crate::log::say(&format!("cannot listen at {}: {error}", listener.address));
                 listener.error = Some(Errno::ADDRINUSE);
             }

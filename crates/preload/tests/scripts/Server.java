@@ -7,7 +7,9 @@ import java.util.concurrent.Executors;
 /** The JDK's own server: one thread that selects, and one for each connection that is answered. */
 public class Server {
     public static void main(String[] arguments) throws Exception {
-        var server = HttpServer.create(new InetSocketAddress(Integer.parseInt(arguments[1])), 0);
+        int port = Integer.parseInt(arguments[1]);
+        var address = arguments.length > 2 ? new InetSocketAddress(arguments[2], port) : new InetSocketAddress(port);
+        var server = HttpServer.create(address, 0);
         server.setExecutor(Executors.newCachedThreadPool());
         server.createContext("/", exchange -> {
             byte[] body = exchange.getRequestMethod().equals("POST")

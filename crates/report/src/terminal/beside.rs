@@ -20,7 +20,7 @@ pub(super) fn published(page: &mut Page, record: &Record, verdict: &Beside) {
         let interval = |row: &BesideRow| beside::interval(verdict, row, index);
         columns.push(Column::new("interval", 2, texts(page, &interval)));
     }
-    columns.push(Column::new("", 1, texts(page, &|row| beside::remark(row).to_owned())));
+    columns.push(Column::new("", 1, texts(page, &|row| beside::remark(row))));
     let rows: Vec<Row<'_>> =
         verdict.rows.iter().map(|row| Row { contender: &row.title, withheld: None }).collect();
     table(page, record, &beside::title(verdict), &rows, columns);

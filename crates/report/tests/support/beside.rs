@@ -1,6 +1,7 @@
 //! Figures of others beside ours, and shares answered in time, for the made-up run.
 
 use assay_model::experiment::Cell;
+use assay_model::network::{Network, Spec};
 use assay_model::published::{Beside, BesideRow, Figures};
 use assay_model::verdict::{AnsweredStanding, AnsweredVerdict, Interval};
 
@@ -15,6 +16,7 @@ pub(crate) fn published() -> Beside {
     let row = |title: &str, contender: Option<&str>, theirs: Option<f64>, ours: Option<f64>| BesideRow {
         title: title.to_owned(),
         contender: contender.map(str::to_owned),
+        network: None,
         values: vec![theirs.map(|ratio| ratio * 18_532.0), theirs.map(|ratio| ratio * 18_675.0)],
         ratio_to_baseline: vec![theirs; 2],
         ours: vec![ours.and_then(|ratio| about(ratio * 33_500.0)); 2],
@@ -27,13 +29,14 @@ pub(crate) fn published() -> Beside {
         quantity: "requests per second".to_owned(),
         figures: Figures::Throughput,
         baseline: Some("node".to_owned()),
+        network: Network::kernel(Spec::Loopback),
         columns: vec!["50".to_owned(), "1000".to_owned()],
         rows: vec![
             row("Node.js", Some("node"), Some(1.0), Some(1.0)),
             row("Go (Gin)", Some("gin"), Some(3.2), Some(1.83)),
             row("Vert.x | 3", Some("vertx"), Some(4.36), None),
             row("Over DPDK", None, Some(7.3), None),
-            row("nginx", Some("nginx"), None, Some(2.33)),
+            BesideRow { network: Network::user(Spec::Loopback), ..row("nginx", Some("nginx"), None, Some(2.33)) },
         ],
         sentences: vec!["Of 40 hardware threads each did as much as half of one here.".to_owned()],
     }
