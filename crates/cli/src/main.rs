@@ -50,7 +50,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Completions { shell } => command::shell::completions(shell),
         Command::Man => command::shell::man(),
         Command::Clean(arguments) => command::clean::run(&arguments),
-        Command::Hold { bits_per_second } => command::hold::run(bits_per_second),
+        Command::Hold { link, queues } => command::hold::run(link, queues),
         Command::Keep { rest } => command::keep::run(rest),
     }
 }

@@ -140,7 +140,7 @@ impl Plan {
             None => true,
             Some(network) => match network.link() {
                 Spec::Loopback => true,
-                Spec::Veth { .. } => is_alone && network.stack() == Stack::Kernel,
+                Spec::Veth(_) => is_alone && network.stack() == Stack::Kernel,
             },
         };
         match self.workloads.iter().find(|workload| workload.database.is_some()) {

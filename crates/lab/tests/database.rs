@@ -12,7 +12,7 @@ mod common;
 use assay_lab::Stop;
 use assay_lab::contender::Tools;
 use assay_lab::database::{Counts, Database, FORTUNES, Order, Programs, ROWS};
-use assay_link::{Link, Spec};
+use assay_link::{Cable, Link, Spec};
 use postgres::{Client, NoTls};
 
 /// Our own program, and a folder of files that no test looks into.
@@ -84,7 +84,7 @@ fn a_cluster_on_a_side_of_a_link_is_reached_there() {
     if Programs::find().is_none() {
         return;
     }
-    let link = match Link::open(&common::testkit(), Spec::Veth { bits_per_second: None }) {
+    let link = match Link::open(&common::testkit(), Spec::Veth(Cable::default())) {
         Ok(link) => link,
         Err(error) => return common::skip(error),
     };

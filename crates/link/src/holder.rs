@@ -1,19 +1,24 @@
-//! The holder: a process of our own program that makes the two namespaces, holds them, and hands out sockets of theirs.
+//! The holder: a process of our own program that makes the namespaces, holds them, and hands out sockets of theirs.
 //!
 //! A socket belongs to the namespace that it was made in, whoever uses it later. So whoever wants to reach the server from
 //! the generator's side needs no right to enter a namespace, nor has to leave its own: it asks for a socket.
 
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
-use assay_model::link::{LinkFacts, LinkShape};
+use assay_model::link::LinkFacts;
+use assay_model::network::Cable;
+use assay_model::rate::Rate;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto};
 use serde::{Deserialize, Serialize};
 
-use crate::end::{self, GENERATOR, SERVER};
+use crate::device;
+use crate::end::{self, DEVICE, GENERATOR, SERVER};
 use crate::error::LinkError;
+use crate::middle::{Dropped, Middle};
 use crate::netlink::{self, Netlink};
 use crate::passing::hand_over;
 use crate::shape::shape;
@@ -39,11 +44,11 @@ pub(crate) struct Ready {
     pub(crate) user: Option<PathBuf>,
 }
 
-/// A socket that can be asked for, as one byte.
+/// What can be asked for, as one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Wish {
-    /// TCP over IPv4, on the server's side.
+    /// A socket for TCP over IPv4, on the server's side.
     ServerTcp = b's',
     /// The same on the generator's.
     GeneratorTcp = b'g',
@@ -51,79 +56,129 @@ pub(crate) enum Wish {
     ServerNetlink = b'S',
     /// The same on the generator's.
     GeneratorNetlink = b'G',
+    /// The same in the middle.
+    MiddleNetlink = b'M',
+    /// What the link dropped so far: a line with [`Dropped`] as JSON, or `null`.
+    Dropped = b'd',
+    /// That what waits in the middle is thrown away; the same line afterwards.
+    Emptied = b'e',
 }
 
-/// The body of the hidden subcommand `assay hold`: makes a link that carries `bits_per_second`, tells `control`, and holds
-/// it until the other side of `control` is closed.
+/// The body of the hidden subcommand `assay hold`: lays a cable with so many queues, tells `control`, and holds it until the
+/// other side of `control` is closed.
 ///
 /// # Errors
 /// When `control` breaks; a link that cannot be made is told there.
-pub fn hold(bits_per_second: Option<u64>, mut control: UnixStream) -> io::Result<()> {
-    let made = make(bits_per_second.map(shape));
-    let (report, spaces) = match made {
-        Ok((ready, spaces)) => (Report::Ready(Box::new(ready)), Some(spaces)),
+pub fn hold(cable: Cable, queues: u16, mut control: UnixStream) -> io::Result<()> {
+    let (report, held) = match Held::make(cable, queues) {
+        Ok((ready, held)) => (Report::Ready(Box::new(ready)), Some(held)),
         Err(LinkError::Forbidden { problem, remedy }) => (Report::Forbidden { problem, remedy }, None),
         Err(LinkError::Holder(error)) => return Err(error),
     };
     writeln!(control, "{}", serde_json::to_string(&report)?)?;
-    let Some(spaces) = spaces else { return Ok(()) };
+    let Some(held) = held else { return Ok(()) };
     let mut wish = [0];
     while control.read(&mut wish)? == 1 {
-        let socket = Wish::of(wish[0]).and_then(|wish| grant(wish, &spaces).ok());
-        hand_over(&control, socket.as_ref().map(AsFd::as_fd))?;
+        match Wish::of(wish[0]) {
+            Some(wish @ (Wish::Dropped | Wish::Emptied)) => {
+                let dropped = held.dropped(wish == Wish::Emptied).ok();
+                writeln!(control, "{}", serde_json::to_string(&dropped)?)?;
+            }
+            wish => {
+                let socket = wish.and_then(|wish| held.grant(wish).ok());
+                hand_over(&control, socket.as_ref().map(AsFd::as_fd))?;
+            }
+        }
     }
     Ok(())
 }
 
-fn make(shape: Option<LinkShape>) -> Result<(Ready, Spaces), LinkError> {
-    let spaces = Spaces::make()?;
-    let told = |what: &'static str| move |error: io::Error| refused(what, &error);
-    let netlink = Netlink::open().map_err(told("a netlink socket"))?;
-    end::lay_cable(&netlink, spaces.server.as_fd()).map_err(told("a pair of virtual devices (veth)"))?;
-    let device =
-        end::set_up(&netlink, GENERATOR, shape.as_ref()).map_err(told("the generator's end (veth, tbf)"))?;
-    let sysctls = end::set_sysctls();
-    move_into(spaces.server.as_fd()).map_err(told("a move between namespaces"))?;
-    let netlink = Netlink::open().map_err(told("a netlink socket"))?;
-    end::set_up(&netlink, SERVER, shape.as_ref()).map_err(told("the server's end (veth, tbf)"))?;
-    end::set_sysctls();
-    let facts = LinkFacts {
-        server_address: SERVER.to_string(),
-        generator_address: GENERATOR.to_string(),
-        mtu_bytes: device.mtu_bytes,
-        gso_max_bytes: device.gso_max_bytes,
-        shape,
-        sysctls,
-        user_namespace: spaces.in_user_namespace,
-    };
-    let [Side { network: server, user }, Side { network: generator, .. }] = spaces.sides();
-    Ok((Ready { facts, networks: [server, generator], user }, spaces))
-}
-
 impl Wish {
-    const ALL: [Self; 4] = [Self::ServerTcp, Self::GeneratorTcp, Self::ServerNetlink, Self::GeneratorNetlink];
+    const ALL: [Self; 7] = [
+        Self::ServerTcp,
+        Self::GeneratorTcp,
+        Self::ServerNetlink,
+        Self::GeneratorNetlink,
+        Self::MiddleNetlink,
+        Self::Dropped,
+        Self::Emptied,
+    ];
 
     fn of(byte: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|wish| *wish as u8 == byte)
     }
-
-    fn space(self, spaces: &Spaces) -> BorrowedFd<'_> {
-        match self {
-            Self::ServerTcp | Self::ServerNetlink => spaces.server.as_fd(),
-            Self::GeneratorTcp | Self::GeneratorNetlink => spaces.generator.as_fd(),
-        }
-    }
 }
 
-fn grant(wish: Wish, spaces: &Spaces) -> io::Result<OwnedFd> {
-    move_into(wish.space(spaces))?;
-    match wish {
-        Wish::ServerNetlink | Wish::GeneratorNetlink => netlink::socket(),
-        Wish::ServerTcp | Wish::GeneratorTcp => Ok(rustix::net::socket_with(
-            AddressFamily::INET,
-            SocketType::STREAM,
-            SocketFlags::CLOEXEC,
-            Some(ipproto::TCP),
-        )?),
+/// What the holder holds.
+struct Held {
+    spaces: Spaces,
+    middle: Option<Middle>,
+}
+
+impl Held {
+    fn make(cable: Cable, queues: u16) -> Result<(Ready, Self), LinkError> {
+        let told = |what: &'static str| move |error: io::Error| refused(what, &error);
+        let spaces = Spaces::make(!cable.is_plain())?;
+        let shape = cable.bits_per_second.map(shape);
+        let loss_per_million = (cable.loss > Rate::ZERO).then(|| cable.loss.per_million());
+        let (server, generator) = (spaces.server.as_fd(), spaces.generator.as_fd());
+        let middle = if cable.is_plain() {
+            let netlink = Netlink::open().map_err(told("a netlink socket"))?;
+            device::lay_cable(&netlink, DEVICE, DEVICE, server, queues.into())
+                .map_err(told("a pair of virtual devices (veth)"))?;
+            None
+        } else {
+            let middle = Middle::make(server, generator, shape.clone(), loss_per_million);
+            Some(middle.map_err(told("the middle of the link (veth, bridge, tbf, nf_tables)"))?)
+        };
+        let end = |space: &File, address| -> io::Result<_> {
+            move_into(space.as_fd())?;
+            let device = end::set_up(&Netlink::open()?, address, middle.is_some())?;
+            Ok((device, end::set_sysctls()))
+        };
+        let (device, sysctls) =
+            end(&spaces.generator, GENERATOR).map_err(told("the generator's end (veth)"))?;
+        end(&spaces.server, SERVER).map_err(told("the server's end (veth)"))?;
+        let facts = LinkFacts {
+            server_address: SERVER.to_string(),
+            generator_address: GENERATOR.to_string(),
+            mtu_bytes: device.mtu_bytes,
+            gso_max_bytes: device.gso_max_bytes,
+            shape,
+            loss_per_million,
+            middle: middle.is_some(),
+            sysctls,
+            user_namespace: spaces.in_user_namespace,
+        };
+        let [Side { network: server, user }, Side { network: generator, .. }] = spaces.sides();
+        Ok((Ready { facts, networks: [server, generator], user }, Self { spaces, middle }))
+    }
+
+    fn dropped(&self, empty: bool) -> io::Result<Dropped> {
+        let Some(middle) = &self.middle else { return Ok(Dropped::default()) };
+        if empty {
+            middle.empty()?;
+        }
+        middle.dropped()
+    }
+
+    /// A socket of one of the namespaces.
+    fn grant(&self, wish: Wish) -> io::Result<OwnedFd> {
+        let space = match wish {
+            Wish::ServerTcp | Wish::ServerNetlink => Some(&self.spaces.server),
+            Wish::GeneratorTcp | Wish::GeneratorNetlink => Some(&self.spaces.generator),
+            Wish::MiddleNetlink => self.spaces.middle.as_ref(),
+            Wish::Dropped | Wish::Emptied => None,
+        };
+        move_into(space.ok_or(io::ErrorKind::InvalidInput)?.as_fd())?;
+        match wish {
+            Wish::ServerTcp | Wish::GeneratorTcp => Ok(rustix::net::socket_with(
+                AddressFamily::INET,
+                SocketType::STREAM,
+                SocketFlags::CLOEXEC,
+                Some(ipproto::TCP),
+            )?),
+            _ => netlink::socket(),
+        }
     }
 }

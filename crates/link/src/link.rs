@@ -14,13 +14,15 @@ use assay_model::link::LinkFacts;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::end::{self, Counted};
+use crate::device::{self, Counted};
+use crate::end::{self, DEVICE};
 use crate::error::LinkError;
 use crate::holder::{Ready, Report, Wish};
+use crate::middle::{Dropped, PORTS};
 use crate::netlink::Netlink;
 use crate::passing::take;
 use crate::space::Side;
-use assay_model::network::Spec;
+use assay_model::network::{Cable, Spec};
 
 /// Longest wait for the holder; making namespaces takes milliseconds, on a machine under load perhaps a second.
 const HOLDER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -31,36 +33,52 @@ const BACKLOG: i32 = 1;
 #[derive(Clone, Debug)]
 pub struct Link {
     spec: Spec,
-    cable: Option<Arc<Cable>>,
+    laid: Option<Arc<Laid>>,
 }
 
 /// Two namespaces with a cable between them.
 #[derive(Debug)]
-struct Cable {
+struct Laid {
     // Dropped before the holder is waited for: its end is the holder's end.
     control: Option<Mutex<UnixStream>>,
     holder: Child,
     ready: Ready,
-    /// To the network configuration of the generator's and the server's side; one question at a time.
-    ends: Mutex<[Netlink; 2]>,
+    /// Where frames to the server and to the generator are counted; one question at a time.
+    exits: Mutex<[Exit; 2]>,
+}
+
+/// A device by which frames leave the link.
+#[derive(Debug)]
+struct Exit {
+    netlink: Netlink,
+    device: &'static str,
 }
 
 impl Link {
     /// The machine's own loopback.
     pub fn loopback() -> Self {
-        Self { spec: Spec::Loopback, cable: None }
+        Self { spec: Spec::Loopback, laid: None }
     }
 
-    /// Makes the link that `spec` asks for, through the program `assay`.
+    /// Makes the link that `spec` asks for, through the program `assay`, with one queue.
     ///
     /// # Errors
     /// When the kernel forbids a part of it, with the remedy.
     pub fn open(assay: &Path, spec: Spec) -> Result<Self, LinkError> {
-        let cable = match spec {
+        Self::with_queues(assay, spec, 1)
+    }
+
+    /// The same with so many queues at each end, of which each faces its like at the other: one for each thread that brings a
+    /// TCP/IP of its own. What passes through the middle has one queue whatever is asked.
+    ///
+    /// # Errors
+    /// As [`Link::open`].
+    pub fn with_queues(assay: &Path, spec: Spec, queues: u16) -> Result<Self, LinkError> {
+        let laid = match spec {
             Spec::Loopback => None,
-            Spec::Veth { bits_per_second } => Some(Arc::new(Cable::lay(assay, bits_per_second)?)),
+            Spec::Veth(cable) => Some(Arc::new(Laid::lay(assay, cable, queues)?)),
         };
-        Ok(Self { spec, cable })
+        Ok(Self { spec, laid })
     }
 
     /// What was asked for.
@@ -70,18 +88,18 @@ impl Link {
 
     /// How it was set up; `None` for loopback.
     pub fn facts(&self) -> Option<&LinkFacts> {
-        self.cable.as_ref().map(|cable| &cable.ready.facts)
+        self.laid.as_ref().map(|cable| &cable.ready.facts)
     }
 
     /// Where servers listen.
     pub fn server_address(&self) -> IpAddr {
-        IpAddr::V4(if self.cable.is_some() { end::SERVER } else { Ipv4Addr::LOCALHOST })
+        IpAddr::V4(if self.laid.is_some() { end::SERVER } else { Ipv4Addr::LOCALHOST })
     }
 
     /// Addresses of the cable's ends with the length of their prefix, the server's and the generator's, for whoever brings a
     /// TCP/IP of their own; `None` for loopback.
     pub fn cable_addresses(&self) -> Option<[String; 2]> {
-        self.cable.as_ref()?;
+        self.laid.as_ref()?;
         Some([end::SERVER, end::GENERATOR].map(|address| format!("{address}/{}", end::PREFIX_BITS)))
     }
 
@@ -96,7 +114,7 @@ impl Link {
     }
 
     fn side(&self, index: usize) -> Option<Side> {
-        let ready = &self.cable.as_ref()?.ready;
+        let ready = &self.laid.as_ref()?.ready;
         Some(Side { network: ready.networks[index].clone(), user: ready.user.clone() })
     }
 
@@ -105,7 +123,7 @@ impl Link {
     /// # Errors
     /// As [`TcpStream::connect_timeout`], and when the holder is gone.
     pub fn connect(&self, address: &SocketAddr, timeout: Duration) -> io::Result<TcpStream> {
-        match &self.cable {
+        match &self.laid {
             None => TcpStream::connect_timeout(address, timeout),
             Some(cable) => connect(cable.socket(Wish::GeneratorTcp)?, address, timeout),
         }
@@ -117,7 +135,7 @@ impl Link {
     /// As [`TcpListener::bind`], and when the holder is gone.
     pub fn listen(&self, port: u16) -> io::Result<TcpListener> {
         let address = SocketAddr::new(self.server_address(), port);
-        let Some(cable) = &self.cable else { return TcpListener::bind(address) };
+        let Some(cable) = &self.laid else { return TcpListener::bind(address) };
         let socket = cable.socket(Wish::ServerTcp)?;
         // As std does for its own listeners: connections in TIME_WAIT do not count.
         rustix::net::sockopt::set_socket_reuseaddr(&socket, true)?;
@@ -126,22 +144,34 @@ impl Link {
         Ok(TcpListener::from(socket))
     }
 
-    /// What was sent so far, to the server and to the generator; `None` where nobody counts that: on loopback.
+    /// What left it so far, to the server and to the generator; `None` where nobody counts that: on loopback.
     pub(crate) fn counted(&self) -> Option<[Counted; 2]> {
-        let cable = self.cable.as_ref()?;
-        let is_shaped = cable.ready.facts.shape.is_some();
-        let ends = cable.ends.lock().unwrap_or_else(PoisonError::into_inner);
-        let [generator, server] = ends.each_ref().map(|end| end::sent(end, is_shaped).ok());
-        Some([generator?, server?])
+        let exits = self.laid.as_ref()?.exits.lock().unwrap_or_else(PoisonError::into_inner);
+        let [to_server, to_generator] =
+            exits.each_ref().map(|exit| device::find(&exit.netlink, exit.device).ok());
+        Some([to_server?.sent, to_generator?.sent])
+    }
+
+    /// What it dropped so far; nothing where nobody counts that.
+    pub(crate) fn dropped(&self) -> Dropped {
+        self.laid.as_ref().and_then(|laid| laid.tell(Wish::Dropped).ok()).unwrap_or_default()
+    }
+
+    /// Throws away what is still on its way, when both who sent it and who waited for it have ended.
+    pub fn empty(&self) {
+        if let Some(laid) = self.laid.as_ref().filter(|laid| laid.ready.facts.middle) {
+            // What could not be thrown away arrives, if late.
+            let _ = laid.tell(Wish::Emptied);
+        }
     }
 }
 
-impl Cable {
-    fn lay(assay: &Path, bits_per_second: Option<u64>) -> Result<Self, LinkError> {
+impl Laid {
+    fn lay(assay: &Path, cable: Cable, queues: u16) -> Result<Self, LinkError> {
         let (control, theirs) = UnixStream::pair().map_err(LinkError::Holder)?;
         let mut holder = Command::new(assay)
             .arg("hold")
-            .args(bits_per_second.map(|bits| bits.to_string()))
+            .args([Spec::Veth(cable).to_string(), queues.to_string()])
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -149,9 +179,9 @@ impl Cable {
             .process_group(0)
             .spawn()
             .map_err(LinkError::Holder)?;
-        match first_words(&control).and_then(|ready| Ok((netlinks(&control)?, ready))) {
-            Ok((ends, ready)) => {
-                Ok(Self { control: Some(Mutex::new(control)), holder, ready, ends: Mutex::new(ends) })
+        match first_words(&control).and_then(|ready| Ok((exits(&control, ready.facts.middle)?, ready))) {
+            Ok((exits, ready)) => {
+                Ok(Self { control: Some(Mutex::new(control)), holder, ready, exits: Mutex::new(exits) })
             }
             Err(error) => {
                 let _ = holder.kill();
@@ -159,6 +189,15 @@ impl Cable {
                 Err(error)
             }
         }
+    }
+
+    /// Asks for what is told in a line.
+    fn tell(&self, wish: Wish) -> io::Result<Dropped> {
+        let control = self.control.as_ref().ok_or(io::ErrorKind::NotConnected)?;
+        let mut control = control.lock().unwrap_or_else(PoisonError::into_inner);
+        control.write_all(&[wish as u8])?;
+        let told: Option<Dropped> = serde_json::from_str(&line(&control)?)?;
+        told.ok_or_else(|| io::Error::other("the holder of the link cannot tell"))
     }
 
     fn socket(&self, wish: Wish) -> io::Result<OwnedFd> {
@@ -169,7 +208,7 @@ impl Cable {
     }
 }
 
-impl Drop for Cable {
+impl Drop for Laid {
     fn drop(&mut self) {
         drop(self.control.take());
         let _ = self.holder.wait();
@@ -178,18 +217,30 @@ impl Drop for Cable {
 
 fn first_words(control: &UnixStream) -> Result<Ready, LinkError> {
     control.set_read_timeout(Some(HOLDER_TIMEOUT)).map_err(LinkError::Holder)?;
-    let mut line = String::new();
-    // It says nothing more until it is asked, so nothing gets stuck in the buffer.
-    BufReader::new(control).read_line(&mut line).map_err(LinkError::Holder)?;
-    match serde_json::from_str(&line).map_err(|error| LinkError::Holder(error.into()))? {
+    let words = line(control).map_err(LinkError::Holder)?;
+    match serde_json::from_str(&words).map_err(|error| LinkError::Holder(error.into()))? {
         Report::Ready(ready) => Ok(*ready),
         Report::Forbidden { problem, remedy } => Err(LinkError::Forbidden { problem, remedy }),
     }
 }
 
-fn netlinks(control: &UnixStream) -> Result<[Netlink; 2], LinkError> {
-    let netlink = |wish| ask(control, wish).and_then(Netlink::over).map_err(LinkError::Holder);
-    Ok([netlink(Wish::GeneratorNetlink)?, netlink(Wish::ServerNetlink)?])
+/// A line of the holder's. It says nothing more until it is asked, so nothing gets stuck in the buffer.
+fn line(control: &UnixStream) -> io::Result<String> {
+    let mut line = String::new();
+    BufReader::new(control).read_line(&mut line)?;
+    Ok(line)
+}
+
+/// In the middle, if there is one, frames are counted behind the filters, else where the other end sends them.
+fn exits(control: &UnixStream, middle: bool) -> Result<[Exit; 2], LinkError> {
+    let exit = |wish, device| {
+        let netlink = ask(control, wish).and_then(Netlink::over).map_err(LinkError::Holder)?;
+        Ok(Exit { netlink, device })
+    };
+    if middle {
+        return Ok([exit(Wish::MiddleNetlink, PORTS[0])?, exit(Wish::MiddleNetlink, PORTS[1])?]);
+    }
+    Ok([exit(Wish::GeneratorNetlink, DEVICE)?, exit(Wish::ServerNetlink, DEVICE)?])
 }
 
 fn ask(mut control: &UnixStream, wish: Wish) -> io::Result<OwnedFd> {

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use assay_model::link::{Flow, LinkUse};
 
-use crate::end::Counted;
+use crate::device::Counted;
 use crate::link::Link;
+use crate::middle::Dropped;
 
 /// Time between two readings: short against a window, long against the reading, which takes the kernel some microseconds.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -27,6 +28,8 @@ struct Reading {
 /// A thread that reads the link's counters until it is told to stop.
 #[derive(Debug)]
 pub struct Meter {
+    link: Link,
+    dropped: Dropped,
     stop: Sender<()>,
     readings: JoinHandle<Vec<Reading>>,
 }
@@ -34,10 +37,10 @@ pub struct Meter {
 impl Meter {
     /// Begins to read the counters of `link`; `None` where nobody counts: on loopback.
     pub fn start(link: &Link) -> Option<Self> {
-        let link = link.clone();
         link.facts()?;
+        let (link, own) = (link.clone(), link.clone());
         // Before anything is sent, so here and not in the thread.
-        let first = read_surely(&link);
+        let (dropped, first) = (link.dropped(), read_surely(&link));
         let (stop, stopped) = channel();
         let readings = std::thread::spawn(move || {
             let mut readings: Vec<Reading> = first.into_iter().collect();
@@ -47,16 +50,22 @@ impl Meter {
             readings.extend(read_surely(&link));
             readings
         });
-        Some(Self { stop, readings })
+        Some(Self { link: own, dropped, stop, readings })
     }
 
     /// What went over it from the start until now; `stretch` is how long the busiest time is to be.
     pub fn finish(self, stretch: Duration) -> Option<LinkUse> {
         drop(self.stop);
         let readings = self.readings.join().ok()?;
+        let (before, after) = (self.dropped, self.link.dropped());
         let flow = |direction: usize| {
             let series = readings.iter().map(|reading| (reading.at, reading.counted[direction]));
-            flow(&series.collect::<Vec<_>>(), stretch)
+            let since = |of: fn(&Dropped) -> [u64; 2]| of(&after)[direction].saturating_sub(of(&before)[direction]);
+            Flow {
+                lost_frames: since(|dropped| dropped.lost),
+                overflowed_frames: since(|dropped| dropped.overflowed),
+                ..flow(&series.collect::<Vec<_>>(), stretch)
+            }
         };
         Some(LinkUse { to_server: flow(0), to_generator: flow(1) })
     }
@@ -77,9 +86,8 @@ fn read_surely(link: &Link) -> Option<Reading> {
 fn flow(series: &[(Instant, Counted)], stretch: Duration) -> Flow {
     let (Some((_, first)), Some((_, last))) = (series.first(), series.last()) else { return Flow::default() };
     let bytes = last.bytes.saturating_sub(first.bytes);
-    // The kernel counts packets of a shaped link in 32 bits.
-    let packets = u64::from((last.packets as u32).wrapping_sub(first.packets as u32));
-    Flow { bytes, packets, peak_bytes_per_second: peak(series, stretch) }
+    let packets = last.packets.saturating_sub(first.packets);
+    Flow { bytes, packets, peak_bytes_per_second: peak(series, stretch), ..Flow::default() }
 }
 
 /// The highest rate over stretches that are at least so long; zero when none is.
@@ -103,7 +111,7 @@ mod tests {
         let at = |index: usize| start + INTERVAL * u32::try_from(index).expect("few");
         let bytes = |index: usize| 1_000 * index.saturating_sub(before).min(busy) as u64;
         let counted =
-            |index: usize| Counted { bytes: bytes(index), packets: u64::from(u32::MAX) + bytes(index) };
+            |index: usize| Counted { bytes: bytes(index), packets: 7 + bytes(index) };
         (0..=before + busy + after).map(|index| (at(index), counted(index))).collect()
     }
 

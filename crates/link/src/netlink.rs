@@ -10,9 +10,9 @@ use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 
 /// Longest wait for an answer, which the kernel gives before the call that asks returns.
-const TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(5);
 /// Room for one datagram of a dump (kernel: netlink.rst, "at least 8 KiB").
-const BUFFER_BYTES: usize = 64 << 10;
+pub(crate) const BUFFER_BYTES: usize = 64 << 10;
 /// Messages and their parts begin at multiples of this.
 const ALIGNMENT: usize = 4;
 

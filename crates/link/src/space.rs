@@ -11,11 +11,12 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::error::LinkError;
 
-/// The two namespaces, and whether they needed a user namespace.
+/// The namespaces of the two sides, perhaps one between them, and whether they needed a user namespace.
 #[derive(Debug)]
 pub(crate) struct Spaces {
     pub(crate) server: File,
     pub(crate) generator: File,
+    pub(crate) middle: Option<File>,
     pub(crate) in_user_namespace: bool,
 }
 
@@ -48,9 +49,9 @@ pub(crate) fn move_into(network: BorrowedFd<'_>) -> io::Result<()> {
 }
 
 impl Spaces {
-    /// Makes both, as root directly, else in a user namespace in which this process, which must have a single thread, may
-    /// do what root may. It is in the generator's afterwards.
-    pub(crate) fn make() -> Result<Self, LinkError> {
+    /// Makes them, as root directly, else in a user namespace in which this process, which must have a single thread, may
+    /// do what root may. It is in the last one afterwards: the middle, if there is to be one, else the generator's.
+    pub(crate) fn make(with_middle: bool) -> Result<Self, LinkError> {
         let in_user_namespace = match unshare(CloneFlags::CLONE_NEWNET) {
             Ok(()) => false,
             Err(nix::errno::Errno::EPERM) => {
@@ -60,9 +61,14 @@ impl Spaces {
             Err(error) => return Err(refused("a network namespace", &error.into())),
         };
         let here = || File::open("/proc/self/ns/net").map_err(|error| refused("a network namespace", &error));
-        let server = here()?;
-        unshare(CloneFlags::CLONE_NEWNET).map_err(|error| refused("a second namespace", &error.into()))?;
-        Ok(Self { server, generator: here()?, in_user_namespace })
+        let another = || {
+            unshare(CloneFlags::CLONE_NEWNET)
+                .map_err(|error| refused("another network namespace", &error.into()))?;
+            here()
+        };
+        let (server, generator) = (here()?, another()?);
+        let middle = with_middle.then(another).transpose()?;
+        Ok(Self { server, generator, middle, in_user_namespace })
     }
 
     /// How other processes reach them while this one lives.

@@ -26,6 +26,7 @@ pub mod load;
 pub mod network;
 pub mod offered;
 pub mod published;
+pub mod rate;
 pub mod record;
 pub mod shape;
 pub mod slo;

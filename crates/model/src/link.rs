@@ -20,13 +20,19 @@ pub struct LinkFacts {
     /// What its rate is held to; absent when to nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<LinkShape>,
+    /// Frames that it loses in each direction, drawn at random, of a million; absent for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_per_million: Option<u32>,
+    /// Whether all goes through a third namespace in the middle, whose bridge holds the rate and loses what is to be lost.
+    #[serde(default)]
+    pub middle: bool,
     /// Settings inside the namespaces, by name, where they differ from the kernel's own.
     pub sysctls: BTreeMap<String, String>,
     /// Whether it was made without root, in a user namespace.
     pub user_namespace: bool,
 }
 
-/// The token bucket filter at each end of a link (tc-tbf(8)).
+/// The token bucket filter of each direction of a link (tc-tbf(8)).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkShape {
     /// What it lets pass in each direction, Ethernet headers included.
@@ -49,11 +55,17 @@ pub struct LinkUse {
 /// What went over a link in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Flow {
-    /// Bytes with all headers from Ethernet's up. A link without a shape counts the headers of packets that travel as one
-    /// (generic segmentation offload) once.
+    /// Bytes with all headers from Ethernet's up, where they leave the link. A link without a namespace in the middle counts
+    /// the headers of packets that travel as one (generic segmentation offload) once.
     pub bytes: u64,
-    /// Packets; on a link without a shape those that travel as one count as one.
+    /// Packets; on a link without a namespace in the middle those that travel as one count as one.
     pub packets: u64,
+    /// Frames lost because a loss was asked for.
+    #[serde(default)]
+    pub lost_frames: u64,
+    /// Frames lost because the queue before the rate's filter was full.
+    #[serde(default)]
+    pub overflowed_frames: u64,
     /// Bytes per second over the busiest stretch that was as long as the window.
     pub peak_bytes_per_second: f64,
 }

@@ -108,14 +108,14 @@ fn response_times_have_tables_of_their_own() {
 /// `nginx` on both stacks, over the same kind of wire and over memory.
 fn on_both_stacks() -> Vec<assay_model::verdict::StackCost> {
     use assay_model::experiment::Cell;
-    use assay_model::network::{Network, Spec};
+    use assay_model::network::{Cable, Network, Spec};
     use assay_model::verdict::{Call, Interval, StackCost};
-    let veth = Spec::Veth { bits_per_second: None };
+    let veth = Spec::Veth(Cable::default());
     let around =
         |estimate: f64| Interval { estimate, low: estimate * 0.98, high: estimate * 1.02, confidence: 0.95 };
     let of = |link: Spec, per_second: f64| StackCost {
         contender: "nginx".to_owned(),
-        cell: Cell::closed("hello", 64).on(Network::user(link)),
+        cell: Cell::closed("hello", 64).on(Some(Network::user(link))),
         kernel: Network::kernel(link),
         same_wire: link != Spec::Loopback,
         user_per_second: Some(around(per_second)),

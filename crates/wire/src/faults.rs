@@ -12,8 +12,7 @@ use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::parts::{Assembled, Base, Incoming, Outgoing};
-use crate::rate::Rate;
-use crate::{Facts, Receiver, Statistics};
+use crate::{Facts, Rate, Receiver, Statistics};
 
 /// How long a frame is kept back for others to overtake it.
 pub const OVERTAKING: Nanos = Nanos::from_millis(1);

@@ -27,7 +27,6 @@ pub mod interface;
 mod memory;
 pub mod parts;
 mod pcap;
-mod rate;
 pub mod ring;
 mod spec;
 pub mod tap;
@@ -41,7 +40,7 @@ use std::ops::Add;
 use assay_model::units::Nanos;
 
 pub use any::{AnyBase, AnyReceiver, AnySender, AnyWire, OpenError, Station, open};
-pub use rate::{Rate, RateError};
+pub use assay_model::rate::{Rate, RateError};
 pub use spec::{Kind, Spec, SpecError};
 
 /// Bytes before the IP packet: two addresses and a type (IEEE 802.3).

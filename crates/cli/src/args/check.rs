@@ -35,8 +35,8 @@ pub(crate) struct CheckArguments {
     /// CPUs of the servers, such as 0-3 [default: half of the cores]
     #[arg(long, value_name = "LIST")]
     pub(crate) server_cpus: Option<CpuSet>,
-    /// What joins client and server: loopback, veth (two network namespaces with a virtual cable), or veth:RATE such as
-    /// veth:1gbit
+    /// What joins client and server: loopback, veth (two network namespaces with a virtual cable), veth:1gbit (held to that
+    /// rate), veth:loss=0.1% (loses so many frames) or both, veth:1gbit,loss=0.1%
     #[arg(long, value_name = "LINK", default_value = "loopback")]
     pub(crate) link: Spec,
 

@@ -93,7 +93,7 @@ pub(crate) enum Command {
     Man,
     /// Hold the two ends of a link (used by assay itself)
     #[command(hide = true, disable_help_flag = true)]
-    Hold { bits_per_second: Option<u64> },
+    Hold { link: assay_link::Spec, queues: u16 },
     /// Start a command and end everything it started (used by assay itself)
     #[command(hide = true, disable_help_flag = true)]
     Keep {

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use assay_host::cpuset::CpuSet;
-use assay_link::Spec;
 use assay_model::network::Stack;
 use assay_model::offered::Offered;
 use assay_model::slo::Slo;
 use assay_model::units::Nanos;
 use clap::Args;
 
-use super::{ArrivalName, Places, value};
+use super::value::{self, Links};
+use super::{ArrivalName, Places};
 
 /// Measure servers against each other and against what this machine can do.
 ///
@@ -91,10 +91,11 @@ pub(crate) struct RunArguments {
     /// CPUs of the load generator [default: the other half]
     #[arg(long, value_name = "LIST", requires = "server_cpus", help_heading = "Machine")]
     pub(crate) generator_cpus: Option<CpuSet>,
-    /// What joins client and server: loopback, veth (two network namespaces with a virtual cable), or veth:RATE such as
-    /// veth:1gbit; several are measured in the same rounds [default: loopback, or the experiment's networks]
-    #[arg(long, value_name = "LINK,…", value_delimiter = ',', help_heading = "Machine")]
-    pub(crate) link: Vec<Spec>,
+    /// What joins client and server: loopback, veth (two network namespaces with a virtual cable), veth:1gbit (held to that
+    /// rate), veth:loss=0.1% (loses so many frames) or both, veth:1gbit,loss=0.1%; several are measured in the same rounds
+    /// [default: loopback, or the experiment's networks]
+    #[arg(long, value_name = "LINK,…", value_parser = value::links, help_heading = "Machine")]
+    pub(crate) link: Option<Links>,
     /// Whose TCP runs on both sides: kernel, user (over a shared-memory ring in place of loopback, over AF_XDP in place of
     /// veth); both are measured in the same rounds [default: kernel, or the experiment's networks]
     #[arg(short, long, value_name = "STACK,…", value_delimiter = ',', help_heading = "Machine")]

@@ -1,10 +1,20 @@
 //! Values with units, as people type them.
 
+use assay_model::network::{Spec, SpecError};
 use assay_model::units::Nanos;
 
 /// A span of time: `500ms`, `10s`, `2m`, or a plain number of seconds.
 pub(crate) fn span(text: &str) -> Result<Nanos, String> {
     text.parse()
+}
+
+/// What joins client and server, one after the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Links(pub(crate) Vec<Spec>);
+
+/// Links divided by commas, each with options behind commas: `loopback,veth:1gbit,loss=0.1%`.
+pub(crate) fn links(text: &str) -> Result<Links, SpecError> {
+    Spec::list(text).map(Links)
 }
 
 /// A count with an optional `k` or `M`: `64`, `10k`, `1M`.

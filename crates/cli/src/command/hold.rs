@@ -4,12 +4,14 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
 use assay_lab::Exit;
+use assay_link::Spec;
 
 use crate::failure::Failure;
 
-pub(crate) fn run(bits_per_second: Option<u64>) -> Result<Exit, Failure> {
+pub(crate) fn run(link: Spec, queues: u16) -> Result<Exit, Failure> {
+    let Spec::Veth(cable) = link else { return Err(Failure::usage("loopback needs nobody to hold it")) };
     let failed = |error: std::io::Error| Failure::Bug(format!("the holder of a link: {error}"));
     let control = std::io::stdin().as_fd().try_clone_to_owned().map_err(failed)?;
-    assay_link::hold(bits_per_second, UnixStream::from(control)).map_err(failed)?;
+    assay_link::hold(cable, queues, UnixStream::from(control)).map_err(failed)?;
     Ok(Exit::Ok)
 }

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 
 use assay_lab::verdict::judge;
-use assay_link::{Link, Spec};
+use assay_link::{Cable, Link, Spec};
 use assay_model::record::{Record, State};
 use assay_model::verdict::LimitedBy;
 use assert_cmd::assert::OutputAssertExt as _;
@@ -21,7 +21,7 @@ const NOBODY: u32 = 65_534;
 
 /// Whether this machine lets us have namespaces; says so where it does not.
 fn is_possible() -> bool {
-    match Link::open(Path::new(env!("CARGO_BIN_EXE_assay")), Spec::Veth { bits_per_second: None }) {
+    match Link::open(Path::new(env!("CARGO_BIN_EXE_assay")), Spec::Veth(Cable::default())) {
         Ok(_) => true,
         Err(error) => {
             skip(error);

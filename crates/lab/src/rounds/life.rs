@@ -102,6 +102,7 @@ impl Life<'_> {
             .err()
             .flatten();
         let stopped = server.stop(self.link);
+        self.link.empty();
         run.failure = run.failure.or(stopped.err());
         run
     }
@@ -262,8 +263,7 @@ impl Life<'_> {
         let offset_ns = self.began.elapsed().into();
         let sampler = server.pid().and_then(|pid| Sampler::start(pid).ok());
         let database = self.watch_database(order.cell);
-        // What passes by the kernel's stack passes by its counters too; the user-space stack has its own.
-        let meter = self.on_user_stack().is_none().then(|| Meter::start(self.link)).flatten();
+        let meter = Meter::start(self.link);
         let before = SystemSample::take();
         let mut load = self.load(server, order)?;
         let after = SystemSample::take();

@@ -37,7 +37,7 @@ impl Ends {
     pub fn of(network: Network, link: &Link) -> Option<Self> {
         match (network.stack(), network.wire()) {
             (Stack::Kernel, _) => None,
-            (Stack::User, Wire::Xdp) => Some(Self::over_cable(link)),
+            (Stack::User, Wire::Xdp(_)) => Some(Self::over_cable(link)),
             (Stack::User, _) => Some(Self::over_ring()),
         }
     }

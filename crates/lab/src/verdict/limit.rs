@@ -6,6 +6,7 @@
 
 use assay_host::cpuset::CpuSet;
 use assay_model::link::{Flow, LinkUse};
+use assay_model::network::Stack;
 use assay_model::record::{Measurement, Record};
 use assay_model::units::Nanos;
 use assay_model::verdict::LimitedBy;
@@ -39,7 +40,9 @@ pub(crate) fn limit(record: &Record, sample: &Sample<'_>, wider: Option<&Sample<
     let busy = Busy::of(record, sample);
     let by = busy.limited_by();
     let is_servers = matches!(by, LimitedBy::Server | LimitedBy::ServerCore | LimitedBy::Both);
-    if let Some(evidence) = full_link(record, sample).filter(|_| !is_servers) {
+    // A stack in user space looks for frames all the time, so that a busy CPU says nothing of it.
+    let is_busy = is_servers && !is_in_user_space(record, sample);
+    if let Some(evidence) = full_link(record, sample).filter(|_| !is_busy) {
         return Limit {
             by: LimitedBy::Link,
             evidence: format!("{evidence}; {}", busy.evidence(LimitedBy::Link)),
@@ -200,6 +203,10 @@ fn busiest_cpu(window: &Measurement) -> Option<f64> {
 /// What is left of a busy share without other programs' part of it, all of which may have been on one of `cpus` CPUs.
 fn own_share(window: &Measurement, busy: f64, cpus: usize) -> f64 {
     (busy - window.machine.server_other_share * cpus as f64).max(0.0)
+}
+
+fn is_in_user_space(record: &Record, sample: &Sample<'_>) -> bool {
+    sample.measured().next().is_some_and(|window| record.network_of(&window.cell).stack() == Stack::User)
 }
 
 /// How full the link was, if so, in the direction that was fuller; one without a rate is never full.

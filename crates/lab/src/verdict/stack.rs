@@ -51,7 +51,7 @@ fn compare(both: &Both<'_>, margin: f64) -> Vec<StackCost> {
 }
 
 fn cost(both: &Both<'_>, user: &Standing, kernel: &Standing, margin: f64) -> StackCost {
-    let is_xdp = both.user.cell.network.is_some_and(|network| network.wire() == Wire::Xdp);
+    let is_xdp = both.user.cell.network.is_some_and(|network| matches!(network.wire(), Wire::Xdp(_)));
     let reason = |standing: &Standing, stack: &str| {
         standing.withheld.as_ref().map(|reason| format!("on the {stack} stack: {reason}"))
     };

@@ -438,6 +438,8 @@ fn limit_over_a_link(busy: f64, share: f64) -> Verdict {
         mtu_bytes: 1500,
         gso_max_bytes: 65_536,
         shape: Some(shape),
+        loss_per_million: None,
+        middle: true,
         sysctls: BTreeMap::new(),
         user_namespace: false,
     });

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-pub use spec::{Spec, SpecError};
+pub use spec::{Cable, Spec, SpecError};
 
 /// Whose TCP/IP runs, on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,18 +25,16 @@ pub enum Stack {
 pub enum Wire {
     /// The kernel's loopback device.
     Loopback,
-    /// A pair of virtual Ethernet devices between two network namespaces.
-    Veth {
-        /// What it carries in each direction, in bits per second; as much as the CPUs can when absent.
-        bits_per_second: Option<u64>,
-    },
-    /// A pair of virtual Ethernet devices whose frames AF_XDP sockets take and give (kernel: networking/af_xdp.rst).
-    Xdp,
+    /// Virtual Ethernet devices between two network namespaces.
+    Veth(Cable),
+    /// The same, whose frames AF_XDP sockets take and give (kernel: networking/af_xdp.rst).
+    Xdp(Cable),
     /// Rings of frames in memory that both processes share.
     Ring,
 }
 
-/// A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/ring`.
+/// A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/xdp:1gbit,loss=0.1%`,
+/// `user/ring`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
@@ -47,28 +45,39 @@ pub struct Network {
 
 /// Text that names no network.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is no network; write kernel/loopback, kernel/veth, kernel/veth:RATE, user/xdp or user/ring")]
-pub struct NetworkError(String);
+pub enum NetworkError {
+    /// No stack and wire that go together.
+    #[error(
+        "`{0}` is no network; write kernel/loopback, kernel/veth, user/xdp or user/ring, and behind veth and xdp, if wanted, \
+         :RATE, :loss=SHARE or :RATE,loss=SHARE"
+    )]
+    Name(String),
+    /// A ring is memory.
+    #[error("`{0}`: a ring has no rate and loses nothing; write user/xdp:1gbit or user/xdp:loss=0.1% for a wire that does")]
+    Ring(String),
+    /// Its link is none.
+    #[error(transparent)]
+    Link(#[from] SpecError),
+}
 
 impl Network {
     /// The kernel's stack over what joins two of its sockets.
     pub fn kernel(over: Spec) -> Self {
         let wire = match over {
             Spec::Loopback => Wire::Loopback,
-            Spec::Veth { bits_per_second } => Wire::Veth { bits_per_second },
+            Spec::Veth(cable) => Wire::Veth(cable),
         };
         Self { stack: Stack::Kernel, wire }
     }
 
     /// The user-space stack over the nearest thing to what would join two sockets of the kernel: AF_XDP on the same kind of
-    /// cable, memory in place of loopback. `None` for a cable with a rate: the kernel's shaping does not act on AF_XDP.
-    pub fn user(beside: Spec) -> Option<Self> {
+    /// cable, memory in place of loopback.
+    pub fn user(beside: Spec) -> Self {
         let wire = match beside {
             Spec::Loopback => Wire::Ring,
-            Spec::Veth { bits_per_second: None } => Wire::Xdp,
-            Spec::Veth { bits_per_second: Some(_) } => return None,
+            Spec::Veth(cable) => Wire::Xdp(cable),
         };
-        Some(Self { stack: Stack::User, wire })
+        Self { stack: Stack::User, wire }
     }
 
     /// Whose TCP/IP runs.
@@ -85,8 +94,7 @@ impl Network {
     pub fn link(self) -> Spec {
         match self.wire {
             Wire::Loopback | Wire::Ring => Spec::Loopback,
-            Wire::Veth { bits_per_second } => Spec::Veth { bits_per_second },
-            Wire::Xdp => Spec::Veth { bits_per_second: None },
+            Wire::Veth(cable) | Wire::Xdp(cable) => Spec::Veth(cable),
         }
     }
 
@@ -103,9 +111,9 @@ impl Network {
             Stack::User => "the user-space stack",
         };
         let wire = match self.wire {
-            Wire::Xdp => "AF_XDP on veth".to_owned(),
+            Wire::Xdp(_) => format!("AF_XDP on {}", self.link()),
             Wire::Ring => "a shared-memory ring".to_owned(),
-            Wire::Loopback | Wire::Veth { .. } => self.link().to_string(),
+            Wire::Loopback | Wire::Veth(_) => self.link().to_string(),
         };
         format!("{stack} over {wire}")
     }
@@ -114,8 +122,8 @@ impl Network {
 impl fmt::Display for Network {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.wire {
-            Wire::Loopback | Wire::Veth { .. } => write!(out, "kernel/{}", self.link()),
-            Wire::Xdp => out.write_str("user/xdp"),
+            Wire::Loopback | Wire::Veth(_) => write!(out, "kernel/{}", self.link()),
+            Wire::Xdp(cable) => write!(out, "user/xdp{cable}"),
             Wire::Ring => out.write_str("user/ring"),
         }
     }
@@ -125,14 +133,16 @@ impl FromStr for Network {
     type Err = NetworkError;
 
     fn from_str(text: &str) -> Result<Self, NetworkError> {
-        let user = |wire| Ok(Self { stack: Stack::User, wire });
-        match text.split_once('/') {
-            Some(("kernel", wire)) => {
-                wire.parse().map(Self::kernel).map_err(|_: SpecError| NetworkError(text.to_owned()))
-            }
-            Some(("user", "xdp")) => user(Wire::Xdp),
-            Some(("user", "ring")) => user(Wire::Ring),
-            _ => Err(NetworkError(text.to_owned())),
+        let unknown = || NetworkError::Name(text.to_owned());
+        let (stack, wire) = text.split_once('/').ok_or_else(unknown)?;
+        let (kind, options) = wire.split_once(':').map_or((wire, None), |(kind, rest)| (kind, Some(rest)));
+        let user = |wire| Self { stack: Stack::User, wire };
+        match (stack, kind) {
+            ("kernel", "loopback" | "veth") => Ok(Self::kernel(wire.parse()?)),
+            ("user", "xdp") => Ok(user(Wire::Xdp(Cable::of(options)?))),
+            ("user", "ring") if options.is_none() => Ok(user(Wire::Ring)),
+            ("user", "ring") => Err(NetworkError::Ring(text.to_owned())),
+            _ => Err(unknown()),
         }
     }
 }
@@ -173,7 +183,16 @@ mod tests {
 
     #[test]
     fn networks_are_written_as_they_were_read() {
-        for text in ["kernel/loopback", "kernel/veth", "kernel/veth:200mbit", "user/xdp", "user/ring"] {
+        for text in [
+            "kernel/loopback",
+            "kernel/veth",
+            "kernel/veth:200mbit",
+            "kernel/veth:1gbit,loss=0.1%",
+            "user/xdp",
+            "user/xdp:200mbit",
+            "user/xdp:loss=1%",
+            "user/ring",
+        ] {
             assert_eq!(network(text).to_string(), text);
             let json = serde_json::to_string(&network(text)).expect("json");
             assert_eq!(serde_json::from_str::<Network>(&json).expect("network"), network(text));
@@ -182,10 +201,21 @@ mod tests {
 
     #[test]
     fn what_does_not_go_together_is_refused() {
-        for text in
-            ["", "kernel", "user", "kernel/xdp", "kernel/ring", "user/veth", "user/loopback", "User/ring"]
-        {
-            assert!(text.parse::<Network>().is_err(), "{text}");
+        for (text, hint) in [
+            ("", "write kernel/loopback"),
+            ("kernel", "write kernel/loopback"),
+            ("user", "write kernel/loopback"),
+            ("kernel/xdp", "write kernel/loopback"),
+            ("kernel/ring", "write kernel/loopback"),
+            ("user/veth", "write kernel/loopback"),
+            ("user/loopback", "write kernel/loopback"),
+            ("User/ring", "write kernel/loopback"),
+            ("user/ring:loss=1%", "a ring has no rate and loses nothing"),
+            ("user/xdp:", "such as veth:1gbit"),
+            ("kernel/veth:fast", "such as veth:1gbit"),
+        ] {
+            let error = text.parse::<Network>().expect_err(text).to_string();
+            assert!(error.contains(hint), "{text}: {error}");
         }
     }
 
@@ -194,16 +224,18 @@ mod tests {
         let counterpart = |text: &str| network(text).kernel_counterpart().map(|kernel| kernel.to_string());
         assert_eq!(counterpart("user/xdp").as_deref(), Some("kernel/veth"));
         assert_eq!(counterpart("user/ring").as_deref(), Some("kernel/loopback"));
+        assert_eq!(counterpart("user/xdp:1gbit,loss=1%").as_deref(), Some("kernel/veth:1gbit,loss=1%"));
         assert_eq!(counterpart("kernel/veth"), None);
-        let beside = |text: &str| Network::user(text.parse().expect(text)).map(|user| user.to_string());
-        assert_eq!(beside("loopback").as_deref(), Some("user/ring"));
-        assert_eq!(beside("veth").as_deref(), Some("user/xdp"));
-        assert_eq!(beside("veth:1gbit"), None);
+        let beside = |text: &str| Network::user(text.parse().expect(text)).to_string();
+        assert_eq!(beside("loopback"), "user/ring");
+        assert_eq!(beside("veth"), "user/xdp");
+        assert_eq!(beside("veth:1gbit"), "user/xdp:1gbit");
     }
 
     #[test]
     fn both_axes_are_told() {
         assert_eq!(network("kernel/veth:1gbit").in_words(), "the kernel's stack over veth:1gbit");
         assert_eq!(network("user/xdp").in_words(), "the user-space stack over AF_XDP on veth");
+        assert_eq!(network("user/xdp:1gbit").in_words(), "the user-space stack over AF_XDP on veth:1gbit");
     }
 }

@@ -5,17 +5,15 @@ use assay_link::Spec;
 use assay_model::experiment::{Cell, Experiment};
 use assay_model::network::{Network, Stack};
 
-use crate::failure::Failure;
-
 /// Gives the experiment the networks that were asked for, and says over which link it runs where it names none.
-pub(super) fn choose(experiment: &mut Experiment, links: &[Spec], stacks: &[Stack]) -> Result<Spec, Failure> {
+pub(super) fn choose(experiment: &mut Experiment, links: &[Spec], stacks: &[Stack]) -> Spec {
     if links.is_empty() && stacks.is_empty() {
-        return Ok(Spec::default());
+        return Spec::default();
     }
     let networks = match (links, stacks) {
         // One link of the kernel's needs no name in every cell.
         ([_], []) => Vec::new(),
-        _ => networks(links, stacks)?,
+        _ => networks(links, stacks),
     };
     experiment.measures.iter_mut().for_each(|measure| measure.networks.clone_from(&networks));
     // What differed in its networks alone is now the same; the first is the one for everybody.
@@ -25,11 +23,11 @@ pub(super) fn choose(experiment: &mut Experiment, links: &[Spec], stacks: &[Stac
         seen.extend(measure.cells());
         !known
     });
-    Ok(links.first().copied().unwrap_or_default())
+    links.first().copied().unwrap_or_default()
 }
 
 /// Every stack over every link.
-fn networks(links: &[Spec], stacks: &[Stack]) -> Result<Vec<Network>, Failure> {
+fn networks(links: &[Spec], stacks: &[Stack]) -> Vec<Network> {
     let links = if links.is_empty() { &[Spec::Loopback] } else { links };
     let stacks = if stacks.is_empty() { &[Stack::Kernel] } else { stacks };
     let mut networks = Vec::new();
@@ -37,18 +35,14 @@ fn networks(links: &[Spec], stacks: &[Stack]) -> Result<Vec<Network>, Failure> {
         for stack in stacks {
             let network = match stack {
                 Stack::Kernel => Network::kernel(link),
-                Stack::User => Network::user(link).ok_or_else(|| {
-                    Failure::usage(format_args!(
-                        "{link}: the kernel's shaping does not act on AF_XDP; leave the rate out, or -s kernel"
-                    ))
-                })?,
+                Stack::User => Network::user(link),
             };
             if !networks.contains(&network) {
                 networks.push(network);
             }
         }
     }
-    Ok(networks)
+    networks
 }
 
 /// Stack and wire of every network of a plan.
@@ -63,13 +57,13 @@ mod tests {
 
     use super::*;
 
-    fn chosen(links: &[&str], stacks: &[&str]) -> Option<(String, Vec<String>)> {
+    fn chosen(links: &[&str], stacks: &[&str]) -> (String, Vec<String>) {
         let mut experiment = Experiment::new("e", vec![Measure::capacity("hello", vec![1])]);
         experiment.measures[0].networks = vec!["user/ring".parse().expect("network")];
         let links: Vec<Spec> = links.iter().map(|link| link.parse().expect("link")).collect();
         let stacks: Vec<Stack> = stacks.iter().map(|stack| stack.parse().expect("stack")).collect();
-        let link = choose(&mut experiment, &links, &stacks).ok()?;
-        Some((link.to_string(), experiment.measures[0].networks.iter().map(ToString::to_string).collect()))
+        let link = choose(&mut experiment, &links, &stacks);
+        (link.to_string(), experiment.measures[0].networks.iter().map(ToString::to_string).collect())
     }
 
     #[test]
@@ -81,10 +75,11 @@ mod tests {
             (&["veth"], &["kernel", "user"], "veth", &["kernel/veth", "user/xdp"]),
             (&["loopback", "veth:1gbit"], &[], "loopback", &["kernel/loopback", "kernel/veth:1gbit"]),
             (&["veth", "veth"], &["user"], "veth", &["user/xdp"]),
+            (&["veth:1gbit"], &["kernel", "user"], "veth:1gbit", &["kernel/veth:1gbit", "user/xdp:1gbit"]),
+            (&["veth:loss=1%"], &["user"], "veth:loss=1%", &["user/xdp:loss=1%"]),
         ] {
             let wanted = (link.to_owned(), networks.iter().map(|name| (*name).to_owned()).collect());
-            assert_eq!(chosen(links, stacks), Some(wanted), "{links:?} {stacks:?}");
+            assert_eq!(chosen(links, stacks), wanted, "{links:?} {stacks:?}");
         }
-        assert_eq!(chosen(&["veth:1gbit"], &["user"]), None);
     }
 }

@@ -59,7 +59,8 @@ pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
         workloads.push(own_workload(&own_path(arguments, &subjects)?));
     }
     override_with(&mut experiment, arguments);
-    let link = networks::choose(&mut experiment, &arguments.link, &arguments.stack)?;
+    let links = arguments.link.as_ref().map_or(&[][..], |links| links.0.as_slice());
+    let link = networks::choose(&mut experiment, links, &arguments.stack);
     let catalogue = Catalogue { workloads, ..catalogue };
     let workloads = catalogue.workloads_of(&mut experiment)?;
     let command = std::iter::once("assay".to_owned()).chain(std::env::args().skip(1)).collect();

@@ -6,7 +6,7 @@ use std::str::FromStr;
 const MILLION: u32 = 1_000_000;
 
 /// A share from 0 to 100 percent, exact to a ten-thousandth of a percent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate {
     per_million: u32,
 }
@@ -15,8 +15,13 @@ impl Rate {
     /// Never.
     pub const ZERO: Self = Self { per_million: 0 };
 
+    /// In parts per million.
+    pub fn per_million(self) -> u32 {
+        self.per_million
+    }
+
     /// Whether it happens, for a random number of 32 bits.
-    pub(crate) fn happens(self, random: u32) -> bool {
+    pub fn happens(self, random: u32) -> bool {
         (u64::from(random) * u64::from(MILLION)) >> 32 < u64::from(self.per_million)
     }
 }
@@ -49,13 +54,13 @@ impl fmt::Display for Rate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
-    proptest! {
-        #[test]
-        fn what_is_written_is_read_again(per_million in 0..=MILLION) {
+    #[test]
+    fn what_is_written_is_read_again() {
+        // A step that shares no factor with a million, so that every digit takes every value.
+        for per_million in (0..=MILLION).step_by(7).chain([MILLION]) {
             let rate = Rate { per_million };
-            prop_assert_eq!(rate.to_string().parse(), Ok(rate));
+            assert_eq!(rate.to_string().parse(), Ok(rate));
         }
     }
 
