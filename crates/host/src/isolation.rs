@@ -66,7 +66,7 @@ pub enum IsolationError {
         who: &'static str,
     },
     /// A CPU is in both sets.
-    #[error("CPUs {shared} are given to both server and generator: give each its own")]
+    #[error("CPUs {shared} are given to both server and generator: give each its own, or both all of them")]
     Overlap {
         /// The CPUs in both.
         shared: CpuSet,
@@ -87,7 +87,7 @@ pub enum IsolationError {
 /// share it ([`Separation::None`]); the caller decides whether to go on.
 pub fn split(allowed: &CpuSet, topology: &Topology) -> Isolation {
     if allowed.len() < 2 {
-        return shared(allowed);
+        return shared(allowed, "the only one");
     }
     let (cores, mut notes) = usable_cores(topology.cores(allowed));
     let (server, generator) = match cores.as_slice() {
@@ -117,6 +117,9 @@ pub fn explicit(
         }
     }
     if !server.is_disjoint(&generator) {
+        if server == generator {
+            return Ok(shared(&server, "as asked for"));
+        }
         return Err(IsolationError::Overlap { shared: server.intersection(&generator) });
     }
     Ok(describe(server, generator, topology, vec!["as asked for".into()]))
@@ -158,12 +161,12 @@ impl Isolation {
     }
 }
 
-fn shared(allowed: &CpuSet) -> Isolation {
+fn shared(cpus: &CpuSet, why: &str) -> Isolation {
     let statement = format!(
-        "server and generator share CPU {allowed}, the only one: throughput is what both did together and says \
+        "server and generator share CPU {cpus}, {why}: throughput is what both did together and says \
          nothing about the server's capacity; use a machine with two CPUs or more"
     );
-    Isolation { server: allowed.clone(), generator: allowed.clone(), separation: Separation::None, statement }
+    Isolation { server: cpus.clone(), generator: cpus.clone(), separation: Separation::None, statement }
 }
 
 /// The cores to work on, of one kind and one node where two of such exist, with a note for each restriction.
@@ -335,6 +338,9 @@ mod tests {
     fn what_the_user_names_is_checked() {
         let topology = machine(1, 4, 2);
         let ask = |server, generator| explicit(set(server), set(generator), &topology.online(), &topology);
+        let all = ask("0-1", "0-1").expect("shared when asked for");
+        assert_eq!(all.separation, Separation::None);
+        assert!(all.statement.contains("share CPU 0-1, as asked for"), "{}", all.statement);
         assert_eq!(ask("0-2", "2-3"), Err(IsolationError::Overlap { shared: set("2") }));
         assert!(matches!(ask("0", "9"), Err(IsolationError::NotAllowed { who: "generator", .. })));
         let empty = explicit(CpuSet::new(), set("0"), &topology.online(), &topology);

@@ -1,12 +1,20 @@
 //! The networks of a run: laid before the first server starts, told in the record, gone with the run.
+//!
+//! A stack in user space has a queue of the wire for each worker of the server, and at the other end a thread of the generator
+//! for each queue: both ends of a connection are on queues that face each other.
 
-use assay_link::{Link, LinkError};
+use assay_host::cpuset::CpuSet;
+use assay_host::isolation::Isolation;
+use assay_link::{Link, LinkError, Spec};
 use assay_model::network::{Network, Stack, Wire};
 use assay_model::record::{NetworkFacts, NotRun, Stage};
 
 use crate::error::LabError;
 use crate::plan::Plan;
 use crate::subject::{Launch, Subject};
+
+/// How several workers are made one.
+const ONE_CPU: &str = "give the servers one CPU, such as --server-cpus 0 --generator-cpus 1";
 
 /// A network that is there.
 pub(crate) struct Laid {
@@ -25,7 +33,9 @@ pub(crate) fn lay(plan: &Plan) -> Result<(Vec<Laid>, Vec<NetworkFacts>), LabErro
     let (mut all, mut facts) = (Vec::new(), Vec::new());
     for network in &wanted {
         let spec = network.map_or(plan.link, Network::link);
-        let opened = Link::open(&plan.tools.assay, spec);
+        let is_user = network.is_some_and(|network| network.stack() == Stack::User);
+        let queues = if is_user { workers(&plan.isolation) } else { 1 };
+        let opened = Link::with_queues(&plan.tools.assay, spec, queues);
         let link = match (opened, network) {
             (Ok(link), _) => link,
             (Err(error), Some(network)) if wanted.len() > 1 => {
@@ -63,8 +73,27 @@ impl Laid {
         self.network.is_none_or(|network| network.stack() == Stack::Kernel)
     }
 
-    /// Why a subject cannot take part here, if so: what runs already is where it is, and a container hides from preloading.
-    pub(crate) fn closed_to(&self, subject: &Subject) -> Option<NotRun> {
+    /// Queues that a subject has here: one for each worker that can have one to itself, on a stack in user space.
+    pub(crate) fn queues(&self, subject: &Subject, isolation: &Isolation) -> u16 {
+        match &subject.launch {
+            Launch::Process(process) if process.run.queue_per_worker && !self.is_kernels() => {
+                workers(isolation)
+            }
+            Launch::Process(_) | Launch::Running { .. } => 1,
+        }
+    }
+
+    /// CPUs of the generator's threads here: all that it has, or one for each queue.
+    pub(crate) fn generator_cpus(&self, queues: u16, isolation: &Isolation) -> CpuSet {
+        let threads = if self.is_kernels() { usize::MAX } else { queues.into() };
+        isolation.generator.iter().take(threads).collect()
+    }
+
+    /// Why a subject cannot take part here, if so: what runs already is where it is, a container hides from preloading, and
+    /// its workers may be more than the queues or the generator's CPUs.
+    pub(crate) fn closed_to(&self, subject: &Subject, isolation: &Isolation) -> Option<NotRun> {
+        let queues = usize::from(self.queues(subject, isolation));
+        let has_rate_or_loss = matches!(self.link.spec(), Spec::Veth(cable) if !cable.is_plain());
         let (reason, remedy) = match &subject.launch {
             Launch::Running { .. } if !self.is_loopback() => {
                 ("it runs already, outside this network", "let assay start it: --cmd")
@@ -73,15 +102,40 @@ impl Laid {
                 "it runs in a container, into which nothing can be preloaded from outside",
                 "measure it on the kernel's stack",
             ),
+            Launch::Process(_) if queues > 1 && has_rate_or_loss => (
+                "a link with a rate or a loss has one queue, and it starts a worker for each of several CPUs",
+                ONE_CPU,
+            ),
+            Launch::Process(process)
+                if queues > 1 && self.is_xdp() && process.run.stack_arguments.is_empty() =>
+            {
+                (
+                    "an interface has one XDP program, which is one process's, and it starts a process for each of several CPUs",
+                    ONE_CPU,
+                )
+            }
+            Launch::Process(_) if queues > isolation.generator.len() => (
+                "each of its workers needs a thread of the generator on a CPU of its own, and there are fewer",
+                "give the generator as many CPUs as the servers: --server-cpus and --generator-cpus",
+            ),
             Launch::Running { .. } | Launch::Process(_) => return None,
         };
         let (reason, remedy) = (reason.to_owned(), Some(remedy.to_owned()));
         Some(NotRun { stage: Stage::Needs, reason, remedy, log_tail: Vec::new() })
     }
 
+    fn is_xdp(&self) -> bool {
+        self.network.is_some_and(|network| matches!(network.wire(), Wire::Xdp(_)))
+    }
+
     fn is_loopback(&self) -> bool {
         self.network.is_none_or(|network| network.wire() == Wire::Loopback)
     }
+}
+
+/// Workers that a server starts at most: one for each of its CPUs.
+fn workers(isolation: &Isolation) -> u16 {
+    u16::try_from(isolation.server.len()).unwrap_or(u16::MAX).max(1)
 }
 
 /// The link over which servers are asked for the rules of HTTP: these are the program's and the same on every network, and

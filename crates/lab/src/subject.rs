@@ -154,6 +154,7 @@ impl Subject {
         let run = Run {
             command: ["sh", "-c", &script.replace("${", "$${")].map(str::to_owned).to_vec(),
             stack_arguments: Vec::new(),
+            queue_per_worker: false,
             ready_timeout_s: COMMAND_READY_TIMEOUT_S,
             env: BTreeMap::new(),
         };

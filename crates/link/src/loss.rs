@@ -74,8 +74,12 @@ impl Losing {
     /// Loses so many of a million frames that come by each of two ports of a bridge in the caller's namespace.
     pub(crate) fn begin(ports: [u32; 2], per_million: u32) -> io::Result<Self> {
         let flags = SocketFlags::CLOEXEC;
-        let socket =
-            rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, Some(netlink::NETFILTER))?;
+        let socket = rustix::net::socket_with(
+            AddressFamily::NETLINK,
+            SocketType::RAW,
+            flags,
+            Some(netlink::NETFILTER),
+        )?;
         set_socket_timeout(&socket, Timeout::Recv, Some(TIMEOUT))?;
         let losing = Self { socket };
         let table = Attributes::default().text(NAME, TABLE);

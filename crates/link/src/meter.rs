@@ -60,7 +60,8 @@ impl Meter {
         let (before, after) = (self.dropped, self.link.dropped());
         let flow = |direction: usize| {
             let series = readings.iter().map(|reading| (reading.at, reading.counted[direction]));
-            let since = |of: fn(&Dropped) -> [u64; 2]| of(&after)[direction].saturating_sub(of(&before)[direction]);
+            let since =
+                |of: fn(&Dropped) -> [u64; 2]| of(&after)[direction].saturating_sub(of(&before)[direction]);
             Flow {
                 lost_frames: since(|dropped| dropped.lost),
                 overflowed_frames: since(|dropped| dropped.overflowed),
@@ -110,8 +111,7 @@ mod tests {
         let start = Instant::now();
         let at = |index: usize| start + INTERVAL * u32::try_from(index).expect("few");
         let bytes = |index: usize| 1_000 * index.saturating_sub(before).min(busy) as u64;
-        let counted =
-            |index: usize| Counted { bytes: bytes(index), packets: 7 + bytes(index) };
+        let counted = |index: usize| Counted { bytes: bytes(index), packets: 7 + bytes(index) };
         (0..=before + busy + after).map(|index| (at(index), counted(index))).collect()
     }
 

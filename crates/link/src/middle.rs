@@ -68,7 +68,8 @@ impl Middle {
         device::set_up(&netlink, bridge.index)?;
         // What leaves by one port has come by the other.
         let [to_server, to_generator] = ports;
-        let losing = loss_per_million.map(|share| Losing::begin([to_generator, to_server], share)).transpose()?;
+        let losing =
+            loss_per_million.map(|share| Losing::begin([to_generator, to_server], share)).transpose()?;
         Ok(Self { netlink, ports, shape, losing })
     }
 

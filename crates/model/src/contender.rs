@@ -92,6 +92,11 @@ pub struct Run {
     /// `${WIRE_ADDRESS}` say where. Without them the program is started with the preload library.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack_arguments: Vec<String>,
+    /// Whether there is one worker for each CPU given that can have a user-space stack to itself: a process that accepts its own
+    /// connections, or a thread of a program with `stack_arguments`. Then each gets a queue of the wire. Without it the
+    /// user-space stack has one queue, and the program is told of one worker.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub queue_per_worker: bool,
     /// Longest time from start to the first right answer, in seconds.
     #[serde(default = "ready_timeout_s")]
     pub ready_timeout_s: f64,

@@ -23,7 +23,9 @@ pub(crate) fn title(beside: &Beside) -> String {
             format!("theirs | ours (on {on}): {quantity} over {title}'s in the same table")
         }
         (None, Figures::Throughput) => {
-            format!("theirs | ours (on {on}): {quantity}; no contender was measured in both, so nothing compares")
+            format!(
+                "theirs | ours (on {on}): {quantity}; no contender was measured in both, so nothing compares"
+            )
         }
     }
 }

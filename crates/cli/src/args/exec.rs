@@ -28,6 +28,9 @@ pub(crate) struct ExecArguments {
     /// Its own addresses with the length of the prefix, such as 10.77.0.1/24 [default: the wire's]
     #[arg(long, value_name = "CIDR,…", value_delimiter = ',')]
     pub(crate) address: Vec<String>,
+    /// Queues of the wire: as many as the program has processes that serve, and as the other end has threads
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) queues: u16,
     /// A preload library that brings its own user-space stack, in place of assay's
     #[arg(long, value_name = "FILE", env = "ASSAY_PRELOAD")]
     pub(crate) preload: Option<PathBuf>,

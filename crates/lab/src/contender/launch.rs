@@ -86,13 +86,13 @@ pub(super) fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, 
     let port = port::free(order.link, process.port)
         .map_err(|problem| failed(problem, "end the program that uses it, or choose another port"))?;
     let scratch = scratch_in(&std::env::temp_dir());
-    let ends = order.user.and_then(|user| Ends::of(user.network, order.link));
+    let ends = order.user.and_then(|user| Ends::of(user.network, order.link, user.queues));
     let cpus = order.cpus;
     let environment = Environment::new(&Told {
         address: &address(ends.as_ref(), order.link),
         port,
         cpus: &cpus.to_string(),
-        workers: cpus.len(),
+        workers: order.user.map_or(cpus.len(), |user| user.queues.into()),
         scratch: &scratch,
         tools: order.tools,
         database: order.database.map(|access| (access.kind, access.url.as_str())),
@@ -139,13 +139,14 @@ fn refusal(order: &StartOrder<'_>, reason: String) -> NotRun {
 
 /// The variables that put a program that knows nothing of it on the user-space stack.
 fn preloading(order: &StartOrder<'_>, ends: &Ends) -> Result<Vec<OsString>, NotRun> {
+    let queues = order.user.map_or(1, |user| user.queues);
     let absent =
         |problem: String| NotRun { stage: Stage::Needs, ..failure(order, problem, stack::LIBRARY_REMEDY) };
     let library = match &order.tools.preload {
         Some(library) => library.clone(),
         None => stack::library(&order.tools.assay).map_err(absent)?,
     };
-    Ok(stack::variables(&library, &ends.server).into_iter().map(joined).collect())
+    Ok(stack::variables(&library, &ends.server, queues).into_iter().map(joined).collect())
 }
 
 fn joined((name, value): (OsString, OsString)) -> OsString {

@@ -58,11 +58,12 @@ pub(super) fn over_user(
     let load = LoadOrder {
         url: &format!("http://{authority}"),
         workload: &file,
-        connections: 1,
+        // One on each queue, behind which is a worker of its own.
+        connections: user.queues.into(),
         pipeline: 1,
         arrival: Arrival::Closed,
         warmup_s: 0.0,
-        window: Span::Requests(1),
+        window: Span::Requests(user.queues.into()),
         timeout_s: USER_ANSWER_TIMEOUT.as_secs_f64(),
         cpus: &user.generator_cpus.to_string(),
         seed: 0,
@@ -71,7 +72,7 @@ pub(super) fn over_user(
     let report = load.measure(order.tools, order.link, user.work, &mut || !order.stop.now());
     let what = format!("{} {}", request.method, request.path);
     match report {
-        Ok(report) => judged(&report, &what, authority),
+        Ok(report) => judged(&report, user.queues, &what, authority),
         Err(error) => Err(problem(
             Stage::Start,
             format!("{what}: {error}"),
@@ -85,9 +86,9 @@ fn write(file: &Path, workload: &Workload) -> Result<(), String> {
     std::fs::write(file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))
 }
 
-/// What the generator's report says of its only request.
-fn judged(report: &LoadReport, what: &str, authority: &str) -> Result<(), NotRun> {
-    if report.books.ok > 0 {
+/// What the generator's report says of its only request on each queue.
+fn judged(report: &LoadReport, queues: u16, what: &str, authority: &str) -> Result<(), NotRun> {
+    if report.books.ok >= queues.into() {
         return Ok(());
     }
     let Some(class) = report.books.errors.keys().next() else { return Err(nobody(authority)) };
@@ -127,7 +128,8 @@ mod tests {
     #[test]
     fn one_right_answer_is_enough_and_a_failure_tells_whether_somebody_answered() {
         let mut report = testing::load_report(1, 1.0);
-        let stage = |report: &LoadReport| judged(report, "GET /", "10.77.0.1:80").err().map(|why| why.stage);
+        let stage =
+            |report: &LoadReport| judged(report, 1, "GET /", "10.77.0.1:80").err().map(|why| why.stage);
         assert_eq!(stage(&report), None);
         report.books.ok = 0;
         assert_eq!(stage(&report), Some(Stage::Start));

@@ -59,8 +59,10 @@ pub(crate) struct StartOrder<'a> {
 pub(crate) struct OnUserStack<'a> {
     /// Over which wire.
     pub network: Network,
-    /// CPUs of the generator, which asks for the first answers.
+    /// CPUs of the generator, which asks for the first answers: one for each queue.
     pub generator_cpus: &'a CpuSet,
+    /// Queues of the wire: one for each worker.
+    pub queues: u16,
     /// A folder for what it is told and tells.
     pub work: &'a Path,
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use assay_host::counters::Counters;
+use assay_host::cpuset::CpuSet;
 use assay_host::snapshot::{Sampler, tree_usage};
 use assay_host::system::SystemSample;
 use assay_link::{Link, Meter};
@@ -44,6 +45,10 @@ pub(crate) struct Life<'a> {
     pub network: Option<Network>,
     /// What joins server and generator.
     pub link: &'a Link,
+    /// Queues of the wire, where the stack is in user space.
+    pub queues: u16,
+    /// CPUs of the generator's threads.
+    pub generator_cpus: &'a CpuSet,
     /// What was measured so far, from which rates follow.
     pub record: &'a Record,
     /// Who lives.
@@ -128,8 +133,8 @@ impl Life<'_> {
 
     fn on_user_stack(&self) -> Option<OnUserStack<'_>> {
         let network = self.network.filter(|network| network.stack() == Stack::User)?;
-        let generator_cpus = &self.plan.isolation.generator;
-        Some(OnUserStack { network, generator_cpus, work: self.work })
+        let (generator_cpus, queues) = (self.generator_cpus, self.queues);
+        Some(OnUserStack { network, generator_cpus, queues, work: self.work })
     }
 
     /// Load before the first measurement, on every workload, so that none is measured cold because of where the round's
@@ -317,7 +322,7 @@ impl Life<'_> {
             warmup_s: order.settle_s,
             window: order.length,
             timeout_s: self.plan.experiment.timeout_s,
-            cpus: &self.plan.isolation.generator.to_string(),
+            cpus: &self.generator_cpus.to_string(),
             seed: arrivals_seed(self.plan.seed, self.record.rounds.len(), order.window),
             stack: end.as_ref(),
         };

@@ -212,7 +212,9 @@ impl<'a> Runner<'a> {
 
     /// Keeps a subject out of the networks on which it cannot be.
     fn close_networks(&mut self, subject: usize) {
-        let closed = |laid: &Laid| Some((laid.network, laid.closed_to(&self.plan.subjects[subject])?));
+        let closed = |laid: &Laid| {
+            Some((laid.network, laid.closed_to(&self.plan.subjects[subject], &self.plan.isolation)?))
+        };
         let closed: Vec<_> = self.networks.iter().filter_map(closed).collect();
         for (network, reason) in closed {
             self.drop_out_on(subject, network, reason);
@@ -351,7 +353,10 @@ impl<'a> Runner<'a> {
 
     /// One life of a subject on a network, its cells in the round's order.
     fn live(&mut self, round: u32, subject: usize, laid: usize, order: &[usize]) -> Run {
-        let Laid { network, link } = &self.networks[laid];
+        let laid = &self.networks[laid];
+        let Laid { network, link } = laid;
+        let queues = laid.queues(&self.subjects[subject], &self.plan.isolation);
+        let generator_cpus = laid.generator_cpus(queues, &self.plan.isolation);
         let own = self.cells_of(&self.subjects[subject]);
         let cells = order.iter().filter_map(|cell| own.iter().find(|(index, _)| index == cell));
         let mut cells: Vec<Cell> = cells.map(|(_, cell)| cell.clone()).collect();
@@ -361,6 +366,8 @@ impl<'a> Runner<'a> {
             plan: self.plan,
             network: *network,
             link,
+            queues,
+            generator_cpus: &generator_cpus,
             record: &self.record,
             subject: &self.subjects[subject],
             cells,

@@ -33,17 +33,20 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// The ends of `network` over `link`; `None` for the kernel's stack.
-    pub fn of(network: Network, link: &Link) -> Option<Self> {
+    /// The ends of `network` over `link`, for so many queues; `None` for the kernel's stack.
+    pub fn of(network: Network, link: &Link, queues: u16) -> Option<Self> {
         match (network.stack(), network.wire()) {
             (Stack::Kernel, _) => None,
-            (Stack::User, Wire::Xdp(_)) => Some(Self::over_cable(link)),
+            (Stack::User, Wire::Xdp(_)) => Some(Self::over_cable(link, queues)),
             (Stack::User, _) => Some(Self::over_ring()),
         }
     }
 
-    fn over_cable(link: &Link) -> Self {
-        let wire = format!("xdp:{DEVICE}");
+    fn over_cable(link: &Link, queues: u16) -> Self {
+        // In the driver each queue faces its like at the other end. Behind it, where one queue is faster, a veth pair moves a
+        // frame from queue 1 to queue 0: `skb_set_queue_mapping` and `skb_get_rx_queue` (linux/skbuff.h) count differently.
+        let mode = if queues > 1 { ",mode=native" } else { "" };
+        let wire = format!("xdp:{DEVICE}{mode}");
         let addresses = link.cable_addresses().map_or([None, None], |both| both.map(Some));
         let [server, generator] = addresses.map(|address| UserEnd { wire: wire.clone(), address });
         Self { server, generator, shared: None }
@@ -80,7 +83,7 @@ mod tests {
     #[test]
     fn a_ring_is_one_file_with_two_addresses_in_a_folder_of_its_own() {
         let network = "user/ring".parse().expect("network");
-        let ends = Ends::of(network, &Link::loopback()).expect("a user network");
+        let ends = Ends::of(network, &Link::loopback(), 1).expect("a user network");
         assert_eq!(ends.server.wire, ends.generator.wire);
         assert_ne!(ends.server.address, ends.generator.address);
         assert_eq!(ends.server_address(), "10.77.0.1");
@@ -91,7 +94,7 @@ mod tests {
     #[test]
     fn the_kernel_has_no_ends() {
         let network = "kernel/loopback".parse().expect("network");
-        assert!(Ends::of(network, &Link::loopback()).is_none());
+        assert!(Ends::of(network, &Link::loopback(), 1).is_none());
     }
 
     #[test]

@@ -213,6 +213,7 @@ fn process(folder: &Path, name: &str, test: &Test, engine: &str) -> Process {
         run: Run {
             command: run,
             stack_arguments: Vec::new(),
+            queue_per_worker: false,
             ready_timeout_s: READY_TIMEOUT_S,
             env: BTreeMap::new(),
         },

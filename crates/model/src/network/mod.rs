@@ -53,7 +53,9 @@ pub enum NetworkError {
     )]
     Name(String),
     /// A ring is memory.
-    #[error("`{0}`: a ring has no rate and loses nothing; write user/xdp:1gbit or user/xdp:loss=0.1% for a wire that does")]
+    #[error(
+        "`{0}`: a ring has no rate and loses nothing; write user/xdp:1gbit or user/xdp:loss=0.1% for a wire that does"
+    )]
     Ring(String),
     /// Its link is none.
     #[error(transparent)]

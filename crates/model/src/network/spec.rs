@@ -207,7 +207,8 @@ mod tests {
     #[test]
     fn in_a_list_an_option_belongs_to_the_link_before_it() {
         let list = |text: &str| {
-            let specs = Spec::list(text).map(|specs| specs.iter().map(ToString::to_string).collect::<Vec<_>>());
+            let specs =
+                Spec::list(text).map(|specs| specs.iter().map(ToString::to_string).collect::<Vec<_>>());
             specs.map(|names| names.join(" "))
         };
         assert_eq!(list("loopback,veth").as_deref(), Ok("loopback veth"));

@@ -36,7 +36,10 @@ pub(crate) fn published() -> Beside {
             row("Go (Gin)", Some("gin"), Some(3.2), Some(1.83)),
             row("Vert.x | 3", Some("vertx"), Some(4.36), None),
             row("Over DPDK", None, Some(7.3), None),
-            BesideRow { network: Network::user(Spec::Loopback), ..row("nginx", Some("nginx"), None, Some(2.33)) },
+            BesideRow {
+                network: Network::user(Spec::Loopback),
+                ..row("nginx", Some("nginx"), None, Some(2.33))
+            },
         ],
         sentences: vec!["Of 40 hardware threads each did as much as half of one here.".to_owned()],
     }
