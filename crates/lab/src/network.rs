@@ -143,3 +143,74 @@ fn workers(isolation: &Isolation) -> u16 {
 pub(crate) fn for_asking(laid: &[Laid]) -> Link {
     laid.iter().find(|laid| laid.is_kernels()).map_or_else(Link::loopback, |laid| laid.link.clone())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn isolation(server: &str, generator: &str) -> Isolation {
+        let topology = assay_host::topology::Topology::read();
+        let set = |text: &str| text.parse::<CpuSet>().expect("CPUs");
+        Isolation {
+            server: set(server),
+            generator: set(generator),
+            ..assay_host::isolation::split(&set("0"), &topology)
+        }
+    }
+
+    /// A program with a process or thread for each CPU; `own` is whether it brings the stack itself.
+    fn subject(per_worker: bool, own: bool) -> Subject {
+        let mut subject = Subject::from_command("server", Path::new("/"), None).expect("command");
+        if let Launch::Process(process) = &mut subject.launch {
+            process.run.queue_per_worker = per_worker;
+            process.run.stack_arguments = if own { vec!["--stack".to_owned()] } else { Vec::new() };
+        }
+        subject
+    }
+
+    fn laid(network: &str) -> Laid {
+        Laid { network: Some(network.parse().expect("network")), link: Link::loopback() }
+    }
+
+    #[test]
+    fn every_worker_has_a_queue_and_every_queue_a_thread_of_the_generator() {
+        let isolation = isolation("0-1", "2-5");
+        for (network, per_worker, queues, threads) in
+            [("user/ring", true, 2, "2-3"), ("user/ring", false, 1, "2"), ("kernel/loopback", true, 1, "2-5")]
+        {
+            let laid = laid(network);
+            let own = laid.queues(&subject(per_worker, false), &isolation);
+            assert_eq!(own, queues, "{network} {per_worker}");
+            assert_eq!(laid.generator_cpus(own, &isolation).to_string(), threads, "{network} {per_worker}");
+        }
+    }
+
+    #[test]
+    fn workers_that_cannot_have_a_queue_each_are_refused_with_a_remedy() {
+        let closed = |network: &str, subject: &Subject, server: &str, generator: &str| {
+            let reason = laid(network).closed_to(subject, &isolation(server, generator))?;
+            assert!(reason.remedy.is_some_and(|remedy| remedy.contains("--server-cpus")));
+            Some(reason.reason)
+        };
+        let (processes, threads, one) = (subject(true, false), subject(true, true), subject(false, false));
+        for (network, subject, server, generator, hint) in [
+            ("user/ring", &processes, "0-1", "2-3", None),
+            ("user/ring", &processes, "0-1", "2", Some("a thread of the generator")),
+            ("user/xdp", &threads, "0-1", "2-3", None),
+            ("user/xdp", &processes, "0-1", "2-3", Some("one XDP program")),
+            ("user/xdp", &processes, "0", "1", None),
+            ("user/xdp", &one, "0-1", "2-3", None),
+            ("kernel/loopback", &processes, "0-1", "2", None),
+        ] {
+            let reason = closed(network, subject, server, generator);
+            let is_as_wanted = reason.as_deref().map(|reason| hint.is_some_and(|hint| reason.contains(hint)));
+            assert_eq!(
+                is_as_wanted.unwrap_or(hint.is_none()),
+                true,
+                "{network} {server} {generator}: {reason:?}"
+            );
+        }
+    }
+}

@@ -247,8 +247,13 @@ pub(crate) fn link_in_words(link: &str, facts: &LinkFacts) -> String {
             )
         },
     );
+    let loss = facts.loss_per_million.map_or_else(String::new, |share| {
+        format!(", {} % of all frames lost at random in each direction", f64::from(share) / 1e4)
+    });
     let rights = if facts.user_namespace { " in a user namespace" } else { "" };
-    format!("{link}: two network namespaces{rights}, a virtual cable with MTU {}, {rate}", facts.mtu_bytes)
+    let middle = if facts.middle { " through a bridge in a third, frame by frame" } else { "" };
+    let mtu = facts.mtu_bytes;
+    format!("{link}: two network namespaces{rights}, a virtual cable{middle} with MTU {mtu}, {rate}{loss}")
 }
 
 /// What held a throughput where it is, in a word or two.

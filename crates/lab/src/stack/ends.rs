@@ -92,6 +92,16 @@ mod tests {
     }
 
     #[test]
+    fn several_queues_of_a_cable_face_each_other_in_the_driver() {
+        let network = "user/xdp".parse().expect("network");
+        let wire = |queues| {
+            let ends = Ends::make(network, &Link::loopback(), queues).expect("nothing made");
+            ends.expect("a user network").server.wire
+        };
+        assert_eq!((wire(1).as_str(), wire(2).as_str()), ("xdp:assay0", "xdp:assay0,mode=native"));
+    }
+
+    #[test]
     fn the_kernel_has_no_ends() {
         let network = "kernel/loopback".parse().expect("network");
         assert!(Ends::of(network, &Link::loopback(), 1).is_none());

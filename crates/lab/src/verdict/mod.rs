@@ -11,6 +11,7 @@ mod headroom;
 mod imported;
 mod latency;
 mod limit;
+mod losses;
 mod order;
 mod price;
 mod published;

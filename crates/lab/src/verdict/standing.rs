@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use assay_model::check::{Check, Outcome};
 use assay_model::conformance::Conformance;
+use assay_model::link::LinkUse;
 use assay_model::load::{ErrorClass, GENERATOR_DISTURBED};
 use assay_model::record::{Measurement, Record};
 use assay_model::verdict::{Interval, LimitedBy, Standing};
@@ -59,6 +60,7 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, 
         headroom::check(sample, headroom),
         Some(disturbed::check(&measured)).filter(|check| check.outcome != Outcome::Pass),
         tcp(sample),
+        link_overflow(sample),
         warm_up(sample),
         drift(sample),
     ];
@@ -201,6 +203,16 @@ fn tcp(sample: &Sample<'_>) -> Option<Check> {
     let share = again as f64 / sum(|w| w.load.books.ok).max(1) as f64;
     let objects = overflows > 0 || share > NOTICEABLE_RETRANSMITS;
     objects.then(|| objection("tcp", Outcome::Warn, tcp_evidence(again, overflows), TCP_REMEDY))
+}
+
+/// Frames that a link lost although none was to be lost: more waited for its rate than its queue holds.
+fn link_overflow(sample: &Sample<'_>) -> Option<Check> {
+    let overflowed = |used: &LinkUse| used.to_server.overflowed_frames + used.to_generator.overflowed_frames;
+    let lost: u64 = sample.measured().filter_map(|window| window.link_use.as_ref()).map(overflowed).sum();
+    let evidence =
+        format!("{} lost at the full queue before the link's rate", count_of(lost as usize, "frame"));
+    let remedy = "measure fewer connections or smaller bodies, or give the link a higher rate";
+    (lost > 0).then(|| objection("link-overflow", Outcome::Warn, evidence, remedy))
 }
 
 pub(crate) fn tcp_evidence(again: u64, overflows: u64) -> String {

@@ -40,6 +40,7 @@ pub(crate) fn checks(record: &Record, cells: &[CellVerdict], floor: Option<&Nois
         ]);
         checks.extend(database(record));
         checks.extend(pressure(&windows));
+        checks.extend(super::losses::check(record, &windows));
         checks.extend(order::checks(record));
     }
     checks

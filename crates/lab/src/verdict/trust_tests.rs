@@ -422,28 +422,57 @@ fn waiting_for_a_database_on_the_same_cpus_is_no_disturbance() {
     assert_eq!(with(false), ["generator-disturbed"]);
 }
 
+/// What went over a link towards the generator.
+fn over_a_link(window: &mut Measurement, to_generator: Flow) {
+    window.link_use = Some(LinkUse { to_generator, ..LinkUse::default() });
+}
+
 /// `busy` of the server's CPUs are used; the link carries `share` of 100 Mbit/s towards the generator.
 fn limit_over_a_link(busy: f64, share: f64) -> Verdict {
     let mut record = spoilt(|window| {
         used(window, busy, busy);
-        let to_generator = Flow { peak_bytes_per_second: share * 12.5e6, ..Flow::default() };
-        window.link_use = Some(LinkUse { to_generator, ..LinkUse::default() });
+        over_a_link(window, Flow { peak_bytes_per_second: share * 12.5e6, ..Flow::default() });
     });
     record.isolation.server_cpus = "4-7".to_owned();
     record.link = "veth:100mbit".to_owned();
+    record.link_facts = Some(link_facts(None));
+    judge(&record)
+}
+
+/// Of a link of 100 Mbit/s that loses so many of a million frames.
+fn link_facts(loss_per_million: Option<u32>) -> LinkFacts {
     let shape = LinkShape { bits_per_second: 100_000_000, burst_bytes: 16_384, queue_bytes: 1 << 20 };
-    record.link_facts = Some(LinkFacts {
+    LinkFacts {
         server_address: "198.18.0.1".to_owned(),
         generator_address: "198.18.0.2".to_owned(),
         mtu_bytes: 1500,
         gso_max_bytes: 65_536,
         shape: Some(shape),
-        loss_per_million: None,
+        loss_per_million,
         middle: true,
         sysctls: BTreeMap::new(),
         user_namespace: false,
-    });
-    judge(&record)
+    }
+}
+
+#[test]
+fn a_link_must_lose_what_it_was_asked_to_lose_and_nothing_else() {
+    let trust = |asked: Option<u32>, lost_frames: u64, overflowed_frames: u64| {
+        let mut record = spoilt(|window| {
+            let packets = 1_000_000 - lost_frames;
+            over_a_link(window, Flow { packets, lost_frames, overflowed_frames, ..Flow::default() });
+        });
+        record.link_facts = Some(link_facts(asked));
+        judge(&record)
+    };
+    let as_asked = trust(Some(1000), 1010, 0);
+    assert_eq!(check(&as_asked.trust, "link-loss").outcome, Outcome::Pass);
+    assert!(check(&as_asked.trust, "link-loss").evidence.contains("0.10 % were asked for"));
+    assert_eq!(check(&trust(Some(1000), 2000, 0).trust, "link-loss").outcome, Outcome::Warn);
+    assert!(trust(None, 0, 0).trust.iter().all(|check| check.rule != "link-loss"));
+    let overflowed = trust(None, 0, 7);
+    assert_eq!(check(&of(&overflowed, "a").checks, "link-overflow").outcome, Outcome::Warn);
+    assert!(of(&as_asked, "a").checks.iter().all(|check| check.rule != "link-overflow"));
 }
 
 #[test]
