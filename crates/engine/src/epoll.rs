@@ -382,7 +382,7 @@ impl Engine for Epoll {
         Ok(now)
     }
 
-    fn wake_source(&self) -> Option<(BorrowedFd<'_>, Nanos)> {
+    fn wake_source(&mut self) -> Option<(BorrowedFd<'_>, Nanos)> {
         let due = if self.pending.is_empty() { self.accept_time(Nanos::MAX) } else { Nanos::ZERO };
         Some((self.poller.as_fd(), due))
     }

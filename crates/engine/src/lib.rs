@@ -72,9 +72,9 @@ pub trait Engine {
     fn poll(&mut self, until: Nanos, events: &mut Vec<Event>) -> Result<Nanos, EngineError>;
 
     /// For a user who has other descriptors to wait for as well: one that is readable when [`poll`](Self::poll) would find
-    /// something, and the time at which poll is due without it ([`Nanos::MAX`]: never). It holds from a poll that found
-    /// nothing until the next call. `None` when only poll can tell.
-    fn wake_source(&self) -> Option<(BorrowedFd<'_>, Nanos)> {
+    /// something, and the time at which poll is due without it ([`Nanos::MAX`]: never). To be asked for after a poll that
+    /// found nothing; both hold until the next call of any kind. `None` when only poll can tell.
+    fn wake_source(&mut self) -> Option<(BorrowedFd<'_>, Nanos)> {
         None
     }
 

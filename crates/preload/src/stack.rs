@@ -122,7 +122,7 @@ impl Engine for Stack {
         on_either!(self, e => e.poll(until, events))
     }
 
-    fn wake_source(&self) -> Option<(BorrowedFd<'_>, Nanos)> {
+    fn wake_source(&mut self) -> Option<(BorrowedFd<'_>, Nanos)> {
         on_either!(self, e => e.wake_source())
     }
 

@@ -1,6 +1,7 @@
 //! The stack as an engine: what its users may ask.
 
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::BorrowedFd;
 
 use assay_engine::{Conn, Engine, EngineError, Event, FileRange, Reason, Statistics, clock};
 use assay_model::units::Nanos;
@@ -82,6 +83,13 @@ impl<W: Wire> Engine for UserStack<W> {
         events.clear();
         self.names.recycle();
         self.run(until, events)
+    }
+
+    fn wake_source(&mut self) -> Option<(BorrowedFd<'_>, Nanos)> {
+        let has_work = !self.pending.is_empty() || (!self.dirty.is_empty() && !self.blocked);
+        let due = if has_work { Nanos::ZERO } else { self.wheel.next() };
+        let (descriptor, at_most) = self.wire.doze()?;
+        Some((descriptor, if at_most < Nanos::MAX { due.min(clock::now() + at_most) } else { due }))
     }
 
     fn receive(&mut self, conn: Conn) -> &[u8] {

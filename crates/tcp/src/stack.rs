@@ -127,6 +127,9 @@ impl<W: Wire> UserStack<W> {
         self.tell_pending(events);
         let mut now = clock::now();
         loop {
+            if self.wire.other_end_changed() {
+                self.lose_peers(events);
+            }
             self.expire(now, events);
             self.depart(now, events);
             let arrived = self.arrive(now, events);
@@ -196,6 +199,24 @@ impl<W: Wire> UserStack<W> {
             Owner::HalfOpen | Owner::Orphan => self.release(index),
             // Who takes it from the backlog finds out.
             Owner::Backlog | Owner::Nobody => {}
+        }
+    }
+
+    /// Whoever was at the other end is gone, and all its connections with it: nothing is to be sent for them any more.
+    fn lose_peers(&mut self, events: &mut Vec<Event>) {
+        for index in 0..self.endpoints.len() as u32 {
+            let endpoint = &mut self.endpoints[index as usize];
+            match endpoint.owner {
+                Owner::Nobody => continue,
+                Owner::Opening(conn) | Owner::User(conn) => self.tell_closed(conn, Reason::Reset, events),
+                Owner::HalfOpen | Owner::Orphan => {}
+                // Who takes it from the backlog finds out, and gives its place away.
+                Owner::Backlog => {
+                    endpoint.socket_mut().abort();
+                    continue;
+                }
+            }
+            self.release(index);
         }
     }
 

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 
 use assay_model::units::Nanos;
@@ -271,6 +272,11 @@ macro_rules! each {
                 match self { $(Self::$variant(inner) => inner.is_intact()),+ }
             }
 
+            #[inline]
+            fn take_change(&mut self) -> bool {
+                match self { $(Self::$variant(inner) => inner.take_change()),+ }
+            }
+
             fn time_to_next(&self) -> Option<Nanos> {
                 match self { $(Self::$variant(inner) => inner.time_to_next()),+ }
             }
@@ -326,6 +332,14 @@ macro_rules! each {
                 timeout: Nanos,
             ) -> io::Result<()> {
                 match self { $(Self::$variant(inner) => inner.wait(receiver, sender, timeout)),+ }
+            }
+
+            fn doze(
+                &mut self,
+                receiver: &mut impl Incoming,
+                sender: &mut impl Outgoing,
+            ) -> Option<(BorrowedFd<'_>, Nanos)> {
+                match self { $(Self::$variant(inner) => inner.doze(receiver, sender)),+ }
             }
 
             fn statistics(&self) -> Statistics {

@@ -6,6 +6,7 @@
 mod foreign;
 
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::yield_now;
 use std::time::{Duration, Instant};
@@ -276,6 +277,15 @@ impl Base for DpdkBase {
             yield_now();
         }
         Ok(())
+    }
+
+    /// Its devices are polled.
+    fn doze(
+        &mut self,
+        _receiver: &mut impl Incoming,
+        _sender: &mut impl Outgoing,
+    ) -> Option<(BorrowedFd<'_>, Nanos)> {
+        None
     }
 
     fn statistics(&self) -> Statistics {

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::os::fd::BorrowedFd;
 
 use assay_model::units::Nanos;
 use rand_chacha::ChaCha8Rng;
@@ -196,6 +197,10 @@ impl<R: Incoming> Incoming for FaultyReceiver<R> {
         self.inner.is_intact()
     }
 
+    fn take_change(&mut self) -> bool {
+        self.inner.take_change()
+    }
+
     fn time_to_next(&self) -> Option<Nanos> {
         self.until_due()
     }
@@ -227,6 +232,16 @@ impl<B: Base> Base for FaultyBase<B> {
     ) -> io::Result<()> {
         let until_due = receiver.time_to_next().unwrap_or(timeout);
         self.inner.wait(receiver, sender, timeout.min(until_due))
+    }
+
+    fn doze(
+        &mut self,
+        receiver: &mut impl Incoming,
+        sender: &mut impl Outgoing,
+    ) -> Option<(BorrowedFd<'_>, Nanos)> {
+        let until_due = receiver.time_to_next().unwrap_or(Nanos::MAX);
+        let (descriptor, at_most) = self.inner.doze(receiver, sender)?;
+        Some((descriptor, at_most.min(until_due)))
     }
 
     fn statistics(&self) -> Statistics {

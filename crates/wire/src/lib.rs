@@ -4,7 +4,7 @@
 //! - A wire belongs to one thread; the two directions are separate objects, so that a frame can be read while
 //!   another is written.
 //! - A frame is handed on whole or not at all. A full wire says "not now"; it never drops by itself what it accepted.
-//! - Nothing here waits but [`Wire::wait`].
+//! - Nothing here waits but [`Wire::wait`]; who waits for other things as well is given a descriptor by [`Wire::doze`].
 //!
 //! Must not know: TCP, connections, HTTP, who is client or server.
 //!
@@ -36,6 +36,7 @@ pub mod xdp;
 
 use std::io;
 use std::ops::Add;
+use std::os::fd::BorrowedFd;
 
 use assay_model::units::Nanos;
 
@@ -90,6 +91,15 @@ pub trait Wire {
     /// # Errors
     /// The wire is broken: its peer or its device is gone.
     fn wait(&mut self, timeout: Nanos) -> io::Result<()>;
+
+    /// Prepares for a sleep in poll(2), for who waits for other things as well: a descriptor that can be read once a frame may have
+    /// arrived or room may have come, and how long at most may be slept without looking, [`Nanos::ZERO`] if there is something to
+    /// do already. Both hold until the next call. `None` when only [`wait`](Self::wait) can tell.
+    fn doze(&mut self) -> Option<(BorrowedFd<'_>, Nanos)>;
+
+    /// Whether somebody else has taken the other end since this was last asked, who knows nothing of what was agreed with his
+    /// predecessor. None of his frames is shown before. A wire of many stations never knows.
+    fn other_end_changed(&mut self) -> bool;
 
     /// Counters since the wire was made.
     fn statistics(&self) -> Statistics;

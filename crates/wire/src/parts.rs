@@ -1,6 +1,7 @@
 //! A wire as three parts, which is how every kind is made: decorators take it apart and put theirs around each.
 
 use std::io;
+use std::os::fd::BorrowedFd;
 
 use assay_model::units::Nanos;
 
@@ -17,6 +18,11 @@ pub trait Incoming: Receiver {
     /// Whether the other side has kept the rules so far.
     fn is_intact(&self) -> bool {
         true
+    }
+
+    /// As [`Wire::other_end_changed`].
+    fn take_change(&mut self) -> bool {
+        false
     }
 
     /// How long until a frame is shown that has come already; `None` without one.
@@ -61,6 +67,13 @@ pub trait Base {
         timeout: Nanos,
     ) -> io::Result<()>;
 
+    /// As [`Wire::doze`]; all that was sent has been flushed, all that was released is settled.
+    fn doze(
+        &mut self,
+        receiver: &mut impl Incoming,
+        sender: &mut impl Outgoing,
+    ) -> Option<(BorrowedFd<'_>, Nanos)>;
+
     /// What this part has counted.
     fn statistics(&self) -> Statistics;
 }
@@ -89,6 +102,16 @@ impl<B: Base, R: Incoming, S: Outgoing> Wire for Assembled<B, R, S> {
         self.receiver.settle();
         self.sender.flush();
         self.base.wait(&mut self.receiver, &mut self.sender, timeout)
+    }
+
+    fn doze(&mut self) -> Option<(BorrowedFd<'_>, Nanos)> {
+        self.receiver.settle();
+        self.sender.flush();
+        self.base.doze(&mut self.receiver, &mut self.sender)
+    }
+
+    fn other_end_changed(&mut self) -> bool {
+        self.receiver.take_change()
     }
 
     fn statistics(&self) -> Statistics {

@@ -3,7 +3,8 @@
 //! Each queue is a pair of single-producer, single-consumer rings. A full ring says "not now", so that nothing is lost.
 //! The memory is a file, best under /dev/shm. It is made by whoever comes first and removed by whoever leaves last. When the other
 //! end's process ends, however it ends, [`Wire::wait`](crate::Wire::wait) fails as soon as all frames were read; both ends may then open the
-//! same path again. An end that is not there yet is waited for in silence: frames keep.
+//! same path again. An end that is not there yet is waited for in silence: frames keep. Pipes with names beside the file's, for ends
+//! that wait for other things as well, come and go with it.
 
 mod doorbell;
 mod lane;
@@ -15,14 +16,16 @@ mod sending;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use assay_model::units::Nanos;
 use rustix::fs::{MemfdFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use doorbell::Asleep;
+use doorbell::{Asleep, unnamed_pipe};
 use lane::Lane;
 use membership::{Joined, Membership};
 
@@ -147,8 +150,9 @@ pub fn pair() -> Result<(Ring, Ring), RingError> {
     // Locks are between open files, so that the second end opens its own.
     let again = format!("/proc/self/fd/{}", memory.as_raw_fd());
     let again = File::options().read(true).write(true).open(again).map_err(failed)?;
-    let first = Membership::first(memory.into(), None, End::First, 0, 1).map_err(failed)?;
-    let second = Membership::first(again, None, End::Second, 0, 1).map_err(failed)?;
+    let pipes = [Arc::new(unnamed_pipe().map_err(failed)?), Arc::new(unnamed_pipe().map_err(failed)?)];
+    let first = Membership::unnamed(memory.into(), End::First, pipes.clone()).map_err(failed)?;
+    let second = Membership::unnamed(again, End::Second, pipes).map_err(failed)?;
     Ok((over(first, path)?, over(second, path)?))
 }
 
@@ -157,8 +161,8 @@ fn over(membership: Membership, path: &Path) -> Result<Ring, RingError> {
     let lane =
         |from| Lane::of(board, *queue, from).ok_or_else(|| RingError::Foreign { path: path.to_owned() });
     Ok(Ring {
-        receiver: RingReceiver::new(board, lane(end.other())?, end.other(), *is_successor),
-        sender: RingSender::new(board, lane(*end)?, end.other()),
+        receiver: RingReceiver::new(lane(end.other())?, membership.others_bell().clone(), *is_successor),
+        sender: RingSender::new(lane(*end)?, membership.others_bell().clone()),
         base: RingBase { idle_waits: 0, system_calls: 0, membership },
     })
 }
@@ -197,10 +201,9 @@ impl RingBase {
         sender: &mut impl Outgoing,
         timeout: Nanos,
     ) -> io::Result<()> {
-        let reason = if sender.wants_room() { Asleep::ForRoom } else { Asleep::ForFrames };
         let bell = self.membership.bell();
         let slept =
-            doorbell::sleep(bell, reason, timeout.min(LIFE_CHECK), || self.is_ready(receiver, sender))?;
+            bell.sleep(reason(sender), timeout.min(LIFE_CHECK), || self.is_ready(receiver, sender))?;
         self.system_calls += u64::from(slept.is_some());
         match slept {
             Some(false) => self.check_life(receiver),
@@ -217,6 +220,10 @@ impl RingBase {
         }
         Ok(())
     }
+}
+
+fn reason(sender: &impl Outgoing) -> Asleep {
+    if sender.wants_room() { Asleep::ForRoom } else { Asleep::ForFrames }
 }
 
 fn gone() -> io::Error {
@@ -243,6 +250,24 @@ impl Base for RingBase {
         }
         self.idle_waits += 1;
         if self.idle_waits >= IDLE_WAITS { self.check_life(receiver) } else { Ok(()) }
+    }
+
+    fn doze(
+        &mut self,
+        receiver: &mut impl Incoming,
+        sender: &mut impl Outgoing,
+    ) -> Option<(BorrowedFd<'_>, Nanos)> {
+        self.system_calls += if self.membership.end == End::Second { 2 } else { 1 };
+        let is_well = receiver.is_intact() && sender.is_intact() && !self.membership.peer_died().ok()?;
+        let bell = self.membership.bell();
+        let may_sleep = is_well && bell.arm(reason(sender), || self.is_ready(receiver, sender));
+        let at_most = match self.membership.end {
+            _ if !may_sleep => Nanos::ZERO,
+            End::First => Nanos::MAX,
+            End::Second => LIFE_CHECK,
+        };
+        // Only a wait can tell bad news.
+        is_well.then(|| (bell.pipe(), at_most))
     }
 
     fn statistics(&self) -> Statistics {

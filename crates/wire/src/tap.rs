@@ -6,7 +6,7 @@
 //! for speed.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use assay_model::units::Nanos;
@@ -231,6 +231,17 @@ impl Base for TapBase {
         }
         self.system_calls += 1;
         sleep(self.file.as_fd(), sender.wants_room(), timeout)
+    }
+
+    fn doze(
+        &mut self,
+        receiver: &mut impl Incoming,
+        sender: &mut impl Outgoing,
+    ) -> Option<(BorrowedFd<'_>, Nanos)> {
+        // Only a wait can tell bad news, and that there is room again.
+        let is_well = receiver.is_intact() && sender.is_intact() && !sender.wants_room();
+        let at_most = if receiver.is_ready() { Nanos::ZERO } else { Nanos::MAX };
+        is_well.then(|| (self.file.as_fd(), at_most))
     }
 
     fn statistics(&self) -> Statistics {

@@ -4,6 +4,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -60,6 +61,14 @@ impl Pen {
             Ok(bytes) => self.bytes += bytes,
             Err(error) => self.failure = Some(error),
         }
+    }
+
+    /// Whether all could be handed to the system; a failure is kept.
+    fn flushes(&mut self) -> bool {
+        if self.failure.is_none() {
+            self.failure = self.out.flush().err();
+        }
+        self.failure.is_none()
     }
 
     /// Hands all to the system, so that whoever reads along sees it.
@@ -119,6 +128,10 @@ impl<R: Incoming> Incoming for TracedReceiver<R> {
 
     fn is_intact(&self) -> bool {
         self.inner.is_intact()
+    }
+
+    fn take_change(&mut self) -> bool {
+        self.inner.take_change()
     }
 
     fn time_to_next(&self) -> Option<Nanos> {
@@ -196,6 +209,17 @@ impl<B: Base> Base for TracedBase<B> {
             pen.lock().unwrap_or_else(PoisonError::into_inner).flush()?;
         }
         self.inner.wait(receiver, sender, timeout)
+    }
+
+    fn doze(
+        &mut self,
+        receiver: &mut impl Incoming,
+        sender: &mut impl Outgoing,
+    ) -> Option<(BorrowedFd<'_>, Nanos)> {
+        let flushes = |pen: &Arc<Mutex<Pen>>| pen.lock().unwrap_or_else(PoisonError::into_inner).flushes();
+        // Only a wait can tell bad news.
+        self.trace.as_ref().is_none_or(flushes).then_some(())?;
+        self.inner.doze(receiver, sender)
     }
 
     fn statistics(&self) -> Statistics {

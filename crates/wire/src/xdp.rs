@@ -15,7 +15,7 @@ mod sending;
 mod socket;
 
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -164,6 +164,21 @@ impl Base for XdpBase {
         }
         let is_long = timeout >= LIFE_CHECK && !receiver.is_ready();
         if is_long || self.idle_waits >= IDLE_WAITS { self.check_life() } else { Ok(()) }
+    }
+
+    fn doze(
+        &mut self,
+        receiver: &mut impl Incoming,
+        sender: &mut impl Outgoing,
+    ) -> Option<(BorrowedFd<'_>, Nanos)> {
+        if self.check_life().is_err() {
+            self.idle_waits = IDLE_WAITS;
+            return None;
+        }
+        // Only a wait can tell bad news, and that there is room again.
+        let is_well = sender.is_intact() && !sender.wants_room();
+        let at_most = if receiver.is_ready() { Nanos::ZERO } else { LIFE_CHECK };
+        is_well.then(|| (self.socket.as_fd(), at_most))
     }
 
     fn statistics(&self) -> Statistics {

@@ -119,8 +119,8 @@ impl<E: Engine> Core<E> {
     }
 
     /// What the engine can be waited for with; see [`Engine::wake_source`].
-    pub(crate) fn wake_source(&self) -> Option<(std::os::fd::BorrowedFd<'_>, Nanos)> {
-        self.engine.as_ref()?.wake_source()
+    pub(crate) fn wake_source(&mut self) -> Option<(std::os::fd::BorrowedFd<'_>, Nanos)> {
+        self.engine.as_mut()?.wake_source()
     }
 
     /// What a descriptor names; `None` when it is none of the stack's.

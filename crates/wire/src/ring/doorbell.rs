@@ -1,16 +1,28 @@
-//! How an end sleeps, and how the other wakes it: a futex in the shared memory (futex(2)).
+//! How an end sleeps, and how the other wakes it: by a futex in the shared memory (futex(2)), or, when it waits for other things
+//! too, by a pipe that poll(2) can wait for (fifo(7)).
 //!
 //! A system call is made only for an end that sleeps. That is Dekker's problem: one stores an index and then loads the
 //! doorbell, the other stores the doorbell and then loads the index; at least one must see the other's store. Release and
 //! Acquire do not order a store before a later load, so that both put a sequentially consistent fence between the two
 //! (C++20 [atomics.fences], which Rust's model follows; futex(2) compares the word once more within the kernel).
+//!
+//! Both ends hold a pipe open in both directions, so that neither is ever told that the other is gone (`SIGPIPE`). A byte that
+//! comes after its sleeper woke for another reason ends the next sleep early, which sleeps may.
 
 use std::io;
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 use assay_model::units::Nanos;
+use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::thread::futex;
+
+use super::lane::Board;
+use crate::End;
 
 /// What an end is asleep for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,46 +35,132 @@ pub(super) enum Asleep {
 }
 
 const AWAKE: u32 = 0;
+/// Added to what an end is asleep for when its pipe is to wake it.
+const BY_PIPE: u32 = 4;
 
-/// Sleeps until the bell is rung or `timeout` is over, unless `ready` says that there is no need. Whether a ring ended
-/// the sleep; `None` if there was none.
-pub(super) fn sleep(
-    bell: &AtomicU32,
-    reason: Asleep,
-    timeout: Nanos,
-    ready: impl FnOnce() -> bool,
-) -> io::Result<Option<bool>> {
-    bell.store(reason as u32, Ordering::Relaxed);
-    fence(Ordering::SeqCst);
-    let slept = if ready() {
-        None
-    } else {
-        let timeout = futex::Timespec {
-            tv_sec: (timeout.0 / 1_000_000_000) as i64,
-            tv_nsec: (timeout.0 % 1_000_000_000) as i64,
-        };
-        // Not FUTEX_PRIVATE: the word is found by its file, as another process maps it elsewhere.
-        match futex::wait(bell, futex::Flags::empty(), reason as u32, Some(&timeout)) {
-            // EAGAIN: rung before we slept; EINTR: a signal, and waits may end early.
-            Ok(()) | Err(Errno::AGAIN | Errno::INTR) => Some(true),
-            Err(Errno::TIMEDOUT) => Some(false),
-            Err(error) => return Err(error.into()),
-        }
-    };
-    bell.store(AWAKE, Ordering::Relaxed);
-    Ok(slept)
+/// What wakes one of the ends of a queue.
+#[derive(Clone, Debug)]
+pub(super) struct Bell {
+    board: Board,
+    end: End,
+    pipe: Arc<OwnedFd>,
 }
 
-/// Wakes whoever sleeps for `what`, after an index was published. Whether that took a system call.
-pub(super) fn ring(bell: &AtomicU32, what: Asleep) -> bool {
-    fence(Ordering::SeqCst);
-    let asleep = bell.load(Ordering::Relaxed);
-    let concerned = asleep == Asleep::ForRoom as u32 || asleep == what as u32;
-    // The exchange lets one ring alone make the call.
-    if !concerned || bell.swap(AWAKE, Ordering::Relaxed) == AWAKE {
-        return false;
+impl Bell {
+    pub(super) fn new(board: &Board, end: End, pipe: Arc<OwnedFd>) -> Self {
+        Self { board: board.clone(), end, pipe }
     }
-    // It cannot fail for a mapped word, and nobody waits who would be told.
-    let _ = futex::wake(bell, futex::Flags::empty(), 1);
-    true
+
+    fn word(&self) -> &AtomicU32 {
+        &self.board.control().seats[self.end.index()].doorbell.0
+    }
+
+    /// Sleeps until the bell is rung or `timeout` is over, unless `ready` says that there is no need. Whether a ring ended
+    /// the sleep; `None` if there was none.
+    pub(super) fn sleep(
+        &self,
+        reason: Asleep,
+        timeout: Nanos,
+        ready: impl FnOnce() -> bool,
+    ) -> io::Result<Option<bool>> {
+        let word = self.word();
+        word.store(reason as u32, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        let slept = if ready() {
+            None
+        } else {
+            let timeout = futex::Timespec {
+                tv_sec: (timeout.0 / 1_000_000_000) as i64,
+                tv_nsec: (timeout.0 % 1_000_000_000) as i64,
+            };
+            // Not FUTEX_PRIVATE: the word is found by its file, as another process maps it elsewhere.
+            match futex::wait(word, futex::Flags::empty(), reason as u32, Some(&timeout)) {
+                // EAGAIN: rung before we slept; EINTR: a signal, and waits may end early.
+                Ok(()) | Err(Errno::AGAIN | Errno::INTR) => Some(true),
+                Err(Errno::TIMEDOUT) => Some(false),
+                Err(error) => return Err(error.into()),
+            }
+        };
+        word.store(AWAKE, Ordering::Relaxed);
+        Ok(slept)
+    }
+
+    /// Says that its end is about to wait for [`pipe`](Self::pipe) to be readable; whether it may, as `ready` says that there is
+    /// nothing to do.
+    pub(super) fn arm(&self, reason: Asleep, ready: impl FnOnce() -> bool) -> bool {
+        // What is left of the last time. An empty pipe says EAGAIN, a full one is read up by and by.
+        let _ = rustix::io::read(&*self.pipe, &mut [0_u8; 64][..]);
+        self.word().store(reason as u32 | BY_PIPE, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        let may_sleep = !ready();
+        if !may_sleep {
+            self.word().store(AWAKE, Ordering::Relaxed);
+        }
+        may_sleep
+    }
+
+    /// What can be read when the bell was rung for an end that had [armed](Self::arm) it.
+    pub(super) fn pipe(&self) -> BorrowedFd<'_> {
+        self.pipe.as_fd()
+    }
+
+    /// Wakes whoever sleeps for `what`, after an index was published. Whether that took a system call.
+    pub(super) fn ring(&self, what: Asleep) -> bool {
+        fence(Ordering::SeqCst);
+        let word = self.word();
+        let asleep = word.load(Ordering::Relaxed);
+        let reason = asleep & !BY_PIPE;
+        if reason != Asleep::ForRoom as u32 && reason != what as u32 {
+            return false;
+        }
+        // The exchange lets one ring alone make the call. Neither call can fail so that its sleeper would not wake: the word is
+        // mapped, and a pipe without room is readable.
+        match word.swap(AWAKE, Ordering::Relaxed) {
+            AWAKE => return false,
+            asleep if asleep & BY_PIPE != 0 => drop(rustix::io::write(&*self.pipe, &[0])),
+            _ => drop(futex::wake(word, futex::Flags::empty(), 1)),
+        }
+        true
+    }
+}
+
+/// The pipe of a named ring's end, which is made if it is not there.
+pub(super) fn named_pipe(path: &Path) -> io::Result<OwnedFd> {
+    match rustix::fs::mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let pipe = rustix::fs::open(path, flags, Mode::empty())?;
+    match FileType::from_raw_mode(rustix::fs::fstat(&pipe)?.st_mode) {
+        FileType::Fifo => Ok(pipe),
+        _ => Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{} is no pipe", path.display()))),
+    }
+}
+
+/// A pipe without a name.
+pub(super) fn unnamed_pipe() -> io::Result<OwnedFd> {
+    let (reader, _writer) = pipe_with(PipeFlags::CLOEXEC)?;
+    let again = format!("/proc/self/fd/{}", reader.as_raw_fd());
+    Ok(rustix::fs::open(again, OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_has_both_directions_and_nothing_else_is_taken_for_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("pipe");
+        let [one, other] = [(); 2].map(|()| named_pipe(&path).expect("a pipe"));
+        for (writer, reader) in [(&one, &other), (&other, &one)] {
+            assert_eq!(rustix::io::write(writer, b"x"), Ok(1));
+            assert_eq!(rustix::io::read(reader, &mut [0_u8; 8][..]), Ok(1));
+            assert_eq!(rustix::io::read(reader, &mut [0_u8; 8][..]), Err(Errno::AGAIN));
+        }
+        let file = folder.path().join("file");
+        std::fs::write(&file, "").expect("a file");
+        assert!(named_pipe(&file).is_err());
+    }
 }

@@ -69,6 +69,11 @@ impl Lane {
         &self.board.control().directions[self.from.index()]
     }
 
+    /// How many have sat at the end that sends, one after the other.
+    pub(super) fn sittings(&self) -> u32 {
+        self.board.control().seats[self.from.index()].sittings.0.load(Ordering::Acquire)
+    }
+
     /// Where the slot of the `index`th frame begins.
     fn slot(&self, index: u32) -> NonNull<u8> {
         let offset = (index % SLOTS) as usize * STRIDE_BYTES;

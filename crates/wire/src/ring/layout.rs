@@ -26,7 +26,7 @@ pub(super) const QUEUES: u16 = 256;
 const PAGE: usize = 4096;
 const MAGIC: u32 = u32::from_be_bytes(*b"asRg");
 /// Counts changes of this layout.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const CONTROL_BYTES: usize = size_of::<Control>().next_multiple_of(PAGE);
 const LANE_BYTES: usize = SLOTS as usize * STRIDE_BYTES;
 const QUEUE_BYTES: usize = (CONTROL_BYTES + 2 * LANE_BYTES).next_multiple_of(PAGE);
@@ -51,10 +51,12 @@ pub(super) struct Indices {
 #[repr(C)]
 #[derive(Debug, Default)]
 pub(super) struct Seat {
-    /// What this end sleeps for; a futex.
+    /// What this end sleeps for, and how; a futex.
     pub(super) doorbell: Line,
     /// Whether somebody sits here.
     pub(super) presence: Line,
+    /// How many have sat here, one after the other. It wraps.
+    pub(super) sittings: Line,
 }
 
 /// What a queue's ends tell each other.

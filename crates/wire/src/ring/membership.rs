@@ -3,21 +3,22 @@
 //! Every end of every queue is a byte of the file that whoever sits there locks (open file description locks, fcntl(2)).
 //! The kernel lets go of a lock with the last descriptor, however its process ends, so that a lock is a sign of life. The
 //! file gets its name only when it is complete and its maker's seat is locked, so that a file without locks is one that
-//! the dead left behind. Whoever leaves last removes the name.
+//! the dead left behind. Whoever leaves last removes the name, and before it those of the pipes beside it, by which ends are
+//! woken: they are made only by who has a seat.
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 
 use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::RingError;
-use super::doorbell::{Asleep, ring};
+use super::doorbell::{Asleep, Bell, named_pipe};
 use super::lane::Board;
 use super::layout;
 use crate::End;
@@ -34,6 +35,9 @@ const LEFT: u32 = 2;
 pub(super) struct Membership {
     file: File,
     path: Option<PathBuf>,
+    queues: u16,
+    /// By end.
+    bells: [Bell; 2],
     pub(super) board: Board,
     pub(super) queue: u16,
     pub(super) end: End,
@@ -58,31 +62,48 @@ impl Membership {
         let bytes = layout::file_bytes(queues);
         // Not a mere length: a page that cannot be had later would kill the process that touches it.
         rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes as u64).map_err(failed)?;
-        let member = Self::first(file, Some(path), end, queue, queues)
-            .map_err(|error| RingError::Create { path: path.to_owned(), error })?;
-        let unnamed = format!("/proc/self/fd/{}", member.file.as_raw_fd());
+        let failed_with = |error| RingError::Create { path: path.to_owned(), error };
+        let board = Self::take_first_seat(&file, end, queue, queues).map_err(failed_with)?;
+        let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
         match rustix::fs::linkat(CWD, &unnamed, CWD, path, AtFlags::SYMLINK_FOLLOW) {
-            Ok(()) => Ok(Some(member)),
-            Err(Errno::EXIST) => Ok(None),
-            Err(error) => Err(failed(error)),
+            Ok(()) => {}
+            Err(Errno::EXIST) => return Ok(None),
+            Err(error) => return Err(failed(error)),
         }
+        let pipes = named_pipes(path, queue).map_err(failed_with)?;
+        let path = Some(path.to_owned());
+        Ok(Some(Self::seated(file, path, board, (end, queue, queues), pipes, false)))
     }
 
-    /// Takes a seat at a new file.
-    pub(super) fn first(
-        file: File,
-        path: Option<&Path>,
-        end: End,
-        queue: u16,
-        queues: u16,
-    ) -> io::Result<Self> {
+    /// Takes a seat at a new file without a name.
+    pub(super) fn unnamed(file: File, end: End, pipes: [Arc<OwnedFd>; 2]) -> io::Result<Self> {
+        let board = Self::take_first_seat(&file, end, 0, 1)?;
+        Ok(Self::seated(file, None, board, (end, 0, 1), pipes, false))
+    }
+
+    fn take_first_seat(file: &File, end: End, queue: u16, queues: u16) -> io::Result<Board> {
         let mapping = Arc::new(Mapping::of_file(file.as_fd(), 0, layout::file_bytes(queues))?);
         layout::write_header(&mapping, queues);
-        let locked = lock(&file, seat_byte(queue, end))?;
+        let locked = lock(file, seat_byte(queue, end))?;
         let board = Board::of(&mapping, queue).filter(|_| locked);
-        let board = board.ok_or_else(|| io::Error::from(io::ErrorKind::ResourceBusy))?;
-        board.control().seats[end.index()].presence.0.store(PRESENT, Ordering::Release);
-        Ok(Self { file, path: path.map(Path::to_owned), board, queue, end, is_successor: false })
+        board.ok_or_else(|| io::Error::from(io::ErrorKind::ResourceBusy))
+    }
+
+    /// Says that somebody sits here who has the seat's lock.
+    fn seated(
+        file: File,
+        path: Option<PathBuf>,
+        board: Board,
+        (end, queue, queues): (End, u16, u16),
+        pipes: [Arc<OwnedFd>; 2],
+        is_successor: bool,
+    ) -> Self {
+        let seat = &board.control().seats[end.index()];
+        seat.sittings.0.fetch_add(1, Ordering::Release);
+        seat.presence.0.store(PRESENT, Ordering::Release);
+        let [first, second] = pipes;
+        let bells = [Bell::new(&board, End::First, first), Bell::new(&board, End::Second, second)];
+        Self { file, path, queues, bells, board, queue, end, is_successor }
     }
 
     /// Takes a seat at a file that another made.
@@ -103,7 +124,8 @@ impl Membership {
         let mapping = Arc::new(Mapping::of_file(file.as_fd(), 0, bytes).map_err(failed)?);
         let theirs = layout::queues(&mapping).ok_or_else(foreign)?;
         // Not before it is known to be a ring: nobody's precious file has locks either.
-        if remove_if_deserted(&file, path).map_err(failed)? {
+        let theirs_at_most = u16::try_from(theirs).unwrap_or(layout::QUEUES);
+        if remove_if_deserted(&file, path, theirs_at_most).map_err(failed)? {
             return busy();
         }
         if theirs != u32::from(queues) {
@@ -122,8 +144,9 @@ impl Membership {
         if !is_new && end == End::First {
             return busy();
         }
-        presence.store(PRESENT, Ordering::Release);
-        Ok(Joined::Yes(Self { file, path: Some(path.to_owned()), board, queue, end, is_successor: !is_new }))
+        let pipes = named_pipes(path, queue).map_err(failed)?;
+        let path = Some(path.to_owned());
+        Ok(Joined::Yes(Self::seated(file, path, board, (end, queue, queues), pipes, !is_new)))
     }
 
     /// The memory as a file.
@@ -133,8 +156,13 @@ impl Membership {
     }
 
     /// What this end is woken by.
-    pub(super) fn bell(&self) -> &AtomicU32 {
-        &self.board.control().seats[self.end.index()].doorbell.0
+    pub(super) fn bell(&self) -> &Bell {
+        &self.bells[self.end.index()]
+    }
+
+    /// What wakes the other end.
+    pub(super) fn others_bell(&self) -> &Bell {
+        &self.bells[self.end.other().index()]
     }
 
     /// Whether the other end has said that it left for good: a second end may have a successor.
@@ -161,25 +189,41 @@ impl Membership {
 
 impl Drop for Membership {
     fn drop(&mut self) {
-        let seats = &self.board.control().seats;
-        seats[self.end.index()].presence.0.store(LEFT, Ordering::Release);
-        ring(&seats[self.end.other().index()].doorbell.0, Asleep::ForFrames);
+        self.board.control().seats[self.end.index()].presence.0.store(LEFT, Ordering::Release);
+        self.others_bell().ring(Asleep::ForFrames);
         // What fails here leaves a file without locks, which the next to come removes.
         let _ = unlock(&self.file, seat_byte(self.queue, self.end));
         if let Some(path) = &self.path {
-            let _ = remove_if_deserted(&self.file, path);
+            let _ = remove_if_deserted(&self.file, path, self.queues);
         }
     }
 }
 
-/// Removes the file's name if nobody sits at any of its ends. Whether it did.
-fn remove_if_deserted(file: &File, path: &Path) -> io::Result<bool> {
+/// The pipes of a queue's ends, beside the ring's file.
+fn named_pipes(path: &Path, queue: u16) -> io::Result<[Arc<OwnedFd>; 2]> {
+    let pipe = |end| named_pipe(&pipe_path(path, queue, end)).map(Arc::new);
+    Ok([pipe(End::First)?, pipe(End::Second)?])
+}
+
+fn pipe_path(path: &Path, queue: u16, end: End) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{queue}.{}", if end == End::First { "first" } else { "second" }));
+    name.into()
+}
+
+/// Removes the names of the file and its pipes if nobody sits at any of its ends. Whether it did.
+fn remove_if_deserted(file: &File, path: &Path, queues: u16) -> io::Result<bool> {
     if !lock(file, ALL)? {
         return Ok(false);
     }
     // With all seats locked nobody can come; the name may meanwhile be another file's.
     let same = |other: std::fs::Metadata| file.metadata().is_ok_and(|ours| ours.ino() == other.ino());
     if std::fs::symlink_metadata(path).is_ok_and(same) {
+        // The ring's own name goes last: while it is there nobody makes another ring with pipes of these names.
+        for (queue, end) in (0..queues).flat_map(|queue| [(queue, End::First), (queue, End::Second)]) {
+            // A queue that nobody used has none.
+            let _ = std::fs::remove_file(pipe_path(path, queue, end));
+        }
         std::fs::remove_file(path)?;
     }
     unlock(file, ALL)?;

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
-use super::doorbell::{Asleep, ring};
-use super::lane::{Board, Lane};
+use super::doorbell::{Asleep, Bell};
+use super::lane::Lane;
 use super::layout::SLOTS;
 use crate::parts::Incoming;
-use crate::{End, Receiver, Statistics};
+use crate::{Receiver, Statistics};
 
 /// Slots that are given back at once; a sender who waits for room is woken for that many.
 const GIVE_BACK: u32 = 64;
@@ -15,8 +15,8 @@ const GIVE_BACK: u32 = 64;
 #[derive(Debug)]
 pub struct RingReceiver {
     lane: Lane,
-    board: Board,
-    sender: End,
+    /// The sender's.
+    bell: Bell,
     /// The oldest frame that was not released.
     pub(super) head: u32,
     /// What the sender knows of `head`.
@@ -26,21 +26,27 @@ pub struct RingReceiver {
     counted: Statistics,
     /// The sender wrote what no sender writes.
     broken: bool,
+    /// How many have sat at the sender's end so far.
+    sittings: u32,
+    /// There is a new one, of whom nothing is shown yet.
+    changed: bool,
 }
 
 impl RingReceiver {
     /// Begins behind what the sender has sent so far where that was for a predecessor of ours.
-    pub(super) fn new(board: &Board, lane: Lane, sender: End, is_successor: bool) -> Self {
+    pub(super) fn new(lane: Lane, bell: Bell, is_successor: bool) -> Self {
+        let sittings = lane.sittings();
         let published = lane.indices().head.0.load(Ordering::Acquire);
         let mut receiver = Self {
             lane,
-            board: board.clone(),
-            sender,
+            bell,
             head: published,
             published,
             tail: published,
             counted: Statistics::default(),
             broken: false,
+            sittings,
+            changed: false,
         };
         if is_successor && receiver.look() {
             receiver.head = receiver.tail;
@@ -55,10 +61,20 @@ impl RingReceiver {
         // A slot that was not published as given back cannot have been filled again.
         if tail.wrapping_sub(self.published) > SLOTS || tail.wrapping_sub(self.head) > SLOTS {
             self.broken = true;
-        } else {
+        } else if self.is_sender_known() {
             self.tail = tail;
         }
         self.head != self.tail
+    }
+
+    /// Whether it is the sender whom we know, or the first one. Who sees a tail that a successor published sees him here.
+    fn is_sender_known(&mut self) -> bool {
+        let sittings = self.lane.sittings();
+        if self.sittings == 0 {
+            self.sittings = sittings;
+        }
+        self.changed = sittings != self.sittings;
+        !self.changed
     }
 
     /// Lets the sender see which slots are free again.
@@ -68,8 +84,7 @@ impl RingReceiver {
         }
         self.published = self.head;
         self.lane.indices().head.0.store(self.head, Ordering::Release);
-        let bell = &self.board.control().seats[self.sender.index()].doorbell.0;
-        self.counted.system_calls += u64::from(ring(bell, Asleep::ForRoom));
+        self.counted.system_calls += u64::from(self.bell.ring(Asleep::ForRoom));
     }
 
     fn step(&mut self) {
@@ -111,7 +126,14 @@ impl Receiver for RingReceiver {
 
 impl Incoming for RingReceiver {
     fn is_ready(&mut self) -> bool {
-        self.head != self.tail || self.look()
+        self.head != self.tail || self.look() || self.changed
+    }
+
+    fn take_change(&mut self) -> bool {
+        if self.changed {
+            self.sittings = self.lane.sittings();
+        }
+        std::mem::take(&mut self.changed)
     }
 
     fn settle(&mut self) {

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
-use super::doorbell::{Asleep, ring};
-use super::lane::{Board, Lane};
+use super::doorbell::{Asleep, Bell};
+use super::lane::Lane;
 use super::layout::{FRAME_BYTES, SLOTS};
 use crate::parts::Outgoing;
-use crate::{End, Sender, Statistics};
+use crate::{Sender, Statistics};
 
 /// Frames that become visible at once. One by one, each costs the receiver a cache miss; at the end of a long turn, the
 /// receiver idles meanwhile.
@@ -16,8 +16,8 @@ const PUBLISH: u32 = 8;
 #[derive(Debug)]
 pub struct RingSender {
     lane: Lane,
-    board: Board,
-    receiver: End,
+    /// The receiver's.
+    bell: Bell,
     /// The next frame.
     pub(super) tail: u32,
     /// What the receiver knows of `tail`.
@@ -35,13 +35,12 @@ pub struct RingSender {
 
 impl RingSender {
     /// Goes on where a predecessor of ours, if there was one, left off.
-    pub(super) fn new(board: &Board, lane: Lane, receiver: End) -> Self {
+    pub(super) fn new(lane: Lane, bell: Bell) -> Self {
         let tail = lane.indices().tail.0.load(Ordering::Acquire);
         let head = lane.indices().head.0.load(Ordering::Acquire);
         Self {
             lane,
-            board: board.clone(),
-            receiver,
+            bell,
             tail,
             published: tail,
             head,
@@ -103,8 +102,7 @@ impl Sender for RingSender {
         }
         self.published = self.tail;
         self.lane.indices().tail.0.store(self.tail, Ordering::Release);
-        let bell = &self.board.control().seats[self.receiver.index()].doorbell.0;
-        self.counted.system_calls += u64::from(ring(bell, Asleep::ForFrames));
+        self.counted.system_calls += u64::from(self.bell.ring(Asleep::ForFrames));
     }
 }
 

@@ -94,6 +94,14 @@ fn end_of<W: Wire>(wire: &mut W, timeout: Nanos) -> std::io::Error {
     }
 }
 
+fn wait_for_another(wire: &mut ring::Ring) {
+    let deadline = Instant::now() + PATIENCE;
+    while !wire.other_end_changed() {
+        assert!(Instant::now() < deadline, "no other came");
+        wire.wait(Nanos::from_millis(10)).expect("intact");
+    }
+}
+
 #[test]
 fn a_ring_joins_two_processes_and_leaves_nothing() {
     let (folder, path) = fresh_path();
@@ -133,14 +141,23 @@ fn a_killed_first_end_is_noticed_and_its_place_can_be_taken_anew() {
 fn a_first_end_outlives_its_second_ends_and_what_was_for_one_is_not_for_the_next() {
     let (folder, path) = fresh_path();
     let mut wire = ring::open(&path, End::First, 0, 1).expect("a ring");
-    for _ in 0..3 {
+    for round in 0..3 {
         let mut peer = Peer::new(&path, "hang");
+        if round > 0 {
+            wait_for_another(&mut wire);
+        }
         assert_eq!(frames::receive_surely(&mut wire).0, 0, "it is there, and heard at once");
+        assert!(!wire.other_end_changed(), "told once");
         peer.kill();
         // The dead read nothing: the ring fills, and is free again as soon as a successor comes.
         while frames::send(&mut wire, 7, SHORTEST) {}
         wire.wait(Nanos::from_millis(200)).expect("a successor may come");
         let mut successor = ring::open(&path, End::Second, 0, 1).expect("the seat is free");
+        frames::send_surely(&mut successor, 6, SHORTEST);
+        frames::flush(&mut successor);
+        assert_eq!(frames::receive(&mut wire), None, "it is another, who is not heard before that is known");
+        assert!(wire.other_end_changed());
+        assert_eq!(frames::receive(&mut wire), Some((6, SHORTEST)));
         assert_eq!(frames::receive(&mut successor), None, "what was sent before it came is not for it");
         frames::send_surely(&mut wire, 8, SHORTEST);
         frames::flush(&mut wire);

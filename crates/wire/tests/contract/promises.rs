@@ -1,11 +1,14 @@
 //! The promises themselves, over any pair of ends.
 
+use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use assay_model::units::Nanos;
 use assay_wire::{ETHERNET_HEADER_BYTES, Receiver as _, Wire};
 
-use super::frames::{SHORTEST, flush, receive, receive_surely, send, send_surely};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::frames::{PATIENCE, SHORTEST, flush, receive, receive_surely, send, send_surely};
 
 /// What holds for every wire whose two ends are `make`'s.
 pub(crate) fn of_any<A: Wire, B: Wire>(make: impl Fn() -> (A, B)) {
@@ -15,6 +18,8 @@ pub(crate) fn of_any<A: Wire, B: Wire>(make: impl Fn() -> (A, B)) {
     counts(&mut a, &mut b);
     returns_when_the_time_is_over(&mut a);
     says_not_now_and_goes_on(&mut a, &mut b);
+    tells_of_frames_by_a_descriptor(&mut a, &mut b);
+    tells_of_frames_by_a_descriptor(&mut b, &mut a);
 }
 
 /// What holds besides where nothing is lost, tried with that many frames between two threads.
@@ -22,6 +27,7 @@ pub(crate) fn of_a_lossless_one<A: Wire + Send, B: Wire + Send>(make: impl Fn() 
     let (mut a, mut b) = make();
     assert!(a.facts().lossless && b.facts().lossless);
     keeps_all_that_it_accepted(&mut a, &mut b);
+    tells_of_room_by_a_descriptor(&mut a, &mut b);
     wakes_who_waits(&mut a, &mut b);
     carries_many_between_threads(&mut a, &mut b, many);
 }
@@ -90,6 +96,48 @@ fn says_not_now_and_goes_on<A: Wire, B: Wire>(a: &mut A, b: &mut B) {
         }
         a.wait(Nanos::from_millis(10)).expect("intact");
     }
+}
+
+/// A wire that names no descriptor has nothing to show here.
+fn tells_of_frames_by_a_descriptor<A: Wire, B: Wire>(a: &mut A, b: &mut B) {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        assert!(Instant::now() < deadline, "it never falls asleep");
+        while receive(a).is_some() {}
+        let Some((descriptor, at_most)) = a.doze() else { return };
+        if at_most > Nanos::ZERO && !readable(descriptor, Duration::from_millis(20)) {
+            break;
+        }
+    }
+    send_surely(b, 9, 99);
+    flush(b);
+    let Some((descriptor, at_most)) = a.doze() else { panic!("a wire that falls asleep once does so again") };
+    assert!(at_most < Nanos::MAX || readable(descriptor, PATIENCE), "there is something");
+    assert_eq!(receive_surely(a), (9, 99));
+    let Some((descriptor, _)) = a.doze() else { panic!("a wire that falls asleep once does so again") };
+    send_surely(b, 10, 99);
+    flush(b);
+    assert!(readable(descriptor, PATIENCE));
+    assert_eq!(receive_surely(a), (10, 99));
+}
+
+fn tells_of_room_by_a_descriptor<A: Wire, B: Wire>(a: &mut A, b: &mut B) {
+    while send(a, 0, SHORTEST) {}
+    let Some((descriptor, at_most)) = a.doze() else { return };
+    assert!(at_most > Nanos::ZERO && !readable(descriptor, Duration::ZERO));
+    while receive(b).is_some() {}
+    assert!(readable(descriptor, PATIENCE));
+    a.wait(Nanos::ZERO).expect("intact");
+    assert!(send(a, 1, SHORTEST));
+    flush(a);
+    // Frames that are delayed come later.
+    while receive_surely(b).0 != 1 {}
+}
+
+fn readable(descriptor: BorrowedFd<'_>, patience: Duration) -> bool {
+    let mut descriptors = [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)];
+    let timeout = Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: patience.subsec_nanos().into() };
+    poll(&mut descriptors, Some(&timeout)).expect("a descriptor that can be waited for") == 1
 }
 
 fn keeps_all_that_it_accepted<A: Wire, B: Wire>(a: &mut A, b: &mut B) {

@@ -96,7 +96,7 @@ pub(crate) fn its_descriptor_tells_what_poll_would_find<W: World>(world: &W) {
     let conn = accepted(&mut engine);
     assert!(accept_quietly(&mut engine).is_empty());
     let Some((descriptor, due)) = engine.wake_source() else { return };
-    assert_eq!(due, Nanos::MAX);
+    assert!(due > clock::now(), "nothing is left to do");
     let readable = |fd: BorrowedFd<'_>, wait: i64| {
         let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
         rustix::event::poll(&mut fds, Some(&Timespec { tv_sec: wait, tv_nsec: 0 })).unwrap() == 1
