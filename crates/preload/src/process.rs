@@ -39,24 +39,47 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Lets the engine move on and wakes the threads that waited for what happened.
-    pub(crate) fn turn(&mut self, until: Nanos) -> Result<(), Errno> {
+    /// Returns whether anything happened.
+    pub(crate) fn turn(&mut self, until: Nanos) -> Result<bool, Errno> {
         let any = self.core.turn(until)?;
         self.turned = clock::now();
         if any {
             self.waiters.wake(&mut self.core);
         }
-        Ok(())
+        Ok(any)
     }
 }
 
 /// The core, to be given back soon.
-pub(crate) struct Access(Guard<'static, Option<Shared>>);
+pub(crate) struct Access {
+    guard: Guard<'static, Option<Shared>>,
+    /// What the engine has to do may be more now.
+    used: bool,
+}
+
+impl Access {
+    /// Gives it back without a word to the thread that waits for the engine: it is this one.
+    pub(crate) fn leave_quietly(mut self) {
+        self.used = false;
+    }
+}
+
+impl Drop for Access {
+    fn drop(&mut self) {
+        let used = self.guard.as_mut().filter(|shared| self.used && shared.waiters.driver_sleeps());
+        if let Some(shared) = used {
+            // What was sent leaves. A broken engine is made anew by who waits for it.
+            let _ = shared.turn(Nanos::ZERO);
+            shared.waiters.disturb();
+        }
+    }
+}
 
 impl std::ops::Deref for Access {
     type Target = Shared;
 
     fn deref(&self) -> &Shared {
-        match &*self.0 {
+        match &*self.guard {
             Some(shared) => shared,
             None => std::process::abort(),
         }
@@ -65,7 +88,8 @@ impl std::ops::Deref for Access {
 
 impl std::ops::DerefMut for Access {
     fn deref_mut(&mut self) -> &mut Shared {
-        self.0.get_or_insert_with(new_shared)
+        self.used = true;
+        self.guard.get_or_insert_with(new_shared)
     }
 }
 
@@ -101,7 +125,7 @@ pub(crate) fn access() -> Result<Access, Errno> {
         Errno::DEADLK
     })?;
     guard.get_or_insert_with(new_shared);
-    Ok(Access(guard))
+    Ok(Access { guard, used: false })
 }
 
 /// Whether another thread waits for the core.

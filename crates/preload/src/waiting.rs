@@ -1,9 +1,14 @@
 //! Waiting for the stack and the kernel at once, as one call of the kernel's would: until something is ready, the time has
 //! come, or a signal was handled.
 //!
+//! A wait looks first, because most are short, and then sleeps in one call of poll(2) on all at once: the descriptors that the
+//! program waits for, and the one by which the engine tells that it has something to do ([`Engine::wake_source`]).
+//!
 //! Several threads may wait. One of them at a time waits for the engine too (it drives); the others wait for their own descriptors
 //! of the kernel's and for a descriptor by which a thread that lets the engine move on tells them that something they wait for has
 //! happened. Who stops driving wakes another to do so.
+//!
+//! [`Engine::wake_source`]: assay_engine::Engine::wake_source
 
 use std::cell::RefCell;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -20,13 +25,16 @@ use crate::host::{self, Held};
 use crate::process::{self, Shared};
 use crate::stack::Stack;
 
-/// At most so long the engine waits by itself before the kernel is asked for its descriptors and for signals, right after
-/// something happened; then an eighth of the time since, so that a wait is at most that much too long.
+/// How long a wait looks before it sleeps, where that takes no system call: about what falling asleep and being woken cost, so
+/// that it never costs more than twice of what would have been best (Karlin et al., "Competitive Snoopy Caching", 1988).
+const SPIN: Nanos = Nanos::from_micros(20);
+/// An engine without a descriptor waits by itself, at most so long before the kernel is asked for its descriptors and for signals,
+/// right after something happened; then an eighth of the time since, so that a wait is at most that much too long.
 const SLICE: Nanos = Nanos::from_micros(20);
 const SLICE_SHARE: u64 = 8;
 const SLICE_AT_MOST: Nanos = Nanos::from_millis(1);
-/// At most so long is slept beside an engine, whose timers another thread's calls may have brought forward.
-const SLEEP_AT_MOST: Nanos = Nanos::from_millis(10);
+/// At most so long is slept beside an engine that other threads use: their calls may have given it something to do.
+const SLEEP_AMONG_OTHERS: Nanos = Nanos::from_millis(10);
 /// A driver that holds the core while others want it leaves it to them for so long.
 const LEAVE_TO_OTHERS: Nanos = Nanos::from_micros(50);
 
@@ -55,6 +63,12 @@ pub(crate) struct Waiters {
     numbered: u64,
     /// The one that drives.
     driver: Option<u64>,
+    /// It is asleep, or about to be.
+    driver_sleeps: bool,
+    /// Its sleep is longer than it may be among others.
+    sleeps_long: bool,
+    /// Another thread has used the core since the driver last fell asleep.
+    disturbed: bool,
 }
 
 struct Waiter {
@@ -65,7 +79,14 @@ struct Waiter {
 
 impl Waiters {
     pub(crate) const fn new() -> Self {
-        Self { list: Vec::new(), numbered: 0, driver: None }
+        Self {
+            list: Vec::new(),
+            numbered: 0,
+            driver: None,
+            driver_sleeps: false,
+            sleeps_long: false,
+            disturbed: false,
+        }
     }
 
     /// Wakes the threads that have got what they wait for.
@@ -77,6 +98,30 @@ impl Waiters {
         }
     }
 
+    /// Whether nobody will give the engine a turn soon.
+    pub(crate) fn driver_sleeps(&self) -> bool {
+        self.driver_sleeps
+    }
+
+    /// Another thread has used the core while the driver sleeps, and given the engine a turn: its timers may be other ones now.
+    pub(crate) fn disturb(&mut self) {
+        self.disturbed = true;
+        if std::mem::take(&mut self.sleeps_long)
+            && let Some(driver) = self.list.iter().find(|w| Some(w.number) == self.driver)
+        {
+            ring(&driver.wake);
+        }
+    }
+
+    /// How long the driver may sleep when the engine has something to do in that time.
+    fn fall_asleep(&mut self, engine: Nanos) -> Nanos {
+        let among_others = std::mem::take(&mut self.disturbed);
+        let sleep = if among_others { engine.min(SLEEP_AMONG_OTHERS) } else { engine };
+        self.sleeps_long = sleep > SLEEP_AMONG_OTHERS;
+        self.driver_sleeps = true;
+        sleep
+    }
+
     fn enlist(&mut self, wants: &Wants, wake: &Arc<OwnedFd>) -> u64 {
         self.numbered += 1;
         self.list.push(Waiter { number: self.numbered, wants: wants.clone(), wake: Arc::clone(wake) });
@@ -86,16 +131,18 @@ impl Waiters {
     fn dismiss(&mut self, number: u64) {
         self.list.retain(|w| w.number != number);
         if self.driver == Some(number) {
-            self.driver = None;
+            (self.driver, self.driver_sleeps) = (None, false);
             if let Some(next) = self.list.first() {
                 ring(&next.wake);
             }
         }
     }
 
-    /// Whether this thread drives, from now on if nobody else does.
+    /// Whether this thread, which is awake, drives, from now on if nobody else does.
     fn drives(&mut self, number: u64) -> bool {
-        *self.driver.get_or_insert(number) == number
+        let drives = *self.driver.get_or_insert(number) == number;
+        self.driver_sleeps &= !drives;
+        drives
     }
 }
 
@@ -147,9 +194,7 @@ impl Wait<'_> {
         let mut slice = Nanos::ZERO;
         loop {
             let mut shared = process::access()?;
-            let now = clock::now();
-            shared.turn(if slice == Nanos::ZERO { slice } else { self.deadline.min(now + slice) })?;
-            if let Some(done) = attempt(&mut shared) {
+            if let Some(done) = self.look(&mut shared, slice, &mut attempt)? {
                 return Ok(Outcome::Done(done));
             }
             let now = clock::now();
@@ -159,7 +204,7 @@ impl Wait<'_> {
             let nap = self.nap(&mut shared, now);
             descriptors[1].fd = nap.source;
             slice = nap.slice;
-            drop(shared);
+            shared.leave_quietly();
             let sleep = nap.sleep.min(self.deadline - now);
             host::ppoll(descriptors, Some(sleep), Some(self.mask))?;
             if descriptors[0].revents != 0 {
@@ -171,6 +216,26 @@ impl Wait<'_> {
         }
     }
 
+    /// Lets the engine move on, for `slice` or for as long as it is worth looking.
+    fn look<T>(
+        &self,
+        shared: &mut Shared,
+        slice: Nanos,
+        attempt: &mut impl FnMut(&mut Shared) -> Option<T>,
+    ) -> Result<Option<T>, Errno> {
+        let now = clock::now();
+        shared.turn(if slice == Nanos::ZERO { slice } else { self.deadline.min(now + slice) })?;
+        let mut done = attempt(shared);
+        let looks = shared.waiters.drives(self.number) && shared.core.looks_for_free();
+        let end = self.deadline.min(self.since + SPIN);
+        while done.is_none() && looks && shared.turned < end && !process::is_wanted() {
+            if shared.turn(Nanos::ZERO)? {
+                done = attempt(shared);
+            }
+        }
+        Ok(done)
+    }
+
     /// What to sleep on next.
     fn nap(&self, shared: &mut Shared, now: Nanos) -> Nap {
         let none = Nap { source: -1, sleep: Nanos::MAX, slice: Nanos::ZERO };
@@ -178,8 +243,8 @@ impl Wait<'_> {
             return none;
         }
         if let Some((source, due)) = shared.core.wake_source() {
-            let sleep = if due > now { SLEEP_AT_MOST.min(due - now) } else { Nanos::ZERO };
-            return Nap { source: source.as_raw_fd(), sleep, ..none };
+            let (source, engine) = (source.as_raw_fd(), if due < Nanos::MAX { due - now } else { due });
+            return Nap { source, sleep: shared.waiters.fall_asleep(engine), ..none };
         }
         if process::is_wanted() {
             return Nap { sleep: LEAVE_TO_OTHERS, slice: SLICE, ..none };

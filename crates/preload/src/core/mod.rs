@@ -123,6 +123,11 @@ impl<E: Engine> Core<E> {
         self.engine.as_mut()?.wake_source()
     }
 
+    /// Whether a turn that finds nothing takes no system call: the stack is in user space.
+    pub(crate) fn looks_for_free(&self) -> bool {
+        self.engine.as_ref().is_some_and(|e| e.statistics().stack.is_some())
+    }
+
     /// What a descriptor names; `None` when it is none of the stack's.
     pub(crate) fn object(&self, descriptor: RawFd) -> Option<Object> {
         *self.table.get(usize::try_from(descriptor).ok()?)?
