@@ -286,6 +286,8 @@ pub struct StackStatistics {
     pub wire_full: u64,
     /// Frames that were given up: arrived at a device without room, or answers of ours for which none came.
     pub dropped_frames: u64,
+    /// System calls that the wire took.
+    pub system_calls: u64,
     /// Requests for connections that were dropped, because too many were half open or not yet accepted.
     pub dropped_syns: u64,
 }

@@ -63,6 +63,7 @@ fn window(per_second: f64) -> Measurement {
         load: load_report(64, per_second),
         server: Some(busy),
         database: None,
+        server_stack: None,
         link_use: None,
         machine: Machine { server_idle_share: 0.01, generator_idle_share: 0.5, ..Machine::default() },
     }

@@ -222,7 +222,7 @@ fn retransmissions(stack: &StackCounts) -> Check {
     );
     let remedy =
         "a thread at one end did not run for a second: end what else uses its CPU, or give it another";
-    check("retransmissions", stack.lossless && *retransmission_timeouts > 0, Outcome::Void, seen, remedy)
+    check("retransmissions", stack.has_stalled(), Outcome::Void, seen, remedy)
 }
 
 fn check(rule: &str, objection: bool, outcome: Outcome, evidence: String, remedy: &str) -> Check {

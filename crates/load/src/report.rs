@@ -179,6 +179,7 @@ fn stack_of_one(thread: &StackStatistics) -> StackCounts {
         retransmission_timeouts: thread.retransmission_timeouts,
         wire_full: thread.wire_full,
         dropped_frames: thread.dropped_frames,
+        system_calls: thread.system_calls,
     }
 }
 

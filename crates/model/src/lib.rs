@@ -30,6 +30,7 @@ pub mod rate;
 pub mod record;
 pub mod shape;
 pub mod slo;
+pub mod tally;
 pub mod template;
 pub mod units;
 pub mod usage;

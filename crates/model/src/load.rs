@@ -74,7 +74,7 @@ pub struct LoadReport {
     pub checks: Vec<Check>,
 }
 
-/// Counters of the generator's own TCP stack, over all threads.
+/// Counters of a program's own TCP stack, over all threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StackCounts {
     /// The wire and what was to go wrong on it, as it was named.
@@ -93,6 +93,9 @@ pub struct StackCounts {
     pub wire_full: u64,
     /// Frames given up for want of room.
     pub dropped_frames: u64,
+    /// System calls that the wire took: to move frames, to sleep, to wake the other end.
+    #[serde(default)]
+    pub system_calls: u64,
 }
 
 impl StackCounts {
@@ -100,15 +103,35 @@ impl StackCounts {
     #[must_use]
     pub fn plus(self, other: &Self) -> Self {
         Self {
-            wire: self.wire,
+            wire: self.wire.clone(),
             lossless: self.lossless && other.lossless,
-            received_frames: self.received_frames + other.received_frames,
-            sent_frames: self.sent_frames + other.sent_frames,
-            retransmitted_segments: self.retransmitted_segments + other.retransmitted_segments,
-            retransmission_timeouts: self.retransmission_timeouts + other.retransmission_timeouts,
-            wire_full: self.wire_full + other.wire_full,
-            dropped_frames: self.dropped_frames + other.dropped_frames,
+            ..self.each(other, u64::saturating_add)
         }
+    }
+
+    /// What was counted since `before`; nothing where a counter went back.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        self.each(before, u64::saturating_sub)
+    }
+
+    fn each(&self, other: &Self, of: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            wire: self.wire.clone(),
+            lossless: self.lossless,
+            received_frames: of(self.received_frames, other.received_frames),
+            sent_frames: of(self.sent_frames, other.sent_frames),
+            retransmitted_segments: of(self.retransmitted_segments, other.retransmitted_segments),
+            retransmission_timeouts: of(self.retransmission_timeouts, other.retransmission_timeouts),
+            wire_full: of(self.wire_full, other.wire_full),
+            dropped_frames: of(self.dropped_frames, other.dropped_frames),
+            system_calls: of(self.system_calls, other.system_calls),
+        }
+    }
+
+    /// Whether a retransmission timer ran out where nothing is lost: one of the two ends stood still.
+    pub fn has_stalled(&self) -> bool {
+        self.lossless && self.retransmission_timeouts > 0
     }
 }
 

@@ -13,7 +13,7 @@ use crate::experiment::{Cell, Experiment};
 use crate::host::{HostFacts, Isolation};
 use crate::imported::Imported;
 use crate::link::{LinkFacts, LinkUse};
-use crate::load::{ANSWERS, ErrorClass, GENERATOR_DISTURBED, LoadReport};
+use crate::load::{ANSWERS, ErrorClass, GENERATOR_DISTURBED, LoadReport, StackCounts};
 use crate::network::{Network, Spec};
 use crate::units::Nanos;
 use crate::usage::{Counted, Usage};
@@ -292,6 +292,10 @@ pub struct Measurement {
     /// before the window: set it against `load.books`, not `load.window`. Absent for a URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<Usage>,
+    /// What the server's own TCP stack counted over the same span, by its own account; absent where the kernel's worked, or it gave
+    /// none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_stack: Option<StackCounts>,
     /// What the database's processes used over the same span; absent where none was needed or it is not ours to observe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub database: Option<DatabaseUsage>,
@@ -315,6 +319,9 @@ pub struct DatabaseUsage {
 /// Share of CPU time that a hypervisor may take from a window's CPUs before the window is void, 0 to 1. Above a tenth of
 /// this the whole run carries a warning; the kernel counts in ticks of 10 ms, too coarse to void a short window for less.
 pub const MAX_STEAL_SHARE: f64 = 0.1;
+
+/// The rule that a retransmission timer of the server's own stack ran out where nothing is lost.
+pub const SERVER_STALLED: &str = "server-retransmissions";
 
 /// Share of the server CPUs' time that other programs may use before a window is void, 0 to 1.
 pub const MAX_OTHER_SHARE: f64 = 0.1;
@@ -378,6 +385,7 @@ impl Measurement {
             ("steal", self.machine.steal_share > MAX_STEAL_SHARE),
             ("other-programs", self.machine.server_other_share > MAX_OTHER_SHARE),
             (GENERATOR_DISTURBED, self.generator_delay_share() > MAX_GENERATOR_DELAY_SHARE),
+            (SERVER_STALLED, self.server_stack.as_ref().is_some_and(StackCounts::has_stalled)),
             ("ports", self.load.books.errors.contains_key(&ErrorClass::AddressExhausted)),
         ];
         for (rule, _) in own.into_iter().filter(|(_, is_broken)| *is_broken) {

@@ -9,6 +9,7 @@
 //! | `ASSAY_STACK_QUEUE` | the queue of this process; the first that no other process has, unless given |
 //! | `ASSAY_STACK_ADDRESS` | addresses of the stack with the length of their network's prefix, separated by commas; the wire's own unless given |
 //! | `ASSAY_STACK_LOG` | a file for messages instead of the standard error |
+//! | `ASSAY_STACK_TALLY` | a file in which others can read what the stack counts ([`assay_wire::tally`]) |
 //! | `ASSAY_STACK_CONNECTIONS` | connections at most, 65536 unless given |
 //!
 //! A TCP socket is the stack's if it listens at the wildcard address or one of `ASSAY_STACK_ADDRESS`, or connects to a peer on
@@ -33,6 +34,7 @@ pub(crate) struct Settings {
     /// The stack's own addresses, as far as they were given.
     pub(crate) addresses: Vec<Network>,
     pub(crate) log: Option<PathBuf>,
+    pub(crate) tally: Option<PathBuf>,
     pub(crate) connections: usize,
 }
 
@@ -92,7 +94,9 @@ fn parse(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Settings>, 
     let addresses =
         addresses.split(',').filter(|a| !a.is_empty()).map(Network::parse).collect::<Result<_, _>>()?;
     let connections = parse_as("ASSAY_STACK_CONNECTIONS", &variable)?.unwrap_or(CONNECTIONS);
-    Ok(Some(Settings { kind, addresses, log: variable("ASSAY_STACK_LOG").map(PathBuf::from), connections }))
+    let path = |name| variable(name).map(PathBuf::from);
+    let (log, tally) = (path("ASSAY_STACK_LOG"), path("ASSAY_STACK_TALLY"));
+    Ok(Some(Settings { kind, addresses, log, tally, connections }))
 }
 
 fn parse_place(variable: &impl Fn(&str) -> Option<String>) -> Result<Place, String> {

@@ -10,6 +10,7 @@ use assay_engine::{Config, Conn, Engine, EngineError, Epoll, Event, FileRange, S
 use assay_model::units::Nanos;
 use assay_tcp::{Cidr, UserStack};
 use assay_wire::AnyWire;
+use assay_wire::tally::Tally;
 
 use crate::settings::{self, Kind, Place, Settings};
 
@@ -47,8 +48,16 @@ fn make_user(settings: &Settings, place: &Place) -> Result<Stack, EngineError> {
     let addresses = if given.is_empty() { own() } else { given };
     let mut config = assay_tcp::Config::new(settings.connections, addresses);
     config.hardware = station.hardware;
-    let stack =
+    let mut stack =
         UserStack::new(wire, config).map_err(|error| failed("make the stack", io::Error::other(error)))?;
+    if let Some(path) = &settings.tally {
+        match Tally::open(path, claim.queue) {
+            Ok(tally) => stack.tally_in(tally),
+            Err(error) => {
+                crate::log::say(&format!("nobody can read what is counted: {}: {error}", path.display()))
+            }
+        }
+    }
     Ok(Stack::User(Box::new(stack), claim))
 }
 

@@ -1,8 +1,10 @@
 //! Which stack: the kernel's with one of its engines, or our own over a wire. Whoever is generic over the engine is given one here.
 
 use std::io;
+use std::path::PathBuf;
 
 use assay_engine::{Engine, EngineError, EngineKind, Epoll, Uring};
+use assay_wire::tally::Tally;
 use assay_wire::{AnyWire, End, Spec};
 
 use crate::address::Cidr;
@@ -27,6 +29,8 @@ pub struct Link {
     pub end: End,
     /// Our addresses; those that are usual on the wire when there are none.
     pub addresses: Vec<Cidr>,
+    /// The file in which others can read what our stacks count.
+    pub tally: Option<PathBuf>,
 }
 
 /// Work for which an engine of any kind will do.
@@ -97,6 +101,13 @@ impl Link {
         let usual = station.addresses.iter().map(|&(address, prefix)| Cidr { address, prefix });
         let addresses = if self.addresses.is_empty() { usual.collect() } else { self.addresses.clone() };
         let config = Config { hardware: station.hardware, ..Config::new(engine.max_connections, addresses) };
-        UserStack::new(wire, config).map_err(|error| failed(io::Error::other(error)))
+        let mut stack = UserStack::new(wire, config).map_err(|error| failed(io::Error::other(error)))?;
+        if let Some(path) = &self.tally {
+            let call = || format!("tally {}", path.display());
+            stack.tally_in(
+                Tally::open(path, queue).map_err(|source| EngineError::System { call: call(), source })?,
+            );
+        }
+        Ok(stack)
     }
 }

@@ -8,7 +8,9 @@ use std::collections::VecDeque;
 use assay_engine::slots::Slots;
 use assay_engine::wheel::Wheel;
 use assay_engine::{Conn, Engine as _, EngineError, Event, Reason, StackStatistics, Statistics, clock};
+use assay_model::load::StackCounts;
 use assay_model::units::Nanos;
+use assay_wire::tally::Tally;
 use assay_wire::{Sender, Wire};
 use smoltcp::iface::{Interface, SocketSet};
 use smoltcp::phy::DeviceCapabilities;
@@ -71,6 +73,8 @@ pub struct UserStack<W: Wire> {
     pub(crate) turn: u64,
     pub(crate) statistics: Statistics,
     pub(crate) stack: StackStatistics,
+    /// Where others can read what was counted.
+    tally: Option<Tally>,
 }
 
 impl<W: Wire> UserStack<W> {
@@ -118,7 +122,14 @@ impl<W: Wire> UserStack<W> {
             turn: 0,
             statistics: Statistics::default(),
             stack: StackStatistics { lossless: facts.lossless, ..StackStatistics::default() },
+            tally: None,
         })
+    }
+
+    /// Lets others read what is counted from now on.
+    pub fn tally_in(&mut self, tally: Tally) {
+        self.tally = Some(tally);
+        self.count();
     }
 
     /// Turns until something happened or the time has come.
@@ -278,6 +289,7 @@ impl<W: Wire> UserStack<W> {
         if has_work || timeout == Nanos::ZERO {
             return Ok(false);
         }
+        self.count();
         match self.wire.wait(timeout) {
             Ok(()) => Ok(false),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => Ok(true),
@@ -291,8 +303,12 @@ impl<W: Wire> UserStack<W> {
         self.stack.sent_frames = wire.sent_frames;
         self.stack.wire_full = wire.full;
         self.stack.dropped_frames = wire.dropped_frames + self.replies.dropped;
+        self.stack.system_calls = wire.system_calls;
         self.statistics.waits = wire.system_calls;
         self.statistics.stack = Some(self.stack);
+        if let Some(tally) = &self.tally {
+            tally.write(&counts(&self.stack));
+        }
     }
 
     /// Puts it into the list of those that may have something to send.
@@ -381,6 +397,21 @@ impl<W: Wire> Drop for UserStack<W> {
             }
         }
         self.depart(clock::now(), &mut events);
+    }
+}
+
+/// What was counted, for whoever knows nothing of engines.
+fn counts(stack: &StackStatistics) -> StackCounts {
+    StackCounts {
+        wire: String::new(),
+        lossless: stack.lossless,
+        received_frames: stack.received_frames,
+        sent_frames: stack.sent_frames,
+        retransmitted_segments: stack.retransmitted_segments,
+        retransmission_timeouts: stack.retransmission_timeouts,
+        wire_full: stack.wire_full,
+        dropped_frames: stack.dropped_frames,
+        system_calls: stack.system_calls,
     }
 }
 

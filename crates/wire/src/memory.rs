@@ -14,6 +14,8 @@ pub(crate) unsafe trait Shared {}
 
 // SAFETY: an atomic of an integer.
 unsafe impl Shared for std::sync::atomic::AtomicU32 {}
+// SAFETY: likewise.
+unsafe impl Shared for std::sync::atomic::AtomicU64 {}
 
 /// A range of mapped memory, unmapped on drop.
 #[derive(Debug)]

@@ -1,5 +1,7 @@
 //! The arguments that choose a stack: the kernel's, or our own over a wire.
 
+use std::path::Path;
+
 use assay_engine::EngineKind;
 use assay_tcp::{Cidr, Link, Stack};
 use assay_wire::{End, Spec};
@@ -30,7 +32,12 @@ pub(crate) enum StackName {
 
 impl StackArguments {
     /// The stack that is meant; `engine` is the kernel's, if it is that.
-    pub(crate) fn stack(&self, end: End, engine: impl FnOnce() -> EngineKind) -> Result<Stack, Failure> {
+    pub(crate) fn stack(
+        &self,
+        end: End,
+        tally: Option<&Path>,
+        engine: impl FnOnce() -> EngineKind,
+    ) -> Result<Stack, Failure> {
         match (self.stack, &self.wire) {
             (StackName::Kernel, None) if self.addresses.is_empty() => Ok(engine().into()),
             (StackName::Kernel, _) => Err(Failure::usage(
@@ -40,7 +47,8 @@ impl StackArguments {
                 "our own stack needs a wire: add --wire, such as --wire ring:/dev/shm/assay at both ends",
             )),
             (StackName::User, Some(wire)) => {
-                Ok(Stack::User(Link { wire: wire.clone(), end, addresses: self.addresses.clone() }))
+                let (addresses, tally) = (self.addresses.clone(), tally.map(Path::to_owned));
+                Ok(Stack::User(Link { wire: wire.clone(), end, addresses, tally }))
             }
         }
     }

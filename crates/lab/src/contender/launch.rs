@@ -108,17 +108,18 @@ pub(super) fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, 
     let mut options = KeepOptions::new(order.log.clone(), command);
     options.cpus = Some(cpus.clone());
     options.log_limit_bytes = LOG_BYTES;
-    options.scratch = std::iter::once(&scratch)
-        .chain(ends.as_ref().and_then(|ends| ends.shared.as_ref()))
-        .cloned()
-        .collect();
+    options.scratch =
+        std::iter::once(&scratch).chain(ends.as_ref().map(|ends| &ends.shared)).cloned().collect();
     options.side = order.link.server_side();
     if process.container.is_some() {
         options.grace = container::GRACE;
     }
+    if let Some(ends) = &ends {
+        options.variables.push(joined((stack::TALLY_VARIABLE.into(), ends.tally().into())));
+    }
     if let Some(ends) = ends.as_ref().filter(|_| own.is_empty()) {
         check_program(&options.command, process, order)?;
-        options.variables = preloading(order, ends)?;
+        options.variables.extend(preloading(order, ends)?);
     }
     let kept = Kept::start(&order.tools.assay, &options, &process.folder, variables)
         .map_err(|error| failed(error.to_string(), "mend the command, or install what it needs"))?;

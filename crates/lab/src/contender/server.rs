@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use assay_host::cpuset::CpuSet;
 use assay_link::Link;
+use assay_model::load::StackCounts;
 use assay_model::network::Network;
 use assay_model::record::{NotRun, Stage};
 use assay_model::units::Nanos;
@@ -115,6 +116,11 @@ impl Server {
         let (Some(held), Some(container)) = (&mut self.held, &process.container) else { return };
         let first = container::first_process(container, &held.scratch, order.tools, order.stop);
         held.first = FirstProcess::Contained(first);
+    }
+
+    /// What its own stack has counted so far; `None` where the kernel's works, or it does not tell.
+    pub(crate) fn stack_counts(&self) -> Option<StackCounts> {
+        self.held.as_ref()?.ends.as_ref()?.server_counts()
     }
 
     /// The generator's end of the wire, where it is served by the user-space stack.

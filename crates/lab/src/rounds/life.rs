@@ -269,9 +269,9 @@ impl Life<'_> {
         let sampler = server.pid().and_then(|pid| Sampler::start(pid).ok());
         let database = self.watch_database(order.cell);
         let meter = Meter::start(self.link);
-        let before = SystemSample::take();
+        let (before, counted) = (SystemSample::take(), server.stack_counts().unwrap_or_default());
         let mut load = self.load(server, order)?;
-        let after = SystemSample::take();
+        let (after, counts) = (SystemSample::take(), server.stack_counts());
         let used = sampler.and_then(|sampler| sampler.finish().ok()).map(|window| window.usage);
         if database.as_ref().is_some_and(|(_, beside_generator)| *beside_generator) {
             excuse_waiting(&mut load.checks);
@@ -294,6 +294,7 @@ impl Life<'_> {
             offset_ns,
             load,
             server: used,
+            server_stack: counts.map(|counts| counts.since(&counted)),
             database,
             link_use,
             machine,

@@ -1,14 +1,21 @@
 //! The two ends of a user-space network's wire during one life of a server.
 
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use assay_link::{DEVICE, Link};
+use assay_model::load::StackCounts;
 use assay_model::network::{Network, Stack, Wire};
+use assay_model::tally;
+use rustix::fs::OFlags;
 
 use crate::clean::{SHARED_MEMORY, scratch_in};
 
 /// The ring's file in a folder of its own, which the server's keeper makes and removes, however it ends.
 const RING: &str = "ring";
+const TALLY: &str = "tally";
 /// Addresses on a ring. Nothing else is on that wire, so any will do; these are private (RFC 1918).
 const RING_ADDRESSES: [&str; 2] = ["10.77.0.1/24", "10.77.0.2/24"];
 
@@ -29,7 +36,7 @@ pub struct Ends {
     /// The generator's.
     pub generator: UserEnd,
     /// The folder of what they share, for the server's keeper to make and to remove.
-    pub shared: Option<PathBuf>,
+    pub shared: PathBuf,
 }
 
 impl Ends {
@@ -47,9 +54,10 @@ impl Ends {
         // frame from queue 1 to queue 0: `skb_set_queue_mapping` and `skb_get_rx_queue` (linux/skbuff.h) count differently.
         let mode = if queues > 1 { ",mode=native" } else { "" };
         let wire = format!("xdp:{DEVICE}{mode}");
+        let shared = scratch_in(&std::env::temp_dir());
         let addresses = link.cable_addresses().map_or([None, None], |both| both.map(Some));
         let [server, generator] = addresses.map(|address| UserEnd { wire: wire.clone(), address });
-        Self { server, generator, shared: None }
+        Self { server, generator, shared }
     }
 
     fn over_ring() -> Self {
@@ -59,7 +67,23 @@ impl Ends {
         let wire = format!("ring:{}", shared.join(RING).display());
         let [server, generator] =
             RING_ADDRESSES.map(|address| UserEnd { wire: wire.clone(), address: Some(address.to_owned()) });
-        Self { server, generator, shared: Some(shared) }
+        Self { server, generator, shared }
+    }
+
+    /// The file in which the server's stack tells what it counts, if it is one of ours.
+    pub fn tally(&self) -> PathBuf {
+        self.shared.join(TALLY)
+    }
+
+    /// What the server's stack has counted so far, by its own account: a server is not trusted, and whatever else is there is
+    /// nothing.
+    pub fn server_counts(&self) -> Option<StackCounts> {
+        // Not waiting for anybody, should it be a pipe (open(2)).
+        let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits() as i32;
+        let file = File::options().read(true).custom_flags(flags).open(self.tally()).ok()?;
+        let mut bytes = Vec::new();
+        file.take(tally::BYTES as u64).read_to_end(&mut bytes).ok()?;
+        tally::total(&bytes, &self.server.wire)
     }
 
     /// The address where servers listen, without its prefix.
@@ -87,7 +111,7 @@ mod tests {
         assert_eq!(ends.server.wire, ends.generator.wire);
         assert_ne!(ends.server.address, ends.generator.address);
         assert_eq!(ends.server_address(), "10.77.0.1");
-        let folder = ends.shared.expect("folder");
+        let folder = ends.shared;
         assert!(!folder.exists() && ends.server.wire.starts_with(&format!("ring:{}/", folder.display())));
     }
 
@@ -95,7 +119,7 @@ mod tests {
     fn several_queues_of_a_cable_face_each_other_in_the_driver() {
         let network = "user/xdp".parse().expect("network");
         let wire = |queues| {
-            let ends = Ends::make(network, &Link::loopback(), queues).expect("nothing made");
+            let ends = Ends::of(network, &Link::loopback(), queues);
             ends.expect("a user network").server.wire
         };
         assert_eq!((wire(1).as_str(), wire(2).as_str()), ("xdp:assay0", "xdp:assay0,mode=native"));

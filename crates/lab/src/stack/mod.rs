@@ -15,6 +15,9 @@ pub const LIBRARY: &str = "libassay_preload.so";
 /// Where a program finds it if not beside our own: the layout of an installation with bin/ and lib/.
 const INSTALLED: &str = "../lib/assay";
 
+/// Names the file in which a stack of ours tells what it counts, to the preload library and to `assay serve`.
+pub const TALLY_VARIABLE: &str = "ASSAY_STACK_TALLY";
+
 /// The preload library that belongs to the program `assay`: beside it, or where an installation has it.
 ///
 /// # Errors

@@ -326,6 +326,7 @@ fn measurement(duration_s: f64, table: &Table<'_>, window: &Window, began: Times
         load,
         server: None,
         database: None,
+        server_stack: None,
         link_use: None,
         machine: Machine::default(),
     }

@@ -6,7 +6,7 @@ use assay_model::check::{Check, Outcome};
 use assay_model::conformance::Conformance;
 use assay_model::link::LinkUse;
 use assay_model::load::{ErrorClass, GENERATOR_DISTURBED};
-use assay_model::record::{Measurement, Record};
+use assay_model::record::{Measurement, Record, SERVER_STALLED};
 use assay_model::verdict::{Interval, LimitedBy, Standing};
 use assay_stats::interval::geometric_mean_interval;
 use assay_stats::order::median_interval;
@@ -61,6 +61,7 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, 
         Some(disturbed::check(&measured)).filter(|check| check.outcome != Outcome::Pass),
         tcp(sample),
         link_overflow(sample),
+        stalls(sample),
         warm_up(sample),
         drift(sample),
     ];
@@ -219,6 +220,25 @@ pub(crate) fn tcp_evidence(again: u64, overflows: u64) -> String {
     format!(
         "{again} TCP segments sent again and {overflows} connections dropped at a full accept queue, whoever's they were"
     )
+}
+
+/// Where nothing is lost, a retransmission timer that ran out in the server's own stack is a stall of one of the two ends.
+fn stalls(sample: &Sample<'_>) -> Option<Check> {
+    let told: Vec<_> = sample.measured().filter_map(|window| window.server_stack.as_ref()).collect();
+    let (windows, stalled) = (told.len(), told.iter().filter(|counts| counts.has_stalled()).count());
+    let all = told.into_iter().cloned().reduce(|one, other| one.plus(&other)).filter(|_| stalled > 0)?;
+    let evidence = format!(
+        "{} retransmission timers of the server's stack ran out on {}, in {stalled} of {}; {} segments were sent again",
+        all.retransmission_timeouts,
+        all.wire,
+        count_of(windows, "window"),
+        all.retransmitted_segments
+    );
+    // A single bad window is no reason to throw the others away; the intervals show it.
+    let outcome = if stalled * 2 > windows || sample.is_limit() { Outcome::Void } else { Outcome::Warn };
+    let remedy =
+        "a thread at one end did not run for a while: end what else uses its CPU, or give it another";
+    Some(objection(SERVER_STALLED, outcome, evidence, remedy))
 }
 
 /// Whether it had stopped getting faster before it was measured.

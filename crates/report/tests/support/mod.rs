@@ -256,6 +256,7 @@ fn measurement(
         load: load_report(maker, &cell, ok, failed),
         server: Some(usage(0.985, maker.5 * 1_000_000 + u64::from(cell.connections) * 12_000)),
         database: None,
+        server_stack: None,
         link_use: None,
         machine: Machine {
             server_other_share: 0.0,

@@ -12,9 +12,6 @@ use rustix::net::xdp::XdpRingOffset;
 
 use crate::memory::{Mapping, Shared};
 
-// SAFETY: an atomic of an integer.
-unsafe impl Shared for AtomicU64 {}
-
 /// A frame in a receive or transmit ring (`struct xdp_desc`).
 #[repr(C)]
 struct Descriptor {

@@ -35,7 +35,7 @@ pub(super) fn build(arguments: &LoadArguments) -> Result<Plan, Failure> {
         checking: arguments.check.rule(),
         ..Plan::new(target, requests(arguments, &url.path)?)
     };
-    let stack = arguments.stack.stack(End::Second, || engine(arguments, &plan))?;
+    let stack = arguments.stack.stack(End::Second, None, || engine(arguments, &plan))?;
     Ok(Plan { stack, ..plan })
 }
 

@@ -1,0 +1,86 @@
+//! What a stack has counted, in a file that others can read while it works and after its process was killed.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use assay_model::load::StackCounts;
+use assay_model::tally::{self, BYTES, Row, WORDS};
+use rustix::fs::{FallocateFlags, Mode, OFlags};
+
+use crate::memory::Mapping;
+
+/// A row of such a file.
+#[derive(Debug)]
+pub struct Tally {
+    mapping: Mapping,
+    offset: usize,
+    /// What others counted here before.
+    base: Row,
+}
+
+impl Tally {
+    /// The row of a queue in the file at `path`, which is made if it is not there. Who had the row before is counted on from.
+    ///
+    /// # Errors
+    /// The file cannot be made or mapped, or has no such row.
+    pub fn open(path: &Path, queue: u16) -> io::Result<Self> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let file = File::from(rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?);
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
+        }
+        // Not a mere length: a page that cannot be had later would kill the process that touches it.
+        rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, BYTES as u64)?;
+        let mapping = Mapping::of_file(file.as_fd(), 0, BYTES)?;
+        let mut tally = Self { mapping, offset: usize::from(queue) * size_of::<Row>(), base: [0; WORDS] };
+        for n in 0..WORDS {
+            let outside = || io::Error::new(io::ErrorKind::InvalidInput, "it has no row for this queue");
+            tally.base[n] = tally.word(n).ok_or_else(outside)?.load(Ordering::Relaxed);
+        }
+        Ok(tally)
+    }
+
+    /// Writes all that was counted so far.
+    pub fn write(&self, counts: &StackCounts) {
+        let row = tally::behind(&self.base, tally::row(counts));
+        for (n, value) in row.into_iter().enumerate() {
+            if let Some(word) = self.word(n) {
+                word.store(value, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn word(&self, n: usize) -> Option<&AtomicU64> {
+        self.mapping.at(self.offset + n * size_of::<u64>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(frames: u64) -> StackCounts {
+        StackCounts { received_frames: frames, lossless: true, ..StackCounts::default() }
+    }
+
+    #[test]
+    fn others_read_what_all_queues_have_counted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("tally");
+        let (first, last) = (Tally::open(&path, 0).expect("a row"), Tally::open(&path, 255).expect("a row"));
+        first.write(&counts(3));
+        first.write(&counts(4));
+        last.write(&counts(10));
+        let read = || tally::total(&std::fs::read(&path).expect("a file"), "");
+        assert_eq!(read(), Some(counts(14)));
+        drop(first);
+        let successor = Tally::open(&path, 0).expect("a row");
+        successor.write(&counts(1));
+        assert_eq!(read(), Some(counts(15)));
+        assert!(Tally::open(&path, 256).is_err(), "there are rows for 256 queues");
+        assert!(Tally::open(folder.path(), 0).is_err(), "a folder is no file");
+    }
+}
