@@ -16,8 +16,6 @@ use crate::waiting::Waiters;
 
 /// Descriptors that can be the stack's; as many as the kernel lets a process open unless `fs.nr_open` was raised.
 const DESCRIPTORS: usize = 1 << 20;
-/// Calls that send before all leaves. Fewer cost a busy server a percent of its time.
-const SENDS_A_TURN: u32 = 16;
 /// How long the end of the program may wait for bytes to leave.
 const FAREWELL: Nanos = Nanos::from_millis(500);
 
@@ -35,8 +33,6 @@ pub(crate) struct Shared {
     pub(crate) asked_host: Nanos,
     /// When the core last had a turn.
     pub(crate) turned: Nanos,
-    /// Calls that have sent something since.
-    sends: u32,
     /// Memory for what an epoll instance reports.
     pub(crate) reports: Vec<Report>,
 }
@@ -46,18 +42,11 @@ impl Shared {
     /// Returns whether anything happened.
     pub(crate) fn turn(&mut self, until: Nanos) -> Result<bool, Errno> {
         let any = self.core.turn(until)?;
-        (self.turned, self.sends) = (clock::now(), 0);
+        self.turned = clock::now();
         if any {
             self.waiters.wake(&mut self.core);
         }
         Ok(any)
-    }
-
-    /// Notes that something was sent, and lets it leave before a program that answers many requests in a row has answered the last:
-    /// the peer works on the first answers meanwhile.
-    pub(crate) fn sent(&mut self) -> Result<(), Errno> {
-        self.sends += 1;
-        if self.sends < SENDS_A_TURN { Ok(()) } else { self.turn(Nanos::ZERO).map(drop) }
     }
 }
 
@@ -167,7 +156,6 @@ fn new_shared() -> Shared {
         waiters: Waiters::new(),
         asked_host: Nanos::ZERO,
         turned: Nanos::ZERO,
-        sends: 0,
         reports: Vec::new(),
     }
 }

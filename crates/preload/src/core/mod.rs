@@ -85,10 +85,10 @@ impl<E: Engine> Core<E> {
         if self.unopened {
             self.open_listeners()?;
         }
-        let happened = self.poll(until)?;
+        let mut happened = self.poll(until)?;
         // An end that came alone shows when nothing can be received, and is told with another poll.
         if std::mem::take(&mut self.came_to_nothing) {
-            self.poll(Nanos::ZERO)?;
+            happened |= self.poll(Nanos::ZERO)?;
         }
         Ok(happened)
     }

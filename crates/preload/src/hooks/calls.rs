@@ -47,7 +47,6 @@ pub(super) fn send(fd: RawFd, parts: &mut [IoSlice<'_>], flags: c_int) -> Result
         let n = shared.core.send(fd, parts)?;
         sent += n;
         IoSlice::advance_slices(&mut parts, n);
-        shared.sent()?;
         if parts.is_empty() { Ok(()) } else { Err(Errno::AGAIN) }
     });
     if outcome == Err(Errno::PIPE) && sent == 0 && flags & libc::MSG_NOSIGNAL == 0 {
