@@ -1,5 +1,5 @@
 //! Stands in for the `assay` program in this crate's tests: the real keeper, a small but real load generator, and a server
-//! with programmed misbehaviour. `testkit keep …`, `testkit hold RATE`, `testkit load …`, `testkit serve MODE`.
+//! with programmed misbehaviour. `testkit keep …`, `testkit hold LINK QUEUES`, `testkit load …`, `testkit serve MODE`.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -28,10 +28,11 @@ fn main() {
             keep(&options, &mut std::io::stdout()).expect("kept");
         }
         Some("hold") => {
-            let rate =
-                arguments.next().map(|rate| rate.to_str().and_then(|rate| rate.parse().ok()).expect("rate"));
+            let mut word = || arguments.next().and_then(|word| word.into_string().ok()).expect("word");
+            let Ok(assay_link::Spec::Veth(cable)) = word().parse() else { panic!("a cable") };
+            let queues = word().parse().expect("queues");
             let control = std::io::stdin().as_fd().try_clone_to_owned().expect("stdin");
-            assay_link::hold(rate, control.into()).expect("held");
+            assay_link::hold(cable, queues, control.into()).expect("held");
         }
         Some("load") => load(&arguments.map(|word| word.into_string().expect("text")).collect::<Vec<_>>()),
         Some("serve") => {

@@ -34,8 +34,11 @@ fn serve(listener: &TcpListener) {
 
 #[test]
 fn the_sides_reach_each_other_and_what_passes_is_counted() {
-    for spec in ["veth", "veth:100mbit"] {
+    for spec in ["veth", "veth:100mbit", "veth:loss=20%", "veth:100mbit,loss=20%"] {
         let Some(link) = link(spec) else { return };
+        let has_loss = spec.contains("loss");
+        assert_eq!(link.facts().expect("facts").loss_per_million, has_loss.then_some(200_000));
+        assert_eq!(link.facts().expect("facts").middle, spec != "veth");
         let listener = link.listen(0).expect("listener");
         let address = listener.local_addr().expect("address");
         assert_eq!(address.ip(), link.server_address());
@@ -49,11 +52,60 @@ fn the_sides_reach_each_other_and_what_passes_is_counted() {
         });
         let used = meter.finish(Duration::ZERO).expect("used");
         assert!(used.to_generator.bytes > BYTES as u64, "{spec}: {used:?}");
+        // Of some seventy frames of 1,500 bytes all arrive once in a million times.
+        assert_eq!(used.to_generator.lost_frames > 0, has_loss, "{spec}: {used:?}");
+        assert_eq!(
+            used.to_generator.overflowed_frames + used.to_server.overflowed_frames,
+            0,
+            "{spec}: {used:?}"
+        );
         assert!(
             used.to_server.packets > 2 && used.to_server.bytes < used.to_generator.bytes,
             "{spec}: {used:?}"
         );
     }
+}
+
+#[test]
+fn in_the_middle_a_frame_is_a_frame() {
+    let Some(link) = link("veth:1gbit") else { return };
+    let facts = link.facts().expect("facts");
+    assert_eq!((facts.gso_max_bytes, facts.mtu_bytes), (1500, 1500));
+    let listener = link.listen(0).expect("listener");
+    let meter = Meter::start(&link).expect("counted");
+    std::thread::scope(|scope| {
+        scope.spawn(|| serve(&listener));
+        let mut stream = link.connect(&listener.local_addr().expect("address"), PATIENCE).expect("connected");
+        stream.read_exact(&mut vec![0; BYTES]).expect("read");
+        stream.write_all(b"!").expect("sent");
+    });
+    let used = meter.finish(Duration::ZERO).expect("used");
+    let least = (BYTES as u64).div_ceil(1448);
+    assert!(used.to_generator.packets > least, "{used:?}");
+    assert!(used.to_generator.bytes <= used.to_generator.packets * 1514, "{used:?}");
+}
+
+#[test]
+fn what_waits_for_a_slow_link_can_be_thrown_away() {
+    let Some(link) = link("veth:100kbit") else { return };
+    let listener = link.listen(0).expect("listener");
+    let mut stream = {
+        let address = listener.local_addr().expect("address");
+        let connecting = link.clone();
+        let stream = std::thread::scope(|scope| {
+            let stream = scope.spawn(move || connecting.connect(&address, PATIENCE).expect("connected"));
+            let (mut accepted, _) = listener.accept().expect("connection");
+            accepted.set_nonblocking(true).expect("set");
+            // As much as there is room for, which would take seconds.
+            while accepted.write(&[b'x'; 4096]).is_ok() {}
+            stream.join().expect("joined")
+        });
+        stream.set_read_timeout(Some(PATIENCE)).expect("set");
+        stream
+    };
+    link.empty();
+    // TCP sends again what is missing, so that the link still works.
+    stream.read_exact(&mut [0]).expect("read");
 }
 
 #[test]

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use assay_lab::verdict::judge;
 use assay_link::{Cable, Link, Spec};
-use assay_model::record::{Record, State};
+use assay_model::check::Outcome;
+use assay_model::record::{Measurement, Record, State};
 use assay_model::verdict::LimitedBy;
 use assert_cmd::assert::OutputAssertExt as _;
 use predicates::str::contains;
@@ -15,7 +16,8 @@ use rustix::process::{Signal, kill_process_group};
 
 use crate::support::{Lab, Running, eventually, listing, not_run, skip, stderr, stdout};
 
-const RATE: u64 = 100_000_000;
+/// Slow, so that also a program built for tests fills it on a busy machine.
+const RATE: u64 = 20_000_000;
 /// Somebody without rights.
 const NOBODY: u32 = 65_534;
 
@@ -33,10 +35,35 @@ fn is_possible() -> bool {
 /// A server whose answers fill a link.
 fn lab_with_large_bodies() -> Lab {
     let lab = Lab::new();
-    let large = "name = \"hello\"\nabout = \"64 KiB.\"\n[[request]]\npath = \"/bytes/65536\"\nexpect = { status = 200 }\n";
+    let large = "name = \"hello\"\nabout = \"16 KiB.\"\n[[request]]\npath = \"/bytes/16384\"\nexpect = { status = 200 }\n";
     lab.write("workloads/hello.toml", large);
-    lab.good("one");
+    own(&lab, "one");
     lab
+}
+
+/// A contender that answers rightly and has the user-space stack of its own.
+fn own(lab: &Lab, name: &str) {
+    let run = "[run]\ncommand = [\"${ASSAY}\", \"serve\", \"--address\", \"${ADDRESS}\", \"--port\", \"${PORT}\", \"--cpus\", \
+               \"${CPUS}\"]\nstack_arguments = [\"--stack\", \"user\", \"--wire\", \"${WIRE}\", \"--wire-address\", \
+               \"${WIRE_ADDRESS}\"]\nqueue_per_worker = true";
+    lab.contender(name, "server", run);
+}
+
+/// All windows with the networks that they were measured on.
+fn windows(record: &Record) -> impl Iterator<Item = (String, &Measurement)> {
+    let all = record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells);
+    all.map(|window| (record.network_of(&window.cell).to_string(), window))
+}
+
+/// Whether all networks of a run had windows; says which had none, for want of rights to AF_XDP.
+fn all_were_measured(record: &Record) -> bool {
+    let failures = record.rounds.iter().flat_map(|round| &round.runs).filter_map(|run| run.failure.as_ref());
+    let tails = failures.map(|failure| format!("{}: {:?}", failure.reason, failure.log_tail));
+    let xdp: Vec<String> = tails.filter(|tail| tail.contains("XDP")).collect();
+    xdp.first().is_none_or(|reason| {
+        skip(reason);
+        false
+    })
 }
 
 #[test]
@@ -47,36 +74,138 @@ fn a_full_link_is_named_as_the_limit() {
     // On a busy machine no window may count; then nothing is said of the limit.
     for _ in 0..3 {
         let lab = lab_with_large_bodies();
-        let run = ["one", "--link", "veth:100mbit", "-c", "16", "-d", "500ms", "--warmup", "600ms"];
-        let out = stdout(&lab.run(&run).assert().code(0));
-        assert!(out.contains(" Link     veth:100mbit: two network namespaces"), "{out}");
+        let run = [
+            "one",
+            "-s",
+            "kernel,user",
+            "--link",
+            "veth:20mbit",
+            "-c",
+            "16",
+            "-d",
+            "500ms",
+            "--warmup",
+            "600ms",
+        ];
+        let assert = lab.run(&run).assert();
         let record = lab.record();
-        assert_eq!(record.link, "veth:100mbit");
+        if !all_were_measured(&record) {
+            return;
+        }
+        let out = stdout(&assert.code(0));
+        assert!(
+            out.contains("kernel/veth:20mbit: the kernel's stack over veth:20mbit (veth:20mbit: two"),
+            "{out}"
+        );
         shape_was_kept(&record);
         let verdict = judge(&record);
-        let standing = &verdict.cells[0].standings[0];
-        if standing.limit_evidence == "no window counts" {
+        assert_eq!(verdict.cells.len(), 2);
+        let standings: Vec<_> = verdict.cells.iter().map(|cell| &cell.standings[0]).collect();
+        let counts =
+            |standing: &&assay_model::verdict::Standing| standing.limit_evidence != "no window counts";
+        if !standings.iter().all(counts) {
             continue;
         }
-        assert_eq!(standing.limited_by, LimitedBy::Link, "{standing:?}");
-        assert!(standing.limit_evidence.contains("went from the server"), "{standing:?}");
+        for standing in standings {
+            assert_eq!(standing.limited_by, LimitedBy::Link, "{standing:?}");
+            assert!(standing.limit_evidence.contains("went from the server"), "{standing:?}");
+        }
         return;
     }
     skip("this machine is too busy for a window that counts");
 }
 
 fn shape_was_kept(record: &Record) {
-    let facts = record.link_facts.as_ref().expect("facts");
-    assert_eq!((facts.mtu_bytes, facts.server_address.as_str()), (1500, "198.18.0.1"));
-    assert_eq!(facts.shape.as_ref().map(|shape| shape.bits_per_second), Some(RATE));
-    for window in record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells) {
+    for network in &record.networks {
+        let facts = network.link_facts.as_ref().expect("facts");
+        assert_eq!((facts.mtu_bytes, facts.server_address.as_str()), (1500, "198.18.0.1"));
+        assert_eq!(facts.shape.as_ref().map(|shape| shape.bits_per_second), Some(RATE));
+    }
+    for (_, window) in windows(record) {
         assert!(window.load.target.starts_with("http://198.18.0.1:"), "{}", window.load.target);
         let used = window.link_use.as_ref().expect("counted");
-        let bodies = window.load.books.ok * 65_536;
+        let bodies = window.load.books.ok * 16_384;
         assert!(used.to_generator.bytes > bodies && used.to_server.packets > 0, "{used:?}");
         // What may pass at once after a pause, and the time that a reading takes, come on top.
         assert!(used.to_generator.peak_bytes_per_second * 8.0 < RATE as f64 * 1.2, "{used:?}");
     }
+}
+
+#[test]
+fn frames_are_lost_as_asked_on_both_stacks_and_nobody_objects() {
+    if !is_possible() {
+        return;
+    }
+    let lab = Lab::new();
+    own(&lab, "one");
+    let run = ["one", "-s", "kernel,user", "--link", "veth:loss=5%", "-c", "16", "-d", "500ms"];
+    let assert = lab.run(&run).assert();
+    let record = lab.record();
+    if !all_were_measured(&record) {
+        return;
+    }
+    assert.code(0);
+    let mut networks = BTreeSet::new();
+    for (network, window) in windows(&record) {
+        assert_eq!(record.link_facts_of(&window.cell).and_then(|facts| facts.loss_per_million), Some(50_000));
+        let used = window.link_use.expect("counted");
+        assert!(used.to_server.lost_frames + used.to_generator.lost_frames > 0, "{network}: {used:?}");
+        assert!(
+            window.load.books.ok > 0 && window.load.books.balance(),
+            "{network}: {:?}",
+            window.load.books
+        );
+        let sent_again = window.load.checks.iter().find(|check| check.rule == "retransmissions");
+        assert!(sent_again.is_none_or(|check| check.outcome == Outcome::Pass), "{sent_again:?}");
+        networks.insert(network);
+    }
+    assert_eq!(networks, ["kernel/veth:loss=5%", "user/xdp:loss=5%"].map(str::to_owned).into());
+    let trust = judge(&record).trust;
+    assert!(trust.iter().any(|c| c.rule == "link-loss" && c.outcome == Outcome::Pass), "{trust:?}");
+}
+
+#[test]
+fn two_workers_have_a_queue_each_and_both_serve() {
+    if !is_possible() {
+        return;
+    }
+    let cpus = assay_host::cpuset::CpuSet::allowed();
+    if cpus.len() < 2 {
+        return skip("two workers need two CPUs");
+    }
+    let lab = Lab::new();
+    own(&lab, "one");
+    let two: assay_host::cpuset::CpuSet = cpus.iter().take(2).collect();
+    let two = two.to_string();
+    let run = [
+        "one",
+        "-s",
+        "user",
+        "--link",
+        "loopback,veth",
+        "--server-cpus",
+        &two,
+        "--generator-cpus",
+        &two,
+        "-c",
+        "4",
+    ];
+    // Shared CPUs measure nothing, which voids the run, but not what is counted.
+    let assert = lab.run(&run).assert();
+    let record = lab.record();
+    if !all_were_measured(&record) {
+        return;
+    }
+    assert.code(0);
+    let mut networks = BTreeSet::new();
+    for (network, window) in windows(&record) {
+        // Each thread of the generator has two connections, to the worker on the queue that faces its own and no other.
+        assert_eq!(window.load.thread_busy_shares.len(), 2, "{network}");
+        assert_eq!(window.load.books.connections_opened, 4, "{network}: {:?}", window.load.books);
+        assert_eq!(window.load.books.failed(), 0, "{network}: {:?}", window.load.books);
+        networks.insert(network);
+    }
+    assert_eq!(networks, ["user/ring", "user/xdp"].map(str::to_owned).into());
 }
 
 #[test]
@@ -152,7 +281,7 @@ fn nothing_is_left_after(lab: &Lab, end: impl FnOnce(&Running)) {
     let processes: Vec<u32> =
         assay_host::process::descendants(assay).into_iter().map(|process| process.pid).collect();
     let namespaces = namespaces_of(&processes);
-    assert_eq!(namespaces.len(), 2, "{namespaces:?}");
+    assert_eq!(namespaces.len(), 3, "the two sides and the middle: {namespaces:?}");
     end(&run);
     run.end();
     eventually("the processes end", || lab.processes().is_empty());
@@ -236,9 +365,22 @@ fn what_cannot_be_is_refused_before_anything_starts() {
     let lab = Lab::new();
     lab.good("one");
     lab.assay(&["run", "one", "--link", "veth:fast"]).assert().code(2).stderr(contains("such as veth:1gbit"));
+    lab.assay(&["run", "one", "--link", "veth:loss=60%"])
+        .assert()
+        .code(2)
+        .stderr(contains("from 0.0001% to 50%"));
+    lab.assay(&["run", "one", "--link", "loopback:loss=1%"])
+        .assert()
+        .code(2)
+        .stderr(contains("loses nothing"));
     let elsewhere = ["run", "http://127.0.0.1:1/", "--link", "veth"];
     lab.assay(&elsewhere).assert().code(2).stderr(contains("outside the link veth"));
     assert_eq!(listing(&lab.runs()), Vec::<String>::new());
     let plan = stdout(&lab.assay(&["run", "one", "--link", "veth:1gbit", "--dry-run"]).assert().code(0));
     assert!(plan.contains("networks    kernel/veth:1gbit"), "{plan}");
+    let both = ["run", "one", "-s", "kernel,user", "--link", "loopback,veth:1gbit,loss=1%", "--dry-run"];
+    let plan = stdout(&lab.assay(&both).assert().code(0));
+    let networks =
+        "networks    kernel/loopback, user/ring, kernel/veth:1gbit,loss=1%, user/xdp:1gbit,loss=1%";
+    assert!(plan.contains(networks), "{plan}");
 }
