@@ -250,6 +250,12 @@ fn namespaces_of(processes: &[u32]) -> BTreeSet<String> {
     links.filter(|link| link.starts_with("net:[") && *link != own).collect()
 }
 
+/// Whether a process is `assay load`.
+fn is_generator(pid: u32) -> bool {
+    std::fs::read(format!("/proc/{pid}/cmdline"))
+        .is_ok_and(|words| words.split(|b| *b == 0).nth(1) == Some(b"load"))
+}
+
 /// Every process that can be seen.
 fn everybody() -> Vec<u32> {
     let entries = std::fs::read_dir("/proc").expect("proc").flatten();
@@ -266,7 +272,7 @@ fn nothing_is_left_after(lab: &Lab, end: impl FnOnce(&Running)) {
         "-c",
         "2",
         "-d",
-        "200ms",
+        "1s",
         "--warmup",
         "50ms",
         "--rounds",
@@ -278,8 +284,12 @@ fn nothing_is_left_after(lab: &Lab, end: impl FnOnce(&Running)) {
     let mut run = Running::start(command);
     run.wait_for("round 1 of 100 saved");
     let assay = run.pid().as_raw_nonzero().get().cast_unsigned();
-    let processes: Vec<u32> =
-        assay_host::process::descendants(assay).into_iter().map(|process| process.pid).collect();
+    let descendants = || -> Vec<u32> {
+        assay_host::process::descendants(assay).into_iter().map(|process| process.pid).collect()
+    };
+    // In the middle of a window, where every folder has somebody who will remove it.
+    eventually("it measures", || descendants().into_iter().any(is_generator));
+    let processes = descendants();
     let namespaces = namespaces_of(&processes);
     assert_eq!(namespaces.len(), 3, "the two sides and the middle: {namespaces:?}");
     end(&run);
