@@ -1,7 +1,8 @@
 // Generated from page.schema.json by `npm run types`; do not edit.
 
 /**
- * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/ring`.
+ * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/xdp:1gbit,loss=0.1%`,
+ * `user/ring`.
  */
 export type Network = string;
 /**
@@ -877,7 +878,8 @@ export interface NotRunOn {
    */
   log_tail?: string[];
   /**
-   * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/ring`.
+   * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/xdp:1gbit,loss=0.1%`,
+   * `user/ring`.
    */
   network: string;
   /**
@@ -1048,6 +1050,11 @@ export interface Beside {
    */
   figures: "throughput" | "answered_within_ms";
   /**
+   * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/xdp:1gbit,loss=0.1%`,
+   * `user/ring`.
+   */
+  network: string;
+  /**
    * What they are, in words.
    */
   quantity: string;
@@ -1072,6 +1079,10 @@ export interface BesideRow {
    * Name of the contender here; absent where there is none.
    */
   contender: string | null;
+  /**
+   * The network of our figures, where it is not [`Beside::network`].
+   */
+  network?: Network | null;
   /**
    * Why it was not run, if so.
    */
@@ -1379,7 +1390,7 @@ export interface PublishedRow {
    */
   contender?: string | null;
   /**
-   * The network of ours that stands beside it; the first that fits when absent.
+   * The network of ours that stands beside it; [`Beside::network`] when absent.
    */
   network?: Network | null;
   /**
@@ -1512,7 +1523,8 @@ export interface NetworkFacts {
    */
   link_facts?: LinkFacts | null;
   /**
-   * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/ring`.
+   * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/xdp:1gbit,loss=0.1%`,
+   * `user/ring`.
    */
   network: string;
   /**
@@ -1533,6 +1545,14 @@ export interface LinkFacts {
    * large as the largest one where it is off.
    */
   gso_max_bytes: number;
+  /**
+   * Frames that it loses in each direction, drawn at random, of a million; absent for none.
+   */
+  loss_per_million?: number | null;
+  /**
+   * Whether all goes through a third namespace in the middle, whose bridge holds the rate and loses what is to be lost.
+   */
+  middle: boolean;
   /**
    * Largest packet on it, in bytes without the Ethernet header.
    */
@@ -1557,7 +1577,7 @@ export interface LinkFacts {
   user_namespace: boolean;
 }
 /**
- * The token bucket filter at each end of a link (tc-tbf(8)).
+ * The token bucket filter of each direction of a link (tc-tbf(8)).
  */
 export interface LinkShape {
   /**
@@ -1737,7 +1757,8 @@ export interface StackComparison {
    */
   crossings: Crossing[];
   /**
-   * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/ring`.
+   * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/xdp:1gbit,loss=0.1%`,
+   * `user/ring`.
    */
   kernel: string;
   /**
@@ -1753,7 +1774,8 @@ export interface StackComparison {
    */
   same_wire: boolean;
   /**
-   * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/ring`.
+   * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/xdp:1gbit,loss=0.1%`,
+   * `user/ring`.
    */
   user: string;
   /**
@@ -1791,7 +1813,8 @@ export interface Crossing {
    */
   family: string;
   /**
-   * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/ring`.
+   * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/xdp:1gbit,loss=0.1%`,
+   * `user/ring`.
    */
   kernel: string;
   /**
@@ -1803,7 +1826,8 @@ export interface Crossing {
    */
   pipeline: number;
   /**
-   * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/ring`.
+   * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/xdp:1gbit,loss=0.1%`,
+   * `user/ring`.
    */
   user: string;
   /**
@@ -1832,7 +1856,8 @@ export interface StackRow {
    */
   family: string;
   /**
-   * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/ring`.
+   * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/xdp:1gbit,loss=0.1%`,
+   * `user/ring`.
    */
   kernel: string;
   /**
@@ -1927,7 +1952,7 @@ export interface StackCounters {
   workload: string;
 }
 /**
- * Counters of the generator's own TCP stack, over all threads.
+ * Counters of a program's own TCP stack, over all threads.
  */
 export interface StackCounts {
   /**
@@ -1954,6 +1979,10 @@ export interface StackCounts {
    * Frames that left.
    */
   sent_frames: number;
+  /**
+   * System calls that the wire took: to move frames, to sleep, to wake the other end.
+   */
+  system_calls: number;
   /**
    * The wire and what was to go wrong on it, as it was named.
    */

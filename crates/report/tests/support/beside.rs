@@ -37,7 +37,7 @@ pub(crate) fn published() -> Beside {
             row("Vert.x | 3", Some("vertx"), Some(4.36), None),
             row("Over DPDK", None, Some(7.3), None),
             BesideRow {
-                network: Network::user(Spec::Loopback),
+                network: Some(Network::user(Spec::Loopback)),
                 ..row("nginx", Some("nginx"), None, Some(2.33))
             },
         ],
