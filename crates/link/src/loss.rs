@@ -224,3 +224,41 @@ fn refusal(payload: &[u8]) -> Option<io::Error> {
     let code = payload.first_chunk().map_or(0, |bytes| i32::from_ne_bytes(*bytes));
     (code != 0).then(|| io::Error::from_raw_os_error(-code))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_read_as_they_are_written_and_a_cut_one_is_not_there() {
+        let both =
+            [message(NEW_TABLE, 1, FAMILY_BRIDGE, 0, &[7; 5]), vec![0; 3], message(GET_RULE, 1, 0, 1, &[])];
+        let bytes = both.concat();
+        let found: Vec<(u16, usize)> =
+            messages(&bytes).map(|(kind, payload)| (kind, payload.len())).collect();
+        assert_eq!(found, [(NEW_TABLE, FAMILY_BYTES + 5), (GET_RULE, FAMILY_BYTES)]);
+        assert_eq!(messages(&bytes[..bytes.len() - 1]).count(), 1);
+        assert_eq!(messages(&[1; 20]).count(), 0, "a length beyond the end");
+    }
+
+    #[test]
+    fn an_error_is_told_and_an_acknowledgement_is_none() {
+        assert!(refusal(&0_i32.to_ne_bytes()).is_none());
+        let error = refusal(&(-rustix::io::Errno::NOENT.raw_os_error()).to_ne_bytes()).expect("error");
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn the_counter_is_found_among_the_expressions_of_a_rule() {
+        let packets = Attributes::default().bytes_of(1, &9_u64.to_be_bytes());
+        let packets = packets.bytes_of(COUNTER_PACKETS, &42_u64.to_be_bytes());
+        let expression = |name, data| Attributes::default().text(NAME, name).nest(EXPRESSION_DATA, data);
+        let list = Attributes::default()
+            .nest(LIST_ELEMENT, expression("meta", Attributes::default().number(1, 1)))
+            .nest(LIST_ELEMENT, expression("counter", packets));
+        let rule = Attributes::default().text(NAME, TABLE).nest(RULE_EXPRESSIONS, list);
+        assert_eq!(counted(rule.bytes()), Some(42));
+        assert_eq!(counted(Attributes::default().nest(RULE_EXPRESSIONS, expressions(3, 10)).bytes()), None);
+        assert_eq!(counted(&[]), None);
+    }
+}

@@ -111,6 +111,10 @@ pub(crate) fn refused(what: &str, error: &io::Error) -> LinkError {
             "run as root, or allow user namespaces: sysctl kernel.unprivileged_userns_clone=1 (Debian), \
              kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), --privileged (a container)"
         }
+        Some(Errno::OPNOTSUPP | Errno::NOENT | Errno::PROTONOSUPPORT) => {
+            "use a kernel with CONFIG_VETH, for a rate CONFIG_BRIDGE and CONFIG_NET_SCH_TBF, and for a loss \
+             CONFIG_NF_TABLES_BRIDGE and CONFIG_NFT_NUMGEN; on some systems as packages of further modules"
+        }
         Some(Errno::INVAL | Errno::NOSYS) => "use a kernel with CONFIG_NET_NS and CONFIG_USER_NS",
         _ => "use --link loopback",
     };

@@ -354,7 +354,8 @@ fn somebody_without_rights_has_a_link_in_a_user_namespace() {
     let like = lab.command::<&str>(&[]);
     let mut command = std::process::Command::new(&program);
     command.args(
-        "run one --no-check --no-aa -c 2 -d 100ms --warmup 50ms --rounds 2 --link veth:1gbit".split(' '),
+        "run one --no-check --no-aa -c 2 -d 100ms --warmup 50ms --rounds 2 --link veth:1gbit,loss=1%"
+            .split(' '),
     );
     command.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
     command.current_dir(lab.path("")).uid(NOBODY).gid(NOBODY);
