@@ -8,6 +8,7 @@ mod layers;
 mod measure;
 mod oracle;
 mod schemas;
+mod soak;
 mod tidy;
 mod ui;
 
@@ -41,6 +42,8 @@ enum Task {
         #[command(subcommand)]
         subject: bench::Subject,
     },
+    /// Keep servers on our own TCP stack under load for a long time: memory, errors, stalls, and what is left behind.
+    Soak(soak::Options),
     /// Build the report page from report-ui; with --check only compare.
     Ui {
         /// Write nothing; fail when the committed page is stale.
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Task::Schemas { check } => schemas::run(&root, check),
         Task::Bench { subject } => bench::run(&root, &subject),
         Task::Oracle(options) => oracle::run(&root, &options),
+        Task::Soak(options) => soak::run(&root, &options),
         Task::Ui { check } => ui::run(&root, check),
     };
     match findings {
