@@ -13,7 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 
 const PLAN: Plan =
-    Plan { start: 500.0, lowest: 10.0, highest: 1e6, width: 0.02, restarts: 3, most_trials: 100 };
+    Plan { start: 500.0, step: 2.0, lowest: 10.0, highest: 1e6, width: 0.02, restarts: 3, most_trials: 100 };
 
 /// Searches with whatever answers the trials.
 fn search(plan: Plan, mut answer: impl FnMut(&Trial) -> Outcome) -> (Redline, Vec<Trial>) {
@@ -54,6 +54,21 @@ fn the_first_steps_double_and_then_halve_in_the_logarithm() {
     assert_eq!(loads, [500.0, 1000.0, 2000.0, 1414.0, 1189.0]);
     let fresh: Vec<bool> = trials.iter().map(|trial| trial.fresh_server).take(5).collect();
     assert_eq!(fresh, [true, false, false, true, true], "a server that failed is replaced");
+}
+
+#[test]
+fn a_good_guess_is_left_in_small_steps_that_grow() {
+    let near = Plan { start: 1_000.0, step: 1.25, ..PLAN };
+    let loads = |limit: f64| -> Vec<f64> {
+        let (_, trials) = search(near, step_at(limit));
+        trials.iter().map(|trial| trial.per_second.round()).take(4).collect()
+    };
+    assert_eq!(loads(1_234.0), [1_000.0, 1_250.0, 1_118.0, 1_182.0]);
+    assert_eq!(loads(5_000.0), [1_000.0, 1_250.0, 1_563.0, 2_441.0]);
+    assert_eq!(loads(900.0), [1_000.0, 800.0, 894.0, 946.0]);
+    assert_eq!(loads(100.0), [1_000.0, 800.0, 640.0, 410.0]);
+    let trials = |plan| search(plan, step_at(1_234.0)).1.len();
+    assert!(trials(near) < trials(Plan { step: 2.0, ..near }));
 }
 
 #[test]
@@ -129,6 +144,8 @@ fn impossible_plans_are_refused() {
         Plan { start: 1.0, ..PLAN },
         Plan { highest: f64::INFINITY, ..PLAN },
         Plan { width: 0.0, ..PLAN },
+        Plan { step: 1.0, ..PLAN },
+        Plan { step: 2.5, ..PLAN },
         Plan { restarts: 0, ..PLAN },
         Plan { most_trials: 0, ..PLAN },
     ] {

@@ -61,7 +61,7 @@ pub fn judge(record: &Record) -> Verdict {
     let mut sentences = words::sentences(record, &cells, &trust);
     sentences.extend(latency::sentences(&latency));
     let redlines = redline::judge(record);
-    sentences.extend(redline::sentences(&redlines));
+    sentences.extend(redline::sentences(record, &redlines));
     let stack_cost = stack::stack_costs(&cells, margin);
     let crossings = stack::crossings(&stack_cost, &record.workloads);
     sentences.extend(stack::sentences(record, &stack_cost, &crossings));

@@ -67,15 +67,33 @@ fn standing(record: &Record, entry: &Entry, cell: &Cell) -> Option<RedlineStandi
 }
 
 /// A sentence for each contender whose redline was searched.
-pub(crate) fn sentences(verdicts: &[RedlineVerdict]) -> Vec<String> {
+pub(crate) fn sentences(record: &Record, verdicts: &[RedlineVerdict]) -> Vec<String> {
+    let why = |end| match end {
+        RedlineEnd::TooManyVoid => "too many windows in a row were void".to_owned(),
+        _ => too_early(record),
+    };
     let of = |verdict: &RedlineVerdict| {
-        let cell = verdict.cell.clone();
-        verdict.standings.iter().map(move |standing| sentence(&cell, standing)).collect::<Vec<_>>()
+        let told =
+            verdict.standings.iter().map(|standing| sentence(&verdict.cell, standing, &why(standing.end)));
+        told.collect::<Vec<_>>()
     };
     verdicts.iter().flat_map(of).collect()
 }
 
-fn sentence(cell: &Cell, standing: &RedlineStanding) -> String {
+/// What a search lacked that did not come to its end: servers, of which each round starts one, or time.
+fn too_early(record: &Record) -> String {
+    let experiment = &record.experiment;
+    let spent = !experiment.until_settled && record.rounds.len() >= experiment.rounds as usize;
+    match spent {
+        true => format!(
+            "each round starts one server, and {} were too few for the search; leave --rounds out",
+            experiment.rounds
+        ),
+        false => "the search was over too early; give it more time with --budget".to_owned(),
+    }
+}
+
+fn sentence(cell: &Cell, standing: &RedlineStanding, why: &str) -> String {
     let Offered::Redline(slo) = cell.offered else { return String::new() };
     let (name, at) = (&standing.contender, format!("{} at {}", cell.workload, cell.width()));
     let servers = match standing.servers {
@@ -100,10 +118,9 @@ fn sentence(cell: &Cell, standing: &RedlineStanding) -> String {
         }
         (_, Some(kept), Some(missed)) => format!(
             "The redline of {name} for {slo} lies between {kept:.0} and {missed:.0} requests per second so far, not \
-             confirmed: {} ({at}).",
-            why(standing.end)
+             confirmed: {why} ({at})."
         ),
-        _ => format!("The redline of {name} for {slo} was not found: {} ({at}).", why(standing.end)),
+        _ => format!("The redline of {name} for {slo} was not found: {why} ({at})."),
     }
 }
 
@@ -118,9 +135,19 @@ fn recovery(standing: &RedlineStanding) -> String {
     }
 }
 
-fn why(end: RedlineEnd) -> &'static str {
-    match end {
-        RedlineEnd::TooManyVoid => "too many windows in a row were void",
-        _ => "the search was over too early; give it more time",
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn a_search_without_an_end_says_what_it_lacked() {
+        let mut record = testing::record(&[("a", &[1000.0, 1000.0, 1000.0])]);
+        (record.experiment.rounds, record.experiment.until_settled) = (3, false);
+        assert!(too_early(&record).contains("3 were too few for the search; leave --rounds out"));
+        record.experiment.rounds = 4;
+        assert!(too_early(&record).contains("--budget"));
+        (record.experiment.rounds, record.experiment.until_settled) = (3, true);
+        assert!(too_early(&record).contains("--budget"));
     }
 }

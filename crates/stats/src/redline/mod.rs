@@ -1,8 +1,8 @@
 //! The redline: the highest offered load that keeps a goal, found as an interval by trials.
 //!
 //! A search that decides nothing but which load to try next; who measures, and how, is the caller's business. The steps and
-//! terms are those of Multiple Loss Ratio Search (RFC 9971), with "late" for "lost": from a first load double (or halve)
-//! until one load passes and one fails, halve the distance between them in the logarithm of the load until it is at most the
+//! terms are those of Multiple Loss Ratio Search (RFC 9971), with "late" for "lost": from a first load step up (or
+//! down), each step as long as all before it but never beyond a doubling, until one load passes and one fails, halve the distance between them in the logarithm of the load until it is at most the
 //! goal width, then *confirm* both bounds on fresh servers. A bound that one restart refutes is moved outwards, by twice as
 //! much each time, and confirmed anew: so the interval widens to what restarts differ by, and its bounds are loads at which
 //! all restarts agreed.
@@ -29,6 +29,8 @@ const MOST_VOID: u32 = 5;
 pub struct Plan {
     /// The first load to try; a guess near the truth saves trials.
     pub start: f64,
+    /// Factor of the first step away from it, above 1 and at most 2: small where the guess is a good one.
+    pub step: f64,
     /// Below this load it is not searched.
     pub lowest: f64,
     /// Above this load it is not searched: what the generator can offer.
@@ -188,7 +190,7 @@ impl Search {
     /// Begins a search.
     ///
     /// # Errors
-    /// When the loads are not 0 < lowest ≤ start ≤ highest, the width is not above 0, or no server or trial is allowed.
+    /// When the loads are not 0 < lowest ≤ start ≤ highest, the step is not above 1 and at most 2, the width is not above 0, or no server or trial is allowed.
     pub fn new(plan: Plan) -> Result<Self, StatsError> {
         let check = |holds: bool, name: &'static str, range: &'static str, value: f64| {
             if holds { Ok(()) } else { Err(StatsError::OutOfRange { name, range, value }) }
@@ -196,6 +198,7 @@ impl Search {
         check(plan.lowest > 0.0, "lowest load", "above 0", plan.lowest)?;
         let inside = (plan.lowest..=plan.highest).contains(&plan.start) && plan.highest.is_finite();
         check(inside, "first load", "between the lowest and the highest", plan.start)?;
+        check(plan.step > 1.0 && plan.step <= 2.0, "first step", "above 1, at most 2", plan.step)?;
         check(plan.width > 0.0 && plan.width.is_finite(), "width", "above 0", plan.width)?;
         check(plan.restarts > 0, "number of servers", "at least 1", f64::from(plan.restarts))?;
         check(plan.most_trials > 0, "number of trials", "at least 1", f64::from(plan.most_trials))?;
@@ -266,12 +269,22 @@ impl Search {
     fn searching(&self) -> Trial {
         let (per_second, purpose) = match (self.lower, self.upper) {
             (None, None) => (self.plan.start, Purpose::Bracket),
-            (Some(lower), None) => ((lower.per_second * 2.0).min(self.plan.highest), Purpose::Bracket),
-            (None, Some(upper)) => ((upper.per_second / 2.0).max(self.plan.lowest), Purpose::Bracket),
+            (Some(lower), None) => {
+                ((lower.per_second * self.step_from(lower)).min(self.plan.highest), Purpose::Bracket)
+            }
+            (None, Some(upper)) => {
+                ((upper.per_second / self.step_from(upper)).max(self.plan.lowest), Purpose::Bracket)
+            }
             (Some(lower), Some(upper)) => ((lower.per_second * upper.per_second).sqrt(), Purpose::Narrow),
         };
         let overloaded = self.last.is_none_or(|(_, outcome)| outcome != Outcome::Pass);
         Trial { per_second, fresh_server: overloaded, purpose }
+    }
+
+    /// As far as it came already: steps grow, because a guess that was wrong once may be wrong by much.
+    fn step_from(&self, reached: Bound) -> f64 {
+        let so_far = (reached.per_second / self.plan.start).ln().abs().exp();
+        so_far.clamp(self.plan.step, 2.0)
     }
 
     fn searched(&mut self, per_second: f64, outcome: Outcome) {

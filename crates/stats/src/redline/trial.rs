@@ -22,8 +22,10 @@ const LEAST_EFFECTIVE: f64 = 10.0;
 const DEVIATIONS: [f64; 4] = [2.0, 2.37, 2.37, 2.37];
 /// Blocks of slices from which their variance can still be told.
 const FEWEST_BLOCKS: usize = 10;
-/// A trial is given up when so many times its first requests have not decided it.
-const MOST_TIMES_LONGER: u64 = 64;
+/// A trial is given up when so many times its first requests have not decided it: twice as many as the four decisions of a
+/// steady server take. One that needs more meets bunches that are as long as whole trials, as on a machine that others disturb,
+/// and then the next trial tells more than the rest of this one.
+const MOST_TIMES_LONGER: u64 = 16;
 
 /// Requests of one slice of a trial, in the order of time. A trial needs ten or more, better forty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
