@@ -5,9 +5,10 @@ import { drawnOf, focus, reportOf } from "../src/select";
 import type { Source } from "../src/data";
 import { familiesOf } from "../src/sections/Family";
 import { shareWithin } from "../src/sections/Shares";
+import { placesInWords } from "../src/sections/Trust";
 import { objectiveOf } from "../src/slo";
 import { parseView } from "../src/state";
-import type { Head, Standing } from "../src/types";
+import type { Head, Standing, Warning } from "../src/types";
 
 const standing = (contender: string, p99: number | null, withheld: string | null = null): Standing =>
   ({ contender, withheld, p99_ns: p99 === null ? null : { estimate: p99, low: p99, high: p99, confidence: 0.9 } }) as Standing;
@@ -53,6 +54,18 @@ test("who is left out or grey is counted, without the limit", () => {
   expect(drawnOf(report, ["limit", ...names, "c3"])).toEqual({ shown: 2, of: 20 });
   expect(drawnOf(report, ["limit", ...names], 24)).toBeNull();
   expect(drawnOf(report, ["limit", "c3", "c1"])).toBeNull();
+});
+
+test("the places of a warning are told once each", () => {
+  const networks = ["kernel/loopback", "user/ring"];
+  const spots = networks.map((network) => ({ workload: "a", connections: 16, pipeline: 1, network }));
+  const head = { contenders: ["nginx", "node"].map((name) => ({ name, title: name, kind: "server", language: "" })), leaders: [], spots } as unknown as Head;
+  const report = reportOf({ heads: [head] } as unknown as Source, parseView("", [head]), () => undefined);
+  const place = (contender: string, workload: string, network: string): object => ({ contender, workload, connections: [16, 64], network });
+  const places = ["nginx", "node"].flatMap((name) => ["a", "b"].flatMap((workload) => networks.map((network) => place(name, workload, network))));
+  const words = placesInWords(report, { places: [...places, place("node", "c", "user/ring")] } as unknown as Warning);
+  expect(words).toBe("nginx: a, b at 16, 64 on kernel/loopback, user/ring; node: a, b at 16, 64 on kernel/loopback, user/ring; c at 16, 64 on user/ring");
+  expect(placesInWords(report, { places } as unknown as Warning)).toBe("nginx, node: a, b at 16, 64 on kernel/loopback, user/ring");
 });
 
 test("a family has several members that were measured", () => {

@@ -125,23 +125,43 @@ pub(crate) fn is_limit(record: &Record, contender: &str) -> bool {
     record.contenders.iter().any(|entry| entry.name == contender && entry.kind == Kind::Limit)
 }
 
-/// The places of a warning in words: `nginx (hello at 16, 64; json at 16), gin (hello at 64)`.
+/// The places of a warning in words, each fact once: `nginx, gin (hello, json at 16, 64 on kernel/veth; byte at 16)`.
 pub(crate) fn places_in_words(places: &[Place]) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for place in places {
-        if !names.contains(&place.contender.as_str()) {
-            names.push(&place.contender);
-        }
+    let mut by_contender: Vec<(&str, Vec<&Place>)> = Vec::new();
+    places.iter().for_each(|place| add_to(&mut by_contender, place.contender.as_str(), place));
+    let mut by_cells: Vec<(String, Vec<&str>)> = Vec::new();
+    for (name, places) in by_contender {
+        add_to(&mut by_cells, cells_in_words(&places), name);
     }
-    let of = |name: &str| {
-        let cells = places.iter().filter(|place| place.contender == name).map(|place| {
-            let levels: Vec<String> = place.connections.iter().map(u32::to_string).collect();
-            let network = place.network.map(|network| format!(" on {network}")).unwrap_or_default();
-            format!("{} at {}{network}", place.workload, levels.join(", "))
-        });
-        format!("{name} ({})", cells.collect::<Vec<_>>().join("; "))
-    };
-    names.into_iter().map(of).collect::<Vec<_>>().join(", ")
+    let told = by_cells.iter().map(|(cells, names)| format!("{} ({cells})", names.join(", ")));
+    told.collect::<Vec<_>>().join(", ")
+}
+
+/// Of one contender: workloads that share numbers of connections and networks together.
+fn cells_in_words(places: &[&Place]) -> String {
+    let mut networks: Vec<((&str, String), Vec<String>)> = Vec::new();
+    for place in places {
+        let levels: Vec<String> = place.connections.iter().map(u32::to_string).collect();
+        let network = place.network.map(|network| network.to_string()).unwrap_or_default();
+        add_to(&mut networks, (place.workload.as_str(), levels.join(", ")), network);
+    }
+    let mut workloads: Vec<((String, String), Vec<&str>)> = Vec::new();
+    for ((workload, levels), networks) in networks {
+        add_to(&mut workloads, (levels, networks.join(", ")), workload);
+    }
+    let told = workloads.iter().map(|((levels, networks), workloads)| {
+        let on = if networks.is_empty() { String::new() } else { format!(" on {networks}") };
+        format!("{} at {levels}{on}", workloads.join(", "))
+    });
+    told.collect::<Vec<_>>().join("; ")
+}
+
+/// Adds to the group of a key, which stands where it was first met.
+fn add_to<K: PartialEq, V>(groups: &mut Vec<(K, Vec<V>)>, key: K, value: V) {
+    match groups.iter_mut().find(|(known, _)| *known == key) {
+        Some((_, values)) => values.push(value),
+        None => groups.push((key, vec![value])),
+    }
 }
 
 /// A cell in a heading, without its load: `hello, 64 connections, user/ring`.
@@ -268,5 +288,30 @@ pub(crate) fn limit_in_words(limited_by: LimitedBy) -> &'static str {
         LimitedBy::Connections => "connections",
         LimitedBy::Neither => "waiting",
         LimitedBy::Unknown => "unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_places_of_a_warning_are_told_once_each() {
+        let place = |contender: &str, workload: &str, network: &str| Place {
+            contender: contender.to_owned(),
+            workload: workload.to_owned(),
+            connections: vec![16, 64],
+            network: network.parse().ok(),
+        };
+        let both =
+            |name: &str, workload: &str| ["kernel/veth", "user/xdp"].map(|on| place(name, workload, on));
+        let mut places = [both("a", "x"), both("a", "y"), both("b", "x"), both("b", "y")].concat();
+        assert_eq!(places_in_words(&places), "a, b (x, y at 16, 64 on kernel/veth, user/xdp)");
+        places.push(place("c", "x", ""));
+        places.push(place("c", "y", "user/xdp"));
+        assert_eq!(
+            places_in_words(&places[6..]),
+            "b (y at 16, 64 on kernel/veth, user/xdp), c (x at 16, 64; y at 16, 64 on user/xdp)"
+        );
     }
 }

@@ -54,8 +54,8 @@ export function middleOf(dots: readonly RoundDot[]): number | null {
 
 export function overTimeChart(data: RoundsData, theme: Theme, width: number): Element {
   const placed = data.strips.flatMap(place);
-  const counted = placed.filter((dot) => dot.why === "").map((dot) => Math.abs(dot.deviation));
-  const range = Math.max(LEAST_RANGE, ...counted) * 1.15;
+  const counted = placed.filter((dot) => dot.why === "");
+  const range = Math.max(LEAST_RANGE, ...(counted.length > 0 ? counted : placed).map((dot) => Math.abs(dot.deviation))) * 1.15;
   for (const dot of placed) dot.shown = Math.max(-range, Math.min(range, dot.deviation));
   const narrow = width < NARROW;
   const left = narrow ? 44 : Math.min(widest(data.strips.map((strip) => strip.title), true), width * 0.25) + 50;
@@ -76,7 +76,7 @@ export function overTimeChart(data: RoundsData, theme: Theme, width: number): El
       Plot.ruleX(data.starts, { stroke: theme.paper, strokeWidth: 2 }),
       Plot.text(data.starts.map((ns, round) => ({ ns, round, name: data.strips[0]?.name })), { x: "ns", fy: "name", text: (d: { round: number }) => (narrow ? `${d.round + 1}` : `round ${d.round + 1}`), frameAnchor: "top", textAnchor: "start", dy: -13, dx: 3, fill: theme.soft }),
       ...names(data.strips, left, narrow, theme),
-      ...dots(placed, theme),
+      ...dots(placed, data.end, theme),
     ],
   });
 }
@@ -112,17 +112,36 @@ function names(strips: RoundStrip[], left: number, narrow: boolean, theme: Theme
   ];
 }
 
-function dots(placed: Placed[], theme: Theme): Plot.Markish[] {
+function dots(placed: Placed[], end: number, theme: Theme): Plot.Markish[] {
   const windows = placed.filter((dot) => dot.perSecond !== null);
   const common = { x: "offsetNs", y: "shown", fy: "name" } as const;
   const cut = windows.filter((dot) => dot.shown !== dot.deviation);
   return [
     Plot.dot(windows.filter((dot) => dot.why !== ""), { ...common, stroke: "color", fill: theme.paper, r: 3.6, strokeWidth: 1.5 }),
     Plot.dot(windows.filter((dot) => dot.why === ""), { ...common, fill: "color", r: 3.6 }),
-    Plot.text(cut, { ...common, text: (dot: Placed) => signed(dot.deviation), dx: 9, textAnchor: "start", fill: theme.caution }),
+    ...cutLabels(cut, end, theme),
     Plot.dot(placed.filter((dot) => dot.perSecond === null), { x: "offsetNs", y: 0, fy: "name", symbol: "times", stroke: theme.caution, strokeWidth: 2, r: 5 }),
     Plot.tip(placed, Plot.pointer({ ...common, title: describe, fill: theme.paper, stroke: theme.rule })),
   ];
+}
+
+/** How far off the windows are that lie beyond their strip; the labels stay inside the strip and the chart. */
+function cutLabels(cut: Placed[], end: number, theme: Theme): Plot.Markish[] {
+  const isLate = (dot: Placed): boolean => dot.offsetNs > end * 0.88;
+  return [true, false].flatMap((late) =>
+    [true, false].map((high) =>
+      Plot.text(cut.filter((dot) => isLate(dot) === late && dot.deviation > 0 === high), {
+        x: "offsetNs",
+        y: "shown",
+        fy: "name",
+        text: (dot: Placed) => signed(dot.deviation),
+        dx: late ? -9 : 9,
+        dy: high ? 5 : -5,
+        textAnchor: late ? "end" : "start",
+        fill: theme.caution,
+      }),
+    ),
+  );
 }
 
 function describe(dot: Placed): string {

@@ -49,7 +49,7 @@ export function FamilySection({ report }: { report: Report }): JSX.Element | nul
   if (!family) return null;
   const width = family.widths.includes(report.view.width) ? report.view.width : (family.widths[0] ?? "");
   return (
-    <Section id="family" title={titleIn(family)} question={`How much does each ${singular(family.parameter)} more in a request cost? Validated answers per second, ${family.name} at ${width} connections${onNetwork(report.head, report.view.network)}.`}>
+    <Section id="family" title={titleIn(family)} question={`What does each further ${singular(family.parameter)} cost? Validated answers per second, ${family.name} at ${width} connections${onNetwork(report.head, report.view.network)}.`}>
       {families.length > 1 && <Choice legend="work" options={families.map(({ name }) => name)} chosen={family.name} onChoose={(name) => report.choose({ workload: memberOf(families, name) })} />}
       <FamilyChart report={report} family={family} width={width} />
     </Section>
@@ -80,7 +80,7 @@ function FamilyChart({ report, family, width }: { report: Report; family: Family
     return (theme: Theme, wide: number) => scalingChart({ lines: lines.filter((line) => line !== limit), limit, levels, label: family.parameter }, theme, wide);
   }, [lines, levels]);
   if (!cells) return <div class="undrawn" />;
-  if (lines.length === 0) return null;
+  if (lines.length === 0) return <p class="key">No figure counts here.</p>;
   const caption = `Throughput of ${family.name} by ${family.parameter} at ${width} connections${onNetwork(report.head, report.view.network)}`;
   return (
     <>

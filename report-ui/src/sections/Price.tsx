@@ -39,11 +39,13 @@ function switches({ price: { voluntary_switches: given, involuntary_switches: ta
 }
 
 export function PriceSection({ report, cell }: { report: Report; cell: Cell }): JSX.Element {
+  const counting = cell.standings.filter((standing) => !standing.withheld);
   return (
     <Section id="price" title="Price" question={`What does it cost? ${cell.where}; the figures are in the table of standings.`}>
-      <Drawn report={report} names={cell.standings.map(({ contender }) => contender)} most={MOST_ROWS} />
+      <Drawn report={report} names={counting.map(({ contender }) => contender)} most={MOST_ROWS} />
+      {counting.length === 0 && <p class="key">No figure counts here.</p>}
       <div class="prices">
-        {CURRENCIES.filter(({ value }) => cell.standings.some((s) => value(s) != null)).map((currency) => (
+        {CURRENCIES.filter(({ value }) => counting.some((s) => value(s) != null)).map((currency) => (
           <PriceList key={currency.title} report={report} cell={cell} currency={currency} />
         ))}
       </div>
@@ -53,7 +55,7 @@ export function PriceSection({ report, cell }: { report: Report; cell: Cell }): 
 
 function PriceList({ report, cell, currency }: { report: Report; cell: Cell; currency: Currency }): JSX.Element {
   const draw = useMemo(() => {
-    const shown = focused(report, cell.standings, (standing) => standing.contender, MOST_ROWS).filter((standing) => !standing.withheld);
+    const shown = focused(report, cell.standings.filter((standing) => !standing.withheld), (standing) => standing.contender, MOST_ROWS);
     const rows = shown.map((standing) => ({
       name: standing.contender,
       title: titleOf(report, standing.contender),

@@ -78,7 +78,7 @@ export function rowsAt(rows: readonly StackRow[], spot: Spot): StackRow[] {
   return here.sort((a, b) => key(b) - key(a));
 }
 
-const placeOf = (row: StackRow): string => [row.workload, widthOf(row), ...(row.offered ? [row.offered] : [])].join(" ");
+const placeOf = (row: StackRow): string => [row.workload, "at", widthOf(row), ...(row.offered ? [row.offered] : [])].join(" ");
 
 function columns(report: Report, { user, kernel }: StackComparison): Column<StackRow>[] {
   const speed = (head: string, value: (row: StackRow) => Interval | null): Column<StackRow> => ({

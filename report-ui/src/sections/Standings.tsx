@@ -27,11 +27,16 @@ export function StandingsSection({ report, cell }: { report: Report; cell: Cell 
     const data = chartData(report, cell, metric, comparison);
     return (theme: Theme, width: number) => standingsChart(data, theme, width);
   }, [report, cell, metric, comparison]);
+  const counts = contendersOf(report, cell).some((standing) => !standing.withheld);
   return (
-    <Section id="standings" title="Standings" wide question={`${metric.question}, ${cell.where}.`}>
-      <Controls report={report} cell={cell} metric={metric} />
-      <Chart label={`${metric.title} of each contender, ${cell.where}; the table below holds the figures.`} draw={draw} />
-      <p class="key">{keyOf(report, cell, metric)}</p>
+    <Section id="standings" title="Standings" wide question={counts ? `${metric.question}, ${cell.where}.` : `No figure counts, ${cell.where}; the table says why.`}>
+      {counts && (
+        <>
+          <Controls report={report} cell={cell} metric={metric} />
+          <Chart label={`${metric.title} of each contender, ${cell.where}; the table below holds the figures.`} draw={draw} />
+          <p class="key">{keyOf(report, cell, metric)}</p>
+        </>
+      )}
       <Table
         caption={`Standings, ${cell.where}`}
         columns={standingColumns(report, cell, comparison)}

@@ -59,11 +59,32 @@ export function ruleInWords(rule: string): string {
   return capitalised(words);
 }
 
-function placesInWords(report: Report, warning: Warning): string {
-  const networks = new Map<string, string[]>();
-  for (const { contender, workload, connections, network } of warning.places) {
-    const place = `${titleOf(report, contender)}: ${workload} at ${connections.join(", ")}`;
-    networks.set(place, [...(networks.get(place) ?? []), network ?? ""]);
+/** Each fact once: `nginx, Gin: hello, json at 16, 64 on kernel/veth; byte at 16`. */
+export function placesInWords(report: Report, warning: Warning): string {
+  const cells = new Map<string, string[]>();
+  for (const [contender, places] of grouped(warning.places, (place) => place.contender)) {
+    add(cells, cellsInWords(report, places), titleOf(report, contender));
   }
-  return [...networks].map(([place, all]) => place + onNetwork(report.head, all.join(", "))).join("; ");
+  return [...cells].map(([words, names]) => `${names.join(", ")}: ${words}`).join("; ");
+}
+
+/** Of one contender: workloads that share numbers of connections and networks together. */
+function cellsInWords(report: Report, places: readonly Warning["places"][number][]): string {
+  const workloads = new Map<string, string[]>();
+  for (const members of grouped(places, ({ workload, connections }) => `${workload} ${connections.join(", ")}`).values()) {
+    const [{ workload, connections }] = members as [Warning["places"][number]];
+    const networks = members.flatMap(({ network }) => network ?? []).join(", ");
+    add(workloads, `at ${connections.join(", ")}${onNetwork(report.head, networks)}`, workload);
+  }
+  return [...workloads].map(([where, names]) => `${names.join(", ")} ${where}`).join("; ");
+}
+
+function grouped<T>(all: readonly T[], keyOf: (one: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const one of all) add(groups, keyOf(one), one);
+  return groups;
+}
+
+function add<T>(groups: Map<string, T[]>, key: string, value: T): void {
+  groups.set(key, [...(groups.get(key) ?? []), value]);
 }

@@ -31,6 +31,11 @@ export function CountersTable({ report, spot, place }: { report: Report; spot: S
 /** Of a stack that works in rounds hardly any are left. */
 const calls = (perAnswer: number): string => (perAnswer > 0 && perAnswer < 0.001 ? "< 0.001" : few(perAnswer));
 
+/** Per right answer. */
+function frames({ stack, answers }: StackCounters): string {
+  return stack && answers > 0 ? `${few(stack.received_frames / answers)}, ${few(stack.sent_frames / answers)}` : "–";
+}
+
 function columns(report: Report): Column<StackCounters>[] {
   const told = (head: string, value: (row: StackCounters) => number | null, format: (value: number) => string): Column<StackCounters> => ({
     head,
@@ -41,15 +46,12 @@ function columns(report: Report): Column<StackCounters>[] {
     },
   });
   const own = (head: string, value: (stack: StackCounts) => number): Column<StackCounters> => told(head, ({ stack }) => stack && value(stack), count);
-  const perAnswer = (head: string, value: (stack: StackCounts) => number): Column<StackCounters> =>
-    told(head, ({ stack, answers }) => (stack && answers > 0 ? value(stack) / answers : null), few);
   return [
     { head: "contender", text: true, cell: (row) => <Name report={report} name={row.contender} />, sort: (row) => titleOf(report, row.contender) },
     { head: "network", text: true, cell: (row) => row.network, sort: (row) => row.network ?? null },
     told("calls, server", (row) => row.server_system_calls, calls),
     told("calls, generator", (row) => row.generator_system_calls, calls),
-    perAnswer("frames in", (stack) => stack.received_frames),
-    perAnswer("frames out", (stack) => stack.sent_frames),
+    { head: "frames in, out", sort: ({ stack }) => stack && stack.received_frames + stack.sent_frames, cell: frames },
     own("sent again", (stack) => stack.retransmitted_segments),
     own("timers", (stack) => stack.retransmission_timeouts),
     own("wire full", (stack) => stack.wire_full),

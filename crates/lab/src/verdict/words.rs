@@ -14,18 +14,23 @@ const WIDE: f64 = 0.1;
 /// The findings, most important first: void runs, then each workload, then who is missing and why.
 pub(crate) fn sentences(record: &Record, cells: &[CellVerdict], trust: &[Check]) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
-    sentences
-        .extend(trust::void(trust).map(|check| format!("Do not use these numbers: {}.", check.evidence)));
+    let void = trust::void(trust);
+    sentences.extend(void.map(|check| format!("Do not use these numbers: {}.", check.evidence)));
     let mut places: Vec<(&str, Option<Network>)> = Vec::new();
     for cell in cells.iter().map(|judged| &judged.cell) {
         if !places.contains(&(&cell.workload, cell.network)) {
             places.push((&cell.workload, cell.network));
         }
     }
+    // Where nothing counts one sentence says why; it need not be said again of every place and everybody.
+    let is_told = |cell: &CellVerdict| void.is_none() || !ranked(record, cell).is_empty();
     for (workload, network) in places {
-        sentences.extend(headline(record, cells, workload, network));
+        let here = |cell: &&CellVerdict| cell.cell.workload == workload && cell.cell.network == network;
+        if cells.iter().filter(here).any(is_told) {
+            sentences.extend(headline(record, cells, workload, network));
+        }
     }
-    sentences.extend(missing(record, cells));
+    sentences.extend(missing(record, cells, void.is_none()));
     sentences
 }
 
@@ -146,7 +151,7 @@ fn pair<'c>(cell: &'c CellVerdict, faster: &str, slower: &str) -> Option<&'c Pai
 }
 
 /// Which network could not be had, and who is not ranked or was not run, each once, with the reason.
-fn missing(record: &Record, cells: &[CellVerdict]) -> Vec<String> {
+fn missing(record: &Record, cells: &[CellVerdict], with_withheld: bool) -> Vec<String> {
     let lost = |facts: &NetworkFacts| {
         facts.not_run.as_ref().map(|why| format!("{} was not measured: {}.", facts.network, why.reason))
     };
@@ -157,7 +162,7 @@ fn missing(record: &Record, cells: &[CellVerdict]) -> Vec<String> {
             cells.iter().filter_map(|cell| Some((cell.cell.to_string(), own(cell)?))).collect();
         let withheld: Vec<_> =
             standings.iter().filter_map(|(at, s)| Some((at, s.withheld.as_ref()?))).collect();
-        if let Some((at, reason)) = withheld.first() {
+        if let Some((at, reason)) = withheld.first().filter(|_| with_withheld) {
             let place = if withheld.len() == standings.len() { String::new() } else { format!(" on {at}") };
             sentences.push(match entry.kind {
                 Kind::Limit => format!("This machine's limit is not known{place}: {reason}."),
