@@ -31,7 +31,9 @@ fn as_the_client() {
     let Some(path) = std::env::var_os(RING) else { return };
     let mut client = stack(Path::new(&path), End::Second, "10.77.0.2/24");
     let server = "10.77.0.1:80".parse().unwrap();
-    (0..HELD).for_each(|_| drop(client.connect(server, None).unwrap()));
+    for _ in 0..HELD {
+        client.connect(server, None).unwrap();
+    }
     let (mut events, mut open) = (Vec::new(), 0);
     let deadline = clock::now() + PATIENCE;
     while open < HELD {
@@ -113,7 +115,9 @@ fn a_killed_client_s_connections_end_with_the_next_client() {
         assert_eq!((open.len(), server.connections()), (HELD, HELD));
         assert_eq!(ended, before.into_iter().map(|conn| (conn, Reason::Reset)).collect());
         // More than the client will ever acknowledge is on its way when it is killed.
-        open.iter().for_each(|&conn| drop(server.send(conn, &[&[0; 60_000]])));
+        for &conn in &open {
+            server.send(conn, &[&[0; 60_000]]);
+        }
         server.poll(Nanos::ZERO, &mut Vec::new()).unwrap();
         before = open.into_iter().collect();
     }
