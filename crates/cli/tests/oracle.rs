@@ -4,13 +4,14 @@
 // What clippy.toml allows in test functions is as right in the functions that help them.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use assay_host::cpuset::{CpuSet, pin_current_thread};
+use assay_host::system::SystemSample;
 use assay_model::check::Outcome;
 use assay_model::load::LoadReport;
 use assay_serve::stub::Counts;
@@ -19,6 +20,10 @@ use rustix::process::{Pid, Signal, kill_process};
 
 /// What a busy machine may add to a time.
 const SLACK_MS: f64 = 40.0;
+/// Runs until times that fail are believed.
+const ATTEMPTS: u32 = 3;
+/// Share of a run in which some task waited for a CPU that makes its times worthless.
+const CROWDED: f64 = 0.2;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
@@ -116,45 +121,71 @@ fn objections(report: &LoadReport) -> Vec<&str> {
     objecting.map(|check| check.rule.as_str()).collect()
 }
 
+/// Measures until the times are as they should be, a few times at most. Where tasks waited for a CPU each time, the times are the
+/// machine's, not the generator's.
+fn settle(measure: impl Fn() -> Result<(), String>) {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let (mut complaints, mut is_always_crowded) = (Vec::new(), true);
+    for _ in 0..ATTEMPTS {
+        let before = SystemSample::take();
+        match measure() {
+            Ok(()) => return,
+            Err(complaint) => complaints.push(complaint),
+        }
+        let pressure = SystemSample::take().since(&before).cpu_pressure;
+        is_always_crowded &= pressure.is_some_and(|share| share > CROWDED);
+    }
+    assert!(is_always_crowded, "in {ATTEMPTS} runs: {complaints:#?}");
+    // Not by `eprintln!`, which the test harness hides when a test passes.
+    let _ =
+        writeln!(std::io::stderr(), "skipped: other programs want the CPUs, and {}", complaints.join("; "));
+}
+
+/// Whether a time in ms is within limits.
+fn between(name: &str, measured: f64, low: f64, high: f64) -> Result<(), String> {
+    let is_right = (low..high).contains(&measured);
+    if is_right { Ok(()) } else { Err(format!("{name} is {measured:.1}, expected {low:.1} to {high:.1}")) }
+}
+
 #[test]
 fn t7_a_frozen_server_is_charged_with_everything_that_was_due_meanwhile() {
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let (window_ms, n) = (4000.0, "2000");
-    let stub = Stub::start(&[]);
-    let load = load(&stub, &["-r", "500", "-n", n, "-c", "400"]);
-    std::thread::sleep(Duration::from_millis(1500));
-    let frozen_ms = freeze(&stub.child, Duration::from_millis(400));
-    let report = finish(stub, load);
-    let response = report.latency.response_hdr.unwrap();
-    // Uniform from 0 to the length of the freeze, for the share of the window that the freeze takes.
-    for q in [0.95, 0.99, 0.999] {
-        let expected = frozen_ms - (1.0 - q) * window_ms;
-        let measured = quantile_ms(&response, q);
-        // The signal takes effect a little after it was sent, in both directions.
-        let low = expected - SLACK_MS;
-        assert!((low..expected + 2.0 * SLACK_MS).contains(&measured), "p{q}: {measured} for {expected}");
-    }
-    assert!(quantile_ms(&response, 0.5) < SLACK_MS);
+    settle(|| {
+        let (window_ms, n) = (4000.0, "2000");
+        let stub = Stub::start(&[]);
+        let load = load(&stub, &["-r", "500", "-n", n, "-c", "400"]);
+        std::thread::sleep(Duration::from_millis(1500));
+        let frozen_ms = freeze(&stub.child, Duration::from_millis(400));
+        let report = finish(stub, load);
+        let response = report.latency.response_hdr.unwrap();
+        // Uniform from 0 to the length of the freeze, for the share of the window that the freeze takes.
+        for q in [0.95, 0.99, 0.999] {
+            let expected = frozen_ms - (1.0 - q) * window_ms;
+            // The signal takes effect a little after it was sent, in both directions.
+            let (low, high) = (expected - SLACK_MS, expected + 2.0 * SLACK_MS);
+            between(&format!("p{q}"), quantile_ms(&response, q), low, high)?;
+        }
+        between("p0.5", quantile_ms(&response, 0.5), 0.0, SLACK_MS)
+    });
 }
 
 #[test]
 fn t8_a_frozen_generator_takes_the_blame_itself() {
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let stub = Stub::start(&["--service", "1ms"]);
-    let load = load(&stub, &["-r", "500", "-n", "2000", "-c", "400"]);
-    for _ in 0..3 {
-        std::thread::sleep(Duration::from_millis(800));
-        freeze(&load, Duration::from_millis(100));
-    }
-    let report = finish(stub, load);
-    assert!(objections(&report).contains(&"send-lag"), "{:?}", report.checks);
-    // 3 × 100 ms in 4 s: the longest 1 % of the lags are the longest 13 % of those in a freeze.
-    let lag = quantile_ms(&report.latency.client_lag_hdr.unwrap(), 0.99);
-    assert!((80.0..100.0 + SLACK_MS).contains(&lag), "{lag}");
-    assert!(quantile_ms(&report.latency.response_hdr.unwrap(), 0.99) >= lag * 0.98);
-    // Only the request in flight when the generator froze is seen late; the server is not blamed for the others.
-    let service = quantile_ms(&report.latency.service_hdr, 0.99);
-    assert!(service < SLACK_MS, "{service}");
+    settle(|| {
+        let stub = Stub::start(&["--service", "1ms"]);
+        let load = load(&stub, &["-r", "500", "-n", "2000", "-c", "400"]);
+        for _ in 0..3 {
+            std::thread::sleep(Duration::from_millis(800));
+            freeze(&load, Duration::from_millis(100));
+        }
+        let report = finish(stub, load);
+        assert!(objections(&report).contains(&"send-lag"), "{:?}", report.checks);
+        // 3 × 100 ms in 4 s: the longest 1 % of the lags are the longest 13 % of those in a freeze.
+        let lag = quantile_ms(&report.latency.client_lag_hdr.unwrap(), 0.99);
+        assert!(quantile_ms(&report.latency.response_hdr.unwrap(), 0.99) >= lag * 0.98);
+        between("lag", lag, 80.0, 100.0 + SLACK_MS)?;
+        // Only the request in flight when the generator froze is seen late; the server is not blamed for the others.
+        between("service", quantile_ms(&report.latency.service_hdr, 0.99), 0.0, SLACK_MS)
+    });
 }
 
 #[test]

@@ -18,11 +18,11 @@ use super::server::{OnUserStack, StartOrder};
 use crate::generator::LoadOrder;
 use crate::stack::UserEnd;
 
-/// Longest wait for one answer while it starts, and before the load.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
-/// The same over the user-space stack, where nobody refuses a connection before the server has brought its stack: a
+/// Longest wait for one answer.
+pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// The same while a server starts on the user-space stack, where nobody refuses a connection before it has brought its stack: a
 /// shorter wait and another try find it sooner.
-const USER_ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
+pub(super) const USER_START_TIMEOUT: Duration = Duration::from_millis(500);
 const MEND: &str = "mend the server, or leave the workload out that it does not answer";
 
 /// Asks over the kernel's stack; a problem of stage `Answer` means that somebody answered.
@@ -43,13 +43,13 @@ pub(super) fn over_kernel(link: &Link, authority: &str, request: &RequestKind) -
     }
 }
 
-/// The same over the user-space stack, from its end of the wire.
+/// The same over the user-space stack, from its `end` of the wire.
 pub(super) fn over_user(
     order: &StartOrder<'_>,
-    user: OnUserStack<'_>,
-    end: &UserEnd,
+    (user, end): (OnUserStack<'_>, &UserEnd),
     authority: &str,
     request: &RequestKind,
+    timeout: Duration,
 ) -> Result<(), NotRun> {
     let file = user.work.join("probe.json");
     let workload =
@@ -64,7 +64,7 @@ pub(super) fn over_user(
         arrival: Arrival::Closed,
         warmup_s: 0.0,
         window: Span::Requests(user.queues.into()),
-        timeout_s: USER_ANSWER_TIMEOUT.as_secs_f64(),
+        timeout_s: timeout.as_secs_f64(),
         cpus: &user.generator_cpus.to_string(),
         seed: 0,
         stack: Some(end),
@@ -92,24 +92,18 @@ fn judged(report: &LoadReport, queues: u16, what: &str, authority: &str) -> Resu
         return Ok(());
     }
     let Some(class) = report.books.errors.keys().next() else { return Err(nobody(authority)) };
-    if is_answer(*class) {
+    if class.is_wrong_answer() {
         let seen = report.samples.first().map_or_else(|| class.to_string(), |sample| sample.detail.clone());
         return Err(problem(Stage::Answer, format!("{what} was answered wrongly: {seen}"), MEND));
     }
     Err(match class {
         ErrorClass::HeadTimeout | ErrorClass::BodyTimeout => problem(
             Stage::Start,
-            format!("{what}: no complete answer within {:.1} s", USER_ANSWER_TIMEOUT.as_secs_f64()),
+            format!("{what}: no complete answer in time"),
             "see what keeps the server from answering",
         ),
         _ => nobody(authority),
     })
-}
-
-/// Whether such a failure needs somebody who answered.
-fn is_answer(class: ErrorClass) -> bool {
-    use ErrorClass::{Parse, UnexpectedStatus, WrongBody, WrongHeader, WrongLength};
-    matches!(class, Parse | UnexpectedStatus | WrongBody | WrongHeader | WrongLength)
 }
 
 fn nobody(authority: &str) -> NotRun {

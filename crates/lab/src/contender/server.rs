@@ -15,7 +15,7 @@ use super::Tools;
 use super::container;
 use super::launch::{FirstProcess, Held, launch};
 use super::port::{self, Listener};
-use super::probe;
+use super::probe::{self, ANSWER_TIMEOUT, USER_START_TIMEOUT};
 use crate::database::Access;
 use crate::keeper::{Ended, tail};
 use crate::stack::UserEnd;
@@ -172,7 +172,7 @@ impl Server {
             if let Some(unfit) = self.held.as_ref().and_then(Held::outside_the_stack) {
                 return Err(unfit);
             }
-            let problem = match self.attempt(first, order) {
+            let problem = match self.attempt(first, order, USER_START_TIMEOUT) {
                 Ok(()) => return Ok(()),
                 Err(problem) => problem,
             };
@@ -189,10 +189,15 @@ impl Server {
     }
 
     /// Asks once; a problem of stage `Answer` means that somebody answered.
-    fn attempt(&self, request: &RequestKind, order: &StartOrder<'_>) -> Result<(), NotRun> {
+    fn attempt(
+        &self,
+        request: &RequestKind,
+        order: &StartOrder<'_>,
+        user_timeout: Duration,
+    ) -> Result<(), NotRun> {
         match order.user.zip(self.generator_end()) {
             None => probe::over_kernel(order.link, &self.authority, request),
-            Some((user, end)) => probe::over_user(order, user, end, &self.authority, request),
+            Some(user) => probe::over_user(order, user, &self.authority, request, user_timeout),
         }
     }
 
@@ -234,7 +239,7 @@ impl Server {
     }
 
     fn check_answers(&mut self, order: &StartOrder<'_>) -> Result<(), NotRun> {
-        let asked = |request: &RequestKind| self.attempt(request, order).err();
+        let asked = |request: &RequestKind| self.attempt(request, order, ANSWER_TIMEOUT).err();
         let Some(problem) = order.requests.iter().find_map(asked) else { return Ok(()) };
         // A server that dies while it is asked answers wrongly only by the way.
         if let Some(death) = self.suspected_death(Stage::Start) {
@@ -242,7 +247,7 @@ impl Server {
         }
         let log = self.held.as_ref().map(|held| held.log.as_path());
         let log_tail = log.map_or_else(Vec::new, |log| tail(log, TAIL_LINES));
-        Err(NotRun { stage: Stage::Answer, log_tail, ..problem })
+        Err(NotRun { log_tail, ..problem })
     }
 }
 
