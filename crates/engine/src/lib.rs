@@ -282,6 +282,10 @@ pub struct StackStatistics {
     pub retransmitted_segments: u64,
     /// Times that a retransmission timer ran out (RFC 6298).
     pub retransmission_timeouts: u64,
+    /// Probes for a loss at the end of what was sent (RFC 8985 §7).
+    pub tail_loss_probes: u64,
+    /// Losses that acknowledgements told of, counted once for each window (RFC 8985 §6, RFC 5681 §3.2).
+    pub loss_recoveries: u64,
     /// Times that the wire had no room for a frame; it was kept and sent later.
     pub wire_full: u64,
     /// Frames that were given up: arrived at a device without room, or answers of ours for which none came.

@@ -9,8 +9,8 @@ use assay_wire::Wire;
 use rustix::io::Errno;
 
 use crate::endpoint::{Endpoint, Owner};
+use crate::flow::Flow;
 use crate::ports::FIRST_PORT;
-use crate::segment::Flow;
 use crate::stack::{NEIGHBOUR_PATIENCE, UserStack};
 use crate::table::secret;
 
@@ -46,7 +46,7 @@ impl<W: Wire> Engine for UserStack<W> {
 
     fn stop_listening_at(&mut self, address: SocketAddr) {
         for index in self.listeners.remove(address) {
-            self.endpoints[index as usize].socket_mut().abort();
+            self.endpoints[index as usize].connection.abort();
             self.orphan(index);
         }
     }
@@ -61,16 +61,15 @@ impl<W: Wire> Engine for UserStack<W> {
         }
         let local = self.source(remote, local)?;
         let port = self.ports.take(local, remote, secret()).ok_or(EngineError::NoPort { remote })?;
-        let ends = (SocketAddr::new(local, port), remote);
-        let flow = Flow::new(ends.0, ends.1);
-        let index = self.occupy(flow, Owner::Nobody);
-        let conn = self.names.insert(index);
-        let endpoint = &mut self.endpoints[index as usize];
-        (endpoint.owner, endpoint.borrowed_port) = (Owner::Opening(conn), true);
-        let is_on_link = self.config.addresses.iter().any(|cidr| cidr.reaches(remote.ip()));
-        let begun = endpoint.socket_mut().connect(self.interface.context(), ends.1, ends.0);
-        if is_on_link && begun.is_ok() {
-            endpoint.patience = clock::now() + NEIGHBOUR_PATIENCE;
+        let now = clock::now();
+        let conn = self.names.insert(0);
+        let index = self.open(Flow::new(SocketAddr::new(local, port), remote), conn, now);
+        if let Some(name) = self.names.get_mut(conn) {
+            *name = index;
+        }
+        if self.config.addresses.iter().any(|cidr| cidr.reaches(remote.ip())) {
+            let endpoint = &mut self.endpoints[index as usize];
+            endpoint.patience = now + NEIGHBOUR_PATIENCE;
             self.wheel.arm(index, endpoint.patience);
             self.touch(index);
         } else {
@@ -98,37 +97,31 @@ impl<W: Wire> Engine for UserStack<W> {
         if endpoint.to_skip > 0 {
             return &[];
         }
-        let copied = endpoint.prepare_view();
-        self.statistics.received_bytes += copied;
-        let is_end = endpoint.shown && !endpoint.broken && endpoint.peer_has_ended();
+        self.statistics.received_bytes += endpoint.prepare_view();
+        let is_end = !endpoint.starved && !endpoint.broken && endpoint.connection.peer_has_ended();
         if is_end && !std::mem::replace(&mut endpoint.told_end, true) {
             self.pending.push(Event::Eof(conn));
         }
-        if copied > 0 {
-            self.touch(index);
-        }
-        self.endpoints[index as usize].view()
+        endpoint.connection.view()
     }
 
     fn consume(&mut self, conn: Conn, n: usize) {
-        let Some(endpoint) = self.endpoint(conn).filter(|_| n > 0) else { return };
-        let received = endpoint.consume(n);
-        let was_starved = std::mem::take(&mut endpoint.starved);
-        self.statistics.received_bytes += received;
-        if was_starved {
+        let Some(&index) = self.names.get(conn).filter(|_| n > 0) else { return };
+        let endpoint = &mut self.endpoints[index as usize];
+        endpoint.consume(n);
+        if std::mem::take(&mut endpoint.starved) {
             self.pending.push(Event::Readable(conn));
         }
-        if received > 0 {
-            self.touch_named(conn);
-        }
+        self.touch(index);
     }
 
     fn skip(&mut self, conn: Conn, n: u64) {
         let Some(endpoint) = self.endpoint(conn) else { return };
         let received = endpoint.skip(n);
         let is_done = endpoint.to_skip == 0;
-        let is_end =
-            !is_done && endpoint.peer_has_ended() && !std::mem::replace(&mut endpoint.told_end, true);
+        let is_end = !is_done
+            && endpoint.connection.peer_has_ended()
+            && !std::mem::replace(&mut endpoint.told_end, true);
         self.statistics.received_bytes += received;
         if is_done {
             self.pending.push(Event::Readable(conn));
@@ -191,16 +184,16 @@ impl<W: Wire> Engine for UserStack<W> {
         let Some(index) = self.names.remove(conn) else { return };
         let endpoint = &mut self.endpoints[index as usize];
         endpoint.ending = true;
-        let is_unread = !endpoint.shown && endpoint.socket().can_recv();
+        let is_unread = endpoint.connection.unseen() > 0;
         if is_unread || has_too_many || matches!(endpoint.owner, Owner::Opening(_)) {
-            endpoint.socket_mut().abort();
+            endpoint.connection.abort();
         }
         self.orphan(index);
     }
 
     fn abort(&mut self, conn: Conn) {
         if let Some(index) = self.names.remove(conn) {
-            self.endpoints[index as usize].socket_mut().abort();
+            self.endpoints[index as usize].connection.abort();
             self.orphan(index);
         }
     }

@@ -16,16 +16,21 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod checksum;
 mod choice;
 mod config;
+mod connection;
 mod device;
 mod endpoint;
 mod engine;
+mod flow;
+mod frame;
 mod listeners;
+mod neighbours;
 mod ports;
-mod segment;
 mod stack;
 mod table;
+mod template;
 mod traffic;
 
 pub use address::{BadCidr, Cidr, hardware_for};

@@ -4,6 +4,8 @@
 //! send is in a list and is asked once for all that happened to it.
 
 use std::collections::VecDeque;
+use std::hash::{BuildHasher as _, RandomState};
+use std::net::IpAddr;
 
 use assay_engine::slots::Slots;
 use assay_engine::wheel::Wheel;
@@ -14,19 +16,23 @@ use assay_wire::tally::Tally;
 use assay_wire::{Sender, Wire};
 use smoltcp::iface::{Interface, SocketSet};
 use smoltcp::phy::DeviceCapabilities;
-use smoltcp::socket::tcp::{CongestionControl, State};
 use smoltcp::time::Instant;
 use smoltcp::wire::{EthernetAddress, HardwareAddress};
 
 use crate::config::{Config, MAX_ADDRESSES, SetupError};
-use crate::device::{Nowhere, Replies, capabilities};
+use crate::connection::sequence::Seq;
+use crate::connection::{Connection, Counts, Shape, State};
+use crate::device::{Arrival, Replies, capabilities};
 use crate::endpoint::{Endpoint, Owner};
+use crate::flow::Flow;
+use crate::frame::{IPV4_BYTES, IPV6_BYTES, TCP_BYTES};
 use crate::listeners::Listeners;
+use crate::neighbours::Neighbours;
 use crate::ports::Ports;
-use crate::segment::Flow;
 use crate::table::{Flows, secret};
+use crate::template::Template;
 
-/// Resolution of timers; the shortest of smoltcp's is 10 ms.
+/// Resolution of timers; the shortest is that of a tail-loss probe, 2 ms and more.
 const TICK: Nanos = Nanos::from_millis(1);
 /// How long a peer's hardware address is asked for, once a second (RFC 4861 §10: three times).
 pub(crate) const NEIGHBOUR_PATIENCE: Nanos = Nanos::from_millis(3_000);
@@ -42,9 +48,15 @@ const FAREWELL: Nanos = Nanos::from_millis(200);
 pub struct UserStack<W: Wire> {
     pub(crate) wire: W,
     pub(crate) capabilities: DeviceCapabilities,
-    pub(crate) congestion: CongestionControl,
+    /// Checksums are written and read.
+    pub(crate) has_checksums: bool,
+    is_lossless: bool,
+    /// The key of initial sequence numbers.
+    numbers: RandomState,
+    /// Answers what is not TCP.
     pub(crate) interface: Interface,
-    /// Takes frames that belong to no connection.
+    pub(crate) neighbours: Neighbours,
+    /// Sockets of `interface`: none.
     pub(crate) nobody: SocketSet<'static>,
     pub(crate) config: Config,
     /// Users' names of endpoints.
@@ -75,6 +87,7 @@ pub struct UserStack<W: Wire> {
     pub(crate) stack: StackStatistics,
     /// Where others can read what was counted.
     tally: Option<Tally>,
+    pub(crate) counts: Counts,
 }
 
 impl<W: Wire> UserStack<W> {
@@ -90,7 +103,9 @@ impl<W: Wire> UserStack<W> {
         let mut shape = smoltcp::iface::Config::new(hardware);
         shape.random_seed = secret();
         let now = clock::now();
-        let mut interface = Interface::new(shape, &mut Nowhere(capabilities.clone()), instant(now));
+        let mut replies = Replies::default();
+        let mut nowhere = Arrival { frame: None, replies: &mut replies, capabilities: &capabilities };
+        let mut interface = Interface::new(shape, &mut nowhere, instant(now));
         interface.update_ip_addrs(|addresses| {
             // `check` saw to it that there is room for all.
             addresses.extend(config.addresses.iter().map(|cidr| cidr.to_smoltcp()).take(MAX_ADDRESSES));
@@ -98,9 +113,11 @@ impl<W: Wire> UserStack<W> {
         Ok(Self {
             wire,
             capabilities,
-            // Where nothing is lost nothing is congested: a full wire is waited for.
-            congestion: if facts.lossless { CongestionControl::None } else { CongestionControl::Reno },
+            has_checksums: !facts.trusted,
+            is_lossless: facts.lossless,
+            numbers: RandomState::new(),
             interface,
+            neighbours: Neighbours::default(),
             nobody: SocketSet::new(Vec::new()),
             names: Slots::new(config.max_connections),
             config,
@@ -115,7 +132,7 @@ impl<W: Wire> UserStack<W> {
             time_waits: VecDeque::new(),
             wheel: Wheel::new(TICK, now),
             due: Vec::new(),
-            replies: Replies::default(),
+            replies,
             pending: Vec::new(),
             blocked: false,
             orphans: 0,
@@ -123,6 +140,7 @@ impl<W: Wire> UserStack<W> {
             statistics: Statistics::default(),
             stack: StackStatistics { lossless: facts.lossless, ..StackStatistics::default() },
             tally: None,
+            counts: Counts::default(),
         })
     }
 
@@ -223,7 +241,7 @@ impl<W: Wire> UserStack<W> {
                 Owner::HalfOpen | Owner::Orphan => {}
                 // Who takes it from the backlog finds out, and gives its place away.
                 Owner::Backlog => {
-                    endpoint.socket_mut().abort();
+                    endpoint.connection.abort();
                     continue;
                 }
             }
@@ -235,14 +253,14 @@ impl<W: Wire> UserStack<W> {
     fn accept(&mut self, events: &mut Vec<Event>) {
         while self.names.has_room() {
             let Some(index) = self.listeners.pop() else { return };
-            if self.endpoints[index as usize].state() == State::Closed {
+            if self.endpoints[index as usize].connection.state() == State::Closed {
                 self.release(index);
                 continue;
             }
             let conn = self.names.insert(index);
             let endpoint = &mut self.endpoints[index as usize];
             endpoint.owner = Owner::User(conn);
-            let holds_data = endpoint.socket().can_recv();
+            let holds_data = endpoint.connection.unseen() > 0;
             self.statistics.accepted += 1;
             events.push(Event::Accepted(conn));
             self.tell(index, conn, holds_data, events);
@@ -304,6 +322,10 @@ impl<W: Wire> UserStack<W> {
         self.stack.wire_full = wire.full;
         self.stack.dropped_frames = wire.dropped_frames + self.replies.dropped;
         self.stack.system_calls = wire.system_calls;
+        self.stack.retransmitted_segments = self.counts.retransmitted;
+        self.stack.retransmission_timeouts = self.counts.timeouts;
+        self.stack.tail_loss_probes = self.counts.tail_probes;
+        self.stack.loss_recoveries = self.counts.recoveries;
         self.statistics.waits = wire.system_calls;
         self.statistics.stack = Some(self.stack);
         if let Some(tally) = &self.tally {
@@ -319,15 +341,46 @@ impl<W: Wire> UserStack<W> {
     }
 
     /// Takes a place for a connection.
-    pub(crate) fn occupy(&mut self, flow: Flow, owner: Owner) -> u32 {
-        let index = self.free.pop().unwrap_or_else(|| {
-            let Config { receive_bytes, send_bytes, .. } = self.config;
-            self.endpoints.push(Endpoint::new(flow, receive_bytes, send_bytes));
-            self.endpoints.len() as u32 - 1
-        });
-        self.endpoints[index as usize].occupy(flow, owner, self.congestion);
+    pub(crate) fn occupy(&mut self, endpoint: Endpoint) -> u32 {
+        let flow = endpoint.flow;
+        let index = match self.free.pop() {
+            Some(index) => {
+                self.endpoints[index as usize].occupy(endpoint);
+                index
+            }
+            None => {
+                self.endpoints.push(endpoint);
+                self.endpoints.len() as u32 - 1
+            }
+        };
         self.flows.insert(flow, index);
         index
+    }
+
+    /// What connections from `local` are made for.
+    pub(crate) fn shape(&self, local: IpAddr) -> Shape {
+        let headers = TCP_BYTES + if local.is_ipv4() { IPV4_BYTES } else { IPV6_BYTES };
+        let most = self.capabilities.ip_mtu().saturating_sub(headers);
+        Shape {
+            segment_bytes: u16::try_from(most).unwrap_or(u16::MAX),
+            receive_bytes: self.config.receive_bytes as u32,
+            send_bytes: self.config.send_bytes as u32,
+            is_lossless: self.is_lossless,
+        }
+    }
+
+    /// Where a connection's numbers begin: a clock of 4 µs, and what nobody outside can guess (RFC 6528 §3).
+    pub(crate) fn first_number(&self, flow: &Flow, now: Nanos) -> Seq {
+        Seq(self.numbers.hash_one(flow) as u32) + (now.0 / 4_000) as u32
+    }
+
+    /// A connection of ours that begins.
+    pub(crate) fn open(&mut self, flow: Flow, conn: Conn, now: Nanos) -> u32 {
+        let connection = Connection::open(&self.shape(flow.local().ip()), self.first_number(&flow, now), now);
+        let template = Template::new(self.config.hardware, [0; 6], &flow, self.has_checksums);
+        let mut endpoint = Endpoint::new(flow, Owner::Opening(conn), connection, template);
+        (endpoint.borrowed_port, endpoint.unresolved) = (true, true);
+        self.occupy(endpoint)
     }
 
     /// Its user has left it; it ends by itself, within bounds.
@@ -392,7 +445,7 @@ impl<W: Wire> Drop for UserStack<W> {
         let left = |e: &Endpoint| e.owner != Owner::Nobody && !e.waits;
         for index in 0..self.endpoints.len() as u32 {
             if left(&self.endpoints[index as usize]) {
-                self.endpoints[index as usize].socket_mut().abort();
+                self.endpoints[index as usize].connection.abort();
                 self.touch(index);
             }
         }

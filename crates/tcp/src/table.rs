@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use crate::segment::Flow;
+use crate::flow::Flow;
 
 /// Endpoints by flow.
 pub(crate) type Flows = HashMap<Flow, u32, Seeded>;

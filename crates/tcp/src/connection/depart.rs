@@ -1,0 +1,270 @@
+//! Which segment is next (RFC 9293 §3.8), and what changes when it has left.
+
+use assay_model::units::Nanos;
+
+use super::flight::Sent;
+use super::options::Written;
+use super::recovery::Alarm;
+use super::sequence::Seq;
+use super::{Connection, Counts, State, flag};
+
+/// A segment that may leave now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    pub(crate) sequence: Seq,
+    pub(crate) acknowledgement: Seq,
+    /// Of [`flag`].
+    pub(crate) flags: u8,
+    /// As it goes into the header.
+    pub(crate) window: u16,
+    /// Where its data begins in the outbox.
+    offset: usize,
+    length: usize,
+    /// The end of the window that it tells.
+    edge: Seq,
+    kind: Kind,
+    carries: Carries,
+}
+
+/// What a segment is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// It takes numbers that were not sent before.
+    Fresh,
+    /// It was sent before, and has this place in the flight.
+    Again(usize),
+    /// The same, as a probe.
+    TailProbe(usize),
+    /// It takes no numbers.
+    Bare,
+    Reset,
+}
+
+/// Which options it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Carries {
+    Nothing,
+    Offer,
+    Ranges,
+}
+
+impl Connection {
+    /// The segment that is to leave next, if any may leave now; the same one until [`sent`](Self::sent).
+    pub(crate) fn next_segment(&mut self, now: Nanos, counts: &mut Counts) -> Option<Plan> {
+        if self.alarm_at <= now {
+            self.wake(now, counts);
+        }
+        if self.state == State::Closed {
+            return self.owes_reset.then(|| self.plan(Kind::Reset, self.next, flag::RST));
+        }
+        if self.flight.is_empty() && self.has_unsent() {
+            self.before_first(now);
+        }
+        let plan = self.plan_lost().or_else(|| self.plan_fresh());
+        plan.or_else(|| self.plan_tail_probe()).or_else(|| self.plan_acknowledgement(now))
+    }
+
+    /// The data of a segment.
+    pub(crate) fn data(&self, plan: &Plan) -> &[u8] {
+        self.outbox.as_slice().get(plan.offset..plan.offset + plan.length).unwrap_or_default()
+    }
+
+    /// The options of a segment.
+    pub(crate) fn options(&self, plan: &Plan) -> Written {
+        match plan.carries {
+            Carries::Nothing => Written::NONE,
+            Carries::Offer => Written::offer(&self.offer()),
+            Carries::Ranges => Written::ranges(self.inbox.blocks()),
+        }
+    }
+
+    /// Whether anything waits that takes numbers.
+    pub(super) fn has_unsent(&self) -> bool {
+        self.is_established() && (self.unsent() > 0 || (self.is_ending && !self.is_fin_sent))
+    }
+
+    fn unsent(&self) -> usize {
+        (self.outbox_start + self.outbox.len() as u32).beyond(self.next) as usize
+    }
+
+    /// Nothing is under way and something waits: after a pause the congestion window is no longer what it was; and should the
+    /// peer's window not admit it, that window is asked for (RFC 9293 §3.8.6.1).
+    fn before_first(&mut self, now: Nanos) {
+        if now - self.sent_at > self.timing.timeout() {
+            self.congestion.on_idle();
+        }
+        if self.alarm == Alarm::Idle {
+            self.set_alarm(now);
+        }
+    }
+
+    /// What was lost, as far as the congestion window admits it; one segment always.
+    fn plan_lost(&self) -> Option<Plan> {
+        let (place, sent) = self.flight.first_lost()?;
+        let under_way = self.flight.under_way();
+        let fits = under_way == 0 || under_way + sent.octets() <= self.congestion.window;
+        fits.then(|| self.plan_again(sent, Kind::Again(place)))
+    }
+
+    fn plan_tail_probe(&self) -> Option<Plan> {
+        let (place, sent) = self.flight.last().filter(|_| self.owes_tail_probe)?;
+        Some(self.plan_again(sent, Kind::TailProbe(place)))
+    }
+
+    /// A segment that was sent before.
+    fn plan_again(&self, sent: Sent, kind: Kind) -> Plan {
+        if sent.start == self.first_number {
+            return self.plan_syn(kind);
+        }
+        let end = self.outbox_start + self.outbox.len() as u32;
+        let has_fin = end.is_before(sent.end);
+        let flags = flag::PSH | if has_fin { flag::FIN } else { 0 };
+        let length = (sent.octets() - u32::from(has_fin)) as usize;
+        self.plan_data(kind, sent.start, length, flags)
+    }
+
+    fn plan_syn(&self, kind: Kind) -> Plan {
+        let window = self.inbox.room().min(u16::MAX.into());
+        Plan {
+            window: window as u16,
+            edge: self.inbox.next + window,
+            carries: Carries::Offer,
+            ..self.plan(kind, self.first_number, flag::SYN)
+        }
+    }
+
+    /// What was never sent, as far as the peer's window and the congestion window admit it, without silly windows (RFC 9293
+    /// §3.8.6.2.1). It does not wait for acknowledgements: Nagle's algorithm is off, as with TCP_NODELAY.
+    fn plan_fresh(&self) -> Option<Plan> {
+        if self.next == self.first_number {
+            return Some(self.plan_syn(Kind::Fresh));
+        }
+        if !self.has_unsent() || self.flight.is_full() {
+            return None;
+        }
+        let unsent = self.unsent();
+        let usable = (self.unacknowledged + self.peer_window).beyond(self.next) as usize;
+        let allowed = self.congestion.window.saturating_sub(self.flight.under_way()) as usize;
+        let full = usize::from(self.segment_bytes);
+        let length = unsent.min(full).min(usable).min(allowed);
+        let is_last = length == unsent;
+        let has_fin = is_last && self.is_ending && usable > length;
+        let is_silly = !is_last && length < full && length < self.largest_window as usize / 2;
+        if is_silly || (length == 0 && !has_fin) {
+            return None;
+        }
+        let flags = if is_last { flag::PSH } else { 0 } | if has_fin { flag::FIN } else { 0 };
+        Some(self.plan_data(Kind::Fresh, self.next, length, flags))
+    }
+
+    /// A segment of `length` octets of the outbox.
+    fn plan_data(&self, kind: Kind, sequence: Seq, length: usize, flags: u8) -> Plan {
+        let plan = self.plan(kind, sequence, flags);
+        // Ranges go with data only where they fit beside it.
+        let has_room = length + Written::MOST_BYTES <= self.segment_bytes.into();
+        let carries = if has_room { plan.carries } else { Carries::Nothing };
+        Plan { offset: sequence.beyond(self.outbox_start) as usize, length, carries, ..plan }
+    }
+
+    /// An acknowledgement that is due, news of our window, or a question (RFC 9293 §3.8.4: an old number, which the peer answers).
+    fn plan_acknowledgement(&self, now: Nanos) -> Option<Plan> {
+        let is_due = self.acknowledge_at <= now || self.owes_poke || self.has_window_news();
+        if !is_due || self.state == State::SynSent {
+            return None;
+        }
+        let sequence = if self.owes_poke { self.next - 1 } else { self.next };
+        Some(self.plan(Kind::Bare, sequence, 0))
+    }
+
+    fn plan(&self, kind: Kind, sequence: Seq, flags: u8) -> Plan {
+        let next = self.inbox.next;
+        let window = (self.edge().beyond(next) >> self.own_scale).min(u16::MAX.into());
+        let has_ranges = self.inbox.has_gap() && self.has_sack;
+        Plan {
+            sequence,
+            acknowledgement: next,
+            flags: flags | if self.state == State::SynSent { 0 } else { flag::ACK },
+            window: window as u16,
+            offset: 0,
+            length: 0,
+            edge: next + (window << self.own_scale),
+            kind,
+            carries: if has_ranges { Carries::Ranges } else { Carries::Nothing },
+        }
+    }
+
+    /// The end of the window to tell: it never moves back, and forward only by steps that are worth a segment (RFC 9293
+    /// §3.8.6.2.2).
+    fn edge(&self) -> Seq {
+        let edge = self.inbox.next + self.inbox.room();
+        let step = (self.inbox.limit() / 2).min(self.own_segment_bytes.into());
+        if edge.beyond(self.told_edge) >= step { edge } else { self.told_edge }
+    }
+
+    /// Whether the peer should hear that it may send more: by half of the largest window, or after it had no room for a full segment.
+    fn has_window_news(&self) -> bool {
+        let grown = self.edge().beyond(self.told_edge);
+        let is_starved = self.told_edge.beyond(self.inbox.next) < self.own_segment_bytes.into();
+        grown > 0
+            && self.is_established()
+            && !self.inbox.has_ended
+            && (is_starved || grown >= self.inbox.limit() / 2)
+    }
+
+    /// The planned segment has left.
+    pub(crate) fn sent(&mut self, plan: &Plan, now: Nanos, counts: &mut Counts) {
+        self.sent_at = now;
+        if plan.flags & flag::ACK != 0 {
+            self.told_next = self.inbox.next;
+            self.told_edge = self.told_edge.max(plan.edge);
+            if plan.carries == Carries::Ranges || !self.inbox.has_gap() {
+                self.acknowledge_at = Nanos::MAX;
+            }
+        }
+        match plan.kind {
+            Kind::Reset => self.owes_reset = false,
+            Kind::Bare => {
+                self.owes_poke = false;
+                self.acknowledge_at = Nanos::MAX;
+            }
+            Kind::Fresh => self.sent_fresh(plan, now),
+            Kind::Again(place) | Kind::TailProbe(place) => {
+                counts.retransmitted += 1;
+                self.flight.resend(place, now);
+                if matches!(plan.kind, Kind::TailProbe(_)) {
+                    self.note_tail_probe(plan.end(), counts);
+                }
+            }
+        }
+    }
+
+    fn sent_fresh(&mut self, plan: &Plan, now: Nanos) {
+        if self.flight.is_empty() {
+            self.progress = now;
+        }
+        if self.alarm == Alarm::Persist {
+            self.timing.backoff = 0;
+        }
+        self.next = plan.end();
+        self.flight.push(plan.sequence, self.next, now);
+        if plan.flags & flag::FIN != 0 {
+            self.is_fin_sent = true;
+            self.state = match self.state {
+                State::CloseWait => State::LastAck,
+                _ => State::FinWait1,
+            };
+        }
+        // A timer that runs goes on (RFC 6298 §5.1); only the wait for a probe begins anew (RFC 8985 §7.2).
+        if matches!(self.alarm, Alarm::Idle | Alarm::Persist | Alarm::TailProbe) {
+            self.set_alarm(now);
+        }
+    }
+}
+
+impl Plan {
+    /// The number behind those that it takes.
+    fn end(&self) -> Seq {
+        let has = |flag| u32::from(self.flags & flag != 0);
+        self.sequence + self.length as u32 + has(flag::SYN) + has(flag::FIN)
+    }
+}

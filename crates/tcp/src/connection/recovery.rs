@@ -1,0 +1,374 @@
+//! Acknowledgements, losses and timers: RFC 6298 (timer), RFC 8985 (RACK and tail-loss probe), and RFC 6582 with a peer that does
+//! not acknowledge selectively.
+
+use assay_model::units::Nanos;
+
+use super::flight::Sent;
+use super::options::sack_blocks;
+use super::sequence::Seq;
+use super::{
+    Connection, Counts, Failure, KEEP_ALIVE_IDLE, KEEP_ALIVE_INTERVAL, KEEP_ALIVE_PATIENCE, Segment, State,
+    USER_TIMEOUT, flag,
+};
+
+/// Segments beyond a gap, or acknowledgements that repeat themselves, from which on a gap is taken for a loss (RFC 5681 §3.2).
+const DUPLICATES: usize = 3;
+/// How long a peer may delay the acknowledgement of a single segment, as it is known of Linux and us (RFC 8985 §7.2 leaves it open
+/// and names 200 ms at most). A probe that comes too early costs a frame.
+const PEERS_DELAY: Nanos = Nanos::from_millis(40);
+/// Shortest wait before a tail-loss probe, above what the peer's turn and the wheel's tick may take.
+const LEAST_PROBE_WAIT: Nanos = Nanos::from_millis(2);
+
+/// What time will bring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Alarm {
+    /// The peer is asked whether it lives.
+    Idle,
+    /// Its window is asked for.
+    Persist,
+    /// What others have overtaken is lost (RFC 8985 §6.2).
+    Reorder,
+    /// The last segment is sent once more.
+    TailProbe,
+    /// All is lost (RFC 6298 §5).
+    Retransmission,
+    /// The end of TIME-WAIT.
+    TimeWait,
+}
+
+/// Where recovery stands; the number is what was sent last when it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    #[default]
+    Open,
+    /// After a loss that acknowledgements told of.
+    Recovery(Seq),
+    /// After a timeout.
+    Loss(Seq),
+}
+
+/// What recovery remembers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Recovery {
+    phase: Phase,
+    /// Acknowledgements that repeated the last one.
+    duplicates: u8,
+    /// A tail-loss probe repeated what ends here.
+    probed: Option<Seq>,
+    /// When what was overtaken is taken for lost; zero when nothing was.
+    reorder_at: Nanos,
+}
+
+/// RACK's view: the segment sent last of those that arrived (RFC 8985 §5.2).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rack {
+    at: Nanos,
+    end: Seq,
+    round_trip: Nanos,
+    /// The highest number that arrived.
+    highest: Seq,
+    has_seen: bool,
+    /// Segments overtook each other: a gap is given some time.
+    has_reordering: bool,
+    /// The round trip of what was acknowledged last and sent only once.
+    sample: Option<Nanos>,
+}
+
+impl Rack {
+    /// A segment arrived there (RFC 8985 §6.2, steps 1 to 3).
+    fn see(&mut self, sent: &Sent, now: Nanos, least: Nanos) {
+        let round_trip = Nanos((now - sent.at).0.max(1));
+        if sent.is_again {
+            if round_trip < least {
+                return; // It was the first copy that arrived.
+            }
+        } else {
+            self.has_reordering |= self.has_seen && sent.end.is_before(self.highest);
+            self.sample = Some(round_trip);
+        }
+        self.highest = if self.has_seen { self.highest.max(sent.end) } else { sent.end };
+        if !self.has_seen || self.is_behind(sent) {
+            (self.at, self.end, self.round_trip) = (sent.at, sent.end, round_trip);
+        }
+        self.has_seen = true;
+    }
+
+    /// Whether `sent` left after it.
+    fn is_behind(&self, sent: &Sent) -> bool {
+        self.at < sent.at || (self.at == sent.at && self.end.is_before(sent.end))
+    }
+}
+
+impl Connection {
+    /// Whether acknowledgements need no thought.
+    pub(super) fn is_recovery_quiet(&self) -> bool {
+        let is_open = self.recovery.phase == Phase::Open && self.recovery.probed.is_none();
+        is_open && !self.flight.has_sacked() && !self.flight.has_lost()
+    }
+
+    /// Fifth check of RFC 9293 §3.10.7.4. Returns whether the rest of the segment is to be read.
+    pub(super) fn acknowledgement_arrives(
+        &mut self,
+        segment: &Segment<'_>,
+        now: Nanos,
+        counts: &mut Counts,
+    ) -> bool {
+        let ack = segment.acknowledgement;
+        // RFC 5961 §5.2: numbers far behind, or never sent, may be guesses.
+        if self.next.is_before(ack) || ack.is_before(self.unacknowledged - self.largest_window) {
+            self.challenge(now);
+            return false;
+        }
+        let under_way = self.flight.under_way();
+        let is_told_more = self.has_sack && self.note_ranges(segment, now);
+        let is_duplicate = self.is_duplicate(segment);
+        self.recovery.duplicates = if is_duplicate { self.recovery.duplicates.saturating_add(1) } else { 0 };
+        let octets = if self.unacknowledged.is_before(ack) { self.acknowledge(ack, now) } else { 0 };
+        if self.flight.is_empty() {
+            self.progress = now;
+        }
+        self.update_peer_window(segment);
+        self.judge_tail_probe(ack, is_duplicate, under_way);
+        self.recover(octets, is_told_more, under_way, now, counts);
+        self.end_acknowledged(now);
+        true
+    }
+
+    /// RFC 5681 §2: the same again, while something is under way.
+    fn is_duplicate(&self, segment: &Segment<'_>) -> bool {
+        segment.acknowledgement == self.unacknowledged
+            && !self.flight.is_empty()
+            && segment.data.is_empty()
+            && !segment.has(flag::FIN)
+            && u32::from(segment.window) << self.peer_scale == self.peer_window
+    }
+
+    /// Notes what arrived beyond a gap. Returns whether that was news.
+    fn note_ranges(&mut self, segment: &Segment<'_>, now: Nanos) -> bool {
+        if segment.options.is_empty() {
+            return false;
+        }
+        let (rack, least) = (&mut self.rack, self.timing.least);
+        let mut is_news = false;
+        for (start, end) in sack_blocks(segment.options) {
+            let is_possible = segment.acknowledgement.is_within(start) && end.is_within(self.next);
+            if is_possible && start.is_before(end) {
+                is_news |= self.flight.sack(start, end, |sent| rack.see(sent, now, least));
+            }
+        }
+        is_news
+    }
+
+    /// Something new is acknowledged. Returns how many numbers.
+    pub(super) fn acknowledge(&mut self, ack: Seq, now: Nanos) -> u32 {
+        let (rack, least) = (&mut self.rack, self.timing.least);
+        self.flight.acknowledge(ack, |sent| rack.see(sent, now, least));
+        if let Some(sample) = self.rack.sample.take() {
+            self.timing.measure(sample);
+        }
+        self.timing.backoff = 0;
+        self.progress = now;
+        let octets = ack - self.unacknowledged;
+        self.unacknowledged = ack;
+        let data = (ack.beyond(self.outbox_start) as usize).min(self.outbox.len());
+        self.outbox.drop_front(data);
+        self.outbox_start = self.outbox_start + data as u32;
+        octets
+    }
+
+    /// The window that the segment names.
+    pub(super) fn set_peer_window(&mut self, segment: &Segment<'_>) {
+        self.peer_window = u32::from(segment.window) << self.peer_scale;
+        self.largest_window = self.largest_window.max(self.peer_window);
+        self.window_by = (segment.sequence, segment.acknowledgement);
+    }
+
+    /// RFC 9293 §3.10.7.4: not by a segment that others have overtaken.
+    fn update_peer_window(&mut self, segment: &Segment<'_>) {
+        let (sequence, ack) = self.window_by;
+        let is_newer = sequence.is_before(segment.sequence)
+            || (sequence == segment.sequence && ack.is_within(segment.acknowledgement));
+        if is_newer && !segment.acknowledgement.is_before(self.unacknowledged) {
+            self.set_peer_window(segment);
+        }
+    }
+
+    /// RFC 8985 §7.4: whether a probe mended a loss that nobody else noticed; the network is then as full as after any other.
+    fn judge_tail_probe(&mut self, ack: Seq, is_duplicate: bool, under_way: u32) {
+        let Some(end) = self.recovery.probed else { return };
+        if end.is_before(ack) {
+            self.recovery.probed = None;
+            if self.recovery.phase == Phase::Open {
+                self.congestion.on_loss(under_way);
+            }
+        } else if end == ack && is_duplicate {
+            self.recovery.probed = None;
+        }
+    }
+
+    fn recover(&mut self, octets: u32, is_told_more: bool, under_way: u32, now: Nanos, counts: &mut Counts) {
+        if let Phase::Recovery(end) | Phase::Loss(end) = self.recovery.phase
+            && end.is_within(self.unacknowledged)
+        {
+            self.recovery.phase = Phase::Open;
+        }
+        let is_open = self.recovery.phase == Phase::Open;
+        let has_lost = if self.has_sack {
+            let is_doubtful = self.flight.has_sacked() || !is_open;
+            is_doubtful && (is_told_more || octets > 0) && self.detect_losses(now)
+        } else {
+            let is_third = usize::from(self.recovery.duplicates) == DUPLICATES;
+            let is_partial = octets > 0 && matches!(self.recovery.phase, Phase::Recovery(_));
+            (is_third || is_partial) && self.flight.lose_first()
+        };
+        if has_lost {
+            self.begin_recovery(under_way, counts);
+        }
+        if octets > 0 && !matches!(self.recovery.phase, Phase::Recovery(_)) {
+            self.congestion.on_acknowledged(octets, under_way);
+        }
+    }
+
+    /// A loss was noticed: the congestion window is halved once for all that is under way.
+    fn begin_recovery(&mut self, under_way: u32, counts: &mut Counts) {
+        if self.recovery.phase == Phase::Open {
+            self.recovery.phase = Phase::Recovery(self.next);
+            self.recovery.probed = None;
+            self.congestion.on_loss(under_way);
+            counts.recoveries += 1;
+        }
+    }
+
+    /// RFC 8985 §6.2, step 5: lost is what left before something that arrived, and longer ago than its round trip and some time for
+    /// overtaking. Returns whether anything was.
+    fn detect_losses(&mut self, now: Nanos) -> bool {
+        let patience = self.reordering_patience();
+        let rack = self.rack;
+        let mut latest = Nanos::ZERO;
+        let has_lost = self.flight.lose(|sent| {
+            let deadline = sent.at + rack.round_trip + patience;
+            if rack.is_behind(sent) {
+                return false;
+            }
+            if deadline > now {
+                latest = latest.max(deadline);
+            }
+            deadline <= now
+        });
+        self.recovery.reorder_at = latest;
+        has_lost
+    }
+
+    /// RFC 8985 §6.2, step 4, without its adaptation by duplicates: a quarter of the shortest round trip where segments do overtake
+    /// each other, or as long as too few have done so to tell.
+    fn reordering_patience(&self) -> Nanos {
+        let is_urgent = self.recovery.phase != Phase::Open || self.flight.sacked_segments() >= DUPLICATES;
+        if !self.rack.has_reordering && is_urgent {
+            return Nanos::ZERO;
+        }
+        Nanos(self.timing.least.0 / 4).min(self.timing.smoothed)
+    }
+
+    /// What the acknowledgement of our FIN changes.
+    fn end_acknowledged(&mut self, now: Nanos) {
+        if !self.is_fin_sent || self.unacknowledged != self.next {
+            return;
+        }
+        match self.state {
+            State::FinWait1 => self.state = State::FinWait2,
+            State::Closing => self.wait_out(now),
+            State::LastAck => self.end(None),
+            _ => {}
+        }
+    }
+
+    /// Chooses what time is to bring next.
+    pub(super) fn set_alarm(&mut self, now: Nanos) {
+        if matches!(self.state, State::TimeWait | State::Closed) {
+            return;
+        }
+        (self.alarm, self.alarm_at) = if self.flight.is_empty() {
+            if !self.has_unsent() {
+                (Alarm::Idle, self.progress + KEEP_ALIVE_IDLE)
+            } else if self.alarm == Alarm::Persist {
+                return;
+            } else {
+                (Alarm::Persist, now + self.timing.timeout())
+            }
+        } else if self.recovery.reorder_at > Nanos::ZERO {
+            (Alarm::Reorder, self.recovery.reorder_at)
+        } else if self.can_probe_tail() {
+            (Alarm::TailProbe, now + self.tail_probe_wait())
+        } else {
+            (Alarm::Retransmission, now + self.timing.timeout())
+        };
+    }
+
+    /// RFC 8985 §7.3: one probe for a flight without known losses.
+    fn can_probe_tail(&self) -> bool {
+        self.has_sack && !self.is_lossless && self.is_established() && self.is_recovery_quiet()
+    }
+
+    /// RFC 8985 §7.2.
+    fn tail_probe_wait(&self) -> Nanos {
+        let timeout = self.timing.timeout();
+        if self.timing.smoothed == Nanos::ZERO {
+            return timeout;
+        }
+        let delay = if self.flight.len() == 1 { PEERS_DELAY } else { LEAST_PROBE_WAIT };
+        (Nanos(2 * self.timing.smoothed.0) + delay).min(timeout)
+    }
+
+    /// Does what has come due.
+    pub(super) fn wake(&mut self, now: Nanos, counts: &mut Counts) {
+        match self.alarm {
+            Alarm::Idle if now - self.progress > KEEP_ALIVE_IDLE + KEEP_ALIVE_PATIENCE => self.time_out(),
+            Alarm::Persist | Alarm::Retransmission if now - self.progress > USER_TIMEOUT => self.time_out(),
+            Alarm::Idle => {
+                self.owes_poke = self.is_established();
+                self.alarm_at = now + KEEP_ALIVE_INTERVAL;
+            }
+            Alarm::Persist => {
+                self.owes_poke = true;
+                self.timing.backoff = self.timing.backoff.saturating_add(1);
+                self.alarm_at = now + self.timing.timeout();
+            }
+            Alarm::Reorder => {
+                let under_way = self.flight.under_way();
+                self.recovery.reorder_at = Nanos::ZERO;
+                if self.detect_losses(now) {
+                    self.begin_recovery(under_way, counts);
+                }
+                self.set_alarm(now);
+            }
+            Alarm::TailProbe => {
+                self.owes_tail_probe = true;
+                (self.alarm, self.alarm_at) = (Alarm::Retransmission, now + self.timing.timeout());
+            }
+            Alarm::Retransmission => self.lose_all(now, counts),
+            Alarm::TimeWait => self.end(None),
+        }
+    }
+
+    /// RFC 6298 §5.4 to 5.6.
+    fn lose_all(&mut self, now: Nanos, counts: &mut Counts) {
+        counts.timeouts += 1;
+        self.congestion.on_timeout(self.flight.under_way(), self.timing.backoff == 0);
+        self.flight.lose_all();
+        self.recovery = Recovery { phase: Phase::Loss(self.next), ..Recovery::default() };
+        self.timing.backoff = self.timing.backoff.saturating_add(1);
+        (self.alarm, self.alarm_at) = (Alarm::Retransmission, now + self.timing.timeout());
+    }
+
+    fn time_out(&mut self) {
+        self.owes_reset = self.is_established();
+        self.end(Some(Failure::TimedOut));
+    }
+
+    /// The last segment has left once more.
+    pub(super) fn note_tail_probe(&mut self, end: Seq, counts: &mut Counts) {
+        self.owes_tail_probe = false;
+        self.recovery.probed = Some(end);
+        counts.tail_probes += 1;
+    }
+}
