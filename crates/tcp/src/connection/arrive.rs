@@ -196,6 +196,8 @@ impl Connection {
             self.owe_acknowledgement(now);
         } else {
             // RFC 5681 §4.2: at once, so that the sender finds out.
+            let is_another = self.acknowledge_at == Nanos::ZERO && !self.has_sack;
+            self.more_duplicates = self.more_duplicates.saturating_add(u8::from(is_another));
             self.acknowledge_at = Nanos::ZERO;
         }
     }

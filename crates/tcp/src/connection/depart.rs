@@ -98,11 +98,11 @@ impl Connection {
         }
     }
 
-    /// What was lost, as far as the congestion window admits it; one segment always.
+    /// What was lost: the first segment at once (RFC 6675 §5, step 4.3), others as far as the congestion window admits them.
     fn plan_lost(&self) -> Option<Plan> {
         let (place, sent) = self.flight.first_lost()?;
         let under_way = self.flight.under_way();
-        let fits = under_way == 0 || under_way + sent.octets() <= self.congestion.window;
+        let fits = place == 0 || under_way + sent.octets() <= self.congestion.window;
         fits.then(|| self.plan_again(sent, Kind::Again(place)))
     }
 
@@ -225,7 +225,9 @@ impl Connection {
             Kind::Reset => self.owes_reset = false,
             Kind::Bare => {
                 self.owes_poke = false;
-                self.acknowledge_at = Nanos::MAX;
+                let is_last = self.more_duplicates == 0;
+                self.acknowledge_at = if is_last { Nanos::MAX } else { Nanos::ZERO };
+                self.more_duplicates -= u8::from(!is_last);
             }
             Kind::Fresh => self.sent_fresh(plan, now),
             Kind::Again(place) | Kind::TailProbe(place) => {

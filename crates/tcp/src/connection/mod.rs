@@ -175,6 +175,8 @@ pub(crate) struct Connection {
     owes_tail_probe: bool,
     /// The peer understands selective acknowledgements.
     has_sack: bool,
+    /// Acknowledgements owed beyond one: a peer without SACK counts them (RFC 5681 §3.2).
+    more_duplicates: u8,
     own_scale: u8,
     peer_scale: u8,
     is_lossless: bool,
@@ -233,6 +235,7 @@ impl Connection {
             owes_poke: false,
             owes_tail_probe: false,
             has_sack: true,
+            more_duplicates: 0,
             own_scale: scale,
             peer_scale: 0,
             is_lossless: shape.is_lossless,

@@ -1,0 +1,128 @@
+//! Losses are noticed by acknowledgements and probes, and by a timer only where nothing else can tell.
+
+use super::*;
+
+/// Sends `bytes` from the client and loses what `is_lost` picks of the data segments.
+fn transfer(mut network: Network, bytes: usize, mut is_lost: impl FnMut(usize) -> bool) -> Network {
+    network.ends[0].to_send = pattern(bytes);
+    let mut count = 0;
+    network.run(
+        |_, packet| {
+            if packet.data.is_empty() {
+                return vec![Nanos::ZERO];
+            }
+            count += 1;
+            if is_lost(count - 1) { vec![] } else { vec![Nanos::ZERO] }
+        },
+        |network| network.ends[1].received.len() == bytes && network.under_way.is_empty(),
+    );
+    assert!(network.ends[1].received == pattern(bytes));
+    network
+}
+
+#[test]
+fn selective_acknowledgements_mend_many_losses_of_a_window_without_a_timer() {
+    let network = transfer(Network::established(), 200_000, |n| matches!(n, 12 | 14 | 15 | 17 | 60 | 61));
+    let counts = network.ends[0].counts;
+    assert_eq!((counts.timeouts, counts.tail_probes, counts.retransmitted), (0, 0, 6));
+    assert!((1..=2).contains(&counts.recoveries), "{counts:?}");
+}
+
+#[test]
+fn a_retransmission_that_is_lost_too_is_noticed() {
+    // RFC 8985 §3: RACK judges by time, so that what was sent again can be lost again.
+    let mut copies = 0;
+    // With windows that let others follow what was sent again.
+    let shape = Shape { receive_bytes: 60_000, send_bytes: 200_000, ..SHAPE };
+    let mut network = Network::with(shape, shape, 1, 2);
+    network.open();
+    network.ends[0].to_send = pattern(200_000);
+    let victim = network.client().next + 15_000;
+    network.run(
+        |_, packet| {
+            let is_victim = packet.sequence == victim && !packet.data.is_empty() && copies < 2;
+            copies += usize::from(is_victim);
+            if is_victim { vec![] } else { vec![Nanos::ZERO] }
+        },
+        |network| network.ends[1].received.len() == 200_000,
+    );
+    assert_eq!((copies, network.ends[0].counts.timeouts), (2, 0), "{:?}", network.ends[0].counts);
+}
+
+#[test]
+fn the_last_segment_is_mended_by_a_probe() {
+    let start = Network::established();
+    let began = start.now;
+    let network = transfer(start, 10_000, |n| n == 9);
+    let counts = network.ends[0].counts;
+    assert_eq!((counts.timeouts, counts.tail_probes), (0, 1));
+    assert!(network.now - began < Nanos::from_millis(120), "{:?}", network.now - began);
+}
+
+#[test]
+fn a_single_lost_segment_is_mended_by_a_probe() {
+    let network = transfer(Network::established(), 10, |n| n == 0);
+    let counts = network.ends[0].counts;
+    assert_eq!((counts.timeouts, counts.tail_probes, counts.retransmitted), (0, 1, 1));
+}
+
+#[test]
+fn a_lost_probe_leaves_it_to_the_timer() {
+    let network = transfer(Network::established(), 10, |n| n < 3);
+    let counts = network.ends[0].counts;
+    assert_eq!((counts.timeouts, counts.tail_probes), (2, 1));
+}
+
+#[test]
+fn a_peer_without_selective_acknowledgements_is_understood() {
+    let mut network = Network::new();
+    network.client().has_sack = false;
+    network.open();
+    assert!(!network.client().has_sack && !network.server().has_sack);
+    let network = transfer(network, 200_000, |n| matches!(n, 12 | 15));
+    let counts = network.ends[0].counts;
+    assert_eq!((counts.timeouts, counts.recoveries), (0, 1), "{counts:?}");
+}
+
+#[test]
+fn segments_that_overtake_each_other_are_not_lost() {
+    let mut network = Network::established();
+    network.ends[0].to_send = pattern(100_000);
+    network.run(
+        // Every fifth comes a tenth of a round trip late.
+        |number, _| vec![if number % 5 == 0 { Nanos::from_millis(1) } else { Nanos::ZERO }],
+        |network| network.ends[1].received.len() == 100_000,
+    );
+    let counts = network.ends[0].counts;
+    assert_eq!(counts.timeouts, 0);
+    assert!(counts.recoveries <= 1, "once it may take it for a loss: {counts:?}");
+}
+
+#[test]
+fn nothing_is_probed_where_nothing_is_lost() {
+    let shape = Shape { is_lossless: true, ..SHAPE };
+    let mut network = Network::with(shape, shape, 1, 2);
+    network.open();
+    network.ends[0].to_send = pattern(10);
+    let mut is_first = true;
+    // The peer does not run for half a second.
+    network.run(
+        |_, packet| {
+            let is_data = !packet.data.is_empty() && std::mem::replace(&mut is_first, false);
+            vec![if is_data { Nanos::from_millis(500) } else { Nanos::ZERO }]
+        },
+        |network| network.client().flight.is_empty() && network.ends[1].received.len() == 10,
+    );
+    assert_eq!(network.ends[0].counts, Counts::default());
+}
+
+#[test]
+fn timeouts_back_off_and_end_with_the_connection() {
+    let mut network = Network::established();
+    network.ends[0].to_send = pattern(10);
+    let began = network.now;
+    network.run(|_, _| vec![], |network| network.client().state() == State::Closed);
+    assert_eq!(network.client().failure(), Some(Failure::TimedOut));
+    assert!(network.now - began >= USER_TIMEOUT && network.now - began < USER_TIMEOUT + USER_TIMEOUT);
+    assert!((6..=12).contains(&network.ends[0].counts.timeouts), "{:?}", network.ends[0].counts);
+}
