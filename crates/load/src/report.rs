@@ -177,6 +177,8 @@ fn stack_of_one(thread: &StackStatistics) -> StackCounts {
         sent_frames: thread.sent_frames,
         retransmitted_segments: thread.retransmitted_segments,
         retransmission_timeouts: thread.retransmission_timeouts,
+        tail_loss_probes: thread.tail_loss_probes,
+        loss_recoveries: thread.loss_recoveries,
         wire_full: thread.wire_full,
         dropped_frames: thread.dropped_frames,
         system_calls: thread.system_calls,

@@ -89,6 +89,12 @@ pub struct StackCounts {
     pub retransmitted_segments: u64,
     /// Times that a retransmission timer ran out (RFC 6298).
     pub retransmission_timeouts: u64,
+    /// Probes for a loss at the end of what was sent (RFC 8985 §7).
+    #[serde(default)]
+    pub tail_loss_probes: u64,
+    /// Losses that acknowledgements told of, counted once for each window (RFC 8985 §6).
+    #[serde(default)]
+    pub loss_recoveries: u64,
     /// Times that the wire had no room for a frame, which was then sent later.
     pub wire_full: u64,
     /// Frames given up for want of room.
@@ -123,6 +129,8 @@ impl StackCounts {
             sent_frames: of(self.sent_frames, other.sent_frames),
             retransmitted_segments: of(self.retransmitted_segments, other.retransmitted_segments),
             retransmission_timeouts: of(self.retransmission_timeouts, other.retransmission_timeouts),
+            tail_loss_probes: of(self.tail_loss_probes, other.tail_loss_probes),
+            loss_recoveries: of(self.loss_recoveries, other.loss_recoveries),
             wire_full: of(self.wire_full, other.wire_full),
             dropped_frames: of(self.dropped_frames, other.dropped_frames),
             system_calls: of(self.system_calls, other.system_calls),

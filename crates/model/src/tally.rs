@@ -21,7 +21,7 @@ pub type Row = [u64; WORDS];
 /// What a row is to say.
 pub fn row(counts: &StackCounts) -> Row {
     let mut row = [0; WORDS];
-    row[..9].copy_from_slice(&[
+    row[..11].copy_from_slice(&[
         MARK,
         counts.lossless.into(),
         counts.received_frames,
@@ -31,6 +31,8 @@ pub fn row(counts: &StackCounts) -> Row {
         counts.wire_full,
         counts.dropped_frames,
         counts.system_calls,
+        counts.tail_loss_probes,
+        counts.loss_recoveries,
     ]);
     row
 }
@@ -50,7 +52,8 @@ pub fn total(file: &[u8], wire: &str) -> Option<StackCounts> {
     let rows = file.chunks_exact(WORDS * size_of::<u64>()).take(ROWS).filter_map(|row| {
         let [mark, lossless, received_frames, sent_frames, retransmitted_segments, rest @ ..]: Row =
             std::array::from_fn(|n| word(&row[n * size_of::<u64>()..][..size_of::<u64>()]));
-        let [retransmission_timeouts, wire_full, dropped_frames, system_calls, ..] = rest;
+        let [retransmission_timeouts, wire_full, dropped_frames, system_calls, rest @ ..] = rest;
+        let [tail_loss_probes, loss_recoveries, ..] = rest;
         (mark == MARK).then(|| StackCounts {
             wire: wire.to_owned(),
             lossless: lossless == 1,
@@ -58,6 +61,8 @@ pub fn total(file: &[u8], wire: &str) -> Option<StackCounts> {
             sent_frames,
             retransmitted_segments,
             retransmission_timeouts,
+            tail_loss_probes,
+            loss_recoveries,
             wire_full,
             dropped_frames,
             system_calls,
@@ -81,6 +86,8 @@ mod tests {
             wire_full: n + 4,
             dropped_frames: n + 5,
             system_calls: n + 6,
+            tail_loss_probes: n + 7,
+            loss_recoveries: n + 8,
         }
     }
 

@@ -462,6 +462,8 @@ fn counts(stack: &StackStatistics) -> StackCounts {
         sent_frames: stack.sent_frames,
         retransmitted_segments: stack.retransmitted_segments,
         retransmission_timeouts: stack.retransmission_timeouts,
+        tail_loss_probes: stack.tail_loss_probes,
+        loss_recoveries: stack.loss_recoveries,
         wire_full: stack.wire_full,
         dropped_frames: stack.dropped_frames,
         system_calls: stack.system_calls,

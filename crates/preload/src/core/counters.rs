@@ -16,6 +16,8 @@ pub(crate) struct Counters {
     sent_frames: u64,
     retransmitted_segments: u64,
     retransmission_timeouts: u64,
+    tail_loss_probes: u64,
+    loss_recoveries: u64,
     wire_full: u64,
     dropped_frames: u64,
 }
@@ -32,6 +34,8 @@ impl Counters {
             self.sent_frames += stack.sent_frames;
             self.retransmitted_segments += stack.retransmitted_segments;
             self.retransmission_timeouts += stack.retransmission_timeouts;
+            self.tail_loss_probes += stack.tail_loss_probes;
+            self.loss_recoveries += stack.loss_recoveries;
             self.wire_full += stack.wire_full;
             self.dropped_frames += stack.dropped_frames;
         }
@@ -50,6 +54,8 @@ impl fmt::Display for Counters {
             ("sent_frames", self.sent_frames),
             ("retransmitted_segments", self.retransmitted_segments),
             ("retransmission_timeouts", self.retransmission_timeouts),
+            ("tail_loss_probes", self.tail_loss_probes),
+            ("loss_recoveries", self.loss_recoveries),
             ("wire_full", self.wire_full),
             ("dropped_frames", self.dropped_frames),
         ];

@@ -27,6 +27,7 @@ impl Bytes {
     }
 
     /// Memory that it takes.
+    #[cfg(test)]
     pub(crate) fn capacity(&self) -> usize {
         self.store.capacity()
     }

@@ -187,6 +187,7 @@ impl Flight {
     }
 
     /// Memory on the heap.
+    #[cfg(test)]
     pub(super) fn heap_bytes(&self) -> usize {
         self.list.capacity() * size_of::<Sent>()
     }

@@ -383,6 +383,7 @@ impl Connection {
     }
 
     /// Memory on the heap.
+    #[cfg(test)]
     pub(crate) fn heap_bytes(&self) -> usize {
         self.outbox.capacity() + self.flight.heap_bytes() + self.inbox.heap_bytes()
     }

@@ -176,6 +176,7 @@ impl Inbox {
     }
 
     /// Memory on the heap.
+    #[cfg(test)]
     pub(super) fn heap_bytes(&self) -> usize {
         self.bytes.capacity() + self.ranges.capacity() * size_of::<(Seq, Seq)>()
     }
