@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, reason = "an example prints what it measures")]
 
 use std::error::Error;
+use std::net::SocketAddr;
 
 use assay_engine::{Conn, Engine, Event, clock};
 use assay_model::units::Nanos;
@@ -14,67 +15,103 @@ use assay_wire::ring::{self, Ring};
 /// As a short request has.
 const QUESTION: [u8; 100] = [b'q'; 100];
 
+/// Connects under way.
+const CONNECTING: usize = 128;
+
 fn main() -> Result<(), Box<dyn Error>> {
     let argument = |n: usize, usual: usize| std::env::args().nth(n).map_or(Ok(usual), |text| text.parse());
     let (connections, seconds, answer_bytes) = (argument(1, 50)?, argument(2, 3)?, argument(3, 150)?);
-    let (near, far) = ring::pair()?;
-    let stack = |wire, address: &str| -> Result<UserStack<Ring>, Box<dyn Error>> {
-        Ok(UserStack::new(wire, Config::new(connections, vec![address.parse()?]))?)
-    };
     let before = resident_bytes()?;
-    let (mut server, mut client) = (stack(near, "10.77.0.1/24")?, stack(far, "10.77.0.2/24")?);
-    let address = server.listen("10.77.0.1:80".parse()?)?;
-    let answer = vec![b'a'; answer_bytes];
-    let (mut events, mut opened, mut begun, mut answers) = (Vec::new(), 0, 0, 0u64);
-    let mut received = vec![0; connections * 2 + 256];
-    let (mut started, mut grown) = (Nanos::ZERO, 0);
-    let mut deadline = Nanos::MAX;
-    loop {
-        while begun < connections && begun - opened < 128 {
-            client.connect(address, None)?;
-            begun += 1;
+    let mut both = Both::new(connections, answer_bytes)?;
+    while both.opened < connections {
+        both.open_more(connections)?;
+        both.turn()?;
+    }
+    let grown = resident_bytes()? - before;
+    let started = clock::now();
+    both.answers = 0;
+    while both.turn()? < started + Nanos::from_millis(1_000 * seconds as u64) {}
+    let ns = (clock::now() - started).0 as f64 / both.answers as f64;
+    println!("{connections} connections: {ns:.1} ns an exchange at both ends together");
+    println!("{} bytes of memory a connection at both ends together", grown / connections);
+    println!("{:?}", both.server.statistics().stack);
+    Ok(())
+}
+
+/// Both ends.
+struct Both {
+    server: UserStack<Ring>,
+    client: UserStack<Ring>,
+    address: SocketAddr,
+    answer: Vec<u8>,
+    events: Vec<Event>,
+    begun: usize,
+    opened: usize,
+    /// Bytes of the answer that has begun, by the client's connection.
+    received: Vec<usize>,
+    answers: u64,
+}
+
+impl Both {
+    fn new(connections: usize, answer_bytes: usize) -> Result<Self, Box<dyn Error>> {
+        let (near, far) = ring::pair()?;
+        let stack = |wire, address: &str| -> Result<UserStack<Ring>, Box<dyn Error>> {
+            Ok(UserStack::new(wire, Config::new(connections, vec![address.parse()?]))?)
+        };
+        let (mut server, client) = (stack(near, "10.77.0.1/24")?, stack(far, "10.77.0.2/24")?);
+        let address = server.listen("10.77.0.1:80".parse()?)?;
+        let (answer, received) = (vec![b'a'; answer_bytes], vec![0; connections + CONNECTING]);
+        Ok(Self {
+            server,
+            client,
+            address,
+            answer,
+            events: vec![],
+            begun: 0,
+            opened: 0,
+            received,
+            answers: 0,
+        })
+    }
+
+    fn open_more(&mut self, connections: usize) -> Result<(), Box<dyn Error>> {
+        while self.begun < connections && self.begun - self.opened < CONNECTING {
+            self.client.connect(self.address, None)?;
+            self.begun += 1;
         }
-        let now = client.poll(Nanos::ZERO, &mut events)?;
-        for &event in &events {
+        Ok(())
+    }
+
+    /// Lets both do what there is to do; returns the time.
+    fn turn(&mut self) -> Result<Nanos, Box<dyn Error>> {
+        let now = self.client.poll(Nanos::ZERO, &mut self.events)?;
+        for &event in &self.events {
             match event {
                 Event::Connected(conn) => {
-                    opened += 1;
-                    client.send(conn, &[&QUESTION]);
+                    self.opened += 1;
+                    self.client.send(conn, &[&QUESTION]);
                 }
                 Event::Readable(conn) => {
-                    received[conn.slot()] += take(&mut client, conn);
-                    if received[conn.slot()] >= answer_bytes {
-                        received[conn.slot()] -= answer_bytes;
-                        answers += 1;
-                        client.send(conn, &[&QUESTION]);
+                    let received = &mut self.received[conn.slot()];
+                    *received += take(&mut self.client, conn);
+                    if *received >= self.answer.len() {
+                        *received = 0;
+                        self.answers += 1;
+                        self.client.send(conn, &[&QUESTION]);
                     }
                 }
                 other => return Err(format!("{other:?} at the client").into()),
             }
         }
-        server.poll(Nanos::ZERO, &mut events)?;
-        for &event in &events {
+        self.server.poll(Nanos::ZERO, &mut self.events)?;
+        for &event in &self.events {
             if let Event::Readable(conn) = event {
-                let questions = take(&mut server, conn) / QUESTION.len();
-                (0..questions).for_each(|_| drop(server.send(conn, &[&answer])));
+                take(&mut self.server, conn);
+                self.server.send(conn, &[&self.answer]);
             }
         }
-        if opened == connections && deadline == Nanos::MAX {
-            (started, answers, grown) = (now, 0, resident_bytes()? - before);
-            deadline = now + Nanos::from_millis(1_000 * seconds as u64);
-        }
-        if now >= deadline {
-            break;
-        }
+        Ok(now)
     }
-    let time = clock::now() - started;
-    println!(
-        "{connections} connections: {:.1} ns an exchange at both ends together, {} bytes of memory a connection at both ends",
-        time.0 as f64 / answers as f64,
-        grown / connections
-    );
-    println!("{:?}", server.statistics().stack);
-    Ok(())
 }
 
 fn take(engine: &mut UserStack<Ring>, conn: Conn) -> usize {

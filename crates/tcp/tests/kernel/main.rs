@@ -65,6 +65,16 @@ mod spoilt {
     );
 }
 
+mod lossy {
+    kept_with_the_kernel!(",loss=1%,seed=2";
+        gathers_parts_in_order,
+        tells_the_end_after_the_data,
+        answers_after_the_peer_has_ended,
+        skips_beyond_the_view_to_the_byte,
+        sends_files_between_other_bytes_in_order,
+    );
+}
+
 /// Why there is no TAP device to be had, or no bridge.
 fn no_taps() -> Option<String> {
     let probe = "tap:probe-tap".parse().unwrap();
