@@ -4,6 +4,7 @@ use assay_engine::{Conn, Event, Reason};
 use assay_model::units::Nanos;
 use assay_wire::{Receiver, Sender, Wire};
 
+use crate::connection::options::Written;
 use crate::connection::{Connection, Failure, State, Verdict, flag};
 use crate::device::Arrival;
 use crate::endpoint::{BadFile, Endpoint, Owner};
@@ -210,7 +211,7 @@ impl<W: Wire> UserStack<W> {
                 return;
             }
             let (options, data) = (connection.options(&plan), connection.data(&plan));
-            let options = options.as_slice();
+            let options = options.as_ref().map_or(&[][..], Written::as_slice);
             let length = endpoint.template.frame_bytes(options.len() + data.len());
             sender.send(length, |frame| endpoint.template.write(frame, &Fields::of(&plan), options, data));
             connection.sent(&plan, now, &mut self.counts);

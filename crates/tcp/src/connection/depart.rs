@@ -60,8 +60,18 @@ impl Connection {
         if self.flight.is_empty() && self.has_unsent() {
             self.before_first(now);
         }
-        let plan = self.plan_lost().or_else(|| self.plan_fresh());
-        plan.or_else(|| self.plan_tail_probe()).or_else(|| self.plan_acknowledgement(now))
+        if self.flight.has_lost()
+            && let Some(plan) = self.plan_lost()
+        {
+            return Some(plan);
+        }
+        if self.next == self.first_number || self.has_unsent() {
+            let plan = self.plan_fresh();
+            if plan.is_some() {
+                return plan;
+            }
+        }
+        if self.owes_tail_probe { self.plan_tail_probe() } else { self.plan_acknowledgement(now) }
     }
 
     /// The data of a segment.
@@ -70,11 +80,12 @@ impl Connection {
     }
 
     /// The options of a segment.
-    pub(crate) fn options(&self, plan: &Plan) -> Written {
+    #[inline]
+    pub(crate) fn options(&self, plan: &Plan) -> Option<Written> {
         match plan.carries {
-            Carries::Nothing => Written::NONE,
-            Carries::Offer => Written::offer(&self.offer()),
-            Carries::Ranges => Written::ranges(self.inbox.blocks()),
+            Carries::Nothing => None,
+            Carries::Offer => Some(Written::offer(&self.offer())),
+            Carries::Ranges => Some(Written::ranges(self.inbox.blocks())),
         }
     }
 
@@ -107,7 +118,7 @@ impl Connection {
     }
 
     fn plan_tail_probe(&self) -> Option<Plan> {
-        let (place, sent) = self.flight.last().filter(|_| self.owes_tail_probe)?;
+        let (place, sent) = self.flight.last()?;
         Some(self.plan_again(sent, Kind::TailProbe(place)))
     }
 
@@ -133,13 +144,14 @@ impl Connection {
         }
     }
 
-    /// What was never sent, as far as the peer's window and the congestion window admit it, without silly windows (RFC 9293
+    /// What waits and was never sent, as far as the peer's window and the congestion window admit it, without silly windows (RFC 9293
     /// §3.8.6.2.1). It does not wait for acknowledgements: Nagle's algorithm is off, as with TCP_NODELAY.
+    #[inline]
     fn plan_fresh(&self) -> Option<Plan> {
         if self.next == self.first_number {
             return Some(self.plan_syn(Kind::Fresh));
         }
-        if !self.has_unsent() || self.flight.is_full() {
+        if self.flight.is_full() {
             return None;
         }
         let unsent = self.unsent();
@@ -158,6 +170,7 @@ impl Connection {
     }
 
     /// A segment of `length` octets of the outbox.
+    #[inline]
     fn plan_data(&self, kind: Kind, sequence: Seq, length: usize, flags: u8) -> Plan {
         let plan = self.plan(kind, sequence, flags);
         // Ranges go with data only where they fit beside it.
@@ -176,6 +189,7 @@ impl Connection {
         Some(self.plan(Kind::Bare, sequence, 0))
     }
 
+    #[inline]
     fn plan(&self, kind: Kind, sequence: Seq, flags: u8) -> Plan {
         let next = self.inbox.next;
         let window = (self.edge().beyond(next) >> self.own_scale).min(u16::MAX.into());
@@ -195,6 +209,7 @@ impl Connection {
 
     /// The end of the window to tell: it never moves back, and forward only by steps that are worth a segment (RFC 9293
     /// §3.8.6.2.2).
+    #[inline]
     fn edge(&self) -> Seq {
         let edge = self.inbox.next + self.inbox.room();
         let step = (self.inbox.limit() / 2).min(self.own_segment_bytes.into());

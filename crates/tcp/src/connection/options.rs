@@ -74,8 +74,7 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// None.
-    pub(crate) const NONE: Self = Self { bytes: [NOTHING; 40], length: 0 };
+    const NONE: Self = Self { bytes: [NOTHING; 40], length: 0 };
     /// Most that there can be (RFC 9293 §3.1: a header has 60 octets at most).
     pub(crate) const MOST_BYTES: usize = 40;
 

@@ -122,7 +122,7 @@ impl End {
                 acknowledgement: plan.acknowledgement,
                 flags: plan.flags,
                 window: plan.window,
-                options: connection.options(&plan).as_slice().to_vec(),
+                options: connection.options(&plan).map_or(vec![], |options| options.as_slice().to_vec()),
                 data: connection.data(&plan).to_vec(),
             });
             connection.sent(&plan, now, &mut self.counts);
