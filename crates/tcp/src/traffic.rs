@@ -22,8 +22,8 @@ impl<W: Wire> UserStack<W> {
     pub(crate) fn arrive(&mut self, now: Nanos, events: &mut Vec<Event>) -> usize {
         for n in 0..FRAMES_AT_ONCE {
             let Some(frame) = self.wire.split().0.peek() else { return n };
-            match Located::find(frame, self.has_checksums) {
-                Some(located) => self.segment_arrives(&located, now, events),
+            match &Located::find(frame, self.has_checksums) {
+                Some(located) => self.segment_arrives(located, now, events),
                 None => self.other_arrives(now),
             }
             self.wire.split().0.release();
@@ -205,16 +205,18 @@ impl<W: Wire> UserStack<W> {
             }
             endpoint.end_behind_queue();
             let connection = &mut endpoint.connection;
-            let Some(plan) = connection.next_segment(now, &mut self.counts) else { return };
+            // Not moved: wide loads would have to wait for the narrow stores that made it.
+            let planned = connection.next_segment(now, &mut self.counts);
+            let Some(plan) = &planned else { return };
             if !sender.room() {
                 self.blocked = true;
                 return;
             }
-            let (options, data) = (connection.options(&plan), connection.data(&plan));
+            let (options, data) = (connection.options(plan), connection.data(plan));
             let options = options.as_ref().map_or(&[][..], Written::as_slice);
             let length = endpoint.template.frame_bytes(options.len() + data.len());
-            sender.send(length, |frame| endpoint.template.write(frame, &Fields::of(&plan), options, data));
-            connection.sent(&plan, now, &mut self.counts);
+            sender.send(length, |frame| endpoint.template.write(frame, &Fields::of(plan), options, data));
+            connection.sent(plan, now, &mut self.counts);
         }
     }
 
