@@ -14,17 +14,18 @@ pub struct Config {
     pub hardware: [u8; 6],
     /// Our addresses, at most [`MAX_ADDRESSES`]; their networks are what can be reached.
     pub addresses: Vec<Cidr>,
-    /// Bytes that each connection can hold for its user: the largest window that its peer sees.
+    /// Bytes that each connection can hold for its user: the largest window that its peer sees. Memory is used as they come.
     pub receive_bytes: usize,
-    /// Bytes that each connection can have under way. Memory is used only as far as they are.
+    /// Bytes that each connection can have under way. Memory is used as they are.
     pub send_bytes: usize,
 }
 
 impl Config {
-    /// For connections of ordinary requests: an idle one takes less than 12 KB.
+    /// For connections of ordinary requests: an idle one takes about a kilobyte, one that carries a large body as much as it has
+    /// under way.
     pub fn new(max_connections: usize, addresses: Vec<Cidr>) -> Self {
         let hardware = addresses.first().map_or([0x02, 0x77, 0, 0, 0, 0], |cidr| hardware_for(cidr.address));
-        Self { max_connections, hardware, addresses, receive_bytes: 4096, send_bytes: 64 << 10 }
+        Self { max_connections, hardware, addresses, receive_bytes: 64 << 10, send_bytes: 64 << 10 }
     }
 
     pub(crate) fn check(&self) -> Result<(), SetupError> {

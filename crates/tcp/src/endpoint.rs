@@ -230,3 +230,13 @@ fn read_into(connection: &mut Connection, range: &mut FileRange) -> Result<usize
     range.len -= read as u64;
     Ok(read)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_takes_about_a_kilobyte() {
+        assert!(size_of::<Endpoint>() <= 1024, "{} bytes", size_of::<Endpoint>());
+    }
+}

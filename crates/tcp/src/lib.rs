@@ -1,17 +1,26 @@
-//! A TCP stack in user space as an event engine: smoltcp over a packet wire, one stack per thread.
+//! A TCP stack in user space as an event engine, over a packet wire, one stack per thread.
 //!
 //! Invariants
 //! - A frame costs the same however many connections there are: it is handed to the one that its addresses name, and only
 //!   those are asked that may have something to send.
-//! - A full wire is waited for: a segment stays in its socket until there is room. Nothing is dropped for want of it but
+//! - A full wire is waited for: a segment stays in its connection until there is room. Nothing is dropped for want of it but
 //!   answers to frames of no connection, beyond a bound.
 //! - Everything is bounded, and each bound has a name: connections, handshakes under way, the backlog, orphans, TIME-WAIT,
-//!   bytes of each connection in both directions.
+//!   bytes and segments of each connection in both directions. Memory follows what is held, not the bounds.
 //! - What is sent again is counted, with its reason: on a lossless wire a retransmission timer that ran out is a fault.
 //!
 //! Must not know: HTTP, who is client or server, which wire it is, who is measured.
 //!
-//! `stack` is the turn, `traffic` what passes between wire and connections, `engine` what users ask, `endpoint` one connection.
+//! | where | what |
+//! |---|---|
+//! | `stack`, `traffic`, `engine` | the turn; what passes between wire and connections; what users ask |
+//! | `connection/` | TCP itself: segments and time in, segments out, no I/O |
+//! | `endpoint` | a connection of a user's, with what it has no room for |
+//! | `frame`, `template`, `checksum` | segments in frames: read, written |
+//! | `neighbours`, `device` | hardware addresses; what is not TCP, which smoltcp answers |
+//! | `table`, `flow`, `ports`, `listeners` | which connection a segment belongs to; ports; who accepts |
+//!
+//! TCP's independent judges are Linux's stack (`tests/kernel`) and smoltcp's (`tests/smoltcp`), with and without loss.
 //! Routers are not used: a peer is on a network of ours, or it is unreachable.
 #![forbid(unsafe_code)]
 

@@ -106,7 +106,7 @@ impl Fields {
         let Some((header, _)) = segment.split_first_chunk_mut::<TCP_BYTES>() else { return };
         header[4..8].copy_from_slice(&self.sequence.to_be_bytes());
         header[8..12].copy_from_slice(&self.acknowledgement.to_be_bytes());
-        header[12] = ((TCP_BYTES + options_bytes) / 4 << 4) as u8;
+        header[12] = (((TCP_BYTES + options_bytes) / 4) << 4) as u8;
         header[13] = self.flags;
         header[14..16].copy_from_slice(&self.window.to_be_bytes());
     }

@@ -1,9 +1,12 @@
 //! What passes between the wire and the connections: arrival, departure, and what they tell.
 
+use std::net::IpAddr;
+
 use assay_engine::{Conn, Event, Reason};
 use assay_model::units::Nanos;
 use assay_wire::{Receiver, Sender, Wire};
 
+use crate::address::is_unicast;
 use crate::connection::options::Written;
 use crate::connection::{Connection, Failure, State, Verdict, flag};
 use crate::device::Arrival;
@@ -54,7 +57,8 @@ impl<W: Wire> UserStack<W> {
     fn stranger_arrives(&mut self, located: &Located, now: Nanos) {
         let local = located.flow.local();
         let is_ours = self.config.addresses.iter().any(|cidr| cidr.address == local.ip());
-        if !is_ours {
+        // RFC 1122 §4.2.3.10: nobody can be answered at the address of a group.
+        if !is_ours || !is_host(located.flow.remote().ip()) {
             return;
         }
         if !located.is_request() || !self.listeners.include(local) {
@@ -276,7 +280,13 @@ impl<W: Wire> UserStack<W> {
     }
 }
 
-/// The hardware address from which a frame came.
+/// Whether it can be the address of a single other machine.
+fn is_host(ip: IpAddr) -> bool {
+    let is_broadcast = matches!(ip, IpAddr::V4(ip) if ip.is_broadcast());
+    !(ip.is_multicast() || ip.is_unspecified() || ip.is_loopback() || is_broadcast)
+}
+
+/// The hardware address from which a frame came, if it can be answered.
 fn sender_of(frame: &[u8]) -> Option<[u8; 6]> {
-    frame.get(6..12)?.first_chunk().copied()
+    frame.get(6..12)?.first_chunk().copied().filter(|&hardware| is_unicast(hardware))
 }

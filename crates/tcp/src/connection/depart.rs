@@ -71,7 +71,12 @@ impl Connection {
                 return plan;
             }
         }
-        if self.owes_tail_probe { self.plan_tail_probe() } else { self.plan_acknowledgement(now) }
+        if self.owes_tail_probe
+            && let Some(plan) = self.plan_tail_probe()
+        {
+            return Some(plan);
+        }
+        self.plan_acknowledgement(now)
     }
 
     /// The data of a segment.

@@ -168,6 +168,7 @@ impl Connection {
         }
         self.timing.backoff = 0;
         self.progress = now;
+        self.owes_tail_probe = false;
         let octets = ack - self.unacknowledged;
         self.unacknowledged = ack;
         let data = (ack.beyond(self.outbox_start) as usize).min(self.outbox.len());
