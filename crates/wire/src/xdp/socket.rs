@@ -18,6 +18,10 @@ use crate::memory::Mapping;
 pub(super) const FRAMES: u32 = 2048;
 /// What the kernel keeps free before a frame that arrives (`XDP_PACKET_HEADROOM`).
 const HEADROOM_BYTES: usize = 256;
+/// Frames on their way are charged to the socket until whoever has them lets them go, which a queue further on does late: what
+/// it may be charged, half of what the kernel then allows (socket(7)). Some 900 frames, fewer than a device's backlog takes
+/// (`netdev_max_backlog`). With the usual 200 KiB a cable of 200 Mbit/s would run dry whenever we do not run for 5 ms.
+const SEND_BUFFER_BYTES: usize = 1 << 20;
 /// The sizes of frames that the kernel knows: a power of two from 2048 to a page.
 const CHUNK_BYTES: [usize; 2] = [2048, 4096];
 
@@ -95,6 +99,8 @@ fn register(socket: OwnedFd, frame_bytes: usize) -> io::Result<Parts> {
     sockopt::set_xdp_umem_completion_ring_size(&socket, FRAMES)?;
     sockopt::set_xdp_rx_ring_size(&socket, FRAMES)?;
     sockopt::set_xdp_tx_ring_size(&socket, FRAMES)?;
+    // Needs CAP_NET_ADMIN, as attaching the program does; without it the usual size has to do.
+    let _ = sockopt::set_socket_send_buffer_size_force(&socket, SEND_BUFFER_BYTES);
     let offsets = sockopt::xdp_mmap_offsets(&socket)?;
     let queue = |kind, offsets| Queue::of(socket.as_fd(), kind, offsets, FRAMES);
     Ok(Parts {
