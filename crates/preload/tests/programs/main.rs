@@ -6,7 +6,10 @@
 #[allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 mod support;
 
+mod devices;
 mod ring;
+#[path = "../../../wire/tests/contract/space.rs"]
+mod space;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -5,32 +5,54 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use super::support::{Server, eventually, exit, is_installed, on_ring};
+use super::support::{Server, eventually, exit, is_installed, on_wire};
 use super::{Site, big};
 
 /// Files in memory, as the ring wants.
 const MEMORY: &str = "/dev/shm";
 
+/// Server and client at the ends of a wire.
+pub(crate) struct Net {
+    pub(crate) site: Site,
+    /// The server's end and the client's; a client without one is on the kernel's stack.
+    pub(crate) wires: [Option<String>; 2],
+    /// Where the server is asked, and at which address the client's own stack is.
+    pub(crate) host: &'static str,
+    pub(crate) client: &'static str,
+}
+
+/// A ring in a folder of its own.
 struct Ring {
-    site: Site,
+    net: Net,
     /// Removed with its content; the ring itself is removed by whoever leaves it last.
     folder: tempfile::TempDir,
 }
 
 impl Ring {
     fn new() -> Self {
+        Self::between("10.77.0.1", "10.77.0.2/24")
+    }
+
+    fn between(host: &'static str, client: &'static str) -> Self {
         let folder = tempfile::tempdir_in(MEMORY).unwrap();
         // Workers may run as another user.
         std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
-        Self { site: Site::new(), folder }
+        let wires = [(); 2].map(|()| Some(format!("ring:{}/ring", folder.path().display())));
+        Self { net: Net { site: Site::new(), wires, host, client }, folder }
     }
+}
 
-    fn path(&self) -> PathBuf {
-        self.folder.path().join("ring")
+impl std::ops::Deref for Ring {
+    type Target = Net;
+
+    fn deref(&self) -> &Net {
+        &self.net
     }
+}
 
-    fn server(&self, program: &str, script: &str) -> Command {
-        let mut command = on_ring(program, &self.site.log, &self.path(), "server");
+impl Net {
+    pub(crate) fn server(&self, program: &str, script: &str) -> Command {
+        let mut command = on_wire(program, &self.site.log, self.wires[0].as_deref().unwrap(), "server");
         if !script.is_empty() {
             let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
             command.arg(scripts.join(script)).arg(self.site.path()).arg(self.site.port.to_string());
@@ -41,35 +63,44 @@ impl Ring {
     /// What curl gets, over one connection.
     fn fetch(&self, paths: &[&str]) -> Vec<Vec<u8>> {
         let log = self.site.path().join("curl-log");
-        let mut curl = on_ring("curl", &log, &self.path(), "client");
-        curl.env("ASSAY_STACK_ADDRESS", "10.77.0.2/24");
+        let mut curl = match &self.wires[1] {
+            Some(wire) => on_wire("curl", &log, wire, "client"),
+            None => Command::new("curl"),
+        };
+        curl.env("ASSAY_STACK_ADDRESS", self.client);
+        curl.args(["--silent", "--fail", "--globoff", "--max-time", "60"]);
         curl.args([
-            "--silent",
-            "--fail",
-            "--max-time",
+            "--retry-max-time",
             "60",
             "--retry",
             "100",
             "--retry-delay",
             "0",
             "--retry-all-errors",
-            "--retry-max-time",
-            "60",
+            "--connect-timeout",
+            "5",
         ]);
         let targets: Vec<_> = (0..paths.len()).map(|i| self.site.path().join(format!("got{i}"))).collect();
         for (path, target) in paths.iter().zip(&targets) {
-            curl.arg("-o").arg(target).arg(format!("http://10.77.0.1:{}{path}", self.site.port));
+            curl.arg("-o").arg(target).arg(format!("http://{}:{}{path}", self.host, self.site.port));
         }
         let status = curl.status().unwrap();
         assert!(status.success(), "{status}: {}", Server::said(&log));
         targets.iter().map(|target| std::fs::read(target).unwrap()).collect()
     }
 
-    /// Starts the server, asks it as two programs one after the other, and ends it; returns how it ended.
-    fn try_out(&self, command: &mut Command) -> i32 {
+    /// Starts the server, and waits until it has made its ring: whoever comes first does, and root's would be closed to workers.
+    fn start(&self, command: &mut Command) -> Server {
         let server = Server::spawn(command, self.site.port, &self.site.log);
-        // Whoever comes first makes the ring, and root's would be closed to a server's workers.
-        eventually("the server makes its ring", || self.path().exists());
+        if let Some(ring) = self.wires[0].as_ref().and_then(|wire| wire.strip_prefix("ring:")) {
+            eventually("the server makes its ring", || Path::new(ring).exists());
+        }
+        server
+    }
+
+    /// Starts the server, asks it as two programs one after the other, and ends it; returns how it ended.
+    pub(crate) fn try_out(&self, command: &mut Command) -> i32 {
+        let server = self.start(command);
         for _ in 0..2 {
             let got = self.fetch(&["/small", "/big", "/small"]);
             assert!(got == [b"hello".to_vec(), big(), b"hello".to_vec()]);
@@ -78,7 +109,7 @@ impl Ring {
     }
 }
 
-fn has_curl_and(program: &str, asks: &str) -> bool {
+pub(crate) fn has_curl_and(program: &str, asks: &str) -> bool {
     is_installed("curl", "--version") && is_installed(program, asks)
 }
 
@@ -131,4 +162,26 @@ fn java() {
     // At an address of its own, which a JVM names in IPv6's way (`::ffff:10.77.0.1`).
     assert_eq!(ring.try_out(ring.server("java", "Server.java").arg("10.77.0.1")), 128 + 15);
     assert!(ring.site.accepted() >= 2, "{}", Server::said(&ring.site.log));
+}
+
+#[test]
+fn ipv6() {
+    if !has_curl_and("node", "--version") || !is_installed("/usr/bin/python3", "--version") {
+        return;
+    }
+    let ring = Ring::between("[fd77::1]", "fd77::2/64");
+    assert_eq!(ring.try_out(ring.server("node", "server.js").args(["", "::"])), 5);
+    assert_eq!(ring.site.accepted(), 2, "{}", Server::said(&ring.site.log));
+    let ring = Ring::between("[fd77::1]", "fd77::2/64");
+    assert_eq!(ring.try_out(ring.server("/usr/bin/python3", "asyncio_server.py").args(["", "::"])), 9);
+}
+
+#[test]
+fn nothing_is_left_of_a_ring() {
+    if !has_curl_and("node", "--version") {
+        return;
+    }
+    let ring = Ring::new();
+    assert_eq!(ring.try_out(&mut ring.server("node", "server.js")), 5);
+    assert_eq!(ring.folder.path().read_dir().unwrap().count(), 0);
 }

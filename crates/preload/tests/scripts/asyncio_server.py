@@ -2,6 +2,7 @@
 import asyncio, os, pathlib, signal, sys
 
 FOLDER, PORT = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+HOST = sys.argv[4] if len(sys.argv) > 4 else "0.0.0.0"
 
 async def serve(reader, writer):
     try:
@@ -20,7 +21,7 @@ async def serve(reader, writer):
 async def main():
     ended = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
-    server = await asyncio.start_server(serve, "0.0.0.0", PORT)
+    server = await asyncio.start_server(serve, HOST, PORT)
     await ended.wait()
 
 asyncio.run(main())

@@ -1,6 +1,6 @@
 // A small server on Node.js, alone or with two workers: files of a folder, and POST answered with what was sent. Ends with 5.
 const cluster = require('node:cluster'), fs = require('node:fs'), http = require('node:http');
-const [, , folder, port, workers] = process.argv;
+const [, , folder, port, workers, host = '0.0.0.0'] = process.argv;
 
 if (workers && cluster.isPrimary) {
   for (let i = 0; i < workers; i++) cluster.fork();
@@ -19,6 +19,6 @@ if (workers && cluster.isPrimary) {
       response.setHeader('content-length', body.length);
       response.end(body);
     });
-  }).listen(port, '0.0.0.0');
+  }).listen(port, host);
   process.on('SIGTERM', () => process.exit(5));
 }

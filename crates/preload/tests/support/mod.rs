@@ -54,11 +54,10 @@ pub fn preloaded(program: &str, log: &Path) -> Command {
     command
 }
 
-/// The same on our own stack, at one end of a ring in shared memory.
-pub fn on_ring(program: &str, log: &Path, ring: &Path, side: &str) -> Command {
+/// The same on our own stack, at one end of a wire.
+pub fn on_wire(program: &str, log: &Path, wire: &str, side: &str) -> Command {
     let mut command = preloaded(program, log);
-    command.env("ASSAY_STACK", "user").env("ASSAY_STACK_SIDE", side);
-    command.env("ASSAY_STACK_WIRE", format!("ring:{}", ring.display()));
+    command.env("ASSAY_STACK", "user").env("ASSAY_STACK_SIDE", side).env("ASSAY_STACK_WIRE", wire);
     command
 }
 

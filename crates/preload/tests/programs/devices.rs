@@ -1,0 +1,67 @@
+//! The same over wires of the kernel's: AF_XDP past its stack, TAP to its stack. Each test has a network of its own.
+
+use super::Site;
+use super::ring::{Net, has_curl_and};
+use super::space::{ip, try_ip, within};
+use super::support::Server;
+
+/// Why there is no virtual cable here, or no TAP device.
+fn no_cable() -> Option<String> {
+    try_ip("link add probe type veth peer name eborp").and_then(|()| try_ip("link delete probe")).err()
+}
+
+fn no_tap() -> Option<String> {
+    try_ip("tuntap add dev probe mode tap").and_then(|()| try_ip("link delete probe")).err()
+}
+
+#[test]
+fn af_xdp() {
+    if !has_curl_and("node", "--version") || !has_curl_and("nginx", "-v") {
+        return;
+    }
+    within("programs over AF_XDP", no_cable, || {
+        ip("link set lo up");
+        ip("link add left type veth peer name right");
+        ip("link set left up");
+        ip("link set right up");
+        let net = || Net {
+            site: Site::new(),
+            wires: [Some("xdp:left".to_owned()), Some("xdp:right".to_owned())],
+            host: "10.77.0.1",
+            client: "10.77.0.2/24",
+        };
+        let node = net();
+        let mut command = node.server("node", "server.js");
+        assert_eq!(node.try_out(command.env("ASSAY_STACK_ADDRESS", "10.77.0.1/24")), 5);
+        assert_eq!(node.site.accepted(), 2, "{}", Server::said(&node.site.log));
+        let nginx = net();
+        let file = nginx.site.configure_nginx(1);
+        let mut command = nginx.server("nginx", "");
+        // A worker that gave up root's rights could not have the socket.
+        command.args(["-g", "user root;", "-c"]).arg(file);
+        assert_eq!(nginx.try_out(command.env("ASSAY_STACK_ADDRESS", "10.77.0.1/24")), 0);
+    });
+}
+
+#[test]
+fn tap() {
+    if !has_curl_and("node", "--version") {
+        return;
+    }
+    within("programs over TAP", no_tap, || {
+        ip("link set lo up");
+        ip("tuntap add dev tap0 mode tap");
+        ip("address add 10.77.0.2/24 dev tap0");
+        ip("address add fd77::2/64 dev tap0 nodad");
+        ip("link set tap0 up");
+        for (host, address, any) in
+            [("10.77.0.1", "10.77.0.1/24", "0.0.0.0"), ("[fd77::1]", "fd77::1/64", "::")]
+        {
+            let wires = [Some("tap:tap0".to_owned()), None];
+            let net = Net { site: Site::new(), wires, host, client: "" };
+            let mut command = net.server("node", "server.js");
+            assert_eq!(net.try_out(command.args(["", any]).env("ASSAY_STACK_ADDRESS", address)), 5);
+            assert_eq!(net.site.accepted(), 2, "{}", Server::said(&net.site.log));
+        }
+    });
+}
