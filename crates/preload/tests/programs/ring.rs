@@ -1,7 +1,8 @@
 //! The same servers on our own stack, asked by curl on our own stack: no socket of the kernel's carries a byte.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use rustix::process::Signal;
 
@@ -184,4 +185,73 @@ fn nothing_is_left_of_a_ring() {
     let ring = Ring::new();
     assert_eq!(ring.try_out(&mut ring.server("node", "server.js")), 5);
     assert_eq!(ring.folder.path().read_dir().unwrap().count(), 0);
+}
+
+/// A client that holds connections: what it says can be read.
+struct Holder(Child, BufReader<ChildStdout>);
+
+impl Holder {
+    fn start(ring: &Ring) -> Self {
+        let log = ring.site.path().join("holder-log");
+        let mut command = on_wire("/usr/bin/python3", &log, ring.wires[1].as_deref().unwrap(), "client");
+        command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts/holder.py"));
+        command.arg(ring.host).arg(ring.site.port.to_string()).env("ASSAY_STACK_ADDRESS", ring.client);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        Self(child, out)
+    }
+
+    fn says(&mut self) -> String {
+        let mut line = String::new();
+        self.1.read_line(&mut line).unwrap();
+        line.trim().to_owned()
+    }
+
+    fn kill(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_killed_clients_connections_end_when_the_next_one_comes() {
+    if !has_curl_and("node", "--version") || !is_installed("/usr/bin/python3", "--version") {
+        return;
+    }
+    let ring = Ring::new();
+    let server = ring.start(&mut ring.server("node", "server.js"));
+    for _ in 0..3 {
+        let mut holder = Holder::start(&ring);
+        assert_eq!(holder.says(), "open");
+        holder.kill();
+        assert_eq!(ring.fetch(&["/open", "/big"]), [b"1".to_vec(), big()], "its own, and no other");
+    }
+    assert_eq!(exit(server.end(Signal::TERM)), 5);
+    assert_eq!(ring.folder.path().read_dir().unwrap().count(), 0, "nothing is left");
+}
+
+#[test]
+fn a_killed_servers_connections_end_at_once() {
+    if !has_curl_and("node", "--version") || !is_installed("/usr/bin/python3", "--version") {
+        return;
+    }
+    let ring = Ring::new();
+    for _ in 0..2 {
+        let server = ring.start(&mut ring.server("node", "server.js"));
+        let mut holder = Holder::start(&ring);
+        assert_eq!(holder.says(), "open");
+        // Dropping kills it.
+        drop(server);
+        assert_eq!(holder.says(), "ConnectionResetError");
+        assert!(holder.0.wait().unwrap().success());
+    }
+    assert_eq!(ring.folder.path().read_dir().unwrap().count(), 0, "nothing is left");
 }

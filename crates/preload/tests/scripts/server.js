@@ -1,4 +1,5 @@
-// A small server on Node.js, alone or with two workers: files of a folder, and POST answered with what was sent. Ends with 5.
+// A small server on Node.js, alone or with two workers: files of a folder, POST answered with what was sent, and at /open how many
+// connections are open. Ends with 5.
 const cluster = require('node:cluster'), fs = require('node:fs'), http = require('node:http');
 const [, , folder, port, workers, host = '0.0.0.0'] = process.argv;
 
@@ -10,7 +11,8 @@ if (workers && cluster.isPrimary) {
     for (const worker of Object.values(cluster.workers)) worker.process.kill();
   });
 } else {
-  http.createServer((request, response) => {
+  const server = http.createServer((request, response) => {
+    if (request.url === '/open') return server.getConnections((_, open) => response.end(String(open)));
     if (request.method === 'POST') {
       response.setHeader('content-length', request.headers['content-length']);
       return request.pipe(response);
