@@ -1960,6 +1960,10 @@ export interface StackCounts {
    */
   dropped_frames: number;
   /**
+   * Losses that acknowledgements told of, counted once for each window (RFC 8985 §6).
+   */
+  loss_recoveries: number;
+  /**
    * Whether the wire loses nothing, so that every retransmission is a fault.
    */
   lossless: boolean;
@@ -1983,6 +1987,10 @@ export interface StackCounts {
    * System calls that the wire took: to move frames, to sleep, to wake the other end.
    */
   system_calls: number;
+  /**
+   * Probes for a loss at the end of what was sent (RFC 8985 §7).
+   */
+  tail_loss_probes: number;
   /**
    * The wire and what was to go wrong on it, as it was named.
    */
