@@ -3,7 +3,7 @@
 //! Only about those whom somebody here wants to reach is anything remembered. Questions of others are answered elsewhere.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use assay_model::units::Nanos;
 use smoltcp::phy::ChecksumCapabilities;
@@ -102,43 +102,49 @@ fn told_by_ipv6(packet: &[u8]) -> Option<(IpAddr, EthernetAddress)> {
 pub(crate) fn question(hardware: [u8; 6], ours: IpAddr, target: IpAddr) -> Option<Vec<u8>> {
     let hardware = EthernetAddress(hardware);
     match (ours, target) {
-        (IpAddr::V4(source_protocol_addr), IpAddr::V4(target_protocol_addr)) => {
-            let question = ArpRepr::EthernetIpv4 {
-                operation: ArpOperation::Request,
-                source_hardware_addr: hardware,
-                source_protocol_addr,
-                target_hardware_addr: EthernetAddress([0; 6]),
-                target_protocol_addr,
-            };
-            let mut frame =
-                ethernet(hardware, EthernetAddress::BROADCAST, EthernetProtocol::Arp, question.buffer_len());
-            question.emit(&mut ArpPacket::new_unchecked(&mut frame[ETHERNET_BYTES..]));
-            Some(frame)
-        }
-        (IpAddr::V6(ours), IpAddr::V6(target)) => {
-            let lladdr = Some(RawHardwareAddress::from(hardware));
-            let question = Icmpv6Repr::Ndisc(NdiscRepr::NeighborSolicit { target_addr: target, lladdr });
-            let group = asked_as(target);
-            let ip = Ipv6Repr {
-                src_addr: ours,
-                dst_addr: group,
-                next_header: IpProtocol::Icmpv6,
-                payload_len: question.buffer_len(),
-                hop_limit: HOPS_ON_LINK,
-            };
-            // RFC 2464 §7: a group's last four octets.
-            let [.., a, b, c, d] = group.octets();
-            let to = EthernetAddress([0x33, 0x33, a, b, c, d]);
-            let length = ip.buffer_len() + question.buffer_len();
-            let mut frame = ethernet(hardware, to, EthernetProtocol::Ipv6, length);
-            let mut packet = Ipv6Packet::new_unchecked(&mut frame[ETHERNET_BYTES..]);
-            ip.emit(&mut packet);
-            let mut message = Icmpv6Packet::new_unchecked(packet.payload_mut());
-            question.emit(&ours, &group, &mut message, &ChecksumCapabilities::default());
-            Some(frame)
-        }
+        (IpAddr::V4(ours), IpAddr::V4(target)) => Some(request(hardware, ours, target)),
+        (IpAddr::V6(ours), IpAddr::V6(target)) => Some(solicitation(hardware, ours, target)),
         _ => None,
     }
+}
+
+/// RFC 826.
+fn request(hardware: EthernetAddress, ours: Ipv4Addr, target: Ipv4Addr) -> Vec<u8> {
+    let request = ArpRepr::EthernetIpv4 {
+        operation: ArpOperation::Request,
+        source_hardware_addr: hardware,
+        source_protocol_addr: ours,
+        target_hardware_addr: EthernetAddress([0; 6]),
+        target_protocol_addr: target,
+    };
+    let to = EthernetAddress::BROADCAST;
+    let mut frame = ethernet(hardware, to, EthernetProtocol::Arp, request.buffer_len());
+    request.emit(&mut ArpPacket::new_unchecked(&mut frame[ETHERNET_BYTES..]));
+    frame
+}
+
+/// RFC 4861 §4.3.
+fn solicitation(hardware: EthernetAddress, ours: Ipv6Addr, target: Ipv6Addr) -> Vec<u8> {
+    let lladdr = Some(RawHardwareAddress::from(hardware));
+    let message = Icmpv6Repr::Ndisc(NdiscRepr::NeighborSolicit { target_addr: target, lladdr });
+    let group = asked_as(target);
+    let ip = Ipv6Repr {
+        src_addr: ours,
+        dst_addr: group,
+        next_header: IpProtocol::Icmpv6,
+        payload_len: message.buffer_len(),
+        hop_limit: HOPS_ON_LINK,
+    };
+    // RFC 2464 §7: a group's last four octets.
+    let [.., a, b, c, d] = group.octets();
+    let to = EthernetAddress([0x33, 0x33, a, b, c, d]);
+    let length = ip.buffer_len() + message.buffer_len();
+    let mut frame = ethernet(hardware, to, EthernetProtocol::Ipv6, length);
+    let mut packet = Ipv6Packet::new_unchecked(&mut frame[ETHERNET_BYTES..]);
+    ip.emit(&mut packet);
+    let mut body = Icmpv6Packet::new_unchecked(packet.payload_mut());
+    message.emit(&ours, &group, &mut body, &ChecksumCapabilities::default());
+    frame
 }
 
 /// The group in which whoever has this address listens (RFC 4291 §2.7.1).
