@@ -54,7 +54,7 @@ pub fn is_known_to_differ(kind: ParseErrorKind, bytes: &[u8]) -> bool {
         // It does not judge what fields mean.
         Kind::BadContentLength | Kind::BadTransferEncoding | Kind::UnknownTransferCoding => true,
         Kind::ConflictingLengths | Kind::TransferEncodingInHttp10 | Kind::ConnectRefused => true,
-        Kind::MissingHost | Kind::DuplicateHost | Kind::BadHost => true,
+        Kind::MissingHost | Kind::DuplicateHost | Kind::BadHost | Kind::UnknownExpectation => true,
         // It has no limits.
         Kind::HeadTooLarge | Kind::TargetTooLong => true,
         // It skips empty lines before a status line too; RFC 9112 §2.2 has them before requests only.
