@@ -13,6 +13,15 @@ use super::{Arena, Core, Id, Listener, Object, Taking, name_slot};
 /// Parts of one send that go to the engine together; as many as the kernel allows (writev(2), IOV_MAX).
 const PARTS_AT_ONCE: usize = 1024;
 
+/// States of a connection (linux/tcp_states.h).
+const ESTABLISHED: u8 = 1;
+const SYN_SENT: u8 = 2;
+const FIN_WAIT: u8 = 5;
+const CLOSED: u8 = 7;
+const CLOSE_WAIT: u8 = 8;
+const LAST_ACK: u8 = 9;
+const LISTENS: u8 = 10;
+
 /// How bytes are received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
@@ -265,6 +274,23 @@ impl<E: Engine> Core<E> {
     pub(crate) fn addresses(&mut self, fd: RawFd) -> Option<(SocketAddr, SocketAddr)> {
         let stream = stream(self.object(fd), &mut self.streams).ok()?;
         stream.addresses.filter(|_| stream.life == Life::Open)
+    }
+
+    /// The state of its connection as tcp(7) numbers them (linux/tcp_states.h), as far as it can be told here.
+    pub(crate) fn tcp_state(&self, fd: RawFd) -> Option<u8> {
+        let stream = match self.object(fd)? {
+            Object::Listener(_) => return Some(LISTENS),
+            Object::Stream(id) => self.streams.get(id)?,
+            Object::Set(_) => return None,
+        };
+        Some(match (stream.life, stream.sending_ended, stream.peer_ended) {
+            (Life::Connecting, _, _) => SYN_SENT,
+            (Life::Open, false, false) => ESTABLISHED,
+            (Life::Open, true, false) => FIN_WAIT,
+            (Life::Open, false, true) => CLOSE_WAIT,
+            (Life::Open, true, true) => LAST_ACK,
+            (Life::Gone | Life::Foreign, _, _) => CLOSED,
+        })
     }
 
     /// Whether calls on it are to wait; `None` for what has no such setting.

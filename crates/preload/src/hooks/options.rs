@@ -52,7 +52,12 @@ pub(super) unsafe extern "C" fn getsockopt(
         Ok(None) => {
             let get = real!(getsockopt: fn(c_int, c_int, c_int, *mut c_void, *mut libc::socklen_t) -> c_int);
             // SAFETY: the caller's promise.
-            unsafe { get(fd, level, name, value, length) }
+            let got = unsafe { get(fd, level, name, value, length) };
+            if got == 0 && (level, name) == (libc::IPPROTO_TCP, libc::TCP_INFO) && process::is_ours(fd) {
+                // SAFETY: the caller's promise, and the call has just written both.
+                unsafe { write_state(fd, value, length) };
+            }
+            got
         }
         Ok(Some(number)) => {
             // SAFETY: the caller's promise: the length is that of the memory behind the value.
@@ -70,6 +75,21 @@ fn own_option(fd: c_int, name: c_int) -> Result<Option<c_int>, Errno> {
         libc::SO_ACCEPTCONN => Some(c_int::from(shared.core.is_listener(fd))),
         _ => None,
     })
+}
+
+/// Writes the state that the stack's connection has into the structure that the kernel filled in for the socket in its place
+/// (`tcpi_state` comes first, linux/tcp.h): the rest is zero, or what the kernel knows of a connection that never was.
+///
+/// # Safety
+/// `length` is readable, and `value` is writable for as many bytes as it says.
+unsafe fn write_state(fd: c_int, value: *mut c_void, length: *mut libc::socklen_t) {
+    let Some(state) = process::access().ok().and_then(|shared| shared.core.tcp_state(fd)) else { return };
+    // SAFETY: as promised.
+    unsafe {
+        if *length > 0 {
+            value.cast::<u8>().write(state);
+        }
+    }
 }
 
 /// # Safety

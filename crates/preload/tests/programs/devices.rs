@@ -28,18 +28,17 @@ fn af_xdp() {
             site: Site::new(),
             wires: [Some("xdp:left".to_owned()), Some("xdp:right".to_owned())],
             host: "10.77.0.1",
-            client: "10.77.0.2/24",
+            addresses: ["10.77.0.1/24", "10.77.0.2/24"],
         };
         let node = net();
-        let mut command = node.server("node", "server.js");
-        assert_eq!(node.try_out(command.env("ASSAY_STACK_ADDRESS", "10.77.0.1/24")), 5);
+        assert_eq!(node.try_out(&mut node.server("node", "server.js")), 5);
         assert_eq!(node.site.accepted(), 2, "{}", Server::said(&node.site.log));
         let nginx = net();
         let file = nginx.site.configure_nginx(1);
         let mut command = nginx.server("nginx", "");
         // A worker that gave up root's rights could not have the socket.
         command.args(["-g", "user root;", "-c"]).arg(file);
-        assert_eq!(nginx.try_out(command.env("ASSAY_STACK_ADDRESS", "10.77.0.1/24")), 0);
+        assert_eq!(nginx.try_out(&mut command), 0);
     });
 }
 
@@ -58,9 +57,9 @@ fn tap() {
             [("10.77.0.1", "10.77.0.1/24", "0.0.0.0"), ("[fd77::1]", "fd77::1/64", "::")]
         {
             let wires = [Some("tap:tap0".to_owned()), None];
-            let net = Net { site: Site::new(), wires, host, client: "" };
+            let net = Net { site: Site::new(), wires, host, addresses: [address, ""] };
             let mut command = net.server("node", "server.js");
-            assert_eq!(net.try_out(command.args(["", any]).env("ASSAY_STACK_ADDRESS", address)), 5);
+            assert_eq!(net.try_out(command.args(["", any])), 5);
             assert_eq!(net.site.accepted(), 2, "{}", Server::said(&net.site.log));
         }
     });

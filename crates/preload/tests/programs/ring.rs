@@ -17,9 +17,9 @@ pub(crate) struct Net {
     pub(crate) site: Site,
     /// The server's end and the client's; a client without one is on the kernel's stack.
     pub(crate) wires: [Option<String>; 2],
-    /// Where the server is asked, and at which address the client's own stack is.
+    /// Where the server is asked, and the addresses of its stack and the client's.
     pub(crate) host: &'static str,
-    pub(crate) client: &'static str,
+    pub(crate) addresses: [&'static str; 2],
 }
 
 /// A ring in a folder of its own.
@@ -31,15 +31,15 @@ struct Ring {
 
 impl Ring {
     fn new() -> Self {
-        Self::between("10.77.0.1", "10.77.0.2/24")
+        Self::between("10.77.0.1", ["10.77.0.1/24", "10.77.0.2/24"])
     }
 
-    fn between(host: &'static str, client: &'static str) -> Self {
+    fn between(host: &'static str, addresses: [&'static str; 2]) -> Self {
         let folder = tempfile::tempdir_in(MEMORY).unwrap();
         // Workers may run as another user.
         std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
         let wires = [(); 2].map(|()| Some(format!("ring:{}/ring", folder.path().display())));
-        Self { net: Net { site: Site::new(), wires, host, client }, folder }
+        Self { net: Net { site: Site::new(), wires, host, addresses }, folder }
     }
 }
 
@@ -54,6 +54,7 @@ impl std::ops::Deref for Ring {
 impl Net {
     pub(crate) fn server(&self, program: &str, script: &str) -> Command {
         let mut command = on_wire(program, &self.site.log, self.wires[0].as_deref().unwrap(), "server");
+        command.env("ASSAY_STACK_ADDRESS", self.addresses[0]);
         if !script.is_empty() {
             let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
             command.arg(scripts.join(script)).arg(self.site.path()).arg(self.site.port.to_string());
@@ -68,7 +69,7 @@ impl Net {
             Some(wire) => on_wire("curl", &log, wire, "client"),
             None => Command::new("curl"),
         };
-        curl.env("ASSAY_STACK_ADDRESS", self.client);
+        curl.env("ASSAY_STACK_ADDRESS", self.addresses[1]);
         curl.args(["--silent", "--fail", "--globoff", "--max-time", "60"]);
         curl.args([
             "--retry-max-time",
@@ -170,10 +171,10 @@ fn ipv6() {
     if !has_curl_and("node", "--version") || !is_installed("/usr/bin/python3", "--version") {
         return;
     }
-    let ring = Ring::between("[fd77::1]", "fd77::2/64");
+    let ring = Ring::between("[fd77::1]", ["fd77::1/64", "fd77::2/64"]);
     assert_eq!(ring.try_out(ring.server("node", "server.js").args(["", "::"])), 5);
     assert_eq!(ring.site.accepted(), 2, "{}", Server::said(&ring.site.log));
-    let ring = Ring::between("[fd77::1]", "fd77::2/64");
+    let ring = Ring::between("[fd77::1]", ["fd77::1/64", "fd77::2/64"]);
     assert_eq!(ring.try_out(ring.server("/usr/bin/python3", "asyncio_server.py").args(["", "::"])), 9);
 }
 
@@ -195,7 +196,7 @@ impl Holder {
         let log = ring.site.path().join("holder-log");
         let mut command = on_wire("/usr/bin/python3", &log, ring.wires[1].as_deref().unwrap(), "client");
         command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts/holder.py"));
-        command.arg(ring.host).arg(ring.site.port.to_string()).env("ASSAY_STACK_ADDRESS", ring.client);
+        command.arg(ring.host).arg(ring.site.port.to_string()).env("ASSAY_STACK_ADDRESS", ring.addresses[1]);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
         Self(child, out)

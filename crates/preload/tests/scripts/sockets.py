@@ -28,6 +28,11 @@ print("options", [s.getsockopt(socket.SOL_SOCKET, o) for s in (listener, client,
 server.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 print("nodelay", server.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
 
+def state(s):
+    return s.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
+
+print("states", [state(s) for s in (listener, client, server)])
+
 client.sendall(b"0123456789")
 print("peek", server.recv(4, socket.MSG_PEEK), server.recv(4))
 print("unread", unread(server))
