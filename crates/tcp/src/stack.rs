@@ -41,6 +41,8 @@ const ORPHAN_PATIENCE: Nanos = Nanos::from_millis(60_000);
 /// Connections in TIME-WAIT at most. Then the oldest is forgotten, as by Linux (tcp_max_tw_buckets, tcp(7)): a table of
 /// connections that are opened and closed quickly must not fill with those of the last ten seconds.
 const MAX_TIME_WAITS: usize = 1024;
+/// How long timers wait for a wire that is never empty.
+const HEARING_PATIENCE: Nanos = Nanos::from_millis(100);
 /// How long a stack that is dropped waits for the connections that were closed.
 const FAREWELL: Nanos = Nanos::from_millis(200);
 
@@ -75,6 +77,9 @@ pub struct UserStack<W: Wire> {
     /// In the order in which they came to TIME-WAIT, with their serials.
     pub(crate) time_waits: VecDeque<(u32, u32)>,
     pub(crate) wheel: Wheel,
+    /// All that the wire brought until then has been taken in. A program that was away for longer than a timer of TCP's finds the
+    /// acknowledgement in the wire that the timer waits for, perhaps behind many other frames.
+    pub(crate) heard: Nanos,
     due: Vec<u32>,
     pub(crate) replies: Replies,
     /// Events found outside a turn, told by the next one.
@@ -131,6 +136,7 @@ impl<W: Wire> UserStack<W> {
             unresolved: Vec::new(),
             time_waits: VecDeque::new(),
             wheel: Wheel::new(TICK, now),
+            heard: now,
             due: Vec::new(),
             replies,
             pending: Vec::new(),
@@ -159,9 +165,13 @@ impl<W: Wire> UserStack<W> {
             if self.wire.other_end_changed() {
                 self.lose_peers(events);
             }
-            self.expire(now, events);
+            self.heard = self.heard.max(now - HEARING_PATIENCE);
+            self.expire(events);
             self.depart(now, events);
             let arrived = self.arrive(now, events);
+            if arrived == 0 {
+                self.heard = now;
+            }
             self.accept(events);
             if events.is_empty() {
                 self.tell_pending(events);
@@ -268,7 +278,8 @@ impl<W: Wire> UserStack<W> {
     }
 
     /// Does what has come due.
-    fn expire(&mut self, now: Nanos, events: &mut Vec<Event>) {
+    fn expire(&mut self, events: &mut Vec<Event>) {
+        let now = self.heard;
         if self.wheel.next() > now {
             return;
         }

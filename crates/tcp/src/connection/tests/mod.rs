@@ -116,7 +116,7 @@ impl End {
     fn departures(&mut self, now: Nanos) -> Vec<Packet> {
         let mut packets = Vec::new();
         let Some(connection) = &mut self.connection else { return packets };
-        while let Some(plan) = connection.next_segment(now, &mut self.counts) {
+        while let Some(plan) = connection.next_segment(now, now, &mut self.counts) {
             packets.push(Packet {
                 sequence: plan.sequence,
                 acknowledgement: plan.acknowledgement,

@@ -126,3 +126,17 @@ fn timeouts_back_off_and_end_with_the_connection() {
     assert!(network.now - began >= USER_TIMEOUT && network.now - began < USER_TIMEOUT + USER_TIMEOUT);
     assert!((6..=12).contains(&network.ends[0].counts.timeouts), "{:?}", network.ends[0].counts);
 }
+
+#[test]
+fn no_timer_runs_out_on_what_may_still_lie_in_the_wire() {
+    let mut network = Network::established();
+    network.ends[0].to_send = pattern(10);
+    network.ends[0].act();
+    let sent = network.now;
+    assert_eq!(network.ends[0].departures(sent).len(), 1);
+    let late = sent + Nanos::from_millis(900);
+    let mut counts = Counts::default();
+    assert!(network.client().next_segment(late, sent, &mut counts).is_none());
+    assert_eq!(counts, Counts::default(), "the answer may have come meanwhile");
+    assert!(network.client().next_segment(late, late, &mut counts).is_some());
+}
