@@ -78,6 +78,20 @@ pub(crate) fn epoll_take(set: RawFd, room: &mut [libc::epoll_event]) -> Result<u
     result(unsafe { wait(set, room.as_mut_ptr(), most, 0) } as isize)
 }
 
+/// Has an epoll instance of the kernel's watch a descriptor, change how, or stop.
+pub(crate) fn epoll_control(
+    set: RawFd,
+    operation: c_int,
+    fd: RawFd,
+    event: Option<libc::epoll_event>,
+) -> Result<(), Errno> {
+    let control = real!(epoll_ctl: fn(c_int, c_int, c_int, *mut libc::epoll_event) -> c_int);
+    let mut event = event;
+    let event = event.as_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
+    // SAFETY: null, or an event that outlives the call.
+    result(unsafe { control(set, operation, fd, event) } as isize).map(drop)
+}
+
 /// An option of a socket whose value is a plain number or structure; `None` when the kernel refuses.
 pub(crate) fn option<T: Copy>(socket: RawFd, level: c_int, name: c_int, zero: T) -> Option<T> {
     let mut value = zero;

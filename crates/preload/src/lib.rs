@@ -19,6 +19,7 @@
 //! | `core` | descriptors, listeners, connections, epoll instances; no call of the system |
 //! | `process` | the one core of this process, which descriptors are its, threads, fork |
 //! | `waiting` | waiting for the core and the kernel at once, with signals and several threads |
+//! | `fdinfo` | what the kernel tells of an epoll instance |
 //! | `hooks` | the functions that stand before those of the C library |
 //! | `host` | the functions of the C library that are behind them |
 
@@ -29,6 +30,8 @@
 
 #[deny(unsafe_code)]
 mod core;
+#[deny(unsafe_code)]
+mod fdinfo;
 // The tests of this crate call the C library's functions, not ours.
 #[cfg(not(test))]
 mod hooks;

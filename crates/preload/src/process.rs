@@ -35,6 +35,8 @@ pub(crate) struct Shared {
     pub(crate) turned: Nanos,
     /// Memory for what an epoll instance reports.
     pub(crate) reports: Vec<Report>,
+    /// Epoll instances that were given sockets of the kernel's to watch, which may become ours.
+    pub(crate) host_sets: Vec<RawFd>,
 }
 
 impl Shared {
@@ -157,6 +159,7 @@ fn new_shared() -> Shared {
         asked_host: Nanos::ZERO,
         turned: Nanos::ZERO,
         reports: Vec::new(),
+        host_sets: Vec::new(),
     }
 }
 

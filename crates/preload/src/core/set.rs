@@ -12,7 +12,7 @@ use super::Object;
 use super::arena::{Arena, Id};
 
 /// Reported whether asked for or not.
-const ALWAYS: EventFlags = EventFlags::ERR.union(EventFlags::HUP);
+pub(super) const ALWAYS: EventFlags = EventFlags::ERR.union(EventFlags::HUP);
 /// Not events but ways of reporting them.
 const MANNERS: EventFlags =
     EventFlags::ET.union(EventFlags::ONESHOT).union(EventFlags::EXCLUSIVE).union(EventFlags::WAKEUP);
@@ -79,6 +79,13 @@ impl Set {
             (interest.flags, interest.data, interest.spent) = (flags, data, false);
         }
         self.list(id);
+    }
+
+    /// The one report that was wanted has been made elsewhere.
+    pub(crate) fn silence(&mut self, id: Id) {
+        if let Some(interest) = self.interests.0.get_mut(id) {
+            interest.spent = true;
+        }
     }
 
     pub(crate) fn remove(&mut self, id: Id) -> Option<Interest> {

@@ -7,7 +7,9 @@ use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 
 use super::arena::Id;
+use super::set::ALWAYS;
 use super::{Core, Object, Report, Set, readiness};
+use crate::fdinfo::Watch;
 
 impl<E: Engine> Core<E> {
     /// Makes an epoll instance of the program known, when it first watches one of ours. It keeps what was hung into the kernel's
@@ -38,6 +40,20 @@ impl<E: Engine> Core<E> {
             Object::Stream(s) => self.streams.get_mut(s).map(|s| s.watchers.push((id, interest))),
             Object::Set(_) => None,
         };
+        Ok(())
+    }
+
+    /// `EPOLL_CTL_ADD` as the kernel's instance was told of it. It watches for failures always, unless the one report that was
+    /// wanted has been made.
+    pub(crate) fn inherit_watch(&mut self, set: RawFd, target: RawFd, watch: Watch) -> Result<(), Errno> {
+        self.watch(set, target, watch.flags, watch.data)?;
+        let (id, object) = self.set_and_target(set, target)?;
+        let entry = self.sets.get_mut(id).ok_or(Errno::BADF)?;
+        if !watch.flags.contains(ALWAYS)
+            && let Some(interest) = entry.find(target, object)
+        {
+            entry.silence(interest);
+        }
         Ok(())
     }
 

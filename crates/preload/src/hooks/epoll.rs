@@ -8,6 +8,7 @@ use rustix::event::epoll::EventFlags;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 
+use super::early;
 use crate::core::Report;
 use crate::host::{self, answer, real};
 use crate::process::{self, Shared};
@@ -34,7 +35,11 @@ pub(super) unsafe extern "C" fn epoll_ctl(
     if !process::is_ours(fd) || !process::access().is_ok_and(|s| s.core.is_socket(fd)) {
         let control = real!(epoll_ctl: fn(c_int, c_int, c_int, *mut libc::epoll_event) -> c_int);
         // SAFETY: the caller's promise.
-        return unsafe { control(set, operation, fd, event) };
+        let done = unsafe { control(set, operation, fd, event) };
+        if done == 0 && operation == libc::EPOLL_CTL_ADD {
+            early::note(set, fd);
+        }
+        return done;
     }
     // SAFETY: the caller's promise: null, or an event, which is packed.
     let event = (!event.is_null()).then(|| unsafe { event.read_unaligned() });
@@ -50,12 +55,11 @@ fn control(set: RawFd, operation: c_int, fd: RawFd, event: Option<libc::epoll_ev
     match operation {
         libc::EPOLL_CTL_ADD => {
             let (flags, data) = wanted?;
-            if !process::is_ours(set) {
-                shared.core.adopt_set(set, hang_bell(set)?);
-                process::mark(set, true);
-            }
+            adopt(&mut shared, set)?;
             shared.core.watch(set, fd, flags, data)
         }
+        // It watches none of ours. The kernel says so, or that it is no epoll instance.
+        _ if !process::is_ours(set) => host::epoll_control(set, operation, fd, event),
         libc::EPOLL_CTL_MOD => {
             let (flags, data) = wanted?;
             shared.core.change_watch(set, fd, flags, data)
@@ -65,14 +69,21 @@ fn control(set: RawFd, operation: c_int, fd: RawFd, event: Option<libc::epoll_ev
     }
 }
 
+/// Makes an epoll instance ours, if it is not yet.
+pub(super) fn adopt(shared: &mut Shared, set: RawFd) -> Result<(), Errno> {
+    if !process::is_ours(set) {
+        shared.core.adopt_set(set, hang_bell(set)?);
+        process::mark(set, true);
+    }
+    Ok(())
+}
+
 /// Wakes a thread that waits in the kernel for an instance that was not ours until now. The bell rings once, and hangs there as
 /// long as the instance is ours.
 fn hang_bell(set: RawFd) -> Result<OwnedFd, Errno> {
     let bell = eventfd(1, EventfdFlags::CLOEXEC)?;
-    let mut event = libc::epoll_event { events: (libc::EPOLLIN | libc::EPOLLET) as u32, u64: BELL };
-    let control = real!(epoll_ctl: fn(c_int, c_int, c_int, *mut libc::epoll_event) -> c_int);
-    // SAFETY: the event is readable, and the bell is open.
-    host::result(unsafe { control(set, libc::EPOLL_CTL_ADD, bell.as_raw_fd(), &raw mut event) } as isize)?;
+    let event = libc::epoll_event { events: (libc::EPOLLIN | libc::EPOLLET) as u32, u64: BELL };
+    host::epoll_control(set, libc::EPOLL_CTL_ADD, bell.as_raw_fd(), Some(event))?;
     Ok(bell)
 }
 

@@ -8,6 +8,7 @@
 mod address;
 mod calls;
 mod descriptors;
+mod early;
 mod epoll;
 mod io;
 mod messages;

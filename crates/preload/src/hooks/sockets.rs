@@ -6,10 +6,11 @@ use std::os::fd::RawFd;
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 
-use super::{address, calls};
+use super::{address, calls, early};
 use crate::core::in_family_of;
 use crate::host::{self, answer, real};
-use crate::{process, stack};
+use crate::process::{self, Shared};
+use crate::stack;
 
 /// `bind(2)`: the kernel's socket is bound as well, so that the port is taken and the address can be inherited.
 ///
@@ -64,8 +65,17 @@ fn start_listening(fd: RawFd, backlog: c_int) -> Result<(), Errno> {
         bound = address::bound(fd).ok_or(Errno::BADF)?;
     }
     let backlog = usize::try_from(backlog).unwrap_or(usize::MAX);
-    process::access()?.core.listen(fd, bound, backlog, is_nonblocking(fd))?;
-    process::mark(fd, true);
+    let mut shared = process::access()?;
+    shared.core.listen(fd, bound, backlog, is_nonblocking(fd))?;
+    make_ours(&mut shared, fd)
+}
+
+/// What the core has taken in is the stack's from now on, and watched by it if it is watched.
+fn make_ours(shared: &mut Shared, fd: RawFd) -> Result<(), Errno> {
+    if !process::is_ours(fd) {
+        early::take_over(shared, fd).inspect_err(|_| shared.core.close(fd))?;
+        process::mark(fd, true);
+    }
     Ok(())
 }
 
@@ -96,14 +106,13 @@ fn start_connecting(fd: RawFd, peer: std::net::SocketAddr) -> Result<(), Errno> 
     let local = address::bound(fd).map(|a| a.ip()).filter(|ip| !ip.is_unspecified());
     let peer = in_family_of(peer, false);
     let is_new = !process::is_ours(fd);
-    let started = {
+    let nonblocking = {
         let mut shared = process::access()?;
         let nonblocking = if is_new { is_nonblocking(fd) } else { !shared.core.waits(fd) };
-        let started = shared.core.connect(fd, peer, local.map(|ip| ip.to_canonical()), nonblocking);
-        started.map(|()| nonblocking)
+        shared.core.connect(fd, peer, local.map(|ip| ip.to_canonical()), nonblocking)?;
+        make_ours(&mut shared, fd)?;
+        nonblocking
     };
-    let nonblocking = started?;
-    process::mark(fd, true);
     if nonblocking {
         // What opens the connection leaves now.
         process::access()?.turn(assay_model::units::Nanos::ZERO)?;
@@ -248,7 +257,7 @@ fn addresses(fd: RawFd) -> Option<(std::net::SocketAddr, std::net::SocketAddr)> 
 }
 
 /// Whether it is a TCP socket.
-fn is_stream(fd: RawFd) -> bool {
+pub(super) fn is_stream(fd: RawFd) -> bool {
     let option = |name| host::option(fd, libc::SOL_SOCKET, name, 0);
     option(libc::SO_PROTOCOL) == Some(libc::IPPROTO_TCP)
 }

@@ -1,0 +1,55 @@
+//! What the kernel tells of an epoll instance (proc_pid_fdinfo(5)).
+
+use std::os::fd::RawFd;
+
+use rustix::event::epoll::EventFlags;
+
+/// One descriptor that an epoll instance watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Watch {
+    pub(crate) flags: EventFlags,
+    pub(crate) data: u64,
+}
+
+/// What `text`, the description of an epoll instance, says of the descriptor `fd` for the file `inode`. A descriptor that was
+/// closed while a duplicate lived on is still named, by a number that another file may have by now.
+pub(crate) fn watch_of(text: &str, fd: RawFd, inode: u64) -> Option<Watch> {
+    let is_it = |line: &&str| {
+        field(line, "tfd:").is_some_and(|number| number.parse() == Ok(fd))
+            && field(line, "ino:").is_none_or(|hex| u64::from_str_radix(hex, 16) == Ok(inode))
+    };
+    let line = text.lines().find(is_it)?;
+    let flags = u32::from_str_radix(field(line, "events:")?, 16).ok()?;
+    let data = u64::from_str_radix(field(line, "data:")?, 16).ok()?;
+    Some(Watch { flags: EventFlags::from_bits_retain(flags), data })
+}
+
+/// The word behind a name, with or without a space between.
+fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    line.split_once(name)?.1.split_whitespace().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As Linux 6.18 writes it.
+    const TEXT: &str = "pos:\t0\nflags:\t02\nmnt_id:\t15\nino:\t1057\n\
+        tfd:       20 events:       19 data:               14  pos:0 ino:421 sdev:f\n\
+        tfd:       25 events: 80000018 data: 55d0000000000019  pos:0 ino:5d1 sdev:8\n\
+        tfd:       25 events: 8000001d data:               19  pos:0 ino:5d2 sdev:8\n";
+
+    #[test]
+    fn the_line_of_the_descriptor_and_its_file_counts() {
+        let watch = watch_of(TEXT, 25, 0x5d2).unwrap();
+        assert_eq!(
+            watch.flags,
+            EventFlags::ET | EventFlags::IN | EventFlags::OUT | EventFlags::ERR | EventFlags::HUP
+        );
+        assert_eq!(watch.data, 0x19);
+        assert_eq!(watch_of(TEXT, 25, 0x5d1).unwrap().data, 0x55d0_0000_0000_0019);
+        assert_eq!(watch_of(TEXT, 20, 0x5d1), None);
+        assert_eq!(watch_of(TEXT, 2, 0x421), None);
+        assert_eq!(watch_of("pos:\t0\n", 25, 0x5d2), None);
+    }
+}
