@@ -167,6 +167,11 @@ pub(super) unsafe extern "C" fn syscall(
     f: usize,
 ) -> c_long {
     let fd = a as c_int;
+    let host = || {
+        let syscall = real!(syscall: fn(c_long, usize, usize, usize, usize, usize, usize) -> c_long);
+        // SAFETY: the caller's promise.
+        unsafe { syscall(number, a, b, c, d, e, f) }
+    };
     // SAFETY: the caller's promise.
     unsafe {
         match number {
@@ -176,17 +181,15 @@ pub(super) unsafe extern "C" fn syscall(
             libc::SYS_accept4 if process::is_ours(fd) => {
                 c_long::from(super::sockets::accept4(fd, b as *mut _, c as *mut _, d as c_int))
             }
-            libc::SYS_epoll_pwait2 if process::is_ours(fd) => c_long::from(epoll::epoll_pwait2(
+            libc::SYS_epoll_pwait2 => c_long::from(epoll::pwait2(
                 fd,
                 b as *mut libc::epoll_event,
                 c as c_int,
                 d as *const libc::timespec,
                 e as *const libc::sigset_t,
+                || host() as c_int,
             )),
-            _ => {
-                let syscall = real!(syscall: fn(c_long, usize, usize, usize, usize, usize, usize) -> c_long);
-                syscall(number, a, b, c, d, e, f)
-            }
+            _ => host(),
         }
     }
 }

@@ -182,18 +182,36 @@ pub(super) unsafe extern "C" fn epoll_pwait2(
     timeout: *const libc::timespec,
     mask: *const libc::sigset_t,
 ) -> c_int {
-    if !process::is_ours(set) {
+    let host = || {
         let wait = real!(epoll_pwait2: fn(c_int, *mut libc::epoll_event, c_int, *const libc::timespec, *const libc::sigset_t) -> c_int);
         // SAFETY: the caller's promise.
-        return unsafe {
-            let returned = wait(set, room, most, timeout, mask);
-            or_go_on(returned, set, room, most, timeout.as_ref().map(super::poll::span), mask)
-        };
-    }
-    // SAFETY: the caller's promise: null, or a time.
-    let timeout = unsafe { timeout.as_ref() }.map(super::poll::span);
+        unsafe { wait(set, room, most, timeout, mask) }
+    };
     // SAFETY: the caller's promise.
-    unsafe { wait_into(set, room, most, timeout, mask) }
+    unsafe { pwait2(set, room, most, timeout, mask, host) }
+}
+
+/// `epoll_pwait2(2)`, however the program has called it: `host` is the same call of the kernel.
+///
+/// # Safety
+/// The caller's promise.
+pub(super) unsafe fn pwait2(
+    set: RawFd,
+    room: *mut libc::epoll_event,
+    most: c_int,
+    timeout: *const libc::timespec,
+    mask: *const libc::sigset_t,
+    host: impl FnOnce() -> c_int,
+) -> c_int {
+    // SAFETY: the caller's promise: null, or a time.
+    let span = unsafe { timeout.as_ref() }.map(super::poll::span);
+    // SAFETY: the caller's promise.
+    unsafe {
+        match process::is_ours(set) {
+            true => wait_into(set, room, most, span, mask),
+            false => or_go_on(host(), set, room, most, span, mask),
+        }
+    }
 }
 
 fn milliseconds(timeout: c_int) -> Option<Nanos> {

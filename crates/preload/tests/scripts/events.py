@@ -1,5 +1,5 @@
 """Waiting for sockets and pipes, in every manner. What it prints must be the same on every stack."""
-import errno, os, select, signal, socket, threading, time
+import ctypes, errno, os, select, signal, socket, threading, time
 
 NAMES = {v: k for k, v in vars(select).items() if k.startswith("EPOLL") and k not in ("EPOLL_CLOEXEC", "EPOLLRDNORM", "EPOLLWRNORM")}
 
@@ -190,3 +190,24 @@ epoll.unregister(spent)
 print("unregistered", told(epoll.unregister, spent), settled())
 other = select.epoll()
 print("not watched", told(other.modify, server, select.EPOLLIN), told(other.unregister, server))
+
+libc = ctypes.CDLL(None, use_errno=True)
+EPOLL_PWAIT2 = 441
+class Event(ctypes.Structure):
+    _pack_ = 1
+    _fields_ = [("events", ctypes.c_uint32), ("data", ctypes.c_uint64)]
+def pwait2(epoll, seconds):
+    """As Netty waits, with syscall(2)."""
+    room = (Event * 8)()
+    n = libc.syscall(EPOLL_PWAIT2, epoll.fileno(), room, 8, (ctypes.c_long * 2)(seconds, 0), None, 8)
+    return [(event.events, event.data & 0xFFFFFFFF == server.fileno()) for event in room[:n]]
+listener, client, server = pair()
+early = select.epoll()
+seen = []
+waiter = threading.Thread(target=lambda: seen.append(pwait2(early, 20)))
+waiter.start()
+time.sleep(0.05)
+early.register(server, select.EPOLLIN)
+client.sendall(b"early")
+waiter.join()
+print("a wait by number that began before", seen, server.recv(9), pwait2(early, 0))
