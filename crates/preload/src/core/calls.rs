@@ -8,7 +8,7 @@ use assay_engine::Engine;
 use rustix::io::Errno;
 
 use super::stream::{Life, Stream};
-use super::{Arena, Core, Id, Listener, Object, Taking, name_slot};
+use super::{Arena, Core, Id, Listener, Object, Taking, errno, name_slot};
 
 /// Parts of one send that go to the engine together; as many as the kernel allows (writev(2), IOV_MAX).
 const PARTS_AT_ONCE: usize = 1024;
@@ -131,7 +131,7 @@ impl<E: Engine> Core<E> {
         self.open_for_itself(remote)?;
         let conn = self.engine()?.connect(super::in_family_of(remote, false), local).map_err(|error| {
             crate::log::say(&error.to_string());
-            Errno::ADDRNOTAVAIL
+            errno(&error)
         })?;
         let mut stream = Stream::new(conn, Life::Connecting);
         (stream.descriptors, stream.nonblocking) = (1, nonblocking);

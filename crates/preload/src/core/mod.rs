@@ -230,7 +230,7 @@ impl<E: Engine> Core<E> {
             // A program for both families (every JVM) names an IPv4 address in IPv6's way; the stack knows it by its own.
             if let Err(error) = engine.listen(in_family_of(listener.address, false)) {
                 crate::log::say(&format!("cannot listen at {}: {error}", listener.address));
-                listener.error = Some(Errno::ADDRINUSE);
+                listener.error = Some(errno(&error));
             }
         }
         Ok(())
@@ -328,6 +328,15 @@ fn readiness<E: Engine>(
         }),
     }
     .unwrap_or(EventFlags::ERR)
+}
+
+/// The error number that the kernel would have given for what the engine could not do (bind(2), connect(2)).
+fn errno(error: &EngineError) -> Errno {
+    match error {
+        EngineError::System { source, .. } => Errno::from_io_error(source).unwrap_or(Errno::IO),
+        EngineError::Full { .. } => Errno::NOBUFS,
+        EngineError::NoPort { .. } => Errno::ADDRNOTAVAIL,
+    }
 }
 
 /// An address as a socket of the family of `like` would show it.

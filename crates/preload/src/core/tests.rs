@@ -293,6 +293,37 @@ fn connecting_ends_in_success_or_in_an_error() {
     assert_eq!(core.take_error(FIRST + 1), Some(Errno::CONNREFUSED));
 }
 
+/// Listens there too and waits for connections; returns what accepting says.
+fn error_of_listening(core: &mut Core<Epoll>, fd: i32, address: SocketAddr) -> Option<Errno> {
+    core.listen(fd, address, 8, true).unwrap();
+    assert_eq!(core.accept(fd).err(), Some(Errno::AGAIN), "which is why the engine listens");
+    core.turn(Nanos::ZERO).unwrap();
+    let object = core.object(fd).unwrap();
+    assert!(core.readiness(object).contains(EventFlags::ERR));
+    core.accept(fd).err()
+}
+
+#[test]
+fn who_cannot_listen_is_told_why() {
+    let (mut core, address) = listening(8);
+    assert_eq!(error_of_listening(&mut core, FIRST, address), Some(Errno::ADDRINUSE));
+    // Nobody's: it is for documentation (RFC 5737).
+    let elsewhere = SocketAddr::from((Ipv4Addr::new(192, 0, 2, 1), address.port()));
+    assert_eq!(error_of_listening(&mut core, FIRST + 1, elsewhere), Some(Errno::ADDRNOTAVAIL));
+    assert_eq!(core.accept(LISTENER).err(), Some(Errno::AGAIN), "the first one goes on");
+}
+
+#[test]
+fn who_cannot_connect_is_told_why() {
+    let mut core = Core::new(|| Epoll::new(Config { max_connections: 1 }));
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    let elsewhere = Ipv4Addr::new(192, 0, 2, 1).into();
+    assert_eq!(core.connect(FIRST, address, Some(elsewhere), true), Err(Errno::ADDRNOTAVAIL));
+    core.connect(FIRST, address, None, true).unwrap();
+    assert_eq!(core.connect(FIRST + 1, address, None, true), Err(Errno::NOBUFS));
+}
+
 #[test]
 fn a_child_listens_anew_and_leaves_connections_to_its_parent() {
     let (mut core, mut peer) = pair();
