@@ -210,7 +210,8 @@ fn coverage(restart_sd: f64, searches: usize, seed: u64) -> (f64, f64) {
     let (mut covered, mut widths) = (0, Vec::new());
     for _ in 0..searches {
         let mut queue = Queue { service_per_second: mu, wait_s: 0.0 };
-        let (redline, _) = search(Plan { start: 1_000.0, ..PLAN }, |asked| {
+        // As a run begins: near the capacity that it has measured.
+        let (redline, _) = search(Plan { start: 0.8 * mu, step: 1.25, ..PLAN }, |asked| {
             if asked.fresh_server {
                 let service_per_second = mu * (restart_sd * normal(&mut rng)).exp();
                 queue = Queue { service_per_second, wait_s: 0.0 };

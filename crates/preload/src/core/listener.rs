@@ -11,8 +11,6 @@ use super::arena::Id;
 
 /// As many as the kernel's `net.core.somaxconn` allows in its largest setting.
 const BACKLOG_AT_MOST: usize = 65_535;
-/// An engine that was told to pause may have some on their way; more are reset.
-const SURPLUS: usize = 64;
 
 pub(crate) struct Listener {
     pub(crate) address: SocketAddr,
@@ -55,13 +53,10 @@ impl Listener {
         self.backlog = backlog.clamp(1, BACKLOG_AT_MOST);
     }
 
-    /// Keeps a connection for the program; returns whether there was room.
-    pub(crate) fn push(&mut self, stream: Id) -> bool {
-        let has_room = self.waiting.len() < self.backlog + SURPLUS;
-        if has_room {
-            self.waiting.push_back(stream);
-        }
-        has_room
+    /// Keeps a connection for the program, also beyond the backlog: its peer has been told that it is established, and the
+    /// engine, once it is asked to pause, has no more on their way than its own backlog.
+    pub(crate) fn push(&mut self, stream: Id) {
+        self.waiting.push_back(stream);
     }
 
     /// Keeps a connection that was taken and could not be used, before all others.

@@ -276,11 +276,7 @@ impl<E: Engine> Core<E> {
         let stream = self.streams.insert(stream);
         name_slot(&mut self.by_slot, conn, stream);
         let Some(listener) = self.listeners.get_mut(id) else { return };
-        if !listener.push(stream) {
-            engine.abort(conn);
-            self.streams.remove(stream);
-            return;
-        }
+        listener.push(stream);
         if listener.is_full() && !std::mem::replace(&mut listener.paused, true) {
             engine.pause_accepting(listener.address, true);
         }

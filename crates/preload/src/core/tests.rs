@@ -249,16 +249,19 @@ fn closing_with_unread_bytes_resets() {
     assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
 }
 
+/// More than an engine has on their way at a time.
+const PEERS: i32 = 200;
+
 #[test]
-fn a_full_backlog_holds_connections_back() {
+fn a_full_backlog_holds_connections_back_and_resets_none() {
     let (mut core, address) = listening(2);
-    let mut peers: Vec<TcpStream> = (0..8).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let mut peers: Vec<TcpStream> = (0..PEERS).map(|_| TcpStream::connect(address).unwrap()).collect();
     settle(&mut core);
     for (fd, peer) in (FIRST..).zip(&mut peers) {
         accept(&mut core, fd);
         peer.write_all(b"?").unwrap();
     }
-    for fd in FIRST..FIRST + 8 {
+    for fd in FIRST..FIRST + PEERS {
         assert_eq!(until(&mut core, |core| receive(core, fd).ok()), b"?");
     }
     assert_eq!(core.accept(LISTENER).err(), Some(Errno::AGAIN));
