@@ -3,14 +3,24 @@ import type { JSX } from "preact";
 import { unbroken } from "../format";
 import type { Report } from "../select";
 
+/** Findings that are read at once; a run over many places has more, and the sections say them again. */
+const AT_ONCE = 8;
+
 export function VerdictSection({ report }: { report: Report }): JSX.Element {
-  const [first, ...rest] = report.head.sentences;
+  const [first, ...others] = report.head.sentences;
+  // One that is alone behind a fold would not be worth it.
+  const shown = others.length <= AT_ONCE + 1 ? others.length : AT_ONCE;
+  const paragraphs = (sentences: string[]): JSX.Element[] => sentences.map((sentence) => <p key={sentence}>{unbroken(sentence)}</p>);
   return (
     <section id="verdict" class="verdict wide" aria-labelledby="verdict-title" tabIndex={-1}>
       <h1 id="verdict-title">{first ? unbroken(first) : "Nothing was measured that could be judged."}</h1>
-      {rest.map((sentence) => (
-        <p key={sentence}>{unbroken(sentence)}</p>
-      ))}
+      {paragraphs(others.slice(0, shown))}
+      {shown < others.length && (
+        <details class="more">
+          <summary>{others.length - shown} more findings</summary>
+          {paragraphs(others.slice(shown))}
+        </details>
+      )}
     </section>
   );
 }

@@ -58,13 +58,15 @@ pub fn judge(record: &Record) -> Verdict {
         closed(record).iter().map(|cell| cell::judge_cell(record, cell, margin)).collect();
     let trust = trust::checks(record, &cells, noise_floor.as_ref());
     let latency = latency::judge(record, margin);
-    let mut sentences = words::sentences(record, &cells, &trust);
-    sentences.extend(latency::sentences(&latency));
     let redlines = redline::judge(record);
-    sentences.extend(redline::sentences(record, &redlines));
     let stack_cost = stack::stack_costs(&cells, margin);
     let crossings = stack::crossings(&stack_cost, &record.workloads);
+    let mut sentences = words::warning(&trust);
+    // Whoever measures on two stacks asks what that changes, before who is the fastest on each.
     sentences.extend(stack::sentences(record, &stack_cost, &crossings));
+    sentences.extend(words::sentences(record, &cells, &trust));
+    sentences.extend(latency::sentences(&latency));
+    sentences.extend(redline::sentences(record, &redlines));
     let rounds = sample::counted_rounds(record);
     let (answered, published) = (answered::judge(record), published::judge(record, &cells));
     Verdict {

@@ -11,11 +11,16 @@ use super::trust;
 /// Half-width, as a share of the estimate, from which an interval is told by its ends.
 const WIDE: f64 = 0.1;
 
-/// The findings, most important first: void runs, then each workload, then who is missing and why.
+/// What has to be said before anything else.
+pub(crate) fn warning(trust: &[Check]) -> Vec<String> {
+    let void = trust::void(trust).into_iter();
+    void.map(|check| format!("Do not use these numbers: {}.", check.evidence)).collect()
+}
+
+/// The findings: each workload, then who is missing and why.
 pub(crate) fn sentences(record: &Record, cells: &[CellVerdict], trust: &[Check]) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
     let void = trust::void(trust);
-    sentences.extend(void.map(|check| format!("Do not use these numbers: {}.", check.evidence)));
     let mut places: Vec<(&str, Option<Network>)> = Vec::new();
     for cell in cells.iter().map(|judged| &judged.cell) {
         if !places.contains(&(&cell.workload, cell.network)) {

@@ -27,7 +27,9 @@ pub(crate) fn sentences(record: &Record, costs: &[StackCost], crossings: &[Cross
 /// One contender on one pair of networks: its only cell, or the least and the greatest ratio of all.
 fn comparison(speaker: &Speaker<'_>, costs: &[&StackCost]) -> Option<String> {
     let ratio = |cost: &StackCost| cost.ratio.map_or(f64::NAN, |ratio| ratio.estimate);
-    let mut known: Vec<&StackCost> = costs.iter().copied().filter(|cost| cost.ratio.is_some()).collect();
+    // One round alone has a ratio and no interval: it stands in the table and is no finding.
+    let has_interval = |cost: &&StackCost| cost.ratio.is_some_and(|ratio| ratio.low < ratio.high);
+    let mut known: Vec<&StackCost> = costs.iter().copied().filter(has_interval).collect();
     known.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
     let (least, greatest) = (known.first()?, known.last()?);
     let name = speaker.title(&least.contender);
