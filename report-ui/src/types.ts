@@ -1972,7 +1972,7 @@ export interface StackCounts {
    */
   received_frames: number;
   /**
-   * Times that a retransmission timer ran out (RFC 6298).
+   * Times that a retransmission timer ran out (RFC 6298), but for requests for a connection: a full backlog drops these.
    */
   retransmission_timeouts: number;
   /**

@@ -87,7 +87,7 @@ pub struct StackCounts {
     pub sent_frames: u64,
     /// Segments sent again, whatever the reason.
     pub retransmitted_segments: u64,
-    /// Times that a retransmission timer ran out (RFC 6298).
+    /// Times that a retransmission timer ran out (RFC 6298), but for requests for a connection: a full backlog drops these.
     pub retransmission_timeouts: u64,
     /// Probes for a loss at the end of what was sent (RFC 8985 §7).
     #[serde(default)]

@@ -149,7 +149,7 @@ pub(crate) struct Shape {
 pub(crate) struct Counts {
     /// Segments sent again, for whatever reason.
     pub(crate) retransmitted: u64,
-    /// Retransmission timers that ran out.
+    /// Retransmission timers that ran out, but for those of requests for a connection.
     pub(crate) timeouts: u64,
     /// Tail-loss probes (RFC 8985 §7).
     pub(crate) tail_probes: u64,

@@ -351,9 +351,9 @@ impl Connection {
         }
     }
 
-    /// RFC 6298 §5.4 to 5.6.
+    /// RFC 6298 §5.4 to 5.6. A request for a connection that is not answered says nothing of the wire: a full backlog drops it.
     fn lose_all(&mut self, now: Nanos, counts: &mut Counts) {
-        counts.timeouts += 1;
+        counts.timeouts += u64::from(self.state != State::SynSent);
         self.congestion.on_timeout(self.flight.under_way(), self.timing.backoff == 0);
         self.flight.lose_all();
         self.recovery = Recovery { phase: Phase::Loss(self.next), ..Recovery::default() };

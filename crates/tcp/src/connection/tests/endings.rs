@@ -20,6 +20,17 @@ fn three_segments_open_a_connection() {
 }
 
 #[test]
+fn a_request_that_a_full_backlog_drops_is_sent_again_and_is_no_fault_of_the_wire() {
+    let mut network = Network::new();
+    network.run(
+        |number, _| if number == 0 { vec![] } else { vec![Nanos::ZERO] },
+        |network| network.under_way.is_empty() && network.ends[1].state() == State::Established,
+    );
+    let counts = network.ends[0].counts;
+    assert_eq!((counts.timeouts, counts.retransmitted), (0, 1), "{counts:?}");
+}
+
+#[test]
 fn both_may_open_at_once() {
     let mut network = Network::new();
     network.ends[1].connection = Some(Connection::open(&SHAPE, Seq(900), network.now));
