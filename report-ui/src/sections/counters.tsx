@@ -23,7 +23,7 @@ export function CountersTable({ report, spot, place }: { report: Report; spot: S
         full are those of the generator's own stack, from its first connection to its last; the kernel's does not tell them
         for one program.
       </p>
-      {open && <Table caption={`What each stack did, ${place}`} columns={columns(report)} rows={rows} />}
+      {open && <Table caption={`What each stack did, ${place}`} columns={columns(report, rows)} rows={rows} />}
     </details>
   );
 }
@@ -36,7 +36,8 @@ function frames({ stack, answers }: StackCounters): string {
   return stack && answers > 0 ? `${few(stack.received_frames / answers)}, ${few(stack.sent_frames / answers)}` : "–";
 }
 
-function columns(report: Report): Column<StackCounters>[] {
+function columns(report: Report, rows: StackCounters[]): Column<StackCounters>[] {
+  const hasGivenUp = rows.some(({ stack }) => (stack?.dropped_frames ?? 0) > 0);
   const told = (head: string, value: (row: StackCounters) => number | null, format: (value: number) => string): Column<StackCounters> => ({
     head,
     sort: value,
@@ -55,6 +56,6 @@ function columns(report: Report): Column<StackCounters>[] {
     own("sent again", (stack) => stack.retransmitted_segments),
     own("timers", (stack) => stack.retransmission_timeouts),
     own("wire full", (stack) => stack.wire_full),
-    own("given up", (stack) => stack.dropped_frames),
+    ...(hasGivenUp ? [own("given up", (stack) => stack.dropped_frames)] : []),
   ];
 }
