@@ -4,14 +4,16 @@
 // What clippy.toml allows in test functions is as right in the functions that help them.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use std::io::{BufRead, BufReader, Read, Write};
+#[path = "../../load/tests/oracle/settling.rs"]
+mod settling;
+
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use assay_host::cpuset::{CpuSet, pin_current_thread};
-use assay_host::system::SystemSample;
 use assay_model::check::Outcome;
 use assay_model::load::LoadReport;
 use assay_serve::stub::Counts;
@@ -22,8 +24,6 @@ use rustix::process::{Pid, Signal, kill_process};
 const SLACK_MS: f64 = 40.0;
 /// Runs until times that fail are believed.
 const ATTEMPTS: u32 = 3;
-/// Share of a run in which some task waited for a CPU that makes its times worthless.
-const CROWDED: f64 = 0.2;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
@@ -121,24 +121,10 @@ fn objections(report: &LoadReport) -> Vec<&str> {
     objecting.map(|check| check.rule.as_str()).collect()
 }
 
-/// Measures until the times are as they should be, a few times at most. Where tasks waited for a CPU each time, the times are the
-/// machine's, not the generator's.
+/// Measures until the times are as they should be, a few times at most.
 fn settle(measure: impl Fn() -> Result<(), String>) {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let (mut complaints, mut is_always_crowded) = (Vec::new(), true);
-    for _ in 0..ATTEMPTS {
-        let before = SystemSample::take();
-        match measure() {
-            Ok(()) => return,
-            Err(complaint) => complaints.push(complaint),
-        }
-        let pressure = SystemSample::take().since(&before).cpu_pressure;
-        is_always_crowded &= pressure.is_some_and(|share| share > CROWDED);
-    }
-    assert!(is_always_crowded, "in {ATTEMPTS} runs: {complaints:#?}");
-    // Not by `eprintln!`, which the test harness hides when a test passes.
-    let _ =
-        writeln!(std::io::stderr(), "skipped: other programs want the CPUs, and {}", complaints.join("; "));
+    settling::settle(ATTEMPTS, measure);
 }
 
 /// Whether a time in ms is within limits.

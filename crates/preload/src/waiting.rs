@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use assay_engine::clock;
 use assay_model::units::Nanos;
+use assay_wire::SPIN;
 use rustix::event::epoll::EventFlags;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
@@ -25,10 +26,6 @@ use crate::host::{self, Held};
 use crate::process::{self, Shared};
 use crate::stack::Stack;
 
-/// How long a wait looks before it sleeps, where that takes no system call: about what falling asleep and being woken cost on a
-/// virtual machine, so that it never costs more than twice of what would have been best (Karlin et al., "Competitive Snoopy
-/// Caching", 1988).
-const SPIN: Nanos = Nanos::from_micros(50);
 /// An engine without a descriptor waits by itself, at most so long before the kernel is asked for its descriptors and for signals,
 /// right after something happened; then an eighth of the time since, so that a wait is at most that much too long.
 const SLICE: Nanos = Nanos::from_micros(20);

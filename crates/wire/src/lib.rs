@@ -45,6 +45,7 @@ use assay_model::units::Nanos;
 pub use any::{AnyBase, AnyReceiver, AnySender, AnyWire, OpenError, Station, open};
 pub use assay_model::rate::{Rate, RateError};
 pub use spec::{Kind, Spec, SpecError};
+pub use waiting::SPIN;
 
 /// Bytes before the IP packet: two addresses and a type (IEEE 802.3).
 pub const ETHERNET_HEADER_BYTES: usize = 14;

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 /// How long a wait looks before it sleeps: about what falling asleep and being woken cost on a virtual machine, so that it never
 /// costs more than twice of what would have been best (Karlin et al., "Competitive Snoopy Caching", 1988).
-const SPIN: Nanos = Nanos::from_micros(50);
+pub const SPIN: Nanos = Nanos::from_micros(50);
 /// Looks between two at the clock.
 const LOOKS: u32 = 16;
 /// Longest sleep, after which it is asked whether the other end is still there.

@@ -66,6 +66,16 @@ fn all_were_measured(record: &Record) -> bool {
     })
 }
 
+/// The record of a run in which all networks had windows.
+fn measured(lab: &Lab, arguments: &[&str]) -> Option<Record> {
+    let assert = lab.run(arguments).assert();
+    let record = lab.record();
+    all_were_measured(&record).then(|| {
+        assert.code(0);
+        record
+    })
+}
+
 #[test]
 fn a_full_link_is_named_as_the_limit() {
     if !is_possible() {
@@ -139,12 +149,7 @@ fn frames_are_lost_as_asked_on_both_stacks_and_nobody_objects() {
     let lab = Lab::new();
     own(&lab, "one");
     let run = ["one", "-s", "kernel,user", "--link", "veth:loss=5%", "-c", "16", "-d", "500ms"];
-    let assert = lab.run(&run).assert();
-    let record = lab.record();
-    if !all_were_measured(&record) {
-        return;
-    }
-    assert.code(0);
+    let Some(record) = measured(&lab, &run) else { return };
     let mut networks = BTreeSet::new();
     for (network, window) in windows(&record) {
         assert_eq!(record.link_facts_of(&window.cell).and_then(|facts| facts.loss_per_million), Some(50_000));
@@ -191,12 +196,7 @@ fn two_workers_have_a_queue_each_and_both_serve() {
         "4",
     ];
     // Shared CPUs measure nothing, which voids the run, but not what is counted.
-    let assert = lab.run(&run).assert();
-    let record = lab.record();
-    if !all_were_measured(&record) {
-        return;
-    }
-    assert.code(0);
+    let Some(record) = measured(&lab, &run) else { return };
     let mut networks = BTreeSet::new();
     for (network, window) in windows(&record) {
         // Each thread of the generator has two connections, to the worker on the queue that faces its own and no other.

@@ -2,7 +2,7 @@
 //!
 //! Counts are exact and always asserted. Times are asserted with the tolerances of METHODOLOGY × 5, and upwards with a
 //! slack for machines that have other things to do; noise only ever adds, so the lower limits have none. A run whose times
-//! fail is repeated twice: a generator that is wrong fails every time. Rates and lengths are small enough for a debug
+//! fail is repeated a few times: a generator that is wrong fails every time. Rates and lengths are small enough for a debug
 //! build on two CPUs; the shapes of the distributions do not depend on them. `cargo xtask oracle` runs the full ones.
 //!
 //! One test at a time: they are about time, and two at once would measure each other.
@@ -12,5 +12,6 @@
 
 mod faults;
 mod framing;
+mod settling;
 mod support;
 mod times;

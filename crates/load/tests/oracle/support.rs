@@ -8,13 +8,14 @@ use std::thread;
 
 use assay_engine::{Config, EngineKind, Uring};
 use assay_host::cpuset::CpuSet;
-use assay_host::system::SystemSample;
 use assay_load::{Plan, Span, run};
 use assay_model::check::Outcome;
 use assay_model::load::{Arrival, ErrorClass, LoadReport};
 use assay_model::workload::{Expect, RequestKind};
 use assay_serve::stub::{self, BODY, Counts, Program, Site};
 use assay_stats::Histogram;
+
+use crate::settling;
 
 /// What a busy machine may add to any time, in ms.
 const SLACK_MS: f64 = 15.0;
@@ -26,9 +27,6 @@ const RESOLUTION: f64 = 0.015;
 const LUCK: f64 = 0.05;
 /// Runs until times that fail are believed.
 const ATTEMPTS: u32 = 5;
-/// Share of a run in which some task waited for a CPU that makes its times worthless. The stub and the generator are on CPUs of
-/// their own and hardly wait for each other.
-const CROWDED: f64 = 0.2;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
@@ -118,27 +116,10 @@ impl Drop for StopAtEnd<'_> {
     }
 }
 
-/// Measures until the times are as they should be, a few times at most. Where tasks waited for a CPU in each of these runs, the
-/// times are the machine's, not the generator's.
+/// Measures until the times are as they should be, a few times at most.
 pub(crate) fn settle(program: &Program, plan: &Plan, judge: impl Fn(&Run) -> Result<(), String>) {
     let _alone = alone();
-    let (mut complaints, mut is_always_crowded) = (Vec::new(), true);
-    for _ in 0..ATTEMPTS {
-        let before = SystemSample::take();
-        match judge(&measure(program, plan)) {
-            Ok(()) => return,
-            Err(complaint) => complaints.push(complaint),
-        }
-        let pressure = SystemSample::take().since(&before).cpu_pressure;
-        is_always_crowded &= pressure.is_some_and(|share| share > CROWDED);
-    }
-    assert!(is_always_crowded, "in {ATTEMPTS} runs: {complaints:#?}");
-    skip(format!("other programs want the CPUs, and {}", complaints.join("; ")));
-}
-
-/// Says why something is not tested. Not by `eprintln!`, which the test harness hides when a test passes.
-fn skip(reason: impl std::fmt::Display) {
-    let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("skipped: {reason}\n"));
+    settling::settle(ATTEMPTS, || judge(&measure(program, plan)));
 }
 
 impl Run {
