@@ -134,7 +134,10 @@ impl LoadOrder<'_> {
             // Whatever its status says about the answers: a whole report is a report.
             Bounded::Ended(ended) => {
                 let text = std::fs::read_to_string(&report).unwrap_or_default();
-                read_report(&text).map_err(|problem| failed(format!("{ended}; {problem}")))
+                read_report(&text).map_err(|problem| {
+                    let own_words = tail(&log, 1).pop().filter(|_| text.is_empty());
+                    failed(format!("{ended}: {}", own_words.unwrap_or(problem)))
+                })
             }
         }
     }

@@ -21,13 +21,15 @@ pub(crate) const SERVER: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
 pub(crate) const GENERATOR: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 2);
 pub(crate) const PREFIX_BITS: u8 = 30;
 
-/// Settings, with what they are for: room for connections, and no memory of one contender when the next one comes.
-const SYSCTLS: [(&str, &str); 5] = [
+/// Settings: room for connections, no memory of one contender when the next one comes, and as many questions for a neighbour as
+/// the user-space stack asks, so that a cable which loses frames keeps neither from the other.
+const SYSCTLS: [(&str, &str); 6] = [
     ("net.core.somaxconn", "65535"),
     ("net.ipv4.tcp_max_syn_backlog", "65535"),
     ("net.ipv4.ip_local_port_range", "1024 65535"),
     ("net.ipv4.tcp_tw_reuse", "1"),
     ("net.ipv4.tcp_no_metrics_save", "1"),
+    ("net.ipv4.neigh.assay0.mcast_solicit", "10"),
 ];
 
 /// Brings this end to life. With `frame_by_frame` no packet stands for several: the kernel cuts what it sends before the

@@ -34,8 +34,9 @@ use crate::template::Template;
 
 /// Resolution of timers; the shortest is that of a tail-loss probe, 2 ms and more.
 const TICK: Nanos = Nanos::from_millis(1);
-/// How long a peer's hardware address is asked for, once a second (RFC 4861 §10: three times).
-pub(crate) const NEIGHBOUR_PATIENCE: Nanos = Nanos::from_millis(3_000);
+/// How long a peer's hardware address is asked for, once a second. RFC 4861 §10 and Linux ask three times; on a cable that loses
+/// one frame in twenty each way, one process in a thousand would then find nobody.
+pub(crate) const NEIGHBOUR_PATIENCE: Nanos = Nanos::from_millis(10_000);
 /// How long a connection that its user has closed may take to end; Linux gives it as long (tcp_fin_timeout, tcp(7)).
 const ORPHAN_PATIENCE: Nanos = Nanos::from_millis(60_000);
 /// Connections in TIME-WAIT at most. Then the oldest is forgotten, as by Linux (tcp_max_tw_buckets, tcp(7)): a table of

@@ -331,7 +331,7 @@ impl Connection {
             }
             Alarm::Persist => {
                 self.owes_poke = true;
-                self.timing.backoff = self.timing.backoff.saturating_add(1);
+                self.timing.back_off(false);
                 self.alarm_at = now + self.timing.timeout();
             }
             Alarm::Reorder => {
@@ -351,13 +351,16 @@ impl Connection {
         }
     }
 
-    /// RFC 6298 §5.4 to 5.6. A request for a connection that is not answered says nothing of the wire: a full backlog drops it.
+    /// RFC 6298 §5.4 to 5.6. A request for a connection that is not answered says nothing of the wire: a full backlog drops it. Nor
+    /// does a handshake say how much the network bears, except that one segment is enough to begin with (RFC 5681 §3.1).
     fn lose_all(&mut self, now: Nanos, counts: &mut Counts) {
-        counts.timeouts += u64::from(self.state != State::SynSent);
-        self.congestion.on_timeout(self.flight.under_way(), self.timing.backoff == 0);
+        let is_request = self.state == State::SynSent;
+        counts.timeouts += u64::from(!is_request);
+        let is_first = self.is_established() && self.timing.backoff == 0;
+        self.congestion.on_timeout(self.flight.under_way(), is_first);
         self.flight.lose_all();
         self.recovery = Recovery { phase: Phase::Loss(self.next), ..Recovery::default() };
-        self.timing.backoff = self.timing.backoff.saturating_add(1);
+        self.timing.back_off(is_request);
         (self.alarm, self.alarm_at) = (Alarm::Retransmission, now + self.timing.timeout());
     }
 

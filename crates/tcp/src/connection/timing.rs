@@ -11,6 +11,10 @@ const SHORTEST_LOSSLESS: Nanos = Nanos::from_millis(1_000);
 /// Longest wait (TCP_RTO_MAX of Linux; RFC 6298 §2.5 asks for 60 s at least).
 const LONGEST: Nanos = Nanos::from_millis(120_000);
 
+/// Requests for a connection that are sent again at even intervals before each wait doubles the last (tcp_syn_linear_timeouts of
+/// Linux, since 6.5): whoever connects waits for that, and four more small segments harm nobody.
+const EVEN_REQUESTS: u8 = 4;
+
 /// What is known of the round-trip time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timing {
@@ -20,14 +24,26 @@ pub(super) struct Timing {
     /// The shortest that was measured.
     pub(super) least: Nanos,
     shortest: Nanos,
-    /// Timeouts in a row, each of which doubles the wait.
+    /// Timeouts in a row that doubled the wait.
     pub(super) backoff: u8,
+    /// Timeouts that do not double it.
+    even: u8,
 }
 
 impl Timing {
     pub(super) fn new(is_lossless: bool) -> Self {
         let shortest = if is_lossless { SHORTEST_LOSSLESS } else { SHORTEST };
-        Self { smoothed: Nanos::ZERO, variation: Nanos::ZERO, least: Nanos::MAX, shortest, backoff: 0 }
+        let even = EVEN_REQUESTS;
+        Self { smoothed: Nanos::ZERO, variation: Nanos::ZERO, least: Nanos::MAX, shortest, backoff: 0, even }
+    }
+
+    /// The timer has run out, for a request for a connection or for anything else.
+    pub(super) fn back_off(&mut self, is_request: bool) {
+        if is_request && self.even > 0 {
+            self.even -= 1;
+        } else {
+            self.backoff = self.backoff.saturating_add(1);
+        }
     }
 
     /// Takes a measurement (RFC 6298 §2.2, §2.3).
@@ -68,6 +84,20 @@ mod tests {
         (0..20).for_each(|n| timing.measure(Nanos::from_millis(100 + n % 2 * 800)));
         assert!(timing.timeout() > Nanos::from_millis(900), "{:?}", timing.timeout());
         assert_eq!(timing.least, Nanos::from_millis(100));
+    }
+
+    #[test]
+    fn requests_for_a_connection_go_out_evenly_at_first() {
+        let mut timing = Timing::new(true);
+        let waits = std::iter::repeat_with(|| {
+            let wait = timing.timeout().0 / 1_000_000_000;
+            timing.back_off(true);
+            wait
+        });
+        assert_eq!(waits.take(8).collect::<Vec<_>>(), [1, 1, 1, 1, 1, 2, 4, 8]);
+        let mut timing = Timing::new(true);
+        timing.back_off(false);
+        assert_eq!(timing.timeout(), Nanos::from_millis(2_000));
     }
 
     #[test]
