@@ -16,9 +16,9 @@ use crate::neighbours::{QUESTION_INTERVAL, question};
 use crate::stack::{UserStack, instant};
 use crate::template::{Fields, Template};
 
-/// Frames taken from the wire before what they caused is told: as many as a ring publishes at a time, so that the peer works on
-/// the first answers while we make the next.
-const FRAMES_AT_ONCE: usize = 8;
+/// Frames taken from the wire before what they caused is told: enough that what is done once a turn costs little each, few enough that
+/// the peer works on the first answers while we make the next. As many as AF_XDP sends in one call.
+const FRAMES_AT_ONCE: usize = 32;
 
 impl<W: Wire> UserStack<W> {
     /// Takes frames from the wire; returns how many.

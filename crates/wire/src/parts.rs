@@ -15,6 +15,9 @@ pub trait Incoming: Receiver {
     /// Lets the other side see all that was released.
     fn settle(&mut self) {}
 
+    /// A sleep follows: there is time to ask the kernel what it has counted.
+    fn rest(&mut self) {}
+
     /// Whether the other side has kept the rules so far.
     fn is_intact(&self) -> bool {
         true

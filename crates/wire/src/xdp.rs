@@ -8,6 +8,7 @@
 
 mod attachment;
 mod bpf;
+mod depth;
 mod error;
 mod queue;
 mod receiving;
@@ -160,6 +161,7 @@ impl Base for XdpBase {
         self.idle_waits += 1;
         if timeout > Nanos::ZERO {
             self.system_calls += 1;
+            receiver.rest();
             sleep(self.socket.as_fd(), sender.wants_room(), timeout.min(LIFE_CHECK))?;
         }
         let is_long = timeout >= LIFE_CHECK && !receiver.is_ready();
@@ -175,6 +177,7 @@ impl Base for XdpBase {
             self.idle_waits = IDLE_WAITS;
             return None;
         }
+        receiver.rest();
         // Only a wait can tell bad news, and that there is room again.
         let is_well = sender.is_intact() && !sender.wants_room();
         let at_most = if receiver.is_ready() { Nanos::ZERO } else { LIFE_CHECK };

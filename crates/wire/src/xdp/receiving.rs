@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use rustix::net::{RecvFlags, sockopt};
 
+use super::depth::Depth;
 use super::queue::Queue;
 use super::socket::{FRAMES, Memory, Parts};
 use crate::parts::Incoming;
@@ -13,6 +14,8 @@ use crate::{Receiver, Statistics};
 
 /// Frames given back at once.
 const GIVE_BACK: u32 = 64;
+/// Frames between two questions to the kernel what it has dropped.
+const ASK_EVERY: u64 = 4096;
 
 /// Reads frames from a queue.
 #[derive(Debug)]
@@ -29,7 +32,14 @@ pub struct XdpReceiver {
     tail: u32,
     /// Frames given to the kernel so far.
     filled: u32,
+    depth: Depth,
+    /// Memory for frames that the kernel need not have. The last to come is the first to go: it is still in the cache.
+    spare: Vec<u64>,
     counted: Statistics,
+    /// Frames received when the kernel is asked again what it has dropped.
+    ask_at: u64,
+    /// What it has dropped.
+    lost: u64,
 }
 
 impl XdpReceiver {
@@ -48,7 +58,11 @@ impl XdpReceiver {
             published: 0,
             tail: 0,
             filled: FRAMES,
+            depth: Depth::default(),
+            spare: Vec::with_capacity(FRAMES as usize),
             counted: Statistics::default(),
+            ask_at: ASK_EVERY,
+            lost: 0,
         };
         (receiver, parts.transmit, parts.completion)
     }
@@ -56,6 +70,7 @@ impl XdpReceiver {
     fn look(&mut self) -> bool {
         if self.head == self.tail {
             self.tail = self.receive.producer();
+            self.depth.notice(self.tail.wrapping_sub(self.head));
         }
         self.head != self.tail
     }
@@ -69,11 +84,14 @@ impl XdpReceiver {
     }
 
     fn step(&mut self, address: u64) {
-        if let Some(frame) = self.memory.arrived(address) {
+        self.spare.extend(self.memory.arrived(address));
+        self.head = self.head.wrapping_add(1);
+        while self.filled.wrapping_sub(self.head) < self.depth.frames()
+            && let Some(frame) = self.spare.pop()
+        {
             self.fill.set_address(self.filled, frame);
             self.filled = self.filled.wrapping_add(1);
         }
-        self.head = self.head.wrapping_add(1);
         if self.head.wrapping_sub(self.published) >= GIVE_BACK {
             self.give_back();
         }
@@ -122,14 +140,22 @@ impl Incoming for XdpReceiver {
             // Whether the queue is still there is asked elsewhere.
             let _ = rustix::net::recv(&self.socket, &mut [0_u8; 0][..], RecvFlags::DONTWAIT);
         }
+        if self.counted.received_frames >= self.ask_at {
+            self.rest();
+        }
     }
 
-    fn statistics(&self) -> Statistics {
-        let lost = sockopt::xdp_statistics(&self.socket).map_or(0, |kernel| {
+    fn rest(&mut self) {
+        self.ask_at = self.counted.received_frames + ASK_EVERY;
+        self.counted.system_calls += 1;
+        self.lost = sockopt::xdp_statistics(&self.socket).map_or(self.lost, |kernel| {
             kernel.rx_dropped
                 + kernel.rx_ring_full.unwrap_or(0)
                 + kernel.rx_fill_ring_empty_descs.unwrap_or(0)
         });
-        Statistics { dropped_frames: self.counted.dropped_frames + lost, ..self.counted }
+    }
+
+    fn statistics(&self) -> Statistics {
+        Statistics { dropped_frames: self.counted.dropped_frames + self.lost, ..self.counted }
     }
 }
