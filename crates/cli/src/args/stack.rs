@@ -14,8 +14,9 @@ pub(crate) struct StackArguments {
     /// TCP stack: the kernel's, or our own in the program's threads, over a wire
     #[arg(long, value_enum, default_value = "kernel", help_heading = "Stack")]
     pub(crate) stack: StackName,
-    /// Wire of our own stack, with a queue for each thread: ring:PATH, xdp:INTERFACE[:QUEUE] or tap:INTERFACE; behind
-    /// commas what goes wrong on it (loss=1%, delay=5ms …) and pcap=FILE for a trace
+    /// Wire of our own stack, with a queue for each thread: ring:PATH, xdp:INTERFACE[:QUEUE], tap:INTERFACE or
+    /// dpdk:EAL-ARGUMENTS (in a build with that feature); behind commas what goes wrong on it (loss=1%, delay=5ms …) and
+    /// pcap=FILE for a trace
     #[arg(long, value_name = "WIRE", help_heading = "Stack")]
     pub(crate) wire: Option<Spec>,
     /// Address of our own stack with the length of its network's prefix; may be repeated [default: what the wire has; on a
