@@ -1,8 +1,8 @@
 //! A wire of queues of a network interface past the kernel's stack: AF_XDP sockets, by system calls alone (kernel document
 //! networking/af_xdp.rst).
 //!
-//! All frames of a queue go to its wire; frames of other queues go on to the kernel. The program that does so goes with the
-//! last wire on the interface, and with the process. Frames that arrive while the ring is full are lost. The interface's own
+//! All frames of a queue go to its wire; frames of other queues go on to the kernel. The program that does so is shared by all
+//! processes that use queues of the interface, and goes with the last of them, however that ends. Frames that arrive while the ring is full are lost. The interface's own
 //! address and hardware address are ours, but the kernel does not see the frames any more: nothing else must need
 //! these queues.
 
@@ -10,6 +10,8 @@ mod attachment;
 mod bpf;
 mod depth;
 mod error;
+mod objects;
+mod present;
 mod queue;
 mod receiving;
 mod sending;
@@ -45,8 +47,9 @@ const BETTER_GENERIC: &str = "veth";
 /// One queue of an interface.
 pub type Xdp = Assembled<XdpBase, XdpReceiver, XdpSender>;
 
-/// Takes a queue of an interface; `None` chooses the mode by the driver. The mode of the first queue is that of all. Waits
-/// some seconds for the kernel to let go of a predecessor's.
+/// Takes a queue of an interface; `None` chooses the mode by the driver. The mode of the first queue is that of all that this
+/// process has, and with a process that asks for another mode it is not shared. Waits some seconds for the kernel to let go of
+/// a predecessor's.
 ///
 /// # Errors
 /// The kernel lacks something or does not let us.
@@ -76,7 +79,8 @@ fn take(name: &str, queue: u32, mode: Option<Mode>) -> Result<(Xdp, Interface), 
     let (socket, memory) = (Arc::clone(&parts.socket), Arc::clone(&parts.memory));
     let (receiver, transmit, completion) = XdpReceiver::new(parts);
     let sender = XdpSender::new(&socket, &memory, transmit, completion);
-    patiently(|| socket::bind(&socket, interface.index, queue, attachment.mode))
+    let is_busy = |error: &io::Error| error.raw_os_error() == Some(libc::EBUSY);
+    patiently(|| socket::bind(&socket, interface.index, queue, attachment.mode), is_busy)
         .map_err(|error| (Step::Bind, error))?;
     attachment.deliver(queue, socket.as_fd()).map_err(|error| (Step::Bind, error))?;
     let base = XdpBase { socket, mtu: interface.mtu, idle_waits: 0, system_calls: 0, attachment };
@@ -91,16 +95,23 @@ impl Xdp {
 }
 
 /// Tries again for a while when something is in use.
-fn patiently<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+fn patiently<T, E>(
+    mut attempt: impl FnMut() -> Result<T, E>,
+    is_in_use: impl Fn(&E) -> bool,
+) -> Result<T, E> {
     let deadline = Instant::now() + RELEASE_TIMEOUT;
     loop {
         match attempt() {
-            Err(error) if error.raw_os_error() == Some(libc::EBUSY) && Instant::now() < deadline => {
-                std::thread::sleep(RELEASE_PAUSE);
-            }
+            Err(error) if is_in_use(&error) && Instant::now() < deadline => std::thread::sleep(RELEASE_PAUSE),
             result => return result,
         }
     }
+}
+
+/// Whether this process can use queues of an interface of which another process uses some: that takes CAP_SYS_ADMIN, and that
+/// of the machine, not of a user namespace.
+pub fn can_share() -> bool {
+    objects::link_behind(0).is_ok()
 }
 
 /// Prepares an interface whose frames are received past the kernel's stack, while they are sent by it: the kernel must

@@ -68,9 +68,10 @@ pub(super) fn create_map(queues: u32) -> io::Result<OwnedFd> {
         value_bytes: u32,
         entries: u32,
     }
-    let attributes = Attributes { map_type: MAP_TYPE_XSKMAP, key_bytes: 4, value_bytes: 4, entries: queues };
+    let mut attributes =
+        Attributes { map_type: MAP_TYPE_XSKMAP, key_bytes: 4, value_bytes: 4, entries: queues };
     // SAFETY: the attributes of this command, without pointers.
-    let map = unsafe { bpf(MAP_CREATE, &attributes)? };
+    let map = unsafe { bpf(MAP_CREATE, &mut attributes)? };
     Ok(owned(map))
 }
 
@@ -84,14 +85,14 @@ pub(super) fn update_map(map: BorrowedFd<'_>, queue: u32, socket: BorrowedFd<'_>
         flags: u64,
     }
     let socket = socket.as_raw_fd();
-    let attributes = Attributes {
+    let mut attributes = Attributes {
         map: map.as_raw_fd() as u64,
         key: (&raw const queue) as u64,
         value: (&raw const socket) as u64,
         flags: 0,
     };
     // SAFETY: the attributes of this command; key and value are of the map's sizes and live until it returns.
-    unsafe { bpf(MAP_UPDATE_ELEM, &attributes) }.map(drop)
+    unsafe { bpf(MAP_UPDATE_ELEM, &mut attributes) }.map(drop)
 }
 
 /// Loads the program over that map.
@@ -112,7 +113,7 @@ pub(super) fn load(map: BorrowedFd<'_>) -> io::Result<OwnedFd> {
         attach_type: u32,
     }
     let instructions = program(map.as_raw_fd());
-    let attributes = Attributes {
+    let mut attributes = Attributes {
         program_type: PROG_TYPE_XDP,
         instructions: instructions.len() as u32,
         first: instructions.as_ptr() as u64,
@@ -127,7 +128,7 @@ pub(super) fn load(map: BorrowedFd<'_>) -> io::Result<OwnedFd> {
         attach_type: ATTACH_TYPE_XDP,
     };
     // SAFETY: the attributes of this command; instructions and licence live until it returns.
-    let program = unsafe { bpf(PROG_LOAD, &attributes)? };
+    let program = unsafe { bpf(PROG_LOAD, &mut attributes)? };
     Ok(owned(program))
 }
 
@@ -140,14 +141,14 @@ pub(super) fn attach(program: BorrowedFd<'_>, interface: u32, mode: Mode) -> io:
         attach_type: u32,
         flags: u32,
     }
-    let attributes = Attributes {
+    let mut attributes = Attributes {
         program: program.as_raw_fd() as u32,
         interface,
         attach_type: ATTACH_TYPE_XDP,
         flags: mode as u32,
     };
     // SAFETY: the attributes of this command, without pointers.
-    let link = unsafe { bpf(LINK_CREATE, &attributes)? };
+    let link = unsafe { bpf(LINK_CREATE, &mut attributes)? };
     Ok(owned(link))
 }
 
@@ -155,15 +156,21 @@ pub(super) fn attach(program: BorrowedFd<'_>, interface: u32, mode: Mode) -> io:
 ///
 /// # Safety
 /// `attributes` must be those of the command, and what they point to must live until it returns.
-unsafe fn bpf<T>(command: libc::c_long, attributes: &T) -> io::Result<i32> {
-    // SAFETY: by the caller; the kernel reads as many bytes as we say and takes the rest as zero.
+pub(super) unsafe fn bpf<T>(command: libc::c_long, attributes: &mut T) -> io::Result<i32> {
+    // SAFETY: by the caller; the kernel reads and writes as many bytes as we say and takes the rest as zero.
     let result = unsafe {
-        libc::syscall(libc::SYS_bpf, command, (attributes as *const T).cast::<libc::c_void>(), size_of::<T>())
+        libc::syscall(
+            libc::SYS_bpf,
+            command,
+            std::ptr::from_mut(attributes).cast::<libc::c_void>(),
+            size_of::<T>(),
+        )
     };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result as i32) }
 }
 
-fn owned(descriptor: i32) -> OwnedFd {
+/// The descriptor that a command has returned.
+pub(super) fn owned(descriptor: i32) -> OwnedFd {
     // SAFETY: the kernel has just made it for us, with the close-on-exec flag.
     unsafe { OwnedFd::from_raw_fd(descriptor) }
 }

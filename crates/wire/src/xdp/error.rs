@@ -16,6 +16,8 @@ pub enum Step {
     Program,
     /// Attaching the program to the interface.
     Attach,
+    /// Sharing the program that another process has attached.
+    Join,
     /// Binding the socket to the queue.
     Bind,
 }
@@ -40,6 +42,7 @@ impl fmt::Display for Step {
             Self::Memory => "memory for frames",
             Self::Program => "XDP program",
             Self::Attach => "attaching the XDP program",
+            Self::Join => "sharing the XDP program of another process",
             Self::Bind => "binding to the queue",
         })
     }
@@ -63,7 +66,13 @@ fn remedy(step: Step, error: &io::Error) -> &'static str {
         (Step::Program, Some(libc::ENOSYS)) => "; the kernel needs CONFIG_BPF_SYSCALL",
         (Step::Attach, Some(libc::EPERM)) => "; it needs CAP_NET_ADMIN over the interface: run as root",
         (Step::Attach, Some(libc::EBUSY | libc::EEXIST)) => {
-            "; another XDP program is there, see `ip link show INTERFACE`: end its process, or `ip link set INTERFACE xdp off`"
+            "; another XDP program is there, or ours in another mode, see `ip link show INTERFACE`: end its process, or `ip link set \
+             INTERFACE xdp off`, or give all processes the same mode"
+        }
+        (Step::Join, Some(libc::EPERM)) => {
+            "; it needs CAP_SYS_ADMIN, and that of the machine, not of a user namespace: run as root, or `setcap \
+             cap_net_raw,cap_net_admin,cap_bpf,cap_sys_admin+ep` on the program, or use all queues in one process; `ip link show \
+             INTERFACE` tells the program"
         }
         (Step::Attach, Some(libc::EINVAL)) => "; the kernel needs to be Linux 5.9 or newer, for XDP links",
         (Step::Bind, Some(libc::EBUSY)) => {
@@ -88,6 +97,7 @@ mod tests {
             (Step::Attach, libc::EPERM, "CAP_NET_ADMIN"),
             (Step::Memory, libc::ENOBUFS, "ulimit -l"),
             (Step::Attach, libc::EBUSY, "xdp off"),
+            (Step::Join, libc::EPERM, "CAP_SYS_ADMIN"),
             (Step::Bind, libc::EBUSY, "another queue"),
         ] {
             let error = io::Error::from_raw_os_error(errno);

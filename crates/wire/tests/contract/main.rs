@@ -8,6 +8,7 @@ mod dpdks;
 mod frames;
 mod processes;
 mod promises;
+mod sharing;
 mod space;
 mod taps;
 mod xdps;

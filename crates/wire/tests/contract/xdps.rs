@@ -25,14 +25,14 @@ fn cable() -> Result<(), String> {
     Ok(())
 }
 
-fn no_xdp() -> Option<String> {
+pub(crate) fn no_xdp() -> Option<String> {
     match cable() {
         Err(problem) => Some(problem),
         Ok(()) => xdp::open("left", 0, None).err().map(|error| error.to_string()),
     }
 }
 
-fn is_free(name: &str) -> bool {
+pub(crate) fn is_free(name: &str) -> bool {
     let output = Command::new("ip").args(["link", "show", name]).output().expect("ip(8)");
     assert!(output.status.success());
     !String::from_utf8_lossy(&output.stdout).contains("xdp")
