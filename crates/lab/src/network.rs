@@ -16,12 +16,17 @@ use crate::subject::{Launch, Subject};
 /// How several workers are made one.
 const ONE_CPU: &str = "give the servers one CPU, such as --server-cpus 0 --generator-cpus 1";
 
+const ROOT_OR_ONE_CPU: &str =
+    "run as root of the machine, or give the servers one CPU, such as --server-cpus 0 --generator-cpus 1";
+
 /// A network that is there.
 pub(crate) struct Laid {
     /// Which; absent where the experiment names none.
     pub network: Option<Network>,
     /// What joins servers and generators on it.
     pub link: Link,
+    /// Whether several processes can have queues of one interface here ([`assay_wire::xdp::can_share`]).
+    pub shares_interfaces: bool,
 }
 
 /// The networks of a plan that could be had, and what the record says of all that it names.
@@ -31,6 +36,7 @@ pub(crate) struct Laid {
 pub(crate) fn lay(plan: &Plan) -> Result<(Vec<Laid>, Vec<NetworkFacts>), LabError> {
     let wanted = plan.experiment.networks();
     let (mut all, mut facts) = (Vec::new(), Vec::new());
+    let shares_interfaces = assay_wire::xdp::can_share();
     for network in &wanted {
         let spec = network.map_or(plan.link, Network::link);
         let is_user = network.is_some_and(|network| network.stack() == Stack::User);
@@ -50,7 +56,7 @@ pub(crate) fn lay(plan: &Plan) -> Result<(Vec<Laid>, Vec<NetworkFacts>), LabErro
             link_facts: link.facts().cloned(),
             not_run: None,
         }));
-        all.push(Laid { network: *network, link });
+        all.push(Laid { network: *network, link, shares_interfaces });
     }
     Ok((all, facts))
 }
@@ -107,11 +113,11 @@ impl Laid {
                 ONE_CPU,
             ),
             Launch::Process(process)
-                if queues > 1 && self.is_xdp() && process.run.stack_arguments.is_empty() =>
+                if queues > 1 && self.belongs_to_one_process() && process.run.stack_arguments.is_empty() =>
             {
                 (
-                    "an interface has one XDP program, which is one process's, and it starts a process for each of several CPUs",
-                    ONE_CPU,
+                    "it starts a process for each of several CPUs, and to share an interface's XDP program they need CAP_SYS_ADMIN",
+                    ROOT_OR_ONE_CPU,
                 )
             }
             Launch::Process(_) if queues > isolation.generator.len() => (
@@ -124,8 +130,10 @@ impl Laid {
         Some(NotRun { stage: Stage::Needs, reason, remedy, log_tail: Vec::new() })
     }
 
-    fn is_xdp(&self) -> bool {
-        self.network.is_some_and(|network| matches!(network.wire(), Wire::Xdp(_)))
+    /// Whether all queues must be one process's.
+    fn belongs_to_one_process(&self) -> bool {
+        let is_xdp = self.network.is_some_and(|network| matches!(network.wire(), Wire::Xdp(_)));
+        is_xdp && !self.shares_interfaces
     }
 
     fn is_loopback(&self) -> bool {
@@ -171,7 +179,11 @@ mod tests {
     }
 
     fn laid(network: &str) -> Laid {
-        Laid { network: Some(network.parse().expect("network")), link: Link::loopback() }
+        Laid {
+            network: Some(network.parse().expect("network")),
+            link: Link::loopback(),
+            shares_interfaces: true,
+        }
     }
 
     #[test]
@@ -189,22 +201,23 @@ mod tests {
 
     #[test]
     fn workers_that_cannot_have_a_queue_each_are_refused_with_a_remedy() {
-        let closed = |network: &str, subject: &Subject, server: &str, generator: &str| {
-            let reason = laid(network).closed_to(subject, &isolation(server, generator))?;
-            assert!(reason.remedy.is_some_and(|remedy| remedy.contains("--server-cpus")));
-            Some(reason.reason)
-        };
         let (processes, threads, one) = (subject(true, false), subject(true, true), subject(false, false));
-        for (network, subject, server, generator, hint) in [
-            ("user/ring", &processes, "0-1", "2-3", None),
-            ("user/ring", &processes, "0-1", "2", Some("a thread of the generator")),
-            ("user/xdp", &threads, "0-1", "2-3", None),
-            ("user/xdp", &processes, "0-1", "2-3", Some("one XDP program")),
-            ("user/xdp", &processes, "0", "1", None),
-            ("user/xdp", &one, "0-1", "2-3", None),
-            ("kernel/loopback", &processes, "0-1", "2", None),
+        for (network, shares_interfaces, subject, server, generator, hint) in [
+            ("user/ring", false, &processes, "0-1", "2-3", None),
+            ("user/ring", true, &processes, "0-1", "2", Some("a thread of the generator")),
+            ("user/xdp", false, &threads, "0-1", "2-3", None),
+            ("user/xdp", false, &processes, "0-1", "2-3", Some("CAP_SYS_ADMIN")),
+            ("user/xdp", true, &processes, "0-1", "2-3", None),
+            ("user/xdp", true, &processes, "0-1", "2", Some("a thread of the generator")),
+            ("user/xdp", false, &processes, "0", "1", None),
+            ("user/xdp", false, &one, "0-1", "2-3", None),
+            ("kernel/loopback", false, &processes, "0-1", "2", None),
         ] {
-            let reason = closed(network, subject, server, generator);
+            let laid = Laid { shares_interfaces, ..laid(network) };
+            let closed = laid.closed_to(subject, &isolation(server, generator));
+            let remedy = closed.as_ref().map(|closed| closed.remedy.clone().unwrap_or_default());
+            assert!(remedy.is_none_or(|remedy| remedy.contains("--server-cpus")), "{closed:?}");
+            let reason = closed.map(|closed| closed.reason);
             let is_as_wanted = match (&reason, hint) {
                 (None, None) => true,
                 (Some(reason), Some(hint)) => reason.contains(hint),

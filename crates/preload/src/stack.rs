@@ -9,8 +9,8 @@ use std::os::unix::net::UnixDatagram;
 use assay_engine::{Config, Conn, Engine, EngineError, Epoll, Event, FileRange, Statistics};
 use assay_model::units::Nanos;
 use assay_tcp::{Cidr, UserStack};
-use assay_wire::AnyWire;
 use assay_wire::tally::Tally;
+use assay_wire::{AnyWire, Station};
 
 use crate::settings::{self, Kind, Place, Settings};
 
@@ -39,9 +39,7 @@ pub(crate) fn make() -> Result<Stack, EngineError> {
 }
 
 fn make_user(settings: &Settings, place: &Place) -> Result<Stack, EngineError> {
-    let claim = Claim::of_a_queue(place).map_err(|error| failed("claim a queue of the wire", error))?;
-    let (wire, station) = assay_wire::open(&place.wire, place.end, claim.queue, place.queues)
-        .map_err(|error| failed("open the wire", io::Error::other(error)))?;
+    let (wire, station, claim) = open_a_queue(place)?;
     let given: Vec<Cidr> =
         settings.addresses.iter().map(|n| Cidr { address: n.address, prefix: n.prefix }).collect();
     let own = || station.addresses.iter().map(|&(address, prefix)| Cidr { address, prefix }).collect();
@@ -61,6 +59,31 @@ fn make_user(settings: &Settings, place: &Place) -> Result<Stack, EngineError> {
     Ok(Stack::User(Box::new(stack), claim))
 }
 
+/// The first queue that nobody has, and our mark on it: what has none of these marks, such as a generator, can be on the wire too.
+fn open_a_queue(place: &Place) -> Result<(AnyWire, Station, Claim), EngineError> {
+    let candidates = place.queue.map_or(0..place.queues, |queue| queue..queue + 1);
+    let mut refused = io::Error::other("there is none");
+    for queue in candidates {
+        let claim = match Claim::of(place, queue) {
+            Ok(claim) => claim,
+            Err(error) => {
+                refused = error;
+                continue;
+            }
+        };
+        match assay_wire::open(&place.wire, place.end, queue, place.queues) {
+            Ok((wire, station)) => return Ok((wire, station, claim)),
+            Err(error) if error.is_taken() => refused = io::Error::other(error),
+            Err(error) => return Err(failed("open the wire", io::Error::other(error))),
+        }
+    }
+    let queues = place.queues;
+    let text = format!(
+        "{queues} of them, and every one is another process's ({refused}); set ASSAY_STACK_QUEUES to the number of processes"
+    );
+    Err(failed("claim a queue of the wire", io::Error::other(text)))
+}
+
 fn failed(call: &str, source: io::Error) -> EngineError {
     EngineError::System { call: call.to_owned(), source }
 }
@@ -78,21 +101,10 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    fn of_a_queue(place: &Place) -> io::Result<Self> {
-        let candidates = place.queue.map_or(0..place.queues, |queue| queue..queue + 1);
-        let mut refused = io::Error::other("there is none");
-        for queue in candidates {
-            let name = format!("assay-stack {:?} {} {queue}", place.end, place.wire);
-            let address = std::os::unix::net::SocketAddr::from_abstract_name(name)?;
-            match UnixDatagram::bind_addr(&address) {
-                Ok(name) => return Ok(Self { queue, _name: name }),
-                Err(error) => refused = error,
-            }
-        }
-        Err(io::Error::other(format!(
-            "{} of them, and every one is another process's ({refused}); set ASSAY_STACK_QUEUES to the number of processes",
-            place.queues
-        )))
+    fn of(place: &Place, queue: u16) -> io::Result<Self> {
+        let name = format!("assay-stack {:?} {} {queue}", place.end, place.wire);
+        let address = std::os::unix::net::SocketAddr::from_abstract_name(name)?;
+        Ok(Self { queue, _name: UnixDatagram::bind_addr(&address)? })
     }
 }
 

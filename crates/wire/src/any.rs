@@ -16,7 +16,7 @@ use crate::ring::{self, RingBase, RingError, RingReceiver, RingSender};
 use crate::spec::{Kind, Spec};
 use crate::tap::{self, TapBase, TapError, TapReceiver, TapSender};
 use crate::trace::{self, TracedBase, TracedReceiver, TracedSender};
-use crate::xdp::{self, XdpBase, XdpError, XdpReceiver, XdpSender};
+use crate::xdp::{self, Step, XdpBase, XdpError, XdpReceiver, XdpSender};
 use crate::{End, Facts, Receiver, Sender, Statistics};
 
 /// A wire of any kind, decorated or not.
@@ -59,6 +59,17 @@ pub enum OpenError {
         /// What the system says.
         error: io::Error,
     },
+}
+
+impl OpenError {
+    /// Whether somebody else has this queue, so that another may be free.
+    pub fn is_taken(&self) -> bool {
+        match self {
+            Self::Ring(error) => matches!(error, RingError::Busy { .. }),
+            Self::Xdp(error) => error.step == Step::Bind && error.error.raw_os_error() == Some(libc::EBUSY),
+            _ => false,
+        }
+    }
 }
 
 /// Opens one queue of a wire, of `queues` that our side uses: one for each thread, which calls this itself. All queues of a

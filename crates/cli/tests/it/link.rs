@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
+use assay_host::cpuset::CpuSet;
 use assay_lab::verdict::judge;
 use assay_link::{Cable, Link, Spec};
 use assay_model::check::Outcome;
@@ -14,7 +15,7 @@ use assert_cmd::assert::OutputAssertExt as _;
 use predicates::str::contains;
 use rustix::process::{Signal, kill_process_group};
 
-use crate::support::{Lab, Running, eventually, listing, not_run, skip, stderr, stdout};
+use crate::support::{Lab, Running, eventually, listing, not_run, preload_library, skip, stderr, stdout};
 
 /// Slow, so that also a program built for tests fills it on a busy machine.
 const RATE: u64 = 20_000_000;
@@ -58,7 +59,8 @@ fn windows(record: &Record) -> impl Iterator<Item = (String, &Measurement)> {
 /// Whether all networks of a run had windows; says which had none, for want of rights to AF_XDP.
 fn all_were_measured(record: &Record) -> bool {
     let failures = record.rounds.iter().flat_map(|round| &round.runs).filter_map(|run| run.failure.as_ref());
-    let tails = failures.map(|failure| format!("{}: {:?}", failure.reason, failure.log_tail));
+    let absent = record.contenders.iter().filter_map(|entry| entry.not_run.as_ref());
+    let tails = failures.chain(absent).map(|failure| format!("{}: {:?}", failure.reason, failure.log_tail));
     let xdp: Vec<String> = tails.filter(|tail| tail.contains("XDP")).collect();
     xdp.first().is_none_or(|reason| {
         skip(reason);
@@ -169,19 +171,24 @@ fn frames_are_lost_as_asked_on_both_stacks_and_nobody_objects() {
     assert!(trust.iter().any(|c| c.rule == "link-loss" && c.outcome == Outcome::Pass), "{trust:?}");
 }
 
+/// Two CPUs, where there are as many.
+fn two_cpus() -> Option<String> {
+    let cpus = CpuSet::allowed();
+    if cpus.len() < 2 {
+        skip("two workers need two CPUs");
+        return None;
+    }
+    Some(cpus.iter().take(2).collect::<CpuSet>().to_string())
+}
+
 #[test]
 fn two_workers_have_a_queue_each_and_both_serve() {
     if !is_possible() {
         return;
     }
-    let cpus = assay_host::cpuset::CpuSet::allowed();
-    if cpus.len() < 2 {
-        return skip("two workers need two CPUs");
-    }
+    let Some(two) = two_cpus() else { return };
     let lab = Lab::new();
     own(&lab, "one");
-    let two: assay_host::cpuset::CpuSet = cpus.iter().take(2).collect();
-    let two = two.to_string();
     let run = [
         "one",
         "-s",
@@ -206,6 +213,70 @@ fn two_workers_have_a_queue_each_and_both_serve() {
         networks.insert(network);
     }
     assert_eq!(networks, ["user/ring", "user/xdp"].map(str::to_owned).into());
+}
+
+/// A server on Node.js, one process for each worker.
+const NODE: &str = "const cluster = require('node:cluster');
+if (cluster.isPrimary) {
+  for (let i = 0; i < Number(process.env.WORKERS); i++) cluster.fork();
+  process.on('SIGTERM', () => { for (const worker of Object.values(cluster.workers)) worker.kill(); });
+} else {
+  const { ADDRESS, PORT } = process.env;
+  require('node:http').createServer((_, response) => response.end('hello')).listen(Number(PORT), ADDRESS);
+  process.on('SIGTERM', () => process.exit());
+}
+";
+
+/// nginx with its workers, which could not have their queues if they gave up root's rights.
+const NGINX: &str = r#"echo "worker_processes $WORKERS; daemon off; user root; pid $SCRATCH/pid; events {} http { access_log off;
+server { listen $ADDRESS:$PORT reuseport; location / { return 200 hello; } } }" >"$SCRATCH/conf"
+exec nginx -e stderr -p "$SCRATCH" -c "$SCRATCH/conf""#;
+
+/// Servers of which each worker is a process, and which know nothing of our stack, as far as they are installed.
+fn with_processes(lab: &Lab) -> Vec<&'static str> {
+    lab.write("server.js", NODE);
+    let server = lab.path("server.js");
+    let node = format!("\"node\", \"{}\"", server.display());
+    let nginx = format!("\"sh\", \"-c\", \'\'\'{NGINX}\'\'\'");
+    let all = [("node", node), ("nginx", nginx)].into_iter().filter_map(|(name, command)| {
+        if !std::process::Command::new(name).arg("-v").output().is_ok_and(|out| out.status.success()) {
+            skip(format_args!("needs {name}"));
+            return None;
+        }
+        lab.contender(name, "server", &format!("[run]\ncommand = [{command}]\nqueue_per_worker = true"));
+        Some(name)
+    });
+    all.collect()
+}
+
+#[test]
+fn two_processes_of_an_unmodified_program_have_a_queue_each_and_both_serve() {
+    let Some((two, library)) = two_cpus().zip(preload_library()).filter(|_| is_possible()) else { return };
+    let lab = Lab::new();
+    let names = with_processes(&lab);
+    if names.is_empty() {
+        return;
+    }
+    let cpus = ["--server-cpus", &two, "--generator-cpus", &two];
+    let run = [&names[..], &["-s", "user", "--link", "veth", "-c", "4"], &cpus].concat();
+    let assert = lab.run(&run).env("ASSAY_PRELOAD", &library).assert();
+    let record = lab.record();
+    if !all_were_measured(&record) {
+        return;
+    }
+    assert.code(0);
+    let mut measured = BTreeSet::new();
+    for run in record.rounds.iter().flat_map(|round| &round.runs) {
+        for window in &run.cells {
+            // A connection of one thread of the generator reaches no other worker than the one on the queue that faces its own.
+            let (name, books) = (&run.contender, &window.load.books);
+            assert_eq!(window.load.thread_busy_shares.len(), 2, "{name}");
+            assert_eq!((books.connections_opened, books.failed()), (4, 0), "{name}: {books:?}");
+            assert!(books.ok > 0 && books.balance(), "{name}: {books:?}");
+            measured.insert(name.as_str());
+        }
+    }
+    assert_eq!(measured, names.into_iter().collect());
 }
 
 #[test]

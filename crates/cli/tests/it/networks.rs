@@ -1,11 +1,10 @@
 //! Several networks in one run: every contender on each of them in every round.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use assay_model::record::Record;
 
-use crate::support::{Lab, skip};
+use crate::support::{Lab, preload_library, skip};
 
 /// Networks on which a contender was measured, by their names, with the number of windows.
 fn networks_of(record: &Record, contender: &str) -> BTreeSet<(String, usize)> {
@@ -33,11 +32,7 @@ fn a_network_that_cannot_be_had_leaves_the_others() {
 
 #[test]
 fn an_unmodified_program_is_measured_on_both_stacks() {
-    // Where Cargo puts it for tests: it lies beside the program only after `cargo build`.
-    let library = Path::new(env!("CARGO_BIN_EXE_assay")).with_file_name("deps").join("libassay_preload.so");
-    if !library.exists() {
-        return skip(format_args!("needs {}, cargo test --workspace", library.display()));
-    }
+    let Some(library) = preload_library() else { return };
     let script = "import http.server,os\nclass H(http.server.BaseHTTPRequestHandler):\n    protocol_version='HTTP/1.1'\n    \
                   def do_GET(self):\n        self.send_response(200)\n        self.send_header('Content-Length','5')\n        \
                   self.end_headers()\n        self.wfile.write(b'hello')\n    def log_message(self,*a): pass\n\

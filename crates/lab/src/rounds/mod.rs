@@ -354,7 +354,7 @@ impl<'a> Runner<'a> {
     /// One life of a subject on a network, its cells in the round's order.
     fn live(&mut self, round: u32, subject: usize, laid: usize, order: &[usize]) -> Run {
         let laid = &self.networks[laid];
-        let Laid { network, link } = laid;
+        let Laid { network, link, .. } = laid;
         let queues = laid.queues(&self.subjects[subject], &self.plan.isolation);
         let generator_cpus = laid.generator_cpus(queues, &self.plan.isolation);
         let own = self.cells_of(&self.subjects[subject]);

@@ -188,6 +188,17 @@ pub(crate) fn stderr(assert: &assert_cmd::assert::Assert) -> String {
     String::from_utf8(assert.get_output().stderr.clone()).expect("UTF-8")
 }
 
+/// The preload library that was built with these tests; says so where it was not.
+pub(crate) fn preload_library() -> Option<PathBuf> {
+    // Where Cargo puts it for tests: it lies beside the program only after `cargo build`.
+    let library = Path::new(env!("CARGO_BIN_EXE_assay")).with_file_name("deps").join("libassay_preload.so");
+    if !library.exists() {
+        skip(format_args!("needs {}, cargo test --workspace", library.display()));
+        return None;
+    }
+    Some(library)
+}
+
 /// Says why something is not tested. Not by `eprintln!`, which the test harness hides when a test passes.
 pub(crate) fn skip(reason: impl std::fmt::Display) {
     let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("skipped: {reason}\n"));
