@@ -1,9 +1,11 @@
 //! The same over wires of the kernel's: AF_XDP past its stack, TAP to its stack. Each test has a network of its own.
 
+use assay_wire::xdp::{self, Mode};
+
 use super::Site;
 use super::ring::{Net, has_curl_and};
 use super::space::{ip, try_ip, within};
-use super::support::Server;
+use super::support::{Server, skip};
 
 /// Why there is no virtual cable here, or no TAP device.
 fn no_cable() -> Option<String> {
@@ -39,6 +41,36 @@ fn af_xdp() {
         // A worker that gave up root's rights could not have the socket.
         command.args(["-g", "user root;", "-c"]).arg(file);
         assert_eq!(nginx.try_out(&mut command), 0);
+    });
+}
+
+#[test]
+fn a_queue_that_somebody_else_has_is_passed_over() {
+    if !has_curl_and("node", "--version") {
+        return;
+    }
+    within("a second queue over AF_XDP", no_cable, || {
+        ip("link add wide numtxqueues 2 numrxqueues 2 type veth peer name broad numtxqueues 2 numrxqueues 2");
+        ip("link set dev wide up");
+        ip("link set dev broad up");
+        let held = match xdp::open("wide", 0, Some(Mode::Native)) {
+            Ok((held, _)) if xdp::can_share() => held,
+            Ok(_) => return skip("two processes on one interface need CAP_SYS_ADMIN"),
+            Err(error) => return skip(error),
+        };
+        // In the driver each queue faces its like.
+        let wires = ["xdp:wide,mode=native", "xdp:broad:1,mode=native"];
+        let net = Net {
+            site: Site::new(),
+            wires: wires.map(|wire| Some(wire.to_owned())),
+            host: "10.77.0.1",
+            addresses: ["10.77.0.1/24", "10.77.0.2/24"],
+        };
+        let mut command = net.server("node", "server.js");
+        assert_eq!(net.try_out(command.env("ASSAY_STACK_QUEUES", "2")), 5);
+        // More than the two that were answered, where curl gave up on one before the server had its queue.
+        assert!(net.site.accepted() >= 2, "{}", Server::said(&net.site.log));
+        drop(held);
     });
 }
 

@@ -33,7 +33,7 @@ pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// Says why something is not tested. Not by `eprintln!`, which the test harness hides when a test passes.
-fn skip(reason: impl std::fmt::Display) {
+pub fn skip(reason: impl std::fmt::Display) {
     let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("skipped: {reason}\n"));
 }
 
