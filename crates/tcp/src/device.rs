@@ -92,6 +92,11 @@ impl Replies {
         }
     }
 
+    /// Whether there are any.
+    pub(crate) fn are_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// Sends what there is room for.
     pub(crate) fn send(&mut self, sender: &mut impl Sender) {
         while !self.waiting.is_empty() && sender.room() {

@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 
 use assay_engine::{Conn, Engine, EngineError, Event, FileRange, Reason, Statistics, clock};
 use assay_model::units::Nanos;
-use assay_wire::Wire;
+use assay_wire::{Sender as _, Wire};
 use rustix::io::Errno;
 
 use crate::endpoint::{Endpoint, Owner};
@@ -85,7 +85,9 @@ impl<W: Wire> Engine for UserStack<W> {
     }
 
     fn wake_source(&mut self) -> Option<(BorrowedFd<'_>, Nanos)> {
-        let has_work = !self.pending.is_empty() || (!self.dirty.is_empty() && !self.blocked);
+        // What arrived in the last moment of a turn is answered in the next one.
+        let may_reply = self.replies.are_waiting() && self.wire.split().1.room();
+        let has_work = may_reply || !self.pending.is_empty() || (!self.dirty.is_empty() && !self.blocked);
         let due = if has_work { Nanos::ZERO } else { self.wheel.next() };
         let (descriptor, at_most) = self.wire.doze()?;
         Some((descriptor, if at_most < Nanos::MAX { due.min(clock::now() + at_most) } else { due }))
