@@ -258,7 +258,7 @@ fn two_processes_of_an_unmodified_program_have_a_queue_each_and_both_serve() {
         return;
     }
     let cpus = ["--server-cpus", &two, "--generator-cpus", &two];
-    let run = [&names[..], &["-s", "user", "--link", "veth", "-c", "4"], &cpus].concat();
+    let run = [&names[..], &["-s", "user", "--link", "loopback,veth", "-c", "4"], &cpus].concat();
     let assert = lab.run(&run).env("ASSAY_PRELOAD", &library).assert();
     let record = lab.record();
     if !all_were_measured(&record) {
@@ -269,14 +269,16 @@ fn two_processes_of_an_unmodified_program_have_a_queue_each_and_both_serve() {
     for run in record.rounds.iter().flat_map(|round| &round.runs) {
         for window in &run.cells {
             // A connection of one thread of the generator reaches no other worker than the one on the queue that faces its own.
-            let (name, books) = (&run.contender, &window.load.books);
-            assert_eq!(window.load.thread_busy_shares.len(), 2, "{name}");
-            assert_eq!((books.connections_opened, books.failed()), (4, 0), "{name}: {books:?}");
-            assert!(books.ok > 0 && books.balance(), "{name}: {books:?}");
-            measured.insert(name.as_str());
+            let (books, network) = (&window.load.books, record.network_of(&window.cell).to_string());
+            assert_eq!(window.load.thread_busy_shares.len(), 2, "{} on {network}", run.contender);
+            assert_eq!((books.connections_opened, books.failed()), (4, 0), "{}: {books:?}", run.contender);
+            assert!(books.ok > 0 && books.balance(), "{} on {network}: {books:?}", run.contender);
+            measured.insert((run.contender.clone(), network));
         }
     }
-    assert_eq!(measured, names.into_iter().collect());
+    let networks =
+        |name: &&str| ["user/ring", "user/xdp"].map(|network| ((*name).to_owned(), network.to_owned()));
+    assert_eq!(measured, names.iter().flat_map(networks).collect());
 }
 
 #[test]
