@@ -229,7 +229,7 @@ if (cluster.isPrimary) {
 
 /// nginx with its workers, which could not have their queues if they gave up root's rights.
 const NGINX: &str = r#"echo "worker_processes $WORKERS; daemon off; user root; pid $SCRATCH/pid; events {} http { access_log off;
-server { listen $ADDRESS:$PORT; location / { return 200 hello; } } }" >"$SCRATCH/conf"
+server { listen $ADDRESS:$PORT reuseport; location / { return 200 hello; } } }" >"$SCRATCH/conf"
 exec nginx -e stderr -p "$SCRATCH" -c "$SCRATCH/conf""#;
 
 /// Servers of which each worker is a process, and which know nothing of our stack, as far as they are installed.

@@ -267,7 +267,8 @@ impl<E: Engine> Core<E> {
     fn take_in(&mut self, conn: Conn) {
         let Some(engine) = &mut self.engine else { return };
         let Some(addresses) = engine.addresses(conn) else { return engine.abort(conn) };
-        let best = self.listeners.iter().max_by_key(|(_, l)| l.takes(addresses.0));
+        // Of several for one address (SO_REUSEPORT, socket(7)), nginx's workers wait each for one.
+        let best = self.listeners.iter().max_by_key(|(_, l)| (l.takes(addresses.0), l.wanted));
         let Some((id, _)) = best.filter(|(_, l)| l.takes(addresses.0) > Taking::No) else {
             return engine.abort(conn);
         };

@@ -106,6 +106,14 @@ fn bytes_go_both_ways() {
 }
 
 #[test]
+fn of_two_listeners_at_one_address_the_one_that_is_waited_for_takes_a_connection() {
+    let (mut core, address) = listening(16);
+    core.listen(SET, address, 16, true).unwrap();
+    let peer = TcpStream::connect(address).unwrap();
+    assert_eq!(accept(&mut core, FIRST).1, peer.local_addr().unwrap());
+}
+
+#[test]
 fn a_level_is_reported_until_the_bytes_are_taken() {
     let (mut core, mut peer) = pair();
     core.adopt_set(SET, eventfd(0, EventfdFlags::CLOEXEC).unwrap());
