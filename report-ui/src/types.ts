@@ -726,7 +726,7 @@ export interface Head {
    */
   stack_cost: StackComparison[];
   /**
-   * What the stacks did in every cell that is compared there.
+   * What the user-space stacks of both ends did in every cell that is compared there.
    */
   stack_counters: StackCounters[];
   /**
@@ -1907,13 +1907,9 @@ export interface StackRow {
   workload: string;
 }
 /**
- * One contender in one cell on one network, over all windows that are not void.
+ * One contender in one cell on the user-space stack, over all windows that are not void.
  */
 export interface StackCounters {
-  /**
-   * Right answers from the first connection to the last, warm-ups included: what the stack's counters belong to.
-   */
-  answers: number;
   /**
    * Connections held open.
    */
@@ -1922,10 +1918,7 @@ export interface StackCounters {
    * Name of the contender.
    */
   contender: string;
-  /**
-   * System calls of the generator per right answer; absent without an answer.
-   */
-  generator_system_calls: number | null;
+  generator: EndCounters;
   /**
    * Whose TCP over which wire; absent where the experiment names none: the kernel's, over the run's link.
    */
@@ -1938,21 +1931,42 @@ export interface StackCounters {
    * Requests in flight on one connection at most.
    */
   pipeline?: number;
-  /**
-   * System calls on the server's CPUs per right answer, median over rounds; absent where the machine did not tell.
-   */
-  server_system_calls: number | null;
-  /**
-   * Counters of the generator's own stack; absent where the kernel's worked.
-   */
-  stack: StackCounts | null;
+  server: EndCounters1;
   /**
    * Name of the workload.
    */
   workload: string;
 }
 /**
- * Counters of a program's own TCP stack, over all threads.
+ * Our own end.
+ */
+export interface EndCounters {
+  /**
+   * The same on the network of the kernel's stack that this one is compared with.
+   */
+  kernel_system_calls: number | null;
+  /**
+   * What its own stack counted; absent where it told nothing, as somebody else's.
+   */
+  stack: ToldCounts | null;
+  /**
+   * System calls per right answer. Of the server those on its CPUs, median over rounds; absent where the machine did not
+   * tell. Of the generator those of its engines; absent without an answer.
+   */
+  system_calls: number | null;
+}
+/**
+ * The counters of a stack and the work they belong to, over the windows that it told of.
+ */
+export interface ToldCounts {
+  /**
+   * Right answers from the first connection to the last, warm-ups included.
+   */
+  answers: number;
+  counts: StackCounts;
+}
+/**
+ * What was counted meanwhile.
  */
 export interface StackCounts {
   /**
@@ -1999,6 +2013,24 @@ export interface StackCounts {
    * Times that the wire had no room for a frame, which was then sent later.
    */
   wire_full: number;
+}
+/**
+ * The contender's end.
+ */
+export interface EndCounters1 {
+  /**
+   * The same on the network of the kernel's stack that this one is compared with.
+   */
+  kernel_system_calls: number | null;
+  /**
+   * What its own stack counted; absent where it told nothing, as somebody else's.
+   */
+  stack: ToldCounts | null;
+  /**
+   * System calls per right answer. Of the server those on its CPUs, median over rounds; absent where the machine did not
+   * tell. Of the generator those of its engines; absent without an answer.
+   */
+  system_calls: number | null;
 }
 /**
  * A rule that was broken, once, with everything it concerns.

@@ -11,6 +11,8 @@ mod support;
 use std::collections::BTreeSet;
 
 use assay_model::experiment::Cell;
+use assay_model::record::{Record, Run};
+use assay_model::verdict::Verdict;
 use assay_report::terminal::{Style, render};
 use assay_report::{export, html, page, text};
 use support::{DYING, HOSTILE, LEVELS, LIMIT, NOT_INSTALLED, ROUNDS, WITHHELD, sample};
@@ -298,26 +300,70 @@ fn each_network_has_places_of_its_own_and_what_its_stack_did() {
 }
 
 #[test]
-fn counters_are_summed_over_the_windows_that_count() {
+fn each_end_tells_what_its_own_stack_counted() {
+    let (record, verdict) = networks::on_networks(sample());
+    let node = counters_of(&record, &verdict, "node");
+    let told = |end: &page::EndCounters| end.stack.clone().unwrap();
+    let (server, generator) = (told(&node.server), told(&node.generator));
+    assert_eq!(server.answers, generator.answers);
+    assert_eq!(server.counts.sent_frames, generator.counts.received_frames);
+    let seldom = |of: &page::ToldCounts| [of.counts.tail_loss_probes, of.counts.wire_full];
+    let rounds = u64::from(ROUNDS);
+    assert_eq!([seldom(&server), seldom(&generator)], [[rounds, 0], [0, 3 * rounds]]);
+    let silent = counters_of(&record, &verdict, networks::SILENT);
+    assert!(silent.server.stack.is_none() && silent.generator.stack.is_some(), "nothing is not zeros");
+}
+
+#[test]
+fn system_calls_of_each_end_stand_beside_those_on_the_kernels_stack() {
     let (mut record, verdict) = networks::on_networks(sample());
-    let counters =
-        |record: &_| page::build(&[(record, &verdict)]).unwrap().runs.remove(0).head.stack_counters;
-    let of_node = |all: &[page::StackCounters], network: &str| {
-        let cell = Cell { network: network.parse().ok(), ..Cell::closed("hello", 64) };
-        all.iter().find(|one| one.contender == "node" && one.cell == cell).cloned().unwrap()
-    };
-    let before = counters(&record);
-    let [user, kernel] = ["user/xdp", "kernel/veth"].map(|network| of_node(&before, network));
-    let stack = user.stack.unwrap();
-    assert_eq!((stack.sent_frames, stack.wire_full), (user.answers, 3 * u64::from(ROUNDS)));
-    assert_eq!((kernel.stack, kernel.generator_system_calls), (None, Some(2.0)));
-    assert_eq!([user.server_system_calls, kernel.server_system_calls], [Some(0.002), Some(2.03)]);
+    let node = counters_of(&record, &verdict, "node");
+    assert_eq!((node.server.system_calls, node.server.kernel_system_calls), (Some(0.002), Some(2.03)));
+    assert_eq!(node.generator.kernel_system_calls, Some(2.0));
+    assert!(node.generator.system_calls.is_some_and(|calls| calls < 0.01));
+    let on_kernel = |run: &&mut Run| run.network == "kernel/veth".parse().ok();
+    record
+        .rounds
+        .iter_mut()
+        .flat_map(|round| &mut round.runs)
+        .filter(on_kernel)
+        .for_each(|run| run.cells.clear());
+    let alone = counters_of(&record, &verdict, "node");
+    assert_eq!(alone.generator, page::EndCounters { kernel_system_calls: None, ..node.generator });
+}
+
+#[test]
+fn counters_are_summed_over_the_windows_that_count_and_tell() {
+    let (mut record, verdict) = networks::on_networks(sample());
+    let of_node = |record: &_| counters_of(record, &verdict, "node");
+    let before = of_node(&record);
     record.rounds[0].runs.iter_mut().flat_map(|run| &mut run.cells).for_each(|window| {
         window.machine.steal_share = 1.0;
     });
-    let after = of_node(&counters(&record), "user/xdp");
-    assert_eq!(after.stack.map(|stack| stack.wire_full), Some(3 * u64::from(ROUNDS - 1)));
-    assert!(after.answers < user.answers);
+    record.rounds[1].runs.iter_mut().flat_map(|run| &mut run.cells).for_each(|window| {
+        window.server_stack = None;
+    });
+    let after = of_node(&record);
+    let told = |counters: &page::StackCounters| {
+        [&counters.server, &counters.generator].map(|end| end.stack.clone().unwrap())
+    };
+    let ([_, before], [server, generator]) = (told(&before), told(&after));
+    let rounds = u64::from(ROUNDS);
+    assert_eq!((before.counts.wire_full, generator.counts.wire_full), (3 * rounds, 3 * (rounds - 1)));
+    assert_eq!(server.counts.tail_loss_probes, rounds - 2);
+    assert_eq!(
+        server.counts.sent_frames, server.answers,
+        "the answers of windows that tell nothing are left out"
+    );
+    assert!(server.answers < generator.answers && generator.answers < before.answers);
+}
+
+/// On one of the user-space networks.
+fn counters_of(record: &Record, verdict: &Verdict, contender: &str) -> page::StackCounters {
+    let mut page = page::build(&[(record, verdict)]).unwrap();
+    let cell = Cell { network: "user/xdp".parse().ok(), ..Cell::closed("hello", 64) };
+    let all = page.runs.remove(0).head.stack_counters;
+    all.into_iter().find(|one| one.contender == contender && one.cell == cell).unwrap()
 }
 
 fn is_a_curve(curve: &page::Curve, head: &page::Head) {

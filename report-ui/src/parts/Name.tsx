@@ -8,11 +8,14 @@ interface Props {
   name: string;
   /** Offers to pin it. */
   pin?: boolean;
+  /** What stands behind it instead of its language. */
+  note?: string;
 }
 
-export function Name({ report, name, pin }: Props): JSX.Element {
+export function Name({ report, name, pin, note }: Props): JSX.Element {
   const entry = report.entries.get(name);
   const isLimit = name === report.limit?.name;
+  const behind = note ?? (isLimit ? "the limit" : entry?.language);
   return (
     <span class="name">
       {pin && !isLimit && <Pin report={report} name={name} />}
@@ -20,7 +23,7 @@ export function Name({ report, name, pin }: Props): JSX.Element {
       <button type="button" class="open" aria-haspopup="dialog" onClick={() => report.choose({ open: name })}>
         {titleOf(report, name)}
       </button>
-      {entry?.language && <small>{isLimit ? "the limit" : entry.language}</small>}
+      {behind && <small>{behind}</small>}
     </span>
   );
 }

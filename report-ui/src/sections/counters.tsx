@@ -1,4 +1,4 @@
-/** What each stack did to answer: frames and what went wrong with them, and system calls. */
+/** What the user-space stack of each end did to answer: system calls, frames, and what went wrong with them. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { count, few } from "../format";
@@ -6,56 +6,89 @@ import { Name } from "../parts/Name";
 import { Table, type Column } from "../parts/Table";
 import { titleOf, type Report } from "../select";
 import { isBeside } from "../state";
-import type { Spot, StackCounters, StackCounts } from "../types";
+import type { EndCounters, Spot, StackCounters, StackCounts, ToldCounts } from "../types";
 
 /** More rows than this wait until somebody asks for them. */
 const MOST_OPEN = 24;
 
+/** The server first, as it is what is measured. */
+const ENDS = ["server", "generator"] as const;
+
+/** One end of the wire. */
+interface End extends EndCounters {
+  contender: string;
+  network: string | null;
+  end: (typeof ENDS)[number];
+}
+
+/** What a stack counts beside what every answer takes. */
+interface Counter {
+  head: string;
+  words: string;
+  of: (counts: StackCounts) => number;
+}
+
+const COUNTERS: readonly Counter[] = [
+  { head: "sent again", words: "segments sent again", of: (counts) => counts.retransmitted_segments },
+  { head: "timers", words: "retransmission timers that ran out", of: (counts) => counts.retransmission_timeouts },
+  { head: "probes", words: "tail-loss probes", of: (counts) => counts.tail_loss_probes },
+  { head: "losses", words: "losses that acknowledgements told of", of: (counts) => counts.loss_recoveries },
+  { head: "wire full", words: "times that the wire was full", of: (counts) => counts.wire_full },
+  { head: "dropped", words: "frames dropped for want of room", of: (counts) => counts.dropped_frames },
+];
+
 export function CountersTable({ report, spot, place }: { report: Report; spot: Spot; place: string }): JSX.Element | null {
-  const rows = report.head.stack_counters.filter((row) => report.isShown(row.contender) && isBeside(row, spot));
+  const rows = endsOf(report.head.stack_counters.filter((row) => report.isShown(row.contender) && isBeside(row, spot)));
   const [open, setOpen] = useState(rows.length <= MOST_OPEN);
   if (rows.length === 0) return null;
+  const seen = COUNTERS.filter(({ of }) => rows.some(({ stack }) => stack && of(stack.counts) > 0));
+  const never = COUNTERS.filter((counter) => !seen.includes(counter)).map(({ words }) => words);
   return (
     <details class="part" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>What each stack did</summary>
+      <summary>What each end did</summary>
       <p class="key">
-        Frames and system calls per right answer. Frames, segments sent again, timers that fired and times that the wire was
-        full are those of the generator's own stack, from its first connection to its last; the kernel's does not tell them
-        for one program.
+        Calls are system calls per right answer, on the user-space stack and on the kernel's: the server's as the kernel counts
+        them on its CPUs, the generator's as it counts them itself. All else is what the user-space stack of each end tells of
+        itself, from the generator's first connection to its last: per right answer its calls for the wire and its frames, then
+        totals. Somebody else's may tell nothing.
+        {never.length > 0 && ` Of these there were none: ${never.join(", ")}.`}
       </p>
-      {open && <Table caption={`What each stack did, ${place}`} columns={columns(report, rows)} rows={rows} />}
+      {open && <Table caption={`What each end did, ${place}`} columns={columns(report, rows, seen)} rows={rows} />}
     </details>
   );
 }
 
+const endsOf = (rows: readonly StackCounters[]): End[] =>
+  rows.flatMap((row) => ENDS.map((end) => ({ contender: row.contender, network: row.network ?? null, end, ...row[end] })));
+
 /** Of a stack that works in rounds hardly any are left. */
 const calls = (perAnswer: number): string => (perAnswer > 0 && perAnswer < 0.001 ? "< 0.001" : few(perAnswer));
 
-/** Per right answer. */
-function frames({ stack, answers }: StackCounters): string {
-  return stack && answers > 0 ? `${few(stack.received_frames / answers)}, ${few(stack.sent_frames / answers)}` : "–";
-}
+/** Nothing where nothing was answered. */
+const perAnswer = ({ answers }: ToldCounts, counted: number): number | null => (answers > 0 ? counted / answers : null);
 
-function columns(report: Report, rows: StackCounters[]): Column<StackCounters>[] {
-  const hasGivenUp = rows.some(({ stack }) => (stack?.dropped_frames ?? 0) > 0);
-  const told = (head: string, value: (row: StackCounters) => number | null, format: (value: number) => string): Column<StackCounters> => ({
+function columns(report: Report, rows: readonly End[], counters: readonly Counter[]): Column<End>[] {
+  const figure = (head: string, value: (row: End) => number | null, format: (value: number) => string): Column<End> => ({
     head,
     sort: value,
     cell: (row) => {
       const found = value(row);
-      return found === null ? "–" : format(found);
+      return found === null ? <span class="soft">not told</span> : format(found);
     },
   });
-  const own = (head: string, value: (stack: StackCounts) => number): Column<StackCounters> => told(head, ({ stack }) => stack && value(stack), count);
+  const each = (head: string, of: (counts: StackCounts) => number, format: (value: number) => string): Column<End> =>
+    figure(head, ({ stack }) => stack && perAnswer(stack, of(stack.counts)), format);
+  const perAnswers = [
+    figure("calls", (row) => row.system_calls, calls),
+    figure("calls, kernel", (row) => row.kernel_system_calls, calls),
+    each("for the wire", (counts) => counts.system_calls, calls),
+    each("frames in", (counts) => counts.received_frames, few),
+    each("frames out", (counts) => counts.sent_frames, few),
+  ];
   return [
-    { head: "contender", text: true, cell: (row) => <Name report={report} name={row.contender} />, sort: (row) => titleOf(report, row.contender) },
-    { head: "network", text: true, cell: (row) => row.network, sort: (row) => row.network ?? null },
-    told("calls, server", (row) => row.server_system_calls, calls),
-    told("calls, generator", (row) => row.generator_system_calls, calls),
-    { head: "frames in, out", sort: ({ stack }) => stack && stack.received_frames + stack.sent_frames, cell: frames },
-    own("sent again", (stack) => stack.retransmitted_segments),
-    own("timers", (stack) => stack.retransmission_timeouts),
-    own("wire full", (stack) => stack.wire_full),
-    ...(hasGivenUp ? [own("given up", (stack) => stack.dropped_frames)] : []),
+    { head: "contender, end", text: true, cell: (row) => <Name report={report} name={row.contender} note={row.end} />, sort: (row) => titleOf(report, row.contender) },
+    { head: "network", text: true, cell: (row) => row.network, sort: (row) => row.network },
+    ...perAnswers.filter(({ sort }) => rows.some((row) => sort?.(row) != null)),
+    ...counters.map(({ head, of }) => figure(head, ({ stack }) => stack && of(stack.counts), count)),
   ];
 }

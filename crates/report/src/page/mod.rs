@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
-pub use self::counters::StackCounters;
+pub use self::counters::{EndCounters, StackCounters, ToldCounts};
 pub use self::curve::Curve;
 pub use self::facts::{Failure, RunFacts};
 pub use self::findings::{Findings, Pairs, Sample, Spot};
@@ -76,7 +76,7 @@ pub struct Head {
     pub published: Option<Beside>,
     /// What the stack costs, by pair of networks; empty where one stack alone was measured.
     pub stack_cost: Vec<StackComparison>,
-    /// What the stacks did in every cell that is compared there.
+    /// What the user-space stacks of both ends did in every cell that is compared there.
     pub stack_counters: Vec<StackCounters>,
     /// When each round began, in nanoseconds after the start of the whole run.
     pub round_offsets_ns: Vec<u64>,

@@ -18,6 +18,8 @@ pub(crate) const LOST: &str = "kernel/veth:1gbit";
 const BODIES: [(u32, f64); 3] = [(13, 1.0), (1024, 0.9), (65_536, 0.4)];
 /// Does not start on the user-space stack.
 pub(crate) const KERNEL_ONLY: &str = "gin";
+/// Its user-space stack is somebody else's and tells nothing.
+pub(crate) const SILENT: &str = "apache";
 
 /// The sample's first workload and a family of bodies on every network.
 pub(crate) fn on_networks((mut record, mut verdict): (Record, Verdict)) -> (Record, Verdict) {
@@ -126,20 +128,37 @@ fn moved(run: &Run, network: Network) -> Run {
         window.load.window.ok = ok as u64;
         window.load.books.ok = ok as u64;
         window.load.system_calls.waits = if user { 12 } else { 2 * ok as u64 };
-        window.load.stack = user.then(|| counts(ok as u64));
+        window.load.stack = user.then(|| generator_counts(ok as u64));
+        window.server_stack = (user && run.contender != SILENT).then(|| server_counts(ok as u64));
     }
     let of_network = NETWORKS.iter().position(|(name, _)| *name == network.to_string()).unwrap_or_default();
     let offset_ns = Nanos(run.offset_ns.0 + 1_000_000 * of_network as u64);
     Run { network: Some(network), offset_ns, cells, ..run.clone() }
 }
 
-fn counts(answers: u64) -> StackCounts {
+/// It acknowledges every fiftieth answer apart.
+fn generator_counts(answers: u64) -> StackCounts {
+    StackCounts {
+        wire: "ring".to_owned(),
+        lossless: true,
+        received_frames: answers,
+        sent_frames: answers + answers / 50,
+        wire_full: 3,
+        system_calls: 12,
+        ..StackCounts::default()
+    }
+}
+
+/// What the generator sent has arrived; a probe for a loss that was none made it send again.
+fn server_counts(answers: u64) -> StackCounts {
     StackCounts {
         wire: "ring".to_owned(),
         lossless: true,
         received_frames: answers + answers / 50,
         sent_frames: answers,
-        wire_full: 3,
+        retransmitted_segments: 2,
+        tail_loss_probes: 1,
+        system_calls: 700,
         ..StackCounts::default()
     }
 }
