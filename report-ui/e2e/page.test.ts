@@ -202,8 +202,16 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
       const twin = cost.getByRole("region", { name: "Stack cost, user/xdp against kernel/veth" });
       expect(await twin.locator("tbody tr").count()).toBe(stacks.stack_cost[0]?.rows.length);
       expect(await twin.innerText()).toContain("withheld: on the user-space stack");
-      const counters = cost.getByRole("region", { name: "What each stack did" });
-      expect(await counters.locator("tbody tr").count()).toBe(stacks.stack_counters.filter(({ workload, connections }) => workload === "hello" && connections === 64).length);
+      const counters = cost.getByRole("region", { name: "What each end did" });
+      const here = stacks.stack_counters.filter(({ workload, connections }) => workload === "hello" && connections === 64);
+      expect(await counters.locator("tbody tr").count()).toBe(2 * here.length);
+      const rowOf = (end: string): Promise<string[]> => counters.locator("tbody tr", { hasText: end }).first().locator("td").allInnerTexts();
+      const [of, probes, full] = [here[0]?.contender, here[0]?.server.stack?.counts.tail_loss_probes, here[0]?.generator.stack?.counts.wire_full];
+      const title = stacks.contenders.find(({ name }) => name === of)?.title;
+      expect((await rowOf(`${title} server`)).slice(-2)).toEqual([`${probes}`, "0"]);
+      expect((await rowOf(`${title} generator`)).slice(-2)).toEqual(["0", `${full}`]);
+      expect(await rowOf("Apache httpd server")).toContain("not told");
+      expect(await rowOf("Apache httpd generator")).not.toContain("not told");
       const absent = await tab.locator("#not-run").innerText();
       expect(absent).toContain("kernel/veth:1gbit network not to be had");
       expect(absent).toContain("did not start on user/xdp, user/ring");

@@ -23,7 +23,7 @@ export function Name({ report, name, pin, note }: Props): JSX.Element {
       <button type="button" class="open" aria-haspopup="dialog" onClick={() => report.choose({ open: name })}>
         {titleOf(report, name)}
       </button>
-      {behind && <small>{behind}</small>}
+      {behind && <small> {behind}</small>}
     </span>
   );
 }

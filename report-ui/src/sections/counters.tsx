@@ -47,11 +47,10 @@ export function CountersTable({ report, spot, place }: { report: Report; spot: S
     <details class="part" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>What each end did</summary>
       <p class="key">
-        Calls are system calls per right answer, on the user-space stack and on the kernel's: the server's as the kernel counts
-        them on its CPUs, the generator's as it counts them itself. All else is what the user-space stack of each end tells of
-        itself, from the generator's first connection to its last: per right answer its calls for the wire and its frames, then
-        totals. Somebody else's may tell nothing.
-        {never.length > 0 && ` Of these there were none: ${never.join(", ")}.`}
+        Calls are system calls per right answer, beside those on the kernel's stack: the server's as the kernel counts them on its
+        CPUs. What follows each stack tells of itself, from the generator's first connection to its last: per right answer its
+        calls for the wire and its frames, then totals. One that is not ours may tell nothing.
+        {never.length > 0 && ` No stack tells of any ${either(never)}.`}
       </p>
       {open && <Table caption={`What each end did, ${place}`} columns={columns(report, rows, seen)} rows={rows} />}
     </details>
@@ -60,6 +59,8 @@ export function CountersTable({ report, spot, place }: { report: Report; spot: S
 
 const endsOf = (rows: readonly StackCounters[]): End[] =>
   rows.flatMap((row) => ENDS.map((end) => ({ contender: row.contender, network: row.network ?? null, end, ...row[end] })));
+
+const either = (words: readonly string[]): string => [words.slice(0, -1).join(", "), ...words.slice(-1)].filter(Boolean).join(" or ");
 
 /** Of a stack that works in rounds hardly any are left. */
 const calls = (perAnswer: number): string => (perAnswer > 0 && perAnswer < 0.001 ? "< 0.001" : few(perAnswer));

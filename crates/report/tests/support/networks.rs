@@ -158,7 +158,7 @@ fn server_counts(answers: u64) -> StackCounts {
         sent_frames: answers,
         retransmitted_segments: 2,
         tail_loss_probes: 1,
-        system_calls: 700,
+        system_calls: answers / 1000,
         ..StackCounts::default()
     }
 }
