@@ -48,11 +48,11 @@ export function CountersTable({ report, spot, place }: { report: Report; spot: S
       <summary>What each end did</summary>
       <p class="key">
         Calls are system calls per right answer, beside those on the kernel's stack: the server's as the kernel counts them on its
-        CPUs. What follows each stack tells of itself, from the generator's first connection to its last: per right answer its
+        CPUs, whoever makes them. What follows each stack tells of itself, from the generator's first connection to its last: per right answer its
         calls for the wire and its frames, then totals. One that is not ours may tell nothing.
         {never.length > 0 && ` No stack tells of any ${either(never)}.`}
       </p>
-      {open && <Table caption={`What each end did, ${place}`} columns={columns(report, rows, seen)} rows={rows} />}
+      {open && <Table caption={`What each end did, ${place}`} columns={columns(report, rows, seen)} rows={rows} rowClass={() => "end"} />}
     </details>
   );
 }
