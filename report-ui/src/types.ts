@@ -1411,6 +1411,10 @@ export interface HostFacts {
    */
   clock_source: string | null;
   /**
+   * Congestion control of the kernel's TCP where a program does not choose one (tcp(7)); also of the namespaces of a link.
+   */
+  congestion_control: string | null;
+  /**
    * Container engine, when the process runs in one.
    */
   container: string | null;

@@ -45,6 +45,7 @@ pub(crate) fn facts_in(tree: &Tree, allowed: &CpuSet) -> HostFacts {
         ephemeral_ports: ephemeral_ports_in(tree).map(|range| [*range.start(), *range.end()]),
         somaxconn: tree.parse("proc/sys/net/core/somaxconn"),
         syn_backlog: tree.parse("proc/sys/net/ipv4/tcp_max_syn_backlog"),
+        congestion_control: tree.read("proc/sys/net/ipv4/tcp_congestion_control"),
         load_average: load_average(tree),
     }
 }
@@ -118,6 +119,7 @@ mod tests {
         ("proc/loadavg", "0.25 0.04 0.03 1/84 6352\n"),
         ("proc/sys/net/core/somaxconn", "4096\n"),
         ("proc/sys/net/ipv4/tcp_max_syn_backlog", "512\n"),
+        ("proc/sys/net/ipv4/tcp_congestion_control", "cubic\n"),
         ("proc/sys/net/ipv4/ip_local_port_range", "32768\t60999\n"),
         ("sys/devices/system/cpu/online", "0-3\n"),
         ("sys/devices/system/cpu/cpu0/topology/core_cpus_list", "0,2\n"),
@@ -160,6 +162,7 @@ mod tests {
             ephemeral_ports: Some([32768, 60999]),
             somaxconn: Some(4096),
             syn_backlog: Some(512),
+            congestion_control: Some("cubic".into()),
             load_average: Some(0.25),
             ..HostFacts::default()
         };

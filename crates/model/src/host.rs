@@ -46,6 +46,8 @@ pub struct HostFacts {
     pub somaxconn: Option<u32>,
     /// Upper bound of its queue of half-open connections.
     pub syn_backlog: Option<u32>,
+    /// Congestion control of the kernel's TCP where a program does not choose one (tcp(7)); also of the namespaces of a link.
+    pub congestion_control: Option<String>,
     /// One-minute load average when the run began.
     pub load_average: Option<f64>,
 }

@@ -6,8 +6,9 @@ use assay_model::check::{Check, Outcome};
 use assay_model::conformance::{Conformance, Severity};
 use assay_model::contender::Kind;
 use assay_model::experiment::{ArrivalModel, Cell};
+use assay_model::host::HostFacts;
 use assay_model::link::LinkFacts;
-use assay_model::network::Network;
+use assay_model::network::{Network, Stack, Wire};
 use assay_model::offered::Offered;
 use assay_model::record::{Record, Stage, State};
 use assay_model::verdict::{LatencyStanding, LimitedBy, RedlineEnd, Verdict};
@@ -253,6 +254,18 @@ pub(crate) fn state_in_words(state: State) -> Option<&'static str> {
         State::BudgetSpent => Some("the time allowed was spent before all planned rounds were measured"),
         State::Interrupted => Some("the run was stopped by hand; this is what was measured until then"),
     }
+}
+
+/// Whose TCP over which wire, with what it does about losses: the machine's choice for the kernel's (tcp(7)), RFC 5681 for ours, nothing
+/// in memory, where none is lost.
+pub(crate) fn network_in_words(network: Network, host: &HostFacts) -> String {
+    let control = match (network.stack(), network.wire()) {
+        (Stack::Kernel, _) => host.congestion_control.as_deref(),
+        (Stack::User, Wire::Ring) => None,
+        (Stack::User, _) => Some("NewReno"),
+    };
+    let control = control.map(|name| format!(", congestion control {name}")).unwrap_or_default();
+    format!("{}{control}", network.in_words())
 }
 
 /// What joined client and server, in a sentence.

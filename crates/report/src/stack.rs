@@ -51,9 +51,9 @@ pub(crate) fn comparisons(record: &Record, verdict: &Verdict) -> Vec<StackCompar
             Some(comparison) => comparison.rows.push(row),
             None => all.push(StackComparison {
                 user,
-                user_in_words: user.in_words(),
+                user_in_words: notes::network_in_words(user, &record.host),
                 kernel: cost.kernel,
-                kernel_in_words: cost.kernel.in_words(),
+                kernel_in_words: notes::network_in_words(cost.kernel, &record.host),
                 same_wire: cost.same_wire,
                 rows: vec![row],
                 crossings: Vec::new(),

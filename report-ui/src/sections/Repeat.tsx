@@ -58,6 +58,7 @@ function machineRows({ host }: RunFacts): FactRow[] {
     ["local ports", host.ephemeral_ports?.join("–")],
     ["accept queue", host.somaxconn],
     ["SYN queue", host.syn_backlog],
+    ["congestion control", host.congestion_control],
     ["load average", host.load_average],
   ];
 }

@@ -266,12 +266,15 @@ impl Life<'_> {
     /// One window, with what server and machine did from just before the generator started to just after it ended.
     fn window(&self, server: &mut Server, order: &Order<'_>) -> Result<Measurement, Option<NotRun>> {
         let offset_ns = self.began.elapsed().into();
-        let sampler = server.pid().and_then(|pid| Sampler::start(pid).ok());
+        let pid = server.pid();
+        let sampler = pid.and_then(|pid| Sampler::start(pid).ok());
         let database = self.watch_database(order.cell);
         let meter = Meter::start(self.link);
-        let (before, counted) = (SystemSample::take(), server.stack_counts().unwrap_or_default());
+        // TCP counts by network namespace: that of the server, which is not ours on a link.
+        let look = || pid.map_or_else(SystemSample::take, SystemSample::take_beside);
+        let (before, counted) = (look(), server.stack_counts().unwrap_or_default());
         let mut load = self.load(server, order)?;
-        let (after, counts) = (SystemSample::take(), server.stack_counts());
+        let (after, counts) = (look(), server.stack_counts());
         let used = sampler.and_then(|sampler| sampler.finish().ok()).map(|window| window.usage);
         if database.as_ref().is_some_and(|(_, beside_generator)| *beside_generator) {
             excuse_waiting(&mut load.checks);

@@ -7,7 +7,7 @@ use assay_model::record::{MAX_OTHER_SHARE, MAX_STEAL_SHARE, Measurement, Record}
 use assay_model::verdict::{CellVerdict, NoiseFloor};
 
 use super::sample::counted_rounds;
-use super::standing::{MORE_CPUS, NOTICEABLE_RETRANSMITS, NOTICEABLE_SHARE, TCP_REMEDY, tcp_evidence};
+use super::standing::{MORE_CPUS, NOTICEABLE_SHARE, tcp_check};
 use super::words::{count_of, percent};
 use super::{LEAST_HEADROOM, disturbed, floor, is_void, median, objection, order, pass};
 use crate::schedule::MIN_ROUNDS;
@@ -36,7 +36,7 @@ pub(crate) fn checks(record: &Record, cells: &[CellVerdict], floor: Option<&Nois
             steal(&windows),
             other_programs(&windows),
             generator_disturbed(&windows),
-            tcp(&windows),
+            tcp_check(&windows),
         ]);
         checks.extend(database(record));
         checks.extend(pressure(&windows));
@@ -253,18 +253,6 @@ fn pressure(windows: &[&Measurement]) -> Option<Check> {
             "stop the other programs; `assay doctor` shows what they take",
         ),
     })
-}
-
-/// The kernel counts by network namespace, so other programs' segments are among them: cause for caution, never for more.
-fn tcp(windows: &[&Measurement]) -> Check {
-    let sum = |of: fn(&Measurement) -> u64| windows.iter().map(|window| of(window)).sum::<u64>();
-    let (overflows, again) = (sum(|w| w.machine.listen_overflows), sum(|w| w.machine.tcp_retransmits));
-    let answers = sum(|w| w.load.books.ok).max(1);
-    let evidence = tcp_evidence(again, overflows);
-    if overflows == 0 && again as f64 / answers as f64 <= NOTICEABLE_RETRANSMITS {
-        return pass("tcp", evidence);
-    }
-    objection("tcp", Outcome::Warn, evidence, TCP_REMEDY)
 }
 
 /// Whether any number of the run is void as a whole.

@@ -218,6 +218,12 @@ fn retransmits_and_overflows_ask_for_caution() {
     let sent_again = |segments| judge(&spoilt(move |window| window.machine.tcp_retransmits = segments));
     assert_eq!(in_row(&sent_again(1), "tcp"), None);
     assert_eq!(in_row(&sent_again(10), "tcp"), Some(Outcome::Warn));
+    let on_a_lossy_link = judge(&spoilt(|window| {
+        window.machine.tcp_retransmits = 10;
+        let to_server = Flow { lost_frames: 1, ..Flow::default() };
+        window.link_use = Some(LinkUse { to_server, ..LinkUse::default() });
+    }));
+    assert_eq!(in_row(&on_a_lossy_link, "tcp"), None);
     let overflow = judge(&spoilt(|window| window.machine.listen_overflows = 1));
     assert_eq!(
         (in_row(&overflow, "tcp"), check(&overflow.trust, "tcp").outcome),

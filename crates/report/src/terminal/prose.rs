@@ -98,13 +98,9 @@ pub(super) fn link(page: &mut Page, record: &Record) {
             .map(|link| notes::link_in_words(&facts.network.link().to_string(), link));
         let cable = cable.map(|cable| format!(" ({cable})")).unwrap_or_default();
         let label = if i == 0 { "Networks" } else { "" };
-        paragraph(
-            page,
-            label,
-            HEADING,
-            PLAIN,
-            &format!("{}: {}{cable}", facts.network, facts.network.in_words()),
-        );
+        let words =
+            format!("{}: {}{cable}", facts.network, notes::network_in_words(facts.network, &record.host));
+        paragraph(page, label, HEADING, PLAIN, &words);
     }
     if !record.networks.is_empty() {
         page.line(&[]);
