@@ -264,7 +264,7 @@ pub(crate) fn network_in_words(network: Network, host: &HostFacts) -> String {
         (Stack::User, Wire::Ring) => None,
         (Stack::User, _) => Some("NewReno"),
     };
-    let control = control.map(|name| format!(", congestion control {name}")).unwrap_or_default();
+    let control = control.map(|name| format!(" (congestion control {name})")).unwrap_or_default();
     format!("{}{control}", network.in_words())
 }
 

@@ -96,7 +96,7 @@ pub(super) fn link(page: &mut Page, record: &Record) {
             .link_facts
             .as_ref()
             .map(|link| notes::link_in_words(&facts.network.link().to_string(), link));
-        let cable = cable.map(|cable| format!(" ({cable})")).unwrap_or_default();
+        let cable = cable.map(|cable| format!("; {cable}")).unwrap_or_default();
         let label = if i == 0 { "Networks" } else { "" };
         let words =
             format!("{}: {}{cable}", facts.network, notes::network_in_words(facts.network, &record.host));
