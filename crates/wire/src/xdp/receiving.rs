@@ -148,11 +148,9 @@ impl Incoming for XdpReceiver {
     fn rest(&mut self) {
         self.ask_at = self.counted.received_frames + ASK_EVERY;
         self.counted.system_calls += 1;
-        self.lost = sockopt::xdp_statistics(&self.socket).map_or(self.lost, |kernel| {
-            kernel.rx_dropped
-                + kernel.rx_ring_full.unwrap_or(0)
-                + kernel.rx_fill_ring_empty_descs.unwrap_or(0)
-        });
+        // A frame for which the fill ring had no memory is among those dropped already (`__xsk_rcv` in net/xdp/xsk.c).
+        self.lost = sockopt::xdp_statistics(&self.socket)
+            .map_or(self.lost, |kernel| kernel.rx_dropped + kernel.rx_ring_full.unwrap_or(0));
     }
 
     fn statistics(&self) -> Statistics {

@@ -9,7 +9,7 @@ use assay_model::units::Nanos;
 use assay_wire::xdp::{self, Mode};
 use assay_wire::{End, Receiver as _, Wire, open};
 
-use super::frames::PATIENCE;
+use super::frames::{self, PATIENCE, SHORTEST};
 use super::promises;
 use super::space::{ip, try_ip, within};
 
@@ -52,6 +52,25 @@ fn both_ends_of_a_veth_pair_keep_their_promises() {
             assert_eq!(xdp::open("left", 0, None).expect("a queue").0.mode(), Mode::Generic);
         });
     }
+}
+
+#[test]
+fn every_frame_arrives_or_is_counted_as_dropped() {
+    within("AF_XDP", no_xdp, || {
+        const SENT: u64 = 10_000;
+        let [(mut a, _), (mut b, _)] =
+            ["left", "right"].map(|name| xdp::open(name, 0, None).expect("a queue"));
+        (0..SENT).for_each(|number| frames::send_surely(&mut a, number, SHORTEST));
+        frames::flush(&mut a);
+        let mut received = 0;
+        while frames::receive(&mut b).is_some() {
+            received += 1;
+        }
+        // What was dropped is asked for before a sleep.
+        b.wait(Nanos::from_millis(1)).expect("intact");
+        assert!(received > 0 && received < SENT, "more than the ring holds: {received}");
+        assert_eq!(received + b.statistics().dropped_frames, SENT);
+    });
 }
 
 #[test]
