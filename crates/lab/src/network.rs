@@ -16,6 +16,7 @@ use crate::subject::{Launch, Subject};
 /// How several workers are made one.
 const ONE_CPU: &str = "give the servers one CPU, such as --server-cpus 0 --generator-cpus 1";
 
+/// The same where several processes could be had with more rights.
 const ROOT_OR_ONE_CPU: &str =
     "run as root of the machine, or give the servers one CPU, such as --server-cpus 0 --generator-cpus 1";
 

@@ -309,6 +309,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_network_is_told_with_what_its_tcp_does_about_losses() {
+        let host = HostFacts { congestion_control: Some("bbr".to_owned()), ..HostFacts::default() };
+        let words = |name: &str, host: &HostFacts| network_in_words(name.parse().expect("a network"), host);
+        assert_eq!(words("kernel/veth", &host), "the kernel's stack over veth (congestion control bbr)");
+        assert_eq!(words("kernel/veth", &HostFacts::default()), "the kernel's stack over veth");
+        assert!(words("user/xdp", &host).ends_with("(congestion control NewReno)"));
+        assert!(!words("user/ring", &host).contains("congestion"));
+    }
+
+    #[test]
     fn the_places_of_a_warning_are_told_once_each() {
         let place = |contender: &str, workload: &str, network: &str| Place {
             contender: contender.to_owned(),

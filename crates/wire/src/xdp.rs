@@ -2,9 +2,9 @@
 //! networking/af_xdp.rst).
 //!
 //! All frames of a queue go to its wire; frames of other queues go on to the kernel. The program that does so is shared by all
-//! processes that use queues of the interface, and goes with the last of them, however that ends. Frames that arrive while the ring is full are lost. The interface's own
-//! address and hardware address are ours, but the kernel does not see the frames any more: nothing else must need
-//! these queues.
+//! processes that use queues of the interface, and goes with the last of them, however that ends. Frames that arrive while the
+//! ring is full are lost. The interface's own address and hardware address are ours, but the kernel does not see the frames any
+//! more: nothing else must need these queues.
 
 mod attachment;
 mod bpf;

@@ -16,6 +16,16 @@ fn no_tap() -> Option<String> {
     try_ip("tuntap add dev probe mode tap").and_then(|()| try_ip("link delete probe")).err()
 }
 
+/// A site whose two ends are both on our stack.
+fn over_cable(wires: [&str; 2]) -> Net {
+    Net {
+        site: Site::new(),
+        wires: wires.map(|wire| Some(wire.to_owned())),
+        host: "10.77.0.1",
+        addresses: ["10.77.0.1/24", "10.77.0.2/24"],
+    }
+}
+
 #[test]
 fn af_xdp() {
     if !has_curl_and("node", "--version") || !has_curl_and("nginx", "-v") {
@@ -26,12 +36,7 @@ fn af_xdp() {
         ip("link add left type veth peer name right");
         ip("link set left up");
         ip("link set right up");
-        let net = || Net {
-            site: Site::new(),
-            wires: [Some("xdp:left".to_owned()), Some("xdp:right".to_owned())],
-            host: "10.77.0.1",
-            addresses: ["10.77.0.1/24", "10.77.0.2/24"],
-        };
+        let net = || over_cable(["xdp:left", "xdp:right"]);
         let node = net();
         assert_eq!(node.try_out(&mut node.server("node", "server.js")), 5);
         assert_eq!(node.site.accepted(), 2, "{}", Server::said(&node.site.log));
@@ -59,13 +64,7 @@ fn a_queue_that_somebody_else_has_is_passed_over() {
             Err(error) => return skip(error),
         };
         // In the driver each queue faces its like.
-        let wires = ["xdp:wide,mode=native", "xdp:broad:1,mode=native"];
-        let net = Net {
-            site: Site::new(),
-            wires: wires.map(|wire| Some(wire.to_owned())),
-            host: "10.77.0.1",
-            addresses: ["10.77.0.1/24", "10.77.0.2/24"],
-        };
+        let net = over_cable(["xdp:wide,mode=native", "xdp:broad:1,mode=native"]);
         let mut command = net.server("node", "server.js");
         assert_eq!(net.try_out(command.env("ASSAY_STACK_QUEUES", "2")), 5);
         // More than the two that were answered, where curl gave up on one before the server had its queue.
