@@ -2,25 +2,24 @@
 //! continuous integration server, OpenMetrics for a time series database, a drawing of the standings for a README.
 
 mod badge;
+mod csv;
 mod junit;
 mod openmetrics;
 mod summary;
 
 pub use badge::{Choice, badge};
+pub use csv::csv;
 pub use junit::junit;
 pub use openmetrics::openmetrics;
 pub use summary::summary;
 
 use assay_model::check::Outcome;
-use assay_model::experiment::Cell;
-use assay_model::load::Arrival;
-use assay_model::record::{Measurement, Record, Run};
-use assay_model::usage::Usage;
+use assay_model::record::Record;
 use assay_model::verdict::{CellVerdict, Interval, LatencyVerdict, RedlineVerdict, Standing, Verdict};
 use serde::Serialize;
 
 use crate::absent::absent;
-use crate::{ReportError, beside, format, notes, page, stack, text};
+use crate::{ReportError, beside, format, notes, stack, text};
 
 /// Name and version of the format that [`json`] writes.
 pub const REPORT_SCHEMA: &str = "assay-report/1";
@@ -196,117 +195,6 @@ fn or_dash(value: Option<String>) -> String {
 
 fn dashes() -> [String; 2] {
     [or_dash(None), or_dash(None)]
-}
-
-const CSV_HEAD: &str = "run,round,place,contender,stack_wire,workload,connections,pipeline,load,offset_ns,window_ns,ok,failed,\
-    per_second,offered_per_second,service_p50_ns,service_p99_ns,response_p50_ns,response_p99_ns,server_cpu_ns,\
-    server_system_ns,server_busiest_thread_ns,server_voluntary_switches,server_involuntary_switches,\
-    server_page_faults,server_rss_peak_bytes,startup_ns,server_idle_share,server_other_share,steal_share,\
-    cpu_pressure_share,tcp_retransmits,listen_overflows,generator_busy_share,generator_delay_share,void,failure,\
-    rules_kept,rules_applicable,rules_broken,published_per_second\r\n";
-/// Columns between the cell's and `failure`: what a window that was not measured leaves empty.
-const CSV_FIGURES: usize = 27;
-
-/// One row per contender (a twin counts as one), cell and round, raw (RFC 4180). A planned window that was not measured has a row too, with the
-/// reason in `failure`; `void` holds the rules that a window broke, `rules_broken` those of HTTP/1.1 that the contender does;
-/// `published_per_second` is the figure of the work that the experiment repeats.
-///
-/// # Errors
-/// [`ReportError::Histogram`] when a histogram of the record cannot be read.
-pub fn csv(record: &Record) -> Result<String, ReportError> {
-    let mut out = CSV_HEAD.to_owned();
-    for round in &record.rounds {
-        for (place, run) in round.runs.iter().enumerate() {
-            let key = |cell: &Cell| {
-                let place = place.to_string();
-                let network = record.network_of(cell).to_string();
-                [&record.id, &round.index.to_string(), &place, &run.contender, &network, &cell.workload]
-                    .map(|text| field(text))
-                    .join(",")
-                    + &format!(",{},{},{}", cell.connections, cell.pipeline, field(&cell.offered.to_string()))
-            };
-            let rules = csv_rules(record, &run.contender);
-            let published = |cell: &Cell| {
-                let figure = beside::published_per_second(&record.experiment, &run.contender, cell);
-                figure.map(|figure| figure.to_string()).unwrap_or_default()
-            };
-            for measurement in &run.cells {
-                out += &format!(
-                    "{},{},{rules},{}\r\n",
-                    key(&measurement.cell),
-                    csv_numbers(run, round.index, measurement)?,
-                    published(&measurement.cell)
-                );
-            }
-            if let Some(failure) = &run.failure {
-                let why = field(&format!("{}: {}", notes::stage_in_words(failure.stage), failure.reason));
-                for cell in page::missing_cells(record, run) {
-                    out += &format!(
-                        "{},{}{why},{rules},{}\r\n",
-                        key(&cell),
-                        ",".repeat(CSV_FIGURES),
-                        published(&cell)
-                    );
-                }
-            }
-        }
-    }
-    Ok(out)
-}
-
-fn csv_rules(record: &Record, contender: &str) -> String {
-    let entry = record.contenders.iter().find(|entry| entry.name == contender);
-    let Some(conformance) = entry.and_then(|entry| entry.conformance.as_ref()) else {
-        return ",,".to_owned();
-    };
-    let broken: Vec<&str> = conformance.broken().map(|finding| finding.rule.as_str()).collect();
-    let score = conformance.score();
-    format!("{},{},{}", score.kept, score.applicable, field(&broken.join(" ")))
-}
-
-fn csv_numbers(run: &Run, round: u32, measurement: &Measurement) -> Result<String, ReportError> {
-    let load = &measurement.load;
-    let service = page::service(run, round, measurement)?;
-    let response = page::response(run, round, measurement)?;
-    let offered = match load.arrival {
-        Arrival::Closed => String::new(),
-        Arrival::Constant { per_second } | Arrival::Poisson { per_second } => per_second.to_string(),
-    };
-    let number = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
-    let server = |of: fn(&Usage) -> u64| number(measurement.server.as_ref().map(of));
-    let machine = &measurement.machine;
-    let busiest = load.thread_busy_shares.iter().copied().fold(0.0, f64::max);
-    let fields = [
-        measurement.offset_ns.0.to_string(),
-        load.window_ns.0.to_string(),
-        load.window.ok.to_string(),
-        load.window.errors.values().sum::<u64>().to_string(),
-        page::per_second(measurement).to_string(),
-        offered,
-        number(service.quantile(0.5)),
-        number(service.quantile(0.99)),
-        number(response.quantile(0.5)),
-        number(response.quantile(0.99)),
-        server(|usage| usage.cpu_ns().0),
-        server(|usage| usage.system_ns.0),
-        number(measurement.server.as_ref().and_then(|usage| usage.busiest_thread_ns).map(|ns| ns.0)),
-        server(|usage| usage.voluntary_switches),
-        server(|usage| usage.involuntary_switches),
-        server(|usage| usage.minor_faults + usage.major_faults),
-        server(|usage| usage.rss_peak_bytes),
-        run.startup_ns.0.to_string(),
-        machine.server_idle_share.to_string(),
-        machine.server_other_share.to_string(),
-        machine.steal_share.to_string(),
-        machine.cpu_pressure_share.map(|share| share.to_string()).unwrap_or_default(),
-        machine.tcp_retransmits.to_string(),
-        machine.listen_overflows.to_string(),
-        busiest.to_string(),
-        measurement.generator_delay_share().to_string(),
-        field(&measurement.void_rules().join(" ")),
-        String::new(),
-    ];
-    Ok(fields.join(","))
 }
 
 /// A text as a CSV field: quoted where needed, and led by an apostrophe where a spreadsheet would take it for a formula.

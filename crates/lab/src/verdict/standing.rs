@@ -6,6 +6,7 @@ use assay_model::check::{Check, Outcome};
 use assay_model::conformance::Conformance;
 use assay_model::link::{Flow, LinkUse};
 use assay_model::load::{ErrorClass, GENERATOR_DISTURBED};
+use assay_model::network::Stack;
 use assay_model::record::{Measurement, Record, SERVER_STALLED};
 use assay_model::verdict::{Interval, LimitedBy, Standing};
 use assay_stats::interval::geometric_mean_interval;
@@ -200,13 +201,19 @@ fn saturation(sample: &Sample<'_>, limited_by: LimitedBy, evidence: &str) -> Opt
 
 /// Segments sent again and connections dropped, for which there is no reason.
 fn tcp(sample: &Sample<'_>) -> Option<Check> {
-    let check = tcp_check(&sample.measured().collect::<Vec<_>>());
-    (check.outcome != Outcome::Pass).then_some(check)
+    tcp_check(sample.measured()).filter(|check| check.outcome != Outcome::Pass)
 }
 
 /// Segments that the kernel sent again, where the link lost none, and connections that it dropped. It counts by network namespace, so
-/// other programs' may be among them: cause for caution, never for more.
-pub(crate) fn tcp_check(windows: &[&Measurement]) -> Check {
+/// other programs' may be among them: cause for caution, never for more. `None` where its TCP worked in no window: of another
+/// stack's segments it knows nothing.
+pub(crate) fn tcp_check<'a>(windows: impl Iterator<Item = &'a Measurement>) -> Option<Check> {
+    let is_kernels =
+        |window: &&Measurement| window.cell.network.is_none_or(|network| network.stack() == Stack::Kernel);
+    let windows: Vec<_> = windows.filter(is_kernels).collect();
+    if windows.is_empty() {
+        return None;
+    }
     let sum = |of: fn(&Measurement) -> u64| windows.iter().map(|window| of(window)).sum::<u64>();
     let again = |w: &Measurement| if has_lost_frames(w) { 0 } else { w.machine.tcp_retransmits };
     let (overflows, again) = (sum(|w| w.machine.listen_overflows), sum(again));
@@ -215,9 +222,9 @@ pub(crate) fn tcp_check(windows: &[&Measurement]) -> Check {
         "{again} TCP segments sent again and {overflows} connections dropped at a full accept queue, whoever's they were"
     );
     if overflows == 0 && share <= NOTICEABLE_RETRANSMITS {
-        return pass("tcp", evidence);
+        return Some(pass("tcp", evidence));
     }
-    objection("tcp", Outcome::Warn, evidence, TCP_REMEDY)
+    Some(objection("tcp", Outcome::Warn, evidence, TCP_REMEDY))
 }
 
 /// Whether frames got lost on the link: what was sent again then is the answer, and told with the link.

@@ -36,8 +36,8 @@ pub(crate) fn checks(record: &Record, cells: &[CellVerdict], floor: Option<&Nois
             steal(&windows),
             other_programs(&windows),
             generator_disturbed(&windows),
-            tcp_check(&windows),
         ]);
+        checks.extend(tcp_check(windows.iter().copied()));
         checks.extend(database(record));
         checks.extend(pressure(&windows));
         checks.extend(super::losses::check(record, &windows));

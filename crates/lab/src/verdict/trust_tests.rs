@@ -232,6 +232,20 @@ fn retransmits_and_overflows_ask_for_caution() {
 }
 
 #[test]
+fn the_kernel_does_not_speak_for_a_user_space_stack() {
+    let strangers = |window: &mut Measurement| {
+        window.machine.tcp_retransmits = 1000;
+        window.cell.network = "user/ring".parse().ok();
+    };
+    let mut record = spoilt(strangers);
+    let told = check(&judge(&record).trust, "tcp").clone();
+    assert_eq!(told.outcome, Outcome::Pass, "{told:?}");
+    assert!(told.evidence.starts_with("0 TCP segments"), "{told:?}");
+    spoil(&mut record, "limit", strangers);
+    assert!(judge(&record).trust.iter().all(|check| check.rule != "tcp"), "it saw no segment at all");
+}
+
+#[test]
 fn headroom_is_measured_against_the_limit() {
     // Half busy at 80 000 a second, the generator could send 160 000: eight times what `a` took.
     let verdict = judge(&sound());

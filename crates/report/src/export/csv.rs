@@ -1,0 +1,211 @@
+//! Every window as a row of a table for a spreadsheet, raw.
+
+use assay_model::experiment::Cell;
+use assay_model::load::{Arrival, StackCounts};
+use assay_model::network::Stack;
+use assay_model::record::{Machine, Measurement, Record, Run};
+use assay_model::usage::Usage;
+use assay_stats::Histogram;
+
+use super::field;
+use crate::{ReportError, beside, notes, page};
+
+/// A planned window and what came of it.
+struct Row<'a> {
+    record: &'a Record,
+    round: u32,
+    /// In the order of the round, from 0.
+    place: usize,
+    run: &'a Run,
+    cell: &'a Cell,
+    /// Absent when it was not measured.
+    window: Option<Window<'a>>,
+}
+
+/// What was measured, with the histograms that several columns are taken from.
+struct Window<'a> {
+    measured: &'a Measurement,
+    service: Histogram,
+    response: Histogram,
+}
+
+/// A column: its heading, and its field where there is something to tell.
+type Column = (&'static str, fn(&Row<'_>) -> Option<String>);
+
+const COLUMNS: [Column; 41] = [
+    ("run", |row| told(&row.record.id)),
+    ("round", |row| told(row.round)),
+    ("place", |row| told(row.place)),
+    ("contender", |row| told(&row.run.contender)),
+    ("stack_wire", |row| told(row.record.network_of(row.cell))),
+    ("workload", |row| told(&row.cell.workload)),
+    ("connections", |row| told(row.cell.connections)),
+    ("pipeline", |row| told(row.cell.pipeline)),
+    ("load", |row| told(row.cell.offered)),
+    ("offset_ns", |row| told(row.measured()?.offset_ns.0)),
+    ("window_ns", |row| told(row.measured()?.load.window_ns.0)),
+    ("ok", |row| told(row.measured()?.load.window.ok)),
+    ("failed", |row| told(row.measured()?.load.window.errors.values().sum::<u64>())),
+    ("per_second", |row| told(page::per_second(row.measured()?))),
+    ("offered_per_second", |row| offered_per_second(row.measured()?)),
+    ("service_p50_ns", |row| quantile(&row.window.as_ref()?.service, 0.5)),
+    ("service_p99_ns", |row| quantile(&row.window.as_ref()?.service, 0.99)),
+    ("response_p50_ns", |row| quantile(&row.window.as_ref()?.response, 0.5)),
+    ("response_p99_ns", |row| quantile(&row.window.as_ref()?.response, 0.99)),
+    ("server_cpu_ns", |row| told(row.server()?.cpu_ns().0)),
+    ("server_system_ns", |row| told(row.server()?.system_ns.0)),
+    ("server_busiest_thread_ns", |row| told(row.server()?.busiest_thread_ns?.0)),
+    ("server_voluntary_switches", |row| told(row.server()?.voluntary_switches)),
+    ("server_involuntary_switches", |row| told(row.server()?.involuntary_switches)),
+    ("server_page_faults", |row| {
+        row.server().and_then(|usage| told(usage.minor_faults + usage.major_faults))
+    }),
+    ("server_rss_peak_bytes", |row| told(row.server()?.rss_peak_bytes)),
+    ("startup_ns", |row| told(row.measured().map(|_| row.run.startup_ns.0)?)),
+    ("server_idle_share", |row| told(row.machine()?.server_idle_share)),
+    ("server_other_share", |row| told(row.machine()?.server_other_share)),
+    ("steal_share", |row| told(row.machine()?.steal_share)),
+    ("cpu_pressure_share", |row| told(row.machine()?.cpu_pressure_share?)),
+    ("tcp_retransmits", |row| told(row.kernel()?.tcp_retransmits)),
+    ("listen_overflows", |row| told(row.kernel()?.listen_overflows)),
+    ("generator_busy_share", |row| told(busiest_thread_share(row.measured()?))),
+    ("generator_delay_share", |row| told(row.measured()?.generator_delay_share())),
+    ("void", |row| told(row.measured()?.void_rules().join(" "))),
+    ("failure", failure),
+    ("rules_kept", |row| told(row.conformance()?.score().kept)),
+    ("rules_applicable", |row| told(row.conformance()?.score().applicable)),
+    ("rules_broken", rules_broken),
+    ("published_per_second", published_per_second),
+];
+
+/// An end of the wire: how its columns' headings begin, and the counters of its own stack.
+type End = (&'static str, fn(&Measurement) -> Option<&StackCounts>);
+
+const ENDS: [End; 2] = [
+    ("server_stack", |measured| measured.server_stack.as_ref()),
+    ("generator_stack", |measured| measured.load.stack.as_ref()),
+];
+
+/// A counter of a stack: how its columns' headings end.
+type Counter = (&'static str, fn(&StackCounts) -> u64);
+
+const COUNTERS: [Counter; 9] = [
+    ("received_frames", |counts| counts.received_frames),
+    ("sent_frames", |counts| counts.sent_frames),
+    ("retransmitted_segments", |counts| counts.retransmitted_segments),
+    ("retransmission_timeouts", |counts| counts.retransmission_timeouts),
+    ("tail_loss_probes", |counts| counts.tail_loss_probes),
+    ("loss_recoveries", |counts| counts.loss_recoveries),
+    ("wire_full", |counts| counts.wire_full),
+    ("dropped_frames", |counts| counts.dropped_frames),
+    ("system_calls", |counts| counts.system_calls),
+];
+
+/// One row per contender (a twin counts as one), cell and round, raw (RFC 4180). A planned window that was not measured has a
+/// row too, with the reason in `failure`; `void` holds the rules that a window broke, `rules_broken` those of HTTP/1.1 that the
+/// contender does; `published_per_second` is the figure of the work that the experiment repeats.
+///
+/// `tcp_retransmits` and `listen_overflows` are the kernel's counters and empty where a user-space stack worked, of which the
+/// kernel sees no segment; `server_stack_…` and `generator_stack_…` are that stack's own, of either end, and empty where the
+/// kernel's worked or the program told nothing.
+///
+/// # Errors
+/// [`ReportError::Histogram`] when a histogram of the record cannot be read.
+pub fn csv(record: &Record) -> Result<String, ReportError> {
+    let mut out = headings().join(",") + "\r\n";
+    for round in &record.rounds {
+        for (place, run) in round.runs.iter().enumerate() {
+            let row = |cell, window| Row { record, round: round.index, place, run, cell, window };
+            for measured in &run.cells {
+                let window = Window::of(run, round.index, measured)?;
+                out += &row(&measured.cell, Some(window)).line();
+            }
+            let missing = if run.failure.is_some() { page::missing_cells(record, run) } else { Vec::new() };
+            out.extend(missing.iter().map(|cell| row(cell, None).line()));
+        }
+    }
+    Ok(out)
+}
+
+fn headings() -> Vec<String> {
+    let plain = COLUMNS.iter().map(|(name, _)| (*name).to_owned());
+    let of_end = |(end, _): &End| COUNTERS.map(|(counter, _)| format!("{end}_{counter}"));
+    plain.chain(ENDS.iter().flat_map(of_end)).collect()
+}
+
+impl Row<'_> {
+    fn line(&self) -> String {
+        let plain = COLUMNS.iter().map(|(_, of)| of(self));
+        let counted = ENDS.iter().flat_map(|(_, of_end)| {
+            let counts = self.measured().and_then(of_end);
+            COUNTERS.map(|(_, of)| counts.and_then(|counts| told(of(counts))))
+        });
+        let fields: Vec<String> =
+            plain.chain(counted).map(|value| field(&value.unwrap_or_default())).collect();
+        fields.join(",") + "\r\n"
+    }
+
+    fn measured(&self) -> Option<&Measurement> {
+        self.window.as_ref().map(|window| window.measured)
+    }
+
+    fn server(&self) -> Option<&Usage> {
+        self.measured()?.server.as_ref()
+    }
+
+    fn machine(&self) -> Option<&Machine> {
+        self.measured().map(|measured| &measured.machine)
+    }
+
+    /// The machine's counters where its kernel's TCP worked.
+    fn kernel(&self) -> Option<&Machine> {
+        self.machine().filter(|_| self.record.network_of(self.cell).stack() == Stack::Kernel)
+    }
+
+    fn conformance(&self) -> Option<&assay_model::conformance::Conformance> {
+        let entry = self.record.contenders.iter().find(|entry| entry.name == self.run.contender)?;
+        entry.conformance.as_ref()
+    }
+}
+
+impl<'a> Window<'a> {
+    fn of(run: &Run, round: u32, measured: &'a Measurement) -> Result<Self, ReportError> {
+        let (service, response) =
+            (page::service(run, round, measured)?, page::response(run, round, measured)?);
+        Ok(Self { measured, service, response })
+    }
+}
+
+fn told(value: impl ToString) -> Option<String> {
+    Some(value.to_string())
+}
+
+fn quantile(of: &Histogram, which: f64) -> Option<String> {
+    told(of.quantile(which)?)
+}
+
+fn offered_per_second(measured: &Measurement) -> Option<String> {
+    match measured.load.arrival {
+        Arrival::Closed => None,
+        Arrival::Constant { per_second } | Arrival::Poisson { per_second } => told(per_second),
+    }
+}
+
+fn busiest_thread_share(measured: &Measurement) -> f64 {
+    measured.load.thread_busy_shares.iter().copied().fold(0.0, f64::max)
+}
+
+/// Why there is no window.
+fn failure(row: &Row<'_>) -> Option<String> {
+    let failure = row.run.failure.as_ref().filter(|_| row.window.is_none())?;
+    told(format!("{}: {}", notes::stage_in_words(failure.stage), failure.reason))
+}
+
+fn rules_broken(row: &Row<'_>) -> Option<String> {
+    let broken: Vec<&str> = row.conformance()?.broken().map(|finding| finding.rule.as_str()).collect();
+    told(broken.join(" "))
+}
+
+fn published_per_second(row: &Row<'_>) -> Option<String> {
+    told(beside::published_per_second(&row.record.experiment, &row.run.contender, row.cell)?)
+}
