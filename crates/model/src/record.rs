@@ -429,8 +429,8 @@ pub struct Machine {
     /// where the kernel does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_pressure_share: Option<f64>,
-    /// TCP segments sent again.
+    /// TCP segments that the kernel sent again, in the network namespace of the server. It sees none of a user-space stack's.
     pub tcp_retransmits: u64,
-    /// Connections dropped because an accept queue was full.
+    /// Connections that the kernel dropped there because an accept queue was full.
     pub listen_overflows: u64,
 }

@@ -16,9 +16,7 @@ use assert_cmd::assert::OutputAssertExt as _;
 use predicates::str::contains;
 use rustix::process::{Signal, kill_process_group};
 
-use crate::support::{
-    Lab, Running, eventually, listing, not_run, preload_library, say, skip, stderr, stdout,
-};
+use crate::support::{Lab, Running, eventually, listing, not_run, preload_library, skip, stderr, stdout};
 
 /// Slow, so that also a program built for tests fills it on a busy machine.
 const RATE: u64 = 20_000_000;
@@ -258,30 +256,22 @@ fn with_processes(lab: &Lab) -> Vec<&'static str> {
 #[test]
 fn two_processes_of_an_unmodified_program_have_a_queue_each_and_both_serve() {
     let Some((two, library)) = two_cpus().zip(preload_library()).filter(|_| is_possible()) else { return };
-    let cpus = ["--server-cpus", &two, "--generator-cpus", &two];
-    let mut fault = None;
-    // Two servers and two threads of the generator on two CPUs: on a busy machine a request may be late for its time-out.
-    for attempt in 1..=3 {
-        let lab = Lab::new();
-        let names = with_processes(&lab);
-        if names.is_empty() {
-            return;
-        }
-        let run = [&names[..], &["-s", "user", "--link", "loopback,veth", "-c", "4"], &cpus].concat();
-        let assert = lab.run(&run).env("ASSAY_PRELOAD", &library).assert();
-        let record = lab.record();
-        if !all_were_measured(&record) {
-            return;
-        }
-        fault = fault_with_two_processes(&record, &names);
-        let Some(fault) = &fault else {
-            assert.code(0);
-            return;
-        };
-        // An attempt that comes right later must not hide what was wrong with this one.
-        say(format_args!("attempt {attempt} of 3: {fault}\n{}{}", stderr(&assert), logs(&lab)));
+    let lab = Lab::new();
+    let names = with_processes(&lab);
+    if names.is_empty() {
+        return;
     }
-    panic!("three attempts, the last: {fault:?}");
+    let cpus = ["--server-cpus", &two, "--generator-cpus", &two];
+    let run = [&names[..], &["-s", "user", "--link", "loopback,veth", "-c", "4"], &cpus].concat();
+    let assert = lab.run(&run).env("ASSAY_PRELOAD", &library).assert();
+    let record = lab.record();
+    if !all_were_measured(&record) {
+        return;
+    }
+    if let Some(fault) = fault_with_two_processes(&record, &names) {
+        panic!("{fault}\n{}{}", stderr(&assert), logs(&lab));
+    }
+    assert.code(0);
 }
 
 /// All that the programs of the only run have said.
