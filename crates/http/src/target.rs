@@ -70,8 +70,8 @@ pub fn is_host(text: &[u8]) -> bool {
             None => return false,
         },
         _ => {
-            let end = text.iter().position(|&b| b == b':').unwrap_or(text.len());
-            (text[..end].iter().all(|&b| chars::is_reg_name(b)), &text[end..])
+            let end = text.iter().position(|&b| !chars::is_reg_name(b)).unwrap_or(text.len());
+            (true, &text[end..])
         }
     };
     host_ok && matches!(rest, [] | [b':', ..]) && rest.iter().skip(1).all(u8::is_ascii_digit)
