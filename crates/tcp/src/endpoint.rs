@@ -6,8 +6,8 @@ use std::os::unix::fs::FileExt;
 use assay_engine::{Conn, FileRange, SEND_QUEUE_BYTES};
 use assay_model::units::Nanos;
 
-use crate::connection::Connection;
 use crate::connection::bytes::Bytes;
+use crate::connection::{Connection, Counts, Segment, Verdict, flag};
 use crate::flow::Flow;
 use crate::template::Template;
 
@@ -26,6 +26,17 @@ pub(crate) enum Owner {
     User(Conn),
     /// A user who has closed it: it ends by itself.
     Orphan,
+}
+
+/// What became of a segment for a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// The connection took it; there may be more to see for its user.
+    Followed { has_grown: bool },
+    /// It is to be answered with a reset.
+    Strange,
+    /// It asks for a new connection, which may take the place of this one in TIME-WAIT (RFC 9293 §3.10.7.4, first check of SYN).
+    Succeeded,
 }
 
 /// Why a file could not be sent to its end: errno(3).
@@ -111,6 +122,19 @@ impl Endpoint {
         self.serial = self.serial.wrapping_add(1);
         (self.queue, self.file) = (Bytes::default(), None);
         self.connection.vacate();
+    }
+
+    /// Gives its connection a segment.
+    #[inline]
+    pub(crate) fn take(&mut self, segment: &Segment<'_>, now: Nanos, counts: &mut Counts) -> Taken {
+        if self.waits && flag::is_request(segment.flags) {
+            return Taken::Succeeded;
+        }
+        let unseen = self.connection.unseen();
+        match self.connection.segment_arrives(segment, now, counts) {
+            Verdict::Taken => Taken::Followed { has_grown: self.connection.unseen() > unseen },
+            Verdict::Strange => Taken::Strange,
+        }
     }
 
     /// When something has to happen for it, whether the peer is heard or not.
@@ -201,6 +225,12 @@ impl Endpoint {
             }
         }
         Ok(given as u64)
+    }
+
+    /// Whether, behind a segment that has just left, nothing else is to be sent; a cheaper question than what is.
+    #[inline]
+    pub(crate) fn has_told_all(&self) -> bool {
+        self.queue.is_empty() && self.file.is_none() && self.connection.has_told_all()
     }
 
     /// Ends our direction if that is wanted and nothing is left to be given to the connection.

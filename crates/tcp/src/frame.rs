@@ -110,7 +110,7 @@ impl Located {
 
     /// It asks for a connection.
     pub(crate) fn is_request(&self) -> bool {
-        self.flags & (flag::SYN | flag::ACK | flag::RST) == flag::SYN
+        flag::is_request(self.flags)
     }
 }
 

@@ -8,9 +8,9 @@ use assay_wire::{Receiver, Sender, Wire};
 
 use crate::address::is_unicast;
 use crate::connection::options::Written;
-use crate::connection::{Connection, Failure, State, Verdict, flag};
+use crate::connection::{Connection, Failure, State, flag};
 use crate::device::Arrival;
-use crate::endpoint::{BadFile, Endpoint, Owner};
+use crate::endpoint::{BadFile, Endpoint, Owner, Taken};
 use crate::frame::Located;
 use crate::neighbours::{QUESTION_INTERVAL, question};
 use crate::stack::{UserStack, instant};
@@ -26,7 +26,15 @@ impl<W: Wire> UserStack<W> {
         for n in 0..FRAMES_AT_ONCE {
             let Some(frame) = self.wire.split().0.peek() else { return n };
             match &Located::find(frame, self.has_checksums) {
-                Some(located) => self.segment_arrives(located, now, events),
+                Some(located) => match self.flows.get(&located.flow) {
+                    Some(&index) => {
+                        if let Some(segment) = located.read(frame) {
+                            let taken = self.endpoints[index as usize].take(&segment, now, &mut self.counts);
+                            self.follow(index, taken, located, now, events);
+                        }
+                    }
+                    None => self.stranger_arrives(located, now),
+                },
                 None => self.other_arrives(now),
             }
             self.wire.split().0.release();
@@ -34,21 +42,19 @@ impl<W: Wire> UserStack<W> {
         FRAMES_AT_ONCE
     }
 
-    fn segment_arrives(&mut self, located: &Located, now: Nanos, events: &mut Vec<Event>) {
-        let Some(&index) = self.flows.get(&located.flow) else { return self.stranger_arrives(located, now) };
-        // A new connection may take the place of one in TIME-WAIT (RFC 9293 §3.10.7.4, first check of SYN).
-        if located.is_request() && self.endpoints[index as usize].waits {
-            self.release(index);
-            return self.stranger_arrives(located, now);
-        }
-        let endpoint = &mut self.endpoints[index as usize];
-        let Some(segment) = self.wire.split().0.peek().and_then(|frame| located.read(frame)) else { return };
-        let unseen = endpoint.connection.unseen();
-        let verdict = endpoint.connection.segment_arrives(&segment, now, &mut self.counts);
-        let has_grown = endpoint.connection.unseen() > unseen;
-        if verdict == Verdict::Strange {
-            self.refuse(located);
-        }
+    /// What comes of a segment that a connection was given.
+    fn follow(&mut self, index: u32, taken: Taken, located: &Located, now: Nanos, events: &mut Vec<Event>) {
+        let has_grown = match taken {
+            Taken::Followed { has_grown } => has_grown,
+            Taken::Strange => {
+                self.refuse(located);
+                false
+            }
+            Taken::Succeeded => {
+                self.release(index);
+                return self.stranger_arrives(located, now);
+            }
+        };
         self.touch(index);
         self.notice(index, has_grown, events);
     }
@@ -221,6 +227,9 @@ impl<W: Wire> UserStack<W> {
             let length = endpoint.template.frame_bytes(options.len() + data.len());
             sender.send(length, |frame| endpoint.template.write(frame, &Fields::of(plan), options, data));
             connection.sent(plan, now, &mut self.counts);
+            if endpoint.has_told_all() {
+                return;
+            }
         }
     }
 

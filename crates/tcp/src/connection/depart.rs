@@ -58,16 +58,13 @@ impl Connection {
         if self.state == State::Closed {
             return self.owes_reset.then(|| self.plan(Kind::Reset, self.next, flag::RST));
         }
-        if self.flight.is_empty() && self.has_unsent() {
-            self.before_first(now);
-        }
         if self.flight.has_lost()
             && let Some(plan) = self.plan_lost()
         {
             return Some(plan);
         }
         if self.next == self.first_number || self.has_unsent() {
-            let plan = self.plan_fresh();
+            let plan = self.plan_first_or_further(now);
             if plan.is_some() {
                 return plan;
             }
@@ -104,15 +101,19 @@ impl Connection {
         (self.outbox_start + self.outbox.len() as u32).beyond(self.next) as usize
     }
 
-    /// Nothing is under way and something waits: after a pause the congestion window is no longer what it was; and should the
+    /// What was never sent. While nothing is under way: after a pause the congestion window is no longer what it was; and should the
     /// peer's window not admit it, that window is asked for (RFC 9293 §3.8.6.1).
-    fn before_first(&mut self, now: Nanos) {
-        if now - self.sent_at > self.timing.timeout() {
+    #[inline]
+    fn plan_first_or_further(&mut self, now: Nanos) -> Option<Plan> {
+        let is_first = self.flight.is_empty();
+        if is_first && now - self.sent_at > self.timing.timeout() {
             self.congestion.on_idle();
         }
-        if self.alarm == Alarm::Idle {
+        let plan = self.plan_fresh();
+        if is_first && plan.is_none() && self.alarm == Alarm::Idle {
             self.set_alarm(now);
         }
+        plan
     }
 
     /// What was lost: the first segment at once (RFC 6675 §5, step 4.3), others as far as the congestion window admits them.
@@ -230,6 +231,18 @@ impl Connection {
             && self.is_established()
             && !self.inbox.has_ended
             && (is_starved || grown >= self.inbox.limit() / 2)
+    }
+
+    /// Whether nothing else can be to send right behind a segment that told our window. Never wrong when it says so; when not, ask
+    /// [`next_segment`](Self::next_segment).
+    #[inline]
+    pub(crate) fn has_told_all(&self) -> bool {
+        let owes = self.owes_poke || self.owes_tail_probe || self.acknowledge_at < Nanos::MAX;
+        self.state == State::Established
+            && !self.is_ending
+            && !owes
+            && !self.flight.has_lost()
+            && self.unsent() == 0
     }
 
     /// The planned segment has left.

@@ -71,6 +71,12 @@ pub(crate) mod flag {
     pub(crate) const RST: u8 = 0x04;
     pub(crate) const PSH: u8 = 0x08;
     pub(crate) const ACK: u8 = 0x10;
+
+    /// Whether a segment with these asks for a connection.
+    #[inline]
+    pub(crate) fn is_request(flags: u8) -> bool {
+        flags & (SYN | ACK | RST) == SYN
+    }
 }
 
 /// A segment that arrived.
