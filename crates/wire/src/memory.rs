@@ -1,10 +1,19 @@
 //! Memory that others see too: mapped files, and the kernel's rings.
 
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{_MM_HINT_ET0, _MM_HINT_T0, _mm_prefetch};
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::ptr::{NonNull, null_mut};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
+
+/// Bytes that processors exchange at once.
+#[cfg(target_arch = "x86_64")]
+const LINE_BYTES: usize = 64;
+/// Lines of a frame that are asked for ahead: 66 bytes of headers, and a short request or answer.
+#[cfg(target_arch = "x86_64")]
+const FRAME_HEAD_LINES: usize = 3;
 
 /// What may lie in memory that another process or the kernel writes.
 ///
@@ -73,6 +82,27 @@ impl Mapping {
         }
         // SAFETY: within the mapping, aligned, and valid whatever the bytes are, by the promise of `Shared`.
         Some(unsafe { place.as_ref() })
+    }
+}
+
+/// Asks the processor for the first bytes of a frame that will soon be read here and was written by another processor: its headers,
+/// and all of a short one. While they come, the frame before it can be worked on.
+#[inline]
+pub(crate) fn expect_to_read(place: NonNull<u8>) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..FRAME_HEAD_LINES {
+        // SAFETY: a hint, which touches nothing, whatever lies there.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(place.as_ptr().wrapping_add(line * LINE_BYTES).cast()) };
+    }
+}
+
+/// The same for a place that will soon be written, and was read by another processor.
+#[inline]
+pub(crate) fn expect_to_write(place: NonNull<u8>) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..FRAME_HEAD_LINES {
+        // SAFETY: as above.
+        unsafe { _mm_prefetch::<_MM_HINT_ET0>(place.as_ptr().wrapping_add(line * LINE_BYTES).cast()) };
     }
 }
 

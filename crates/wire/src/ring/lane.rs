@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 use super::layout::{self, Control, FRAME_BYTES, FRAME_OFFSET, Indices, SLOTS, STRIDE_BYTES};
 use crate::End;
-use crate::memory::Mapping;
+use crate::memory::{self, Mapping};
 
 /// Shortest frame: two addresses and a type (IEEE 802.3).
 const HEADER_BYTES: usize = 14;
@@ -79,6 +79,18 @@ impl Lane {
         let offset = (index % SLOTS) as usize * STRIDE_BYTES;
         // SAFETY: below SLOTS * STRIDE_BYTES, which `of` found to be within the mapping.
         unsafe { self.slots.add(offset) }
+    }
+
+    /// The receiver will soon come to that frame.
+    #[inline]
+    pub(super) fn expect_to_read(&self, index: u32) {
+        memory::expect_to_read(self.slot(index));
+    }
+
+    /// The sender will soon come to that slot.
+    #[inline]
+    pub(super) fn expect_to_write(&self, index: u32) {
+        memory::expect_to_write(self.slot(index));
     }
 
     /// The length of a slot's frame. The word is the slot's first.

@@ -63,6 +63,7 @@ impl RingReceiver {
             self.broken = true;
         } else if self.is_sender_known() {
             self.tail = tail;
+            self.expect_next();
         }
         self.head != self.tail
     }
@@ -87,8 +88,17 @@ impl RingReceiver {
         self.counted.system_calls += u64::from(self.bell.ring(Asleep::ForRoom));
     }
 
+    /// Has the frame behind the next one on its way.
+    #[inline]
+    fn expect_next(&self) {
+        if self.tail.wrapping_sub(self.head) > 1 {
+            self.lane.expect_to_read(self.head.wrapping_add(1));
+        }
+    }
+
     fn step(&mut self) {
         self.head = self.head.wrapping_add(1);
+        self.expect_next();
         if self.head.wrapping_sub(self.published) >= GIVE_BACK {
             self.give_back();
         }

@@ -89,6 +89,7 @@ impl Sender for RingSender {
         // SAFETY: there is room, so that the receiver gave this slot back, and it will not see it before `flush`.
         let result = fill(unsafe { self.lane.frame_mut(self.tail, length) });
         self.tail = self.tail.wrapping_add(1);
+        self.lane.expect_to_write(self.tail.wrapping_add(1));
         self.counted.sent_frames += 1;
         if self.tail.wrapping_sub(self.published) >= PUBLISH {
             self.flush();
