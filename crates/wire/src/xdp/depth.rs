@@ -3,7 +3,7 @@
 //! 8,192, fifty connections over a veth pair had a median service time of 49 µs or 56 (three runs of each, in turns, of
 //! `assay run nginx -w hello -s user --link veth -c 50 --rounds 1`, the row of assay's own server).
 
-use super::socket::FRAMES;
+use super::socket::ARRIVING;
 
 /// Fewest frames: what comes in a millisecond from the fastest peer that was seen, 700,000 frames a second, and half of that again.
 const LEAST: u32 = 1024;
@@ -24,7 +24,7 @@ pub(super) struct Depth {
 
 impl Default for Depth {
     fn default() -> Self {
-        Self { frames: FRAMES, deepest: 0, came: 0 }
+        Self { frames: ARRIVING, deepest: 0, came: 0 }
     }
 }
 
@@ -39,7 +39,7 @@ impl Depth {
         self.deepest = self.deepest.max(waiting);
         self.came += waiting;
         if waiting > self.frames / (RESERVE / 2) {
-            self.frames = FRAMES;
+            self.frames = ARRIVING;
         }
         if self.came >= PERIOD {
             let is_ample = self.deepest <= self.frames / 2 / RESERVE;
@@ -61,18 +61,18 @@ mod tests {
     #[test]
     fn falls_while_little_waits_and_rises_at_once() {
         let mut depth = Depth::default();
-        assert_eq!(after(&mut depth, 32, PERIOD / 32 - 1), FRAMES);
-        assert_eq!(after(&mut depth, 32, 1), FRAMES / 2);
+        assert_eq!(after(&mut depth, 32, PERIOD / 32 - 1), ARRIVING);
+        assert_eq!(after(&mut depth, 32, 1), ARRIVING / 2);
         assert_eq!(after(&mut depth, 32, PERIOD), LEAST);
         assert_eq!(after(&mut depth, LEAST / 8, 1), LEAST);
-        assert_eq!(after(&mut depth, LEAST / 8 + 1, 1), FRAMES);
+        assert_eq!(after(&mut depth, LEAST / 8 + 1, 1), ARRIVING);
     }
 
     #[test]
     fn keeps_a_reserve_above_what_waits() {
         for waiting in [1, 40, 100, 300, 5000] {
             let frames = after(&mut Depth::default(), waiting, 100 * PERIOD / waiting);
-            assert!(frames >= (RESERVE * waiting).min(FRAMES), "{waiting}: {frames}");
+            assert!(frames >= (RESERVE * waiting).min(ARRIVING), "{waiting}: {frames}");
         }
     }
 }

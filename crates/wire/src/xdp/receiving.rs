@@ -8,7 +8,8 @@ use rustix::net::{RecvFlags, sockopt};
 
 use super::depth::Depth;
 use super::queue::Queue;
-use super::socket::{FRAMES, Memory, Parts};
+use super::socket::{ARRIVING, Memory, Parts};
+use crate::memory;
 use crate::parts::Incoming;
 use crate::{Receiver, Statistics};
 
@@ -48,7 +49,7 @@ impl XdpReceiver {
         for (index, address) in parts.memory.addresses(false).enumerate() {
             parts.fill.set_address(index as u32, address);
         }
-        parts.fill.publish_producer(FRAMES);
+        parts.fill.publish_producer(ARRIVING);
         let receiver = Self {
             socket: parts.socket,
             memory: parts.memory,
@@ -57,9 +58,9 @@ impl XdpReceiver {
             head: 0,
             published: 0,
             tail: 0,
-            filled: FRAMES,
+            filled: ARRIVING,
             depth: Depth::default(),
-            spare: Vec::with_capacity(FRAMES as usize),
+            spare: Vec::with_capacity(ARRIVING as usize),
             counted: Statistics::default(),
             ask_at: ASK_EVERY,
             lost: 0,
@@ -71,8 +72,18 @@ impl XdpReceiver {
         if self.head == self.tail {
             self.tail = self.receive.producer();
             self.depth.notice(self.tail.wrapping_sub(self.head));
+            self.expect_next();
         }
         self.head != self.tail
+    }
+
+    /// Has the frame behind the next one on its way: the sender's CPU has written it.
+    #[inline]
+    fn expect_next(&self) {
+        if self.tail.wrapping_sub(self.head) > 1 {
+            let (address, _) = self.receive.frame(self.head.wrapping_add(1));
+            self.memory.range(address, 0).into_iter().for_each(memory::expect_to_read);
+        }
     }
 
     fn give_back(&mut self) {
@@ -86,6 +97,7 @@ impl XdpReceiver {
     fn step(&mut self, address: u64) {
         self.spare.extend(self.memory.arrived(address));
         self.head = self.head.wrapping_add(1);
+        self.expect_next();
         while self.filled.wrapping_sub(self.head) < self.depth.frames()
             && let Some(frame) = self.spare.pop()
         {

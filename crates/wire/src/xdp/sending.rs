@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use rustix::net::SendFlags;
 
 use super::queue::Queue;
-use super::socket::{FRAMES, Memory};
+use super::socket::{LEAVING, Memory};
 use crate::parts::Outgoing;
 use crate::{Sender, Statistics};
 
@@ -61,7 +61,7 @@ impl XdpSender {
     fn reap(&mut self) {
         let end = self.completion.producer();
         // More than there are would be a lie, and the loop long.
-        for _ in 0..end.wrapping_sub(self.completed).min(FRAMES) {
+        for _ in 0..end.wrapping_sub(self.completed).min(LEAVING) {
             self.free.push(self.completion.address(self.completed));
             self.completed = self.completed.wrapping_add(1);
         }

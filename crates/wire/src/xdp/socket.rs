@@ -14,10 +14,11 @@ use super::error::Step;
 use super::queue::{Kind, Queue};
 use crate::memory::Mapping;
 
-/// Frames of each direction, and the size of each ring; a power of two. The kernel drops what arrives at a full ring, and a program
-/// that lets its stack wait for a while, as Node.js does, must not lose what 10,000 connections send meanwhile: with 2048 frames
-/// every hundredth request was not answered in time.
-pub(super) const FRAMES: u32 = 8192;
+/// Frames that may wait for us, and the size of their rings; a power of two. The kernel drops what arrives at a full ring, and a
+/// program that lets its stack wait for a while, as Node.js does, must not lose what 10,000 connections send meanwhile.
+pub(super) const ARRIVING: u32 = 16 * 1024;
+/// The same for frames that leave. Where there is none, the stack waits and loses nothing.
+pub(super) const LEAVING: u32 = 8 * 1024;
 /// What the kernel keeps free before a frame that arrives (`XDP_PACKET_HEADROOM`).
 const HEADROOM_BYTES: usize = 256;
 /// Frames on their way are charged to the socket until whoever has them lets them go, which a queue further on does late: what
@@ -27,7 +28,7 @@ const SEND_BUFFER_BYTES: usize = 1 << 20;
 /// The sizes of frames that the kernel knows: a power of two from 2048 to a page.
 const CHUNK_BYTES: [usize; 2] = [2048, 4096];
 
-/// Room for the frames of both directions: those that arrive in the lower half, those that leave in the upper one.
+/// Room for the frames of both directions: first those that arrive, behind them those that leave.
 #[derive(Debug)]
 pub(super) struct Memory {
     mapping: Mapping,
@@ -38,21 +39,21 @@ impl Memory {
     /// With frames of at least that length; `None` when no page holds one.
     fn for_frames_of(bytes: usize) -> Option<io::Result<Self>> {
         let chunk_bytes = CHUNK_BYTES.into_iter().find(|chunk| bytes + HEADROOM_BYTES <= *chunk)?;
-        let mapping = Mapping::anonymous(2 * FRAMES as usize * chunk_bytes);
+        let mapping = Mapping::anonymous((ARRIVING + LEAVING) as usize * chunk_bytes);
         Some(mapping.map(|mapping| Self { mapping, chunk_bytes }))
     }
 
     /// The addresses of the frames for a direction.
     pub(super) fn addresses(&self, to_send: bool) -> impl Iterator<Item = u64> {
-        let first = if to_send { FRAMES } else { 0 };
+        let indices = if to_send { ARRIVING..ARRIVING + LEAVING } else { 0..ARRIVING };
         let chunk_bytes = self.chunk_bytes as u64;
-        (first..first + FRAMES).map(move |index| u64::from(index) * chunk_bytes)
+        indices.map(move |index| u64::from(index) * chunk_bytes)
     }
 
-    /// The frame that an address is in; `None` for an address beyond the half of frames that arrive.
+    /// The frame that an address is in; `None` for an address beyond those of frames that arrive.
     pub(super) fn arrived(&self, address: u64) -> Option<u64> {
         let chunk = address & !(self.chunk_bytes as u64 - 1);
-        (chunk < u64::from(FRAMES) * self.chunk_bytes as u64).then_some(chunk)
+        (chunk < u64::from(ARRIVING) * self.chunk_bytes as u64).then_some(chunk)
     }
 
     /// Where `length` bytes at an address begin, all in one frame; `None` when they are not.
@@ -97,19 +98,19 @@ fn register(socket: OwnedFd, frame_bytes: usize) -> io::Result<Parts> {
         tx_metadata_len: 0,
     };
     sockopt::set_xdp_umem_reg(&socket, region)?;
-    sockopt::set_xdp_umem_fill_ring_size(&socket, FRAMES)?;
-    sockopt::set_xdp_umem_completion_ring_size(&socket, FRAMES)?;
-    sockopt::set_xdp_rx_ring_size(&socket, FRAMES)?;
-    sockopt::set_xdp_tx_ring_size(&socket, FRAMES)?;
+    sockopt::set_xdp_umem_fill_ring_size(&socket, ARRIVING)?;
+    sockopt::set_xdp_umem_completion_ring_size(&socket, LEAVING)?;
+    sockopt::set_xdp_rx_ring_size(&socket, ARRIVING)?;
+    sockopt::set_xdp_tx_ring_size(&socket, LEAVING)?;
     // Needs CAP_NET_ADMIN, as attaching the program does; without it the usual size has to do.
     let _ = sockopt::set_socket_send_buffer_size_force(&socket, SEND_BUFFER_BYTES);
     let offsets = sockopt::xdp_mmap_offsets(&socket)?;
-    let queue = |kind, offsets| Queue::of(socket.as_fd(), kind, offsets, FRAMES);
+    let queue = |kind, offsets, size| Queue::of(socket.as_fd(), kind, offsets, size);
     Ok(Parts {
-        receive: queue(Kind::Receive, offsets.rx)?,
-        fill: queue(Kind::Fill, offsets.fr)?,
-        transmit: queue(Kind::Transmit, offsets.tx)?,
-        completion: queue(Kind::Completion, offsets.cr)?,
+        receive: queue(Kind::Receive, offsets.rx, ARRIVING)?,
+        fill: queue(Kind::Fill, offsets.fr, ARRIVING)?,
+        transmit: queue(Kind::Transmit, offsets.tx, LEAVING)?,
+        completion: queue(Kind::Completion, offsets.cr, LEAVING)?,
         memory: Arc::new(memory),
         socket: Arc::new(socket),
     })
@@ -138,7 +139,7 @@ mod tests {
         assert!(memory.range(2048 + 256, 1793).is_none());
         assert!(memory.range(u64::MAX, 1).is_none());
         assert_eq!(memory.arrived(2048 + 300), Some(2048));
-        assert_eq!(memory.arrived(u64::from(FRAMES) * 2048), None);
+        assert_eq!(memory.arrived(u64::from(ARRIVING) * 2048), None);
         assert!(memory.addresses(false).chain(memory.addresses(true)).is_sorted());
         let last = memory.addresses(true).last().expect("frames");
         assert!(memory.range(last, 2048).is_some() && memory.range(last + 2048, 1).is_none());

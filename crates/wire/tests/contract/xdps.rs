@@ -57,7 +57,7 @@ fn both_ends_of_a_veth_pair_keep_their_promises() {
 #[test]
 fn every_frame_arrives_or_is_counted_as_dropped() {
     within("AF_XDP", no_xdp, || {
-        const SENT: u64 = 10_000;
+        const SENT: u64 = 20_000;
         let [(mut a, _), (mut b, _)] =
             ["left", "right"].map(|name| xdp::open(name, 0, None).expect("a queue"));
         (0..SENT).for_each(|number| frames::send_surely(&mut a, number, SHORTEST));
