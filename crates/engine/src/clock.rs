@@ -5,6 +5,16 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// The time now; comparable between threads and processes of one boot.
 pub fn now() -> Nanos {
-    let t = clock_gettime(ClockId::Monotonic);
+    read(ClockId::Monotonic)
+}
+
+/// The same clock at the kernel's last tick (`CLOCK_MONOTONIC_COARSE`), so never later than [`now`] and at most 10 ms earlier: for
+/// who asks with every call, as it costs a quarter.
+pub fn at_last_tick() -> Nanos {
+    read(ClockId::MonotonicCoarse)
+}
+
+fn read(clock: ClockId) -> Nanos {
+    let t = clock_gettime(clock);
     Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
 }

@@ -16,6 +16,9 @@ use crate::waiting::Waiters;
 
 /// Descriptors that can be the stack's; as many as the kernel lets a process open unless `fs.nr_open` was raised.
 const DESCRIPTORS: usize = 1 << 20;
+/// A program that makes calls and does not wait gives the engine a turn after so long: well before the 40 ms for which `assay-tcp`
+/// delays an acknowledgement, even when the clock that is asked lags by a tick of 10 ms.
+const TURN_AT_LEAST_EVERY: Nanos = Nanos::from_millis(1);
 /// How long the end of the program may wait for bytes to leave.
 const FAREWELL: Nanos = Nanos::from_millis(500);
 
@@ -50,12 +53,19 @@ impl Shared {
         }
         Ok(any)
     }
+
+    /// Whether the last turn is long ago. A program may accept ten thousand connections, or answer all that one wait has reported,
+    /// before it waits again. One that computes and makes no call on our descriptors cannot be helped: until it does, its peers
+    /// hear nothing.
+    pub(crate) fn is_overdue(&self, now: Nanos) -> bool {
+        now - self.turned > TURN_AT_LEAST_EVERY
+    }
 }
 
 /// The core, to be given back soon.
 pub(crate) struct Access {
     guard: Guard<'static, Option<Shared>>,
-    /// What the engine has to do may be more now.
+    /// What the engine has to do may be more now, and its turn may be overdue.
     used: bool,
 }
 
@@ -68,11 +78,14 @@ impl Access {
 
 impl Drop for Access {
     fn drop(&mut self) {
-        let used = self.guard.as_mut().filter(|shared| self.used && shared.waiters.driver_sleeps());
-        if let Some(shared) = used {
-            // What was sent leaves. A broken engine is made anew by who waits for it.
+        let Some(shared) = self.guard.as_mut().filter(|_| self.used) else { return };
+        // A broken engine is made anew by who waits for it.
+        if shared.waiters.driver_sleeps() {
+            // What was sent leaves.
             let _ = shared.turn(Nanos::ZERO);
             shared.waiters.disturb();
+        } else if shared.core.has_engine() && shared.is_overdue(clock::at_last_tick()) {
+            let _ = shared.turn(Nanos::ZERO);
         }
     }
 }

@@ -123,6 +123,11 @@ impl<E: Engine> Core<E> {
         self.engine.as_mut()?.wake_source()
     }
 
+    /// Whether the engine was made already.
+    pub(crate) fn has_engine(&self) -> bool {
+        self.engine.is_some()
+    }
+
     /// Whether a turn that finds nothing takes no system call: the stack is in user space.
     pub(crate) fn looks_for_free(&self) -> bool {
         self.engine.as_ref().is_some_and(|e| e.statistics().stack.is_some())

@@ -62,6 +62,15 @@ impl Net {
         command
     }
 
+    /// A client in Python, told whom to ask.
+    fn client(&self, script: &str, log: &str) -> Command {
+        let log = self.site.path().join(log);
+        let mut command = on_wire("/usr/bin/python3", &log, self.wires[1].as_deref().unwrap(), "client");
+        command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts").join(script));
+        command.arg(self.host).arg(self.site.port.to_string()).env("ASSAY_STACK_ADDRESS", self.addresses[1]);
+        command
+    }
+
     /// What curl gets, over one connection.
     fn fetch(&self, paths: &[&str]) -> Vec<Vec<u8>> {
         let log = self.site.path().join("curl-log");
@@ -188,16 +197,25 @@ fn nothing_is_left_of_a_ring() {
     assert_eq!(ring.folder.path().read_dir().unwrap().count(), 0);
 }
 
+#[test]
+fn a_server_that_does_not_wait_hears_what_comes_and_forgets_none_of_it() {
+    if !is_installed("/usr/bin/python3", "--version") {
+        return;
+    }
+    let ring = Ring::new();
+    let server = ring.start(&mut ring.server("/usr/bin/python3", "away.py"));
+    let output = ring.client("away_client.py", "client-log").stdout(Stdio::piped()).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(told, "begin end, then listener second, then listener\n", "a level and an edge");
+    assert_eq!(exit(server.ended()), 0);
+}
+
 /// A client that holds connections: what it says can be read.
 struct Holder(Child, BufReader<ChildStdout>);
 
 impl Holder {
     fn start(ring: &Ring) -> Self {
-        let log = ring.site.path().join("holder-log");
-        let mut command = on_wire("/usr/bin/python3", &log, ring.wires[1].as_deref().unwrap(), "client");
-        command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts/holder.py"));
-        command.arg(ring.host).arg(ring.site.port.to_string()).env("ASSAY_STACK_ADDRESS", ring.addresses[1]);
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = ring.client("holder.py", "holder-log").stdout(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
         Self(child, out)
     }

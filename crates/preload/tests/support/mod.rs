@@ -95,8 +95,13 @@ impl Server {
     }
 
     /// Asks it to end, and waits until it has.
-    pub fn end(mut self, signal: Signal) -> ExitStatus {
+    pub fn end(self, signal: Signal) -> ExitStatus {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
+        self.ended()
+    }
+
+    /// Waits until it has ended by itself.
+    pub fn ended(mut self) -> ExitStatus {
         let mut status = None;
         eventually("it ends", || {
             status = self.child.try_wait().unwrap();
