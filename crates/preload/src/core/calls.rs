@@ -8,7 +8,7 @@ use assay_engine::Engine;
 use rustix::io::Errno;
 
 use super::stream::{Life, Stream};
-use super::{Arena, Core, Id, Listener, Object, Taking, errno, name_slot};
+use super::{Arena, Core, Id, Listener, Object, Taking, Terms, errno, name_slot};
 
 /// Parts of one send that go to the engine together; as many as the kernel allows (writev(2), IOV_MAX).
 const PARTS_AT_ONCE: usize = 1024;
@@ -32,22 +32,22 @@ pub(crate) enum Way {
 }
 
 impl<E: Engine> Core<E> {
+    /// Whether somebody listens at an address already, and not together with others.
+    pub(crate) fn is_taken(&self, address: SocketAddr, shares_port: bool) -> bool {
+        self.listeners.iter().any(|(_, l)| l.excludes(address, shares_port))
+    }
+
     /// Begins to listen. The engine follows with the first turn, in the process that takes it.
-    pub(crate) fn listen(
-        &mut self,
-        fd: RawFd,
-        address: SocketAddr,
-        backlog: usize,
-        nonblocking: bool,
-    ) -> Result<(), Errno> {
+    pub(crate) fn listen(&mut self, fd: RawFd, address: SocketAddr, terms: Terms) -> Result<(), Errno> {
         match self.object(fd) {
+            None if self.is_taken(address, terms.shares_port) => Err(Errno::ADDRINUSE),
             None => {
-                let listener = self.listeners.insert(Listener::new(address, backlog, nonblocking));
+                let listener = self.listeners.insert(Listener::new(address, terms));
                 self.put(fd, Object::Listener(listener));
                 Ok(())
             }
             Some(Object::Listener(id)) => {
-                self.listeners.get_mut(id).ok_or(Errno::BADF)?.set_backlog(backlog);
+                self.listeners.get_mut(id).ok_or(Errno::BADF)?.set_backlog(terms.backlog);
                 Ok(())
             }
             Some(_) => Err(Errno::INVAL),

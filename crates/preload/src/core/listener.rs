@@ -28,23 +28,35 @@ pub(crate) struct Listener {
     pub(crate) paused: bool,
     /// Why the engine could not listen.
     pub(crate) error: Option<Errno>,
+    /// Others may listen there too (socket(7), SO_REUSEPORT).
+    shares_port: bool,
     backlog: usize,
     waiting: VecDeque<Id>,
 }
 
+/// How a socket is to listen.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Terms {
+    pub(crate) backlog: usize,
+    pub(crate) nonblocking: bool,
+    /// Others may listen at the same address (socket(7), SO_REUSEPORT).
+    pub(crate) shares_port: bool,
+}
+
 impl Listener {
-    pub(crate) fn new(address: SocketAddr, backlog: usize, nonblocking: bool) -> Self {
+    pub(crate) fn new(address: SocketAddr, terms: Terms) -> Self {
         Self {
             address,
             descriptors: 1,
             watchers: Watchers::new(),
-            nonblocking,
+            nonblocking: terms.nonblocking,
             wanted: false,
             shared: false,
             opened: false,
             paused: false,
             error: None,
-            backlog: backlog.clamp(1, BACKLOG_AT_MOST),
+            shares_port: terms.shares_port,
+            backlog: terms.backlog.clamp(1, BACKLOG_AT_MOST),
             waiting: VecDeque::new(),
         }
     }
@@ -83,6 +95,17 @@ impl Listener {
         flags
     }
 
+    /// Whether nobody else may bind to `address` or listen there, unless both share it. Of the two families each has a wildcard of
+    /// its own here, as with IPV6_V6ONLY of ipv6(7).
+    pub(crate) fn excludes(&self, address: SocketAddr, shares_port: bool) -> bool {
+        let (ours, theirs) = (self.address.ip().to_canonical(), address.ip().to_canonical());
+        let any = ours.is_unspecified() || theirs.is_unspecified();
+        let overlaps = ours == theirs || (any && ours.is_ipv4() == theirs.is_ipv4());
+        let same_port = self.address.port() == address.port();
+        // With an error it does not listen.
+        self.error.is_none() && same_port && overlaps && !(shares_port && self.shares_port)
+    }
+
     /// Whether a connection with this local address is ours.
     pub(crate) fn takes(&self, local: SocketAddr) -> Taking {
         if self.address.port() != local.port() {
@@ -117,7 +140,7 @@ mod tests {
     #[test]
     fn the_closest_listener_takes_a_connection() {
         let taking = |ours: &str, local: &str| {
-            Listener::new(ours.parse().unwrap(), 8, false).takes(local.parse().unwrap())
+            Listener::new(ours.parse().unwrap(), Terms::default()).takes(local.parse().unwrap())
         };
         assert_eq!(taking("10.0.0.1:80", "10.0.0.1:80"), Taking::Exactly);
         assert_eq!(taking("10.0.0.1:80", "[::ffff:10.0.0.1]:80"), Taking::Exactly);
@@ -130,5 +153,27 @@ mod tests {
             assert_eq!(taking(ours, local), Taking::No);
         }
         assert!(Taking::Exactly > Taking::AsAny && Taking::AsAny > Taking::AsAnyFamily);
+    }
+
+    #[test]
+    fn who_listens_excludes_others_unless_both_share() {
+        let excludes = |ours: &str, other: &str, share: [bool; 2]| {
+            let terms = Terms { shares_port: share[0], ..Terms::default() };
+            Listener::new(ours.parse().unwrap(), terms).excludes(other.parse().unwrap(), share[1])
+        };
+        for (ours, other, excluded) in [
+            ("10.0.0.1:80", "10.0.0.1:80", true),
+            ("10.0.0.1:80", "[::ffff:10.0.0.1]:80", true),
+            ("10.0.0.1:80", "0.0.0.0:80", true),
+            ("0.0.0.0:80", "10.0.0.1:80", true),
+            ("10.0.0.1:80", "10.0.0.2:80", false),
+            ("0.0.0.0:80", "0.0.0.0:81", false),
+            ("0.0.0.0:80", "[::]:80", false),
+        ] {
+            for share in [[false, false], [true, false], [false, true]] {
+                assert_eq!(excludes(ours, other, share), excluded, "{ours} {other}");
+            }
+            assert!(!excludes(ours, other, [true, true]));
+        }
     }
 }

@@ -23,6 +23,7 @@ use rustix::io::Errno;
 use arena::{Arena, Id};
 pub(crate) use calls::Way;
 pub(crate) use counters::Counters;
+pub(crate) use listener::Terms;
 use listener::{Listener, Taking};
 pub(crate) use set::Report;
 use set::Set;

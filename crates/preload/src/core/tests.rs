@@ -10,7 +10,7 @@ use rustix::event::epoll::EventFlags;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 
-use super::{Core, Way};
+use super::{Core, Terms, Way};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Numbers that the program's descriptors would have.
@@ -22,12 +22,21 @@ fn epoll() -> Result<Epoll, EngineError> {
     Epoll::new(Config { max_connections: 256 })
 }
 
+fn terms(backlog: usize) -> Terms {
+    Terms { backlog, nonblocking: true, shares_port: false }
+}
+
+/// On terms that allow several at one address.
+fn sharing() -> Terms {
+    Terms { shares_port: true, ..terms(16) }
+}
+
 /// A core that listens at a port of its own.
-fn listening(backlog: usize) -> (Core<Epoll>, SocketAddr) {
+fn listening(terms: Terms) -> (Core<Epoll>, SocketAddr) {
     let mut core = Core::new(epoll);
     // A port that is free: it was given away and taken back a moment ago.
     let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
-    core.listen(LISTENER, address, backlog, true).unwrap();
+    core.listen(LISTENER, address, terms).unwrap();
     assert_eq!(core.accept(LISTENER).err(), Some(Errno::AGAIN), "which is why the engine listens");
     core.turn(Nanos::ZERO).unwrap();
     (core, address)
@@ -60,7 +69,7 @@ fn accept(core: &mut Core<Epoll>, fd: i32) -> (SocketAddr, SocketAddr) {
 
 /// A core with one accepted connection, and the plain socket at its other end.
 fn pair() -> (Core<Epoll>, TcpStream) {
-    let (mut core, address) = listening(16);
+    let (mut core, address) = listening(terms(16));
     let peer = TcpStream::connect(address).unwrap();
     let addresses = accept(&mut core, FIRST);
     assert_eq!(addresses, (address, peer.local_addr().unwrap()));
@@ -107,8 +116,8 @@ fn bytes_go_both_ways() {
 
 #[test]
 fn of_two_listeners_at_one_address_the_one_that_is_waited_for_takes_a_connection() {
-    let (mut core, address) = listening(16);
-    core.listen(SET, address, 16, true).unwrap();
+    let (mut core, address) = listening(sharing());
+    core.listen(SET, address, sharing()).unwrap();
     let peer = TcpStream::connect(address).unwrap();
     assert_eq!(accept(&mut core, FIRST).1, peer.local_addr().unwrap());
 }
@@ -262,7 +271,7 @@ const PEERS: i32 = 200;
 
 #[test]
 fn a_full_backlog_holds_connections_back_and_resets_none() {
-    let (mut core, address) = listening(2);
+    let (mut core, address) = listening(terms(2));
     let mut peers: Vec<TcpStream> = (0..PEERS).map(|_| TcpStream::connect(address).unwrap()).collect();
     settle(&mut core);
     for (fd, peer) in (FIRST..).zip(&mut peers) {
@@ -277,7 +286,7 @@ fn a_full_backlog_holds_connections_back_and_resets_none() {
 
 #[test]
 fn a_listener_that_is_closed_refuses() {
-    let (mut core, address) = listening(8);
+    let (mut core, address) = listening(terms(8));
     core.close(LISTENER);
     core.turn(Nanos::ZERO).unwrap();
     assert!(TcpStream::connect(address).is_err());
@@ -306,7 +315,7 @@ fn connecting_ends_in_success_or_in_an_error() {
 
 /// Listens there too and waits for connections; returns what accepting says.
 fn error_of_listening(core: &mut Core<Epoll>, fd: i32, address: SocketAddr) -> Option<Errno> {
-    core.listen(fd, address, 8, true).unwrap();
+    core.listen(fd, address, sharing()).unwrap();
     assert_eq!(core.accept(fd).err(), Some(Errno::AGAIN), "which is why the engine listens");
     core.turn(Nanos::ZERO).unwrap();
     let object = core.object(fd).unwrap();
@@ -316,12 +325,16 @@ fn error_of_listening(core: &mut Core<Epoll>, fd: i32, address: SocketAddr) -> O
 
 #[test]
 fn who_cannot_listen_is_told_why() {
-    let (mut core, address) = listening(8);
+    let (mut core, address) = listening(sharing());
+    assert_eq!(core.listen(FIRST, address, terms(8)), Err(Errno::ADDRINUSE), "it shares with nobody");
+    // The engine has one listener for an address, which is known when it is to listen.
     assert_eq!(error_of_listening(&mut core, FIRST, address), Some(Errno::ADDRINUSE));
     // Nobody's: it is for documentation (RFC 5737).
     let elsewhere = SocketAddr::from((Ipv4Addr::new(192, 0, 2, 1), address.port()));
     assert_eq!(error_of_listening(&mut core, FIRST + 1, elsewhere), Some(Errno::ADDRNOTAVAIL));
     assert_eq!(core.accept(LISTENER).err(), Some(Errno::AGAIN), "the first one goes on");
+    core.close(LISTENER);
+    assert_eq!(core.listen(FIRST + 2, address, terms(8)), Ok(()), "nobody is there any more");
 }
 
 #[test]

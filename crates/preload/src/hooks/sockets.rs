@@ -1,13 +1,14 @@
 //! Sockets come to be and end: bind, listen, connect, accept, names, shutdown.
 
 use std::ffi::c_int;
+use std::net::SocketAddr;
 use std::os::fd::RawFd;
 
 use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 
 use super::{address, calls, early};
-use crate::core::in_family_of;
+use crate::core::{Terms, in_family_of};
 use crate::host::{self, answer, real};
 use crate::process::{self, Shared};
 use crate::stack;
@@ -27,18 +28,33 @@ pub(super) unsafe extern "C" fn bind(
     let wanted = process::settings()
         .and_then(|s| unsafe { address::read(name, length) }.filter(|a| s.is_ours(a.ip())));
     if let Some(wanted) = wanted.filter(|_| is_stream(fd)) {
-        let (level, option) = match wanted {
-            std::net::SocketAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_FREEBIND),
-            std::net::SocketAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_FREEBIND),
-        };
-        // The address may be no interface's of the kernel.
-        host::set_option(fd, level, option, 1);
-        if stack::shares_ports() {
-            host::set_option(fd, libc::SOL_SOCKET, libc::SO_REUSEPORT, 1);
+        if is_taken(fd, wanted) {
+            return answer(Err(Errno::ADDRINUSE)) as c_int;
         }
+        prepare_to_bind(fd, wanted);
     }
     // SAFETY: the caller's promise.
     unsafe { bind(fd, name, length) }
+}
+
+/// Whether one of the stack's sockets listens there: the kernel knows of none that does, and lets two have an address that both are
+/// willing to use again (SO_REUSEADDR of socket(7)).
+fn is_taken(fd: RawFd, wanted: SocketAddr) -> bool {
+    let is_bound = address::bound(fd).is_some_and(|a| a.port() != 0);
+    !is_bound && process::access().is_ok_and(|shared| shared.core.is_taken(wanted, shares_port(fd)))
+}
+
+fn prepare_to_bind(fd: RawFd, wanted: SocketAddr) {
+    if stack::shares_ports() {
+        host::set_option(fd, libc::SOL_SOCKET, libc::SO_REUSEPORT, 1);
+    } else {
+        let (level, option) = match wanted {
+            SocketAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_FREEBIND),
+            SocketAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_FREEBIND),
+        };
+        // The address is the stack's, and may be no interface's of the kernel.
+        host::set_option(fd, level, option, 1);
+    }
 }
 
 /// `listen(2)`.
@@ -64,9 +80,13 @@ fn start_listening(fd: RawFd, backlog: c_int) -> Result<(), Errno> {
         address::bind_anywhere(fd, bound.is_ipv6())?;
         bound = address::bound(fd).ok_or(Errno::BADF)?;
     }
-    let backlog = usize::try_from(backlog).unwrap_or(usize::MAX);
+    let terms = Terms {
+        backlog: usize::try_from(backlog).unwrap_or(usize::MAX),
+        nonblocking: is_nonblocking(fd),
+        shares_port: shares_port(fd),
+    };
     let mut shared = process::access()?;
-    shared.core.listen(fd, bound, backlog, is_nonblocking(fd))?;
+    shared.core.listen(fd, bound, terms)?;
     make_ours(&mut shared, fd)
 }
 
@@ -102,7 +122,7 @@ pub(super) unsafe extern "C" fn connect(
     }
 }
 
-fn start_connecting(fd: RawFd, peer: std::net::SocketAddr) -> Result<(), Errno> {
+fn start_connecting(fd: RawFd, peer: SocketAddr) -> Result<(), Errno> {
     let local = address::bound(fd).map(|a| a.ip()).filter(|ip| !ip.is_unspecified());
     let peer = in_family_of(peer, false);
     let is_new = !process::is_ours(fd);
@@ -247,7 +267,7 @@ pub(super) extern "C" fn shutdown(fd: c_int, how: c_int) -> c_int {
     })) as c_int
 }
 
-fn addresses(fd: RawFd) -> Option<(std::net::SocketAddr, std::net::SocketAddr)> {
+fn addresses(fd: RawFd) -> Option<(SocketAddr, SocketAddr)> {
     if !process::is_ours(fd) {
         return None;
     }
@@ -260,6 +280,11 @@ fn addresses(fd: RawFd) -> Option<(std::net::SocketAddr, std::net::SocketAddr)> 
 pub(super) fn is_stream(fd: RawFd) -> bool {
     let option = |name| host::option(fd, libc::SOL_SOCKET, name, 0);
     option(libc::SO_PROTOCOL) == Some(libc::IPPROTO_TCP)
+}
+
+/// Whether others may listen where it does.
+fn shares_port(fd: RawFd) -> bool {
+    host::option(fd, libc::SOL_SOCKET, libc::SO_REUSEPORT, 0) == Some(1)
 }
 
 fn is_nonblocking(fd: RawFd) -> bool {
