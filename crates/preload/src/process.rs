@@ -40,6 +40,8 @@ pub(crate) struct Shared {
     pub(crate) reports: Vec<Report>,
     /// Epoll instances that were given sockets of the kernel's to watch, which may become ours.
     pub(crate) host_sets: Vec<RawFd>,
+    /// It has children by fork(2), which may have taken what it left to them.
+    has_children: bool,
 }
 
 impl Shared {
@@ -52,6 +54,12 @@ impl Shared {
             self.waiters.wake(&mut self.core);
         }
         Ok(any)
+    }
+
+    /// Whether there is an engine, or could be one by what is known before it is made ([`stack::check`]). A parent of processes that
+    /// have every queue may go on listening for them.
+    pub(crate) fn check_stack(&self) -> Result<(), Errno> {
+        if self.core.has_engine() || self.has_children { Ok(()) } else { stack::check() }
     }
 
     /// Whether the last turn is long ago. A program may accept ten thousand connections, or answer all that one wait has reported,
@@ -173,6 +181,7 @@ fn new_shared() -> Shared {
         turned: Nanos::ZERO,
         reports: Vec::new(),
         host_sets: Vec::new(),
+        has_children: false,
     }
 }
 
@@ -186,6 +195,7 @@ extern "C" fn in_parent() {
         && let Some(shared) = guard.as_mut()
     {
         shared.core.shared_with_child();
+        shared.has_children = true;
     }
 }
 
@@ -197,6 +207,7 @@ extern "C" fn in_child() {
     {
         shared.core.after_fork();
         shared.waiters = Waiters::new();
+        shared.has_children = false;
     }
 }
 

@@ -18,6 +18,7 @@
 
 use std::fmt::Display;
 use std::net::IpAddr;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::OnceLock;
@@ -56,6 +57,13 @@ pub(crate) struct Place {
     pub(crate) queues: u16,
     /// Ours, if that was said.
     pub(crate) queue: Option<u16>,
+}
+
+impl Place {
+    /// The queues that can be ours.
+    pub(crate) fn candidates(&self) -> Range<u16> {
+        self.queue.map_or(0..self.queues, |queue| queue..queue.saturating_add(1))
+    }
 }
 
 /// An address and how many of its bits its network shares.

@@ -11,6 +11,7 @@ use assay_model::units::Nanos;
 use assay_tcp::{Cidr, UserStack};
 use assay_wire::tally::Tally;
 use assay_wire::{AnyWire, Station};
+use rustix::io::Errno;
 
 use crate::settings::{self, Kind, Place, Settings};
 
@@ -20,6 +21,31 @@ pub(crate) enum Stack {
     Epoll(Box<Epoll>),
     /// In user space, on a queue that is ours as long as we have this.
     User(Box<UserStack<AnyWire>>, #[allow(dead_code, reason = "it is there to be dropped")] Claim),
+}
+
+/// Whether one could be made now, as far as that can be told without making it: who listens may do so for children that each make
+/// their own.
+///
+/// # Errors
+/// [`Errno::NETDOWN`] without a wire; [`Errno::ADDRINUSE`] when other processes have every queue of it.
+pub(crate) fn check() -> Result<(), Errno> {
+    let Some(Settings { kind: Kind::User(place), .. }) = settings::get() else { return Ok(()) };
+    let refused = |number, reason: String| {
+        crate::log::say(&format!("cannot listen: {reason}"));
+        Err(number)
+    };
+    if let Err(error) = assay_wire::check(&place.wire) {
+        return refused(Errno::NETDOWN, error.to_string());
+    }
+    let mut taken = io::Error::other("there is none");
+    for queue in place.candidates() {
+        match Claim::of(place, queue) {
+            // It is given up at once, so that whoever waits first can have it.
+            Ok(_) => return Ok(()),
+            Err(error) => taken = error,
+        }
+    }
+    refused(Errno::ADDRINUSE, no_queue(place, &taken).to_string())
 }
 
 /// Makes it.
@@ -61,9 +87,8 @@ fn make_user(settings: &Settings, place: &Place) -> Result<Stack, EngineError> {
 
 /// The first queue that nobody has, and our mark on it: what has none of these marks, such as a generator, can be on the wire too.
 fn open_a_queue(place: &Place) -> Result<(AnyWire, Station, Claim), EngineError> {
-    let candidates = place.queue.map_or(0..place.queues, |queue| queue..queue + 1);
     let mut refused = io::Error::other("there is none");
-    for queue in candidates {
+    for queue in place.candidates() {
         let claim = match Claim::of(place, queue) {
             Ok(claim) => claim,
             Err(error) => {
@@ -77,11 +102,15 @@ fn open_a_queue(place: &Place) -> Result<(AnyWire, Station, Claim), EngineError>
             Err(error) => return Err(failed("open the wire", io::Error::other(error))),
         }
     }
+    Err(no_queue(place, &refused))
+}
+
+fn no_queue(place: &Place, refused: &io::Error) -> EngineError {
     let queues = place.queues;
     let text = format!(
         "{queues} of them, and every one is another process's ({refused}); set ASSAY_STACK_QUEUES to the number of processes"
     );
-    Err(failed("claim a queue of the wire", io::Error::other(text)))
+    failed("claim a queue of the wire", io::Error::other(text))
 }
 
 fn failed(call: &str, source: io::Error) -> EngineError {

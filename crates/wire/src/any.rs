@@ -91,6 +91,23 @@ pub fn open(spec: &Spec, end: End, queue: u16, queues: u16) -> Result<(AnyWire, 
     Ok((decorated(trace::around(faults::around(wire, spec.faults, stream), trace)), station))
 }
 
+/// Whether a wire of that name could be opened now, as far as that can be told without opening it: who is to open it later, perhaps
+/// as another process, learns early that it will come to nothing.
+///
+/// # Errors
+/// No interface of that name is up, no ring is there and none can be made, or the kind is not built in.
+pub fn check(spec: &Spec) -> Result<(), OpenError> {
+    match &spec.kind {
+        Kind::Ring(path) => Ok(ring::check(path)?),
+        Kind::Xdp { interface, .. } => Ok(xdp::check(interface)?),
+        Kind::Tap(name) => Ok(tap::check(name)?),
+        #[cfg(feature = "dpdk")]
+        Kind::Dpdk(_) => Ok(()),
+        #[cfg(not(feature = "dpdk"))]
+        Kind::Dpdk(_) => Err(OpenError::NoDpdk),
+    }
+}
+
 fn open_kind(kind: &Kind, end: End, queue: u16, queues: u16) -> Result<(Bare, Station), OpenError> {
     match kind {
         Kind::Ring(path) => {

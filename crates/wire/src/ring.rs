@@ -127,6 +127,14 @@ pub fn open(path: &Path, end: End, queue: u16, queues: u16) -> Result<Ring, Ring
     }
 }
 
+/// Whether a ring is there, or could be made.
+///
+/// # Errors
+/// It is not, and no file can be made in its folder.
+pub fn check(path: &Path) -> Result<(), RingError> {
+    if path.exists() { Ok(()) } else { Membership::unnamed_file(path).map(drop) }
+}
+
 fn attempt(path: &Path, end: End, queue: u16, queues: u16) -> Result<Joined, RingError> {
     match rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty()) {
         Ok(file) => Membership::join(File::from(file), path, end, queue, queues),

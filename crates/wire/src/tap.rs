@@ -61,8 +61,20 @@ pub fn open(name: &str, queues: u16) -> Result<(Tap, Interface), TapError> {
     attach(name, queues).map_err(|error| TapError { name: name.to_owned(), error })
 }
 
+/// Whether the kernel has such devices.
+///
+/// # Errors
+/// It has none, or not for us.
+pub fn check(name: &str) -> Result<(), TapError> {
+    device().map(drop).map_err(|error| TapError { name: name.to_owned(), error })
+}
+
+fn device() -> io::Result<OwnedFd> {
+    Ok(rustix::fs::open(CLONE, OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?)
+}
+
 fn attach(name: &str, queues: u16) -> io::Result<(Tap, Interface)> {
-    let file = rustix::fs::open(CLONE, OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
+    let file = device()?;
     let mut request = request(name)?;
     let several = if queues > 1 { libc::IFF_MULTI_QUEUE } else { 0 };
     request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI | several) as libc::c_short;

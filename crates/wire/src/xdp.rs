@@ -61,11 +61,22 @@ pub fn open(name: &str, queue: u16, mode: Option<Mode>) -> Result<(Xdp, Interfac
     })
 }
 
+/// Whether the interface is there and up.
+///
+/// # Errors
+/// It is not.
+pub fn check(name: &str) -> Result<(), XdpError> {
+    let failed = |error| XdpError { interface: name.to_owned(), step: Step::Interface, error };
+    find(name).map(drop).map_err(failed)
+}
+
+fn find(name: &str) -> io::Result<Interface> {
+    let interface = Interface::of(name)?;
+    if interface.is_up { Ok(interface) } else { Err(io::Error::from_raw_os_error(libc::ENETDOWN)) }
+}
+
 fn take(name: &str, queue: u32, mode: Option<Mode>) -> Result<(Xdp, Interface), (Step, io::Error)> {
-    let interface = Interface::of(name).map_err(|error| (Step::Interface, error))?;
-    if !interface.is_up {
-        return Err((Step::Interface, io::Error::from_raw_os_error(libc::ENETDOWN)));
-    }
+    let interface = find(name).map_err(|error| (Step::Interface, error))?;
     if queue >= QUEUES {
         return Err((Step::Bind, io::Error::from_raw_os_error(libc::EINVAL)));
     }

@@ -86,6 +86,7 @@ fn start_listening(fd: RawFd, backlog: c_int) -> Result<(), Errno> {
         shares_port: shares_port(fd),
     };
     let mut shared = process::access()?;
+    shared.check_stack()?;
     shared.core.listen(fd, bound, terms)?;
     make_ours(&mut shared, fd)
 }

@@ -210,14 +210,50 @@ fn a_server_that_does_not_wait_hears_what_comes_and_forgets_none_of_it() {
     assert_eq!(exit(server.ended()), 0);
 }
 
+#[test]
+fn who_cannot_listen_is_told_at_once() {
+    if !is_installed("node", "--version") {
+        return;
+    }
+    let ring = Ring::new();
+    let attempts = |net: &Net| {
+        let output = net.server("node", "listens.js").stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "{}", Server::said(&net.site.log));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert_eq!(attempts(&ring), "listens\nEADDRINUSE listen\n", "its own port");
+
+    let mut first = ring.server("node", "listens.js");
+    let first = Running(first.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap());
+    eventually("the first one makes its ring", || ring.folder.path().join("ring").exists());
+    assert_eq!(attempts(&ring), "EADDRINUSE listen\n".repeat(2), "another's queue");
+    drop(first);
+
+    let elsewhere = format!("ring:{}/nowhere/ring", ring.folder.path().display());
+    let nowhere = Net { wires: [Some(elsewhere), None], site: Site::new(), ..ring.net };
+    assert_eq!(attempts(&nowhere), "ENETDOWN listen\n".repeat(2), "no wire");
+    assert!(Server::said(&nowhere.site.log).contains("choose a path under /dev/shm"));
+}
+
+/// A program that is killed when dropped, if it has not ended.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// A client that holds connections: what it says can be read.
-struct Holder(Child, BufReader<ChildStdout>);
+struct Holder(Running, BufReader<ChildStdout>);
 
 impl Holder {
     fn start(ring: &Ring) -> Self {
         let mut child = ring.client("holder.py", "holder-log").stdout(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
-        Self(child, out)
+        Self(Running(child), out)
     }
 
     fn says(&mut self) -> String {
@@ -227,16 +263,8 @@ impl Holder {
     }
 
     fn kill(&mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
-}
-
-impl Drop for Holder {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        self.0.0.kill().unwrap();
+        self.0.0.wait().unwrap();
     }
 }
 
@@ -270,7 +298,7 @@ fn a_killed_servers_connections_end_at_once() {
         // Dropping kills it.
         drop(server);
         assert_eq!(holder.says(), "ConnectionResetError");
-        assert!(holder.0.wait().unwrap().success());
+        assert!(holder.0.0.wait().unwrap().success());
     }
     assert_eq!(ring.folder.path().read_dir().unwrap().count(), 0, "nothing is left");
 }

@@ -9,7 +9,7 @@ mod support;
 use std::path::Path;
 use std::process::Command;
 
-use support::{Server, is_installed, preloaded};
+use support::{Server, is_installed, on_wire, preloaded};
 
 #[test]
 fn calls_on_sockets_are_the_kernels() {
@@ -26,28 +26,46 @@ fn processes_share_listeners_as_with_the_kernel() {
     compare("processes.py");
 }
 
-/// Runs the script twice and compares what it printed.
+#[test]
+fn who_may_listen_is_the_kernels_to_say() {
+    if is_installed("/usr/bin/python3", "--version") {
+        // In memory, as the ring wants.
+        let folder = tempfile::tempdir_in("/dev/shm").unwrap();
+        let wire = format!("ring:{}/ring", folder.path().display());
+        let log = folder.path().join("log");
+        let mut command = on_wire("/usr/bin/python3", &log, &wire, "server");
+        compare_with("listening.py", command.env("ASSAY_STACK_ADDRESS", "10.77.0.1/24"), &log);
+    }
+}
+
+/// Runs the script on the kernel's stack and on ours over the kernel's, and compares what it printed.
 fn compare(script: &str) {
     if !is_installed("/usr/bin/python3", "--version") {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
+    compare_with(script, &mut preloaded("/usr/bin/python3", &log), &log);
+    let said = Server::said(&log);
+    assert!(
+        said.contains("connected") && !said.contains("connected 0 received_bytes 0\n"),
+        "it was our stack: {said}"
+    );
+}
+
+/// The same, with Python started by `ours`, where the library says something in `log`.
+fn compare_with(script: &str, ours: &mut Command, log: &Path) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts").join(script);
-    let run = |mut command: Command| {
+    let run = |command: &mut Command| {
         let output = command.arg(&path).output().unwrap();
         (
             String::from_utf8_lossy(&output.stdout).into_owned(),
             String::from_utf8_lossy(&output.stderr).into_owned(),
         )
     };
-    let (expected, complaints) = run(Command::new("/usr/bin/python3"));
+    let (expected, complaints) = run(&mut Command::new("/usr/bin/python3"));
     assert!(!expected.is_empty() && complaints.is_empty(), "{complaints}");
-    let (printed, complaints) = run(preloaded("/usr/bin/python3", &log));
-    let said = Server::said(&log);
+    let (printed, complaints) = run(ours);
+    let said = Server::said(log);
     assert!(printed == expected, "expected:\n{expected}\nprinted:\n{printed}{complaints}{said}");
-    assert!(
-        said.contains("connected") && !said.contains("connected 0 received_bytes 0\n"),
-        "it was our stack: {said}"
-    );
 }

@@ -56,9 +56,7 @@ impl Membership {
     /// Makes the file. `None` when there is one already.
     pub(super) fn create(path: &Path, end: End, queue: u16, queues: u16) -> Result<Option<Self>, RingError> {
         let failed = |error: Errno| RingError::Create { path: path.to_owned(), error: error.into() };
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        let file = File::from(rustix::fs::open(folder, flags, Mode::RUSR | Mode::WUSR).map_err(failed)?);
+        let file = Self::unnamed_file(path)?;
         let bytes = layout::file_bytes(queues);
         // Not a mere length: a page that cannot be had later would kill the process that touches it.
         rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes as u64).map_err(failed)?;
@@ -73,6 +71,15 @@ impl Membership {
         let pipes = named_pipes(path, queue).map_err(failed_with)?;
         let path = Some(path.to_owned());
         Ok(Some(Self::seated(file, path, board, (end, queue, queues), pipes, false)))
+    }
+
+    /// A file in the folder of `path` that has no name yet, and is gone when nobody gives it one.
+    pub(super) fn unnamed_file(path: &Path) -> Result<File, RingError> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        let made = rustix::fs::open(folder, flags, Mode::RUSR | Mode::WUSR);
+        let failed = |error: Errno| RingError::Create { path: path.to_owned(), error: error.into() };
+        made.map(File::from).map_err(failed)
     }
 
     /// Takes a seat at a new file without a name.
