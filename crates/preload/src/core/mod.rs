@@ -124,6 +124,12 @@ impl<E: Engine> Core<E> {
         self.engine.as_mut()?.wake_source()
     }
 
+    /// Frames that the engine has taken from the wire; none if it is on the kernel's stack, which takes them by itself.
+    pub(crate) fn received_frames(&self) -> u64 {
+        let stack = self.engine.as_ref().and_then(|e| e.statistics().stack.as_ref());
+        stack.map_or(0, |s| s.received_frames)
+    }
+
     /// Whether the engine was made already.
     pub(crate) fn has_engine(&self) -> bool {
         self.engine.is_some()

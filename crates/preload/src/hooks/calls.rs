@@ -76,9 +76,9 @@ pub(super) fn perform<T>(
         // A thread that waits in its calls may be long in coming back, and what was sent leaves with a turn.
         shared.turn(Nanos::ZERO)?;
     }
-    if !waits && would_wait(&outcome) && shared.is_overdue(clock::now()) {
+    if !waits && would_wait(&outcome) && shared.is_behind(clock::now()) {
         // It asks again and again instead of waiting.
-        shared.turn(Nanos::ZERO)?;
+        shared.catch_up()?;
         outcome = call(&mut shared);
     }
     drop(shared);
