@@ -72,12 +72,13 @@ impl Shared {
 
     /// Whether something may have waited for long on the wire. A turn takes only so much of it, and a program may accept ten thousand
     /// connections, or answer all that one wait has reported, before it waits again: then its calls have to [catch up](Self::catch_up).
-    /// One that computes and makes no call on our descriptors cannot be helped: until it does, its peers hear nothing.
+    /// One that computes and makes no call on our descriptors cannot be helped: until it does, its peers hear nothing, not even what
+    /// it has written already.
     pub(crate) fn is_behind(&self, now: Nanos) -> bool {
         now - self.emptied > EMPTY_AT_LEAST_EVERY
     }
 
-    /// Takes turns until the wire is empty.
+    /// Takes turns until the wire is empty, or as many as are allowed.
     pub(crate) fn catch_up(&mut self) -> Result<(), Errno> {
         for _ in 0..TURNS_AT_ONCE {
             self.turn(Nanos::ZERO)?;
@@ -85,6 +86,7 @@ impl Shared {
                 break;
             }
         }
+        self.emptied = self.turned;
         Ok(())
     }
 }

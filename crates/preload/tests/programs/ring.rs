@@ -204,9 +204,10 @@ fn a_server_that_does_not_wait_hears_what_comes_and_forgets_none_of_it() {
     }
     let ring = Ring::new();
     let server = ring.start(&mut ring.server("/usr/bin/python3", "away.py"));
-    let output = ring.client("away_client.py", "client-log").stdout(Stdio::piped()).output().unwrap();
+    let mut client = ring.client("away_client.py", "client-log");
+    let output = client.arg(ring.site.path()).stderr(Stdio::inherit()).output().unwrap();
     let told = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(told, "begin end, then listener second, then listener\n", "a level and an edge");
+    assert_eq!(told, "begin more begin end, then listener second, then listener\n", "a level and an edge");
     assert_eq!(exit(server.ended()), 0);
 }
 

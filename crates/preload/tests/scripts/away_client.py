@@ -1,17 +1,21 @@
-"""The client of away.py: while that does not wait, bytes come on two connections, and a third one opens. Prints what it is told."""
-import socket, sys, time
+"""The client of away.py: while that does not wait, bytes come on fifty connections, and another one opens. Prints what it is told."""
+import pathlib, socket, sys, time
+
+HOST, PORT, FOLDER = sys.argv[1:]
 
 def connect():
-    while True:
+    for _ in range(1000):
         try:
-            return socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=60)
+            return socket.create_connection((HOST, int(PORT)), timeout=30)
         except OSError:
             time.sleep(0.01)
 
-first, second = connect(), connect()
-first.sendall(b"begin ")
+first, *others = [connect() for _ in range(50)]
+first.sendall(b"begin")
 assert first.recv(4) == b"away"
-second.sendall(b"more")
-third = connect()
-first.sendall(b"end")
+for other in others:
+    other.sendall(b"more")
+pathlib.Path(FOLDER, "sent").touch()
+another = connect()
+first.sendall(b" end")
 print(first.makefile().read(), end="")
