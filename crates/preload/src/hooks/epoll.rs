@@ -72,8 +72,10 @@ fn control(set: RawFd, operation: c_int, fd: RawFd, event: Option<libc::epoll_ev
 /// Makes an epoll instance ours, if it is not yet.
 pub(super) fn adopt(shared: &mut Shared, set: RawFd) -> Result<(), Errno> {
     if !process::is_ours(set) {
-        shared.core.adopt_set(set, hang_bell(set)?);
+        // Before the bell rings: whoever it wakes looks whether the instance is ours, and then waits for the core, which we have.
         process::mark(set, true);
+        let bell = hang_bell(set).inspect_err(|_| process::mark(set, false))?;
+        shared.core.adopt_set(set, bell);
     }
     Ok(())
 }
