@@ -3,11 +3,15 @@ import pathlib, socket, sys, time
 
 HOST, PORT, FOLDER = sys.argv[1:]
 
+give_up = time.monotonic() + 60
+
 def connect():
-    for _ in range(1000):
+    while True:
         try:
-            return socket.create_connection((HOST, int(PORT)), timeout=30)
+            return socket.create_connection((HOST, int(PORT)), timeout=20)
         except OSError:
+            if time.monotonic() > give_up:
+                raise
             time.sleep(0.01)
 
 first, *others = [connect() for _ in range(50)]
