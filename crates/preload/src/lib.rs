@@ -3,6 +3,7 @@
 //! Invariants
 //! - Without `ASSAY_STACK` in the environment, and for every descriptor that is not the stack's, each call is what it was.
 //! - A process has one stack, made when it first waits; a child of fork(2) makes its own.
+//! - While a program makes calls on its sockets, its peers are heard, whether it waits or not.
 //! - A call that cannot be carried fails with an error number and one line that says why; nothing is left out silently.
 //! - No call unwinds into the program, and a signal ends a wait as it would in the kernel.
 //! - `unsafe` is in `hooks`, `host`, `lock` and `stack`; what they call is safe.
