@@ -2,13 +2,49 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use assay_engine::{Engine as _, clock};
+use std::time::Duration;
+
+use assay_engine::{Engine as _, Event, clock};
 use assay_model::units::Nanos;
 use assay_tcp::{Config, UserStack};
 use assay_wire::ring::{self, Ring};
 
 fn stack(wire: Ring, address: &str) -> UserStack<Ring> {
     UserStack::new(wire, Config::new(8, vec![address.parse().unwrap()])).unwrap()
+}
+
+/// Turns both ends until nothing more comes of it, and returns what both were told.
+fn converse(ends: [&mut UserStack<Ring>; 2]) -> [Vec<Event>; 2] {
+    let (mut told, mut events) = ([Vec::new(), Vec::new()], Vec::new());
+    for _ in 0..16 {
+        for (end, told) in [0, 1].into_iter().zip(&mut told) {
+            ends[end].poll(Nanos::ZERO, &mut events).unwrap();
+            told.append(&mut events);
+        }
+    }
+    told
+}
+
+#[test]
+fn who_was_away_for_longer_than_a_timer_reads_first_what_came_meanwhile() {
+    let (near, far) = ring::pair().unwrap();
+    let (mut server, mut client) = (stack(near, "10.77.0.1/24"), stack(far, "10.77.0.2/24"));
+    server.listen("10.77.0.1:80".parse().unwrap()).unwrap();
+    let here = client.connect("10.77.0.1:80".parse().unwrap(), None).unwrap();
+    let [accepted, _] = converse([&mut server, &mut client]);
+    let [Event::Accepted(there)] = accepted[..] else { panic!("{accepted:?}") };
+
+    // The server says something, and goes away before it is acknowledged with the answer.
+    assert_eq!(server.send(there, &[b"question"]), 8);
+    server.poll(Nanos::ZERO, &mut Vec::new()).unwrap();
+    client.poll(Nanos::ZERO, &mut Vec::new()).unwrap();
+    assert_eq!(client.send(here, &[b"answer"]), 6);
+    client.poll(Nanos::ZERO, &mut Vec::new()).unwrap();
+    // On a wire that loses nothing a retransmission timer waits for a second at least (RFC 6298 §2.4).
+    std::thread::sleep(Duration::from_millis(1300));
+    let [told, _] = converse([&mut server, &mut client]);
+    assert_eq!((told, server.receive(there)), (vec![Event::Readable(there)], &b"answer"[..]));
+    assert_eq!(server.statistics().stack.unwrap().retransmission_timeouts, 0);
 }
 
 #[test]
