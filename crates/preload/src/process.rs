@@ -16,9 +16,10 @@ use crate::waiting::Waiters;
 
 /// Descriptors that can be the stack's; as many as the kernel lets a process open unless `fs.nr_open` was raised.
 const DESCRIPTORS: usize = 1 << 20;
-/// So long after the wire was last seen empty, a call of the program's empties it: well before the 40 ms for which `assay-tcp` delays
-/// an acknowledgement, even when the clock that is asked lags by a tick of 10 ms.
-const EMPTY_AT_LEAST_EVERY: Nanos = Nanos::from_millis(1);
+/// So long after the last turn, any call of the program's catches up: well before the 40 ms for which `assay-tcp` delays an
+/// acknowledgement, even when the clock that is asked lags by a tick of 10 ms, and longer than who comes back to its wait is away.
+/// What a program under load takes in early leaves the processor's cache before it is read.
+const AWAY: Nanos = Nanos::from_millis(10);
 /// Turns at most that one call takes for that: a peer that never stops must not keep the program from going on.
 const TURNS_AT_ONCE: usize = 256;
 /// How long the end of the program may wait for bytes to leave.
@@ -38,8 +39,6 @@ pub(crate) struct Shared {
     pub(crate) asked_host: Nanos,
     /// When the core last had a turn.
     pub(crate) turned: Nanos,
-    /// When a turn last found nothing on the wire.
-    emptied: Nanos,
     /// Memory for what an epoll instance reports.
     pub(crate) reports: Vec<Report>,
     /// Epoll instances that were given sockets of the kernel's to watch, which may become ours.
@@ -52,12 +51,8 @@ impl Shared {
     /// Lets the engine move on and wakes the threads that waited for what happened.
     /// Returns whether anything happened.
     pub(crate) fn turn(&mut self, until: Nanos) -> Result<bool, Errno> {
-        let frames = self.core.received_frames();
         let any = self.core.turn(until)?;
         self.turned = clock::now();
-        if self.core.received_frames() == frames {
-            self.emptied = self.turned;
-        }
         if any {
             self.waiters.wake(&mut self.core);
         }
@@ -70,23 +65,17 @@ impl Shared {
         if self.core.has_engine() || self.has_children { Ok(()) } else { stack::check() }
     }
 
-    /// Whether something may have waited for long on the wire. A turn takes only so much of it, and a program may accept ten thousand
-    /// connections, or answer all that one wait has reported, before it waits again: then its calls have to [catch up](Self::catch_up).
-    /// One that computes and makes no call on our descriptors cannot be helped: until it does, its peers hear nothing, not even what
-    /// it has written already.
-    pub(crate) fn is_behind(&self, now: Nanos) -> bool {
-        now - self.emptied > EMPTY_AT_LEAST_EVERY
-    }
-
-    /// Takes turns until the wire is empty, or as many as are allowed.
+    /// Takes turns until the wire is empty, or as many as are allowed: a turn takes only so much of it, and a program may accept ten
+    /// thousand connections, or answer all that one wait has reported, before it waits again. One that computes and makes no call on
+    /// our descriptors cannot be helped: until it does, its peers hear nothing, not even what it has written already.
     pub(crate) fn catch_up(&mut self) -> Result<(), Errno> {
         for _ in 0..TURNS_AT_ONCE {
+            let frames = self.core.received_frames();
             self.turn(Nanos::ZERO)?;
-            if self.emptied == self.turned {
+            if self.core.received_frames() == frames {
                 break;
             }
         }
-        self.emptied = self.turned;
         Ok(())
     }
 }
@@ -113,7 +102,7 @@ impl Drop for Access {
             // What was sent leaves.
             let _ = shared.turn(Nanos::ZERO);
             shared.waiters.disturb();
-        } else if shared.core.has_engine() && shared.is_behind(clock::at_last_tick()) {
+        } else if shared.core.has_engine() && clock::at_last_tick() - shared.turned > AWAY {
             let _ = shared.catch_up();
         }
     }
@@ -200,7 +189,6 @@ fn new_shared() -> Shared {
         waiters: Waiters::new(),
         asked_host: Nanos::ZERO,
         turned: Nanos::ZERO,
-        emptied: Nanos::ZERO,
         reports: Vec::new(),
         host_sets: Vec::new(),
         has_children: false,

@@ -14,6 +14,9 @@ use crate::host;
 use crate::process::{self, Shared};
 use crate::waiting::{self, Outcome, Wants};
 
+/// A program that asks again and again without ever waiting is given a turn of the engine after so long.
+const TURN_AT_LEAST_EVERY: Nanos = Nanos::from_millis(1);
+
 /// Receives into the parts; waits for the first byte, or for all of them if `whole`.
 pub(super) fn receive(fd: RawFd, parts: &mut [IoSliceMut<'_>], flags: c_int) -> Result<usize, Errno> {
     if flags & (libc::MSG_OOB | libc::MSG_ERRQUEUE) != 0 {
@@ -76,8 +79,7 @@ pub(super) fn perform<T>(
         // A thread that waits in its calls may be long in coming back, and what was sent leaves with a turn.
         shared.turn(Nanos::ZERO)?;
     }
-    if !waits && would_wait(&outcome) && shared.is_behind(clock::now()) {
-        // It asks again and again instead of waiting.
+    if !waits && would_wait(&outcome) && clock::now() - shared.turned > TURN_AT_LEAST_EVERY {
         shared.catch_up()?;
         outcome = call(&mut shared);
     }
