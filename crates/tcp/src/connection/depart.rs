@@ -266,9 +266,9 @@ impl Connection {
             Kind::Fresh => self.sent_fresh(plan, now),
             Kind::Again(place) | Kind::TailProbe(place) => {
                 counts.retransmitted += 1;
-                self.flight.resend(place, now);
+                let sent_at = self.flight.resend(place, now);
                 if matches!(plan.kind, Kind::TailProbe(_)) {
-                    self.note_tail_probe(plan.end(), counts);
+                    self.note_tail_probe(plan.end(), sent_at, counts);
                 }
             }
         }

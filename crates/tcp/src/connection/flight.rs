@@ -174,9 +174,10 @@ impl Flight {
         self.list.back().map(|&sent| (self.list.len() - 1, sent))
     }
 
-    /// The one at this place was sent again.
-    pub(super) fn resend(&mut self, place: usize, at: Nanos) {
-        let Some(sent) = self.list.get_mut(place) else { return };
+    /// The one at this place was sent again. Returns when it was before, if that was the first time.
+    pub(super) fn resend(&mut self, place: usize, at: Nanos) -> Option<Nanos> {
+        let sent = self.list.get_mut(place)?;
+        let first_at = Some(sent.at).filter(|_| !sent.is_again);
         if sent.fate == Fate::Lost {
             self.lost -= sent.octets();
         }
@@ -184,6 +185,7 @@ impl Flight {
             sent.fate = Fate::Flying;
         }
         (sent.at, sent.is_again) = (at, true);
+        first_at
     }
 
     /// Memory on the heap.

@@ -53,10 +53,17 @@ pub(super) struct Recovery {
     phase: Phase,
     /// Acknowledgements that repeated the last one.
     duplicates: u8,
-    /// A tail-loss probe repeated what ends here.
-    probed: Option<Seq>,
+    probed: Option<Probe>,
     /// When what was overtaken is taken for lost; zero when nothing was.
     reorder_at: Nanos,
+}
+
+/// A segment that was sent once more as a tail-loss probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Probe {
+    end: Seq,
+    /// When it was sent first, until that has told of a round trip; `None` when it was sent more often.
+    sent_at: Option<Nanos>,
 }
 
 /// RACK's view: the segment sent last of those that arrived (RFC 8985 §5.2).
@@ -163,10 +170,12 @@ impl Connection {
     pub(super) fn acknowledge(&mut self, ack: Seq, now: Nanos) -> u32 {
         let (rack, least) = (&mut self.rack, self.timing.least);
         self.flight.acknowledge(ack, |sent| rack.see(sent, now, least));
-        if let Some(sample) = self.rack.sample.take() {
+        if let Some(sample) = self.rack.sample.take().or_else(|| self.round_trip_of_probed(ack, now)) {
             self.timing.measure(sample);
         }
-        self.timing.backoff = 0;
+        if self.unacknowledged == self.first_number {
+            self.timing.backoff = 0;
+        }
         self.progress = now;
         self.owes_tail_probe = false;
         let octets = ack - self.unacknowledged;
@@ -175,6 +184,14 @@ impl Connection {
         self.outbox.drop_front(data);
         self.outbox_start = self.outbox_start + data as u32;
         octets
+    }
+
+    /// How long what a probe repeated took at most: whether its first copy is acknowledged or the probe is not known. Without any
+    /// measurement a peer that has become slow would be probed for ever (Karn's algorithm backs off instead; but a probe comes early,
+    /// and is no sign of a full network). Where the first copy was lost, this is too long by the wait, and wears off.
+    fn round_trip_of_probed(&mut self, ack: Seq, now: Nanos) -> Option<Nanos> {
+        let probe = self.recovery.probed.as_mut().filter(|probe| probe.end.is_within(ack))?;
+        Some(now - probe.sent_at.take()?)
     }
 
     /// The window that the segment names.
@@ -196,7 +213,7 @@ impl Connection {
 
     /// RFC 8985 §7.4: whether a probe mended a loss that nobody else noticed; the network is then as full as after any other.
     fn judge_tail_probe(&mut self, ack: Seq, is_duplicate: bool, under_way: u32) {
-        let Some(end) = self.recovery.probed else { return };
+        let Some(Probe { end, .. }) = self.recovery.probed else { return };
         if end.is_before(ack) {
             self.recovery.probed = None;
             if self.recovery.phase == Phase::Open {
@@ -310,14 +327,15 @@ impl Connection {
         self.has_sack && !self.is_lossless && self.is_established() && self.is_recovery_quiet()
     }
 
-    /// RFC 8985 §7.2.
+    /// RFC 8985 §7.2, with the variation of round trips.
     fn tail_probe_wait(&self) -> Nanos {
         let timeout = self.timing.timeout();
-        if self.timing.smoothed == Nanos::ZERO {
+        // Ten thousand connections may be new to a program that answers one after the other.
+        if !self.timing.has_tried {
             return timeout;
         }
         let delay = if self.flight.len() == 1 { PEERS_DELAY } else { LEAST_PROBE_WAIT };
-        (Nanos(2 * self.timing.smoothed.0) + delay).min(timeout)
+        (self.timing.long_round_trip() + delay).min(timeout)
     }
 
     /// Does what has come due.
@@ -356,7 +374,7 @@ impl Connection {
     fn lose_all(&mut self, now: Nanos, counts: &mut Counts) {
         let is_request = self.state == State::SynSent;
         counts.timeouts += u64::from(!is_request);
-        let is_first = self.is_established() && self.timing.backoff == 0;
+        let is_first = self.is_established() && !matches!(self.recovery.phase, Phase::Loss(_));
         self.congestion.on_timeout(self.flight.under_way(), is_first);
         self.flight.lose_all();
         self.recovery = Recovery { phase: Phase::Loss(self.next), ..Recovery::default() };
@@ -370,9 +388,9 @@ impl Connection {
     }
 
     /// The last segment has left once more.
-    pub(super) fn note_tail_probe(&mut self, end: Seq, counts: &mut Counts) {
+    pub(super) fn note_tail_probe(&mut self, end: Seq, sent_at: Option<Nanos>, counts: &mut Counts) {
         self.owes_tail_probe = false;
-        self.recovery.probed = Some(end);
+        self.recovery.probed = Some(Probe { end, sent_at });
         counts.tail_probes += 1;
     }
 }

@@ -73,6 +73,26 @@ fn a_lost_probe_leaves_it_to_the_timer() {
     assert_eq!((counts.timeouts, counts.tail_probes), (2, 1));
 }
 
+/// Ten questions one after the other, of which each takes so long on its way. Returns what the client counted.
+fn ask_slowly(network: &mut Network, way: Nanos) -> Counts {
+    for question in 1..=10 {
+        network.ends[0].to_send = pattern(question * 10);
+        network.run(
+            |_, packet| vec![if packet.data.is_empty() { Nanos::ZERO } else { way }],
+            |network| network.client().flight.is_empty() && network.ends[1].received.len() == question * 10,
+        );
+    }
+    network.ends[0].counts
+}
+
+#[test]
+fn a_peer_that_has_become_slow_is_waited_for() {
+    for (way, timeouts) in [(100, 0), (300, 1), (900, 2)] {
+        let counts = ask_slowly(&mut Network::established(), Nanos::from_millis(way));
+        assert!(counts.timeouts <= timeouts && counts.tail_probes <= 2, "{way} ms: {counts:?}");
+    }
+}
+
 #[test]
 fn a_peer_without_selective_acknowledgements_is_understood() {
     let mut network = Network::new();
