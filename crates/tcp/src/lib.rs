@@ -14,6 +14,7 @@
 //! | where | what |
 //! |---|---|
 //! | `stack`, `traffic`, `engine` | the turn; what passes between wire and connections; what users ask |
+//! | `hearing` | until when all that came has been heard |
 //! | `connection/` | TCP itself: segments and time in, segments out, no I/O |
 //! | `endpoint` | a connection of a user's, with what it has no room for |
 //! | `frame`, `template`, `checksum` | segments in frames: read, written |
@@ -34,6 +35,7 @@ mod endpoint;
 mod engine;
 mod flow;
 mod frame;
+mod hearing;
 mod listeners;
 mod neighbours;
 mod ports;

@@ -26,6 +26,7 @@ use crate::device::{Arrival, Replies, capabilities};
 use crate::endpoint::{Endpoint, Owner};
 use crate::flow::Flow;
 use crate::frame::{IPV4_BYTES, IPV6_BYTES, TCP_BYTES};
+use crate::hearing::Hearing;
 use crate::listeners::Listeners;
 use crate::neighbours::Neighbours;
 use crate::ports::Ports;
@@ -42,8 +43,6 @@ const ORPHAN_PATIENCE: Nanos = Nanos::from_millis(60_000);
 /// Connections in TIME-WAIT at most. Then the oldest is forgotten, as by Linux (tcp_max_tw_buckets, tcp(7)): a table of
 /// connections that are opened and closed quickly must not fill with those of the last ten seconds.
 const MAX_TIME_WAITS: usize = 1024;
-/// Frames that lie in a wire at most, with some to spare: 16,384 with AF_XDP, 1024 in a ring.
-const WIRE_FRAMES: usize = 20_000;
 /// How long a stack that is dropped waits for the connections that were closed.
 const FAREWELL: Nanos = Nanos::from_millis(200);
 
@@ -78,11 +77,7 @@ pub struct UserStack<W: Wire> {
     /// In the order in which they came to TIME-WAIT, with their serials.
     pub(crate) time_waits: VecDeque<(u32, u32)>,
     pub(crate) wheel: Wheel,
-    /// All that the wire brought until then has been taken in. A program that was away for longer than a timer of TCP's finds the
-    /// acknowledgement in the wire that the timer waits for, perhaps behind many other frames.
-    pub(crate) heard: Nanos,
-    /// What is heard next, on a wire that is never empty: what came by then, once so many frames have been taken in since.
-    hearing: (Nanos, usize),
+    pub(crate) hearing: Hearing,
     due: Vec<u32>,
     pub(crate) replies: Replies,
     /// Events found outside a turn, told by the next one.
@@ -139,8 +134,7 @@ impl<W: Wire> UserStack<W> {
             unresolved: Vec::new(),
             time_waits: VecDeque::new(),
             wheel: Wheel::new(TICK, now),
-            heard: now,
-            hearing: (now, 0),
+            hearing: Hearing::new(facts.waiting, now),
             due: Vec::new(),
             replies,
             pending: Vec::new(),
@@ -172,7 +166,7 @@ impl<W: Wire> UserStack<W> {
             self.expire(events);
             self.depart(now, events);
             let arrived = self.arrive(now, events);
-            self.hear(arrived, now);
+            self.hearing.take(arrived, now);
             self.accept(events);
             if events.is_empty() {
                 self.tell_pending(events);
@@ -189,17 +183,6 @@ impl<W: Wire> UserStack<W> {
         self.wire.split().1.flush();
         self.count();
         Ok(now)
-    }
-
-    /// So many frames were taken in by a turn that began at `now`: whether they were all, or how many may still lie there.
-    fn hear(&mut self, arrived: usize, now: Nanos) {
-        let (by, taken) = self.hearing;
-        if arrived > 0 && taken + arrived < WIRE_FRAMES {
-            self.hearing.1 += arrived;
-            return;
-        }
-        self.heard = if arrived == 0 { now } else { by };
-        self.hearing = (now, 0);
     }
 
     fn tell_pending(&mut self, events: &mut Vec<Event>) {
@@ -291,7 +274,7 @@ impl<W: Wire> UserStack<W> {
 
     /// Does what has come due.
     fn expire(&mut self, events: &mut Vec<Event>) {
-        let now = self.heard;
+        let now = self.hearing.heard();
         if self.wheel.next() > now {
             return;
         }

@@ -19,6 +19,8 @@ use foreign::{Frame, Port};
 
 /// Frames fetched or sent at once.
 const BURST: usize = 32;
+/// More frames than wait for us: our ring (`RING_FRAMES` of the shim), and what the driver may have behind it.
+const MAX_WAITING: usize = 4096;
 /// Longest wait without a return: between looks the processor is given to others, not put to sleep.
 const LONGEST_WAIT: Nanos = Nanos::from_millis(1);
 
@@ -259,7 +261,7 @@ impl DpdkBase {
 
 impl Base for DpdkBase {
     fn facts(&self) -> Facts {
-        Facts { mtu: self.port.mtu(), lossless: false, trusted: false }
+        Facts { mtu: self.port.mtu(), lossless: false, trusted: false, waiting: MAX_WAITING }
     }
 
     fn wait(

@@ -141,6 +141,8 @@ pub struct Facts {
     pub lossless: bool,
     /// Whether checksums may be left out in both directions: bytes cannot change on the way, and no kernel reads them.
     pub trusted: bool,
+    /// Frames that have arrived and wait for us, at most: who has taken so many has taken all that were there when it began.
+    pub waiting: usize,
 }
 
 /// Counters of a wire.

@@ -90,19 +90,22 @@ impl Mapping {
 #[inline]
 pub(crate) fn expect_to_read(place: NonNull<u8>) {
     #[cfg(target_arch = "x86_64")]
-    for line in 0..FRAME_HEAD_LINES {
-        // SAFETY: a hint, which touches nothing, whatever lies there.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(place.as_ptr().wrapping_add(line * LINE_BYTES).cast()) };
-    }
+    expect::<_MM_HINT_T0>(place);
 }
 
 /// The same for a place that will soon be written, and was read by another processor.
 #[inline]
 pub(crate) fn expect_to_write(place: NonNull<u8>) {
     #[cfg(target_arch = "x86_64")]
+    expect::<_MM_HINT_ET0>(place);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn expect<const HINT: i32>(place: NonNull<u8>) {
     for line in 0..FRAME_HEAD_LINES {
-        // SAFETY: as above.
-        unsafe { _mm_prefetch::<_MM_HINT_ET0>(place.as_ptr().wrapping_add(line * LINE_BYTES).cast()) };
+        // SAFETY: a hint, which touches nothing, whatever lies there.
+        unsafe { _mm_prefetch::<HINT>(place.as_ptr().wrapping_add(line * LINE_BYTES).cast()) };
     }
 }
 

@@ -240,7 +240,8 @@ fn gone() -> io::Error {
 
 impl Base for RingBase {
     fn facts(&self) -> Facts {
-        Facts { mtu: layout::FRAME_BYTES - crate::ETHERNET_HEADER_BYTES, lossless: true, trusted: true }
+        let mtu = layout::FRAME_BYTES - crate::ETHERNET_HEADER_BYTES;
+        Facts { mtu, lossless: true, trusted: true, waiting: layout::SLOTS as usize }
     }
 
     fn wait(

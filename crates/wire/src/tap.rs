@@ -22,6 +22,8 @@ use crate::{ETHERNET_HEADER_BYTES, Facts, Receiver, Sender, Statistics};
 const CLONE: &str = "/dev/net/tun";
 /// Longest frame that the kernel can give: an IP packet of the largest length (RFC 791 §3.1).
 const FRAME_BYTES: usize = 65_535 + ETHERNET_HEADER_BYTES;
+/// Frames that the kernel keeps for us unless the device was given a longer queue (TUN_READQ_SIZE in drivers/net/tun.c).
+const QUEUE_FRAMES: usize = 500;
 
 /// Why a TAP device cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -226,7 +228,7 @@ pub struct TapBase {
 
 impl Base for TapBase {
     fn facts(&self) -> Facts {
-        Facts { mtu: self.mtu, lossless: false, trusted: false }
+        Facts { mtu: self.mtu, lossless: false, trusted: false, waiting: QUEUE_FRAMES }
     }
 
     fn wait(

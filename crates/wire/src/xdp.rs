@@ -164,7 +164,7 @@ fn gone() -> io::Error {
 
 impl Base for XdpBase {
     fn facts(&self) -> Facts {
-        Facts { mtu: self.mtu, lossless: false, trusted: false }
+        Facts { mtu: self.mtu, lossless: false, trusted: false, waiting: socket::ARRIVING as usize }
     }
 
     fn wait(
