@@ -1,8 +1,10 @@
 # Two commands do everything: `make showdown` and `make test`. Both set up what they need first.
 .PHONY: showdown test setup build lint ui clean help
 
-ASSAY := target/release/assay
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+ASSAY := $(TARGET)/release/assay
 CARGO := cargo
+XTASK := $(CARGO) xtask
 
 ## showdown: set up, run the main job (about 4 minutes after compilation), leave report.html
 showdown: build
@@ -15,28 +17,29 @@ setup:
 ## build: install what is missing and build assay
 build:
 	scripts/setup.sh showdown
-	$(CARGO) build --release --locked --bin assay
-	$(CARGO) build --release --locked -p assay-preload
+	$(CARGO) build --release --locked -p assay -p assay-preload
 
 ## test: set up, then every check and every test
 test:
 	scripts/setup.sh test
-	$(MAKE) lint
+	@# All at once: what cargo builds for a package alone has other features, and is compiled once more.
+	$(CARGO) build --workspace --bins --tests --examples --locked
+	$(MAKE) lint XTASK=$(TARGET)/debug/xtask
 	$(CARGO) test --workspace --locked
 	cd report-ui && npm ci --no-audit --no-fund && npm test && npm run e2e
-	$(CARGO) xtask ui --check
+	$(TARGET)/debug/xtask ui --check
 
 ## lint: layers, manners, format, lints, generated files
 lint:
-	$(CARGO) xtask tidy
+	$(XTASK) tidy
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	$(CARGO) xtask schemas --check
+	$(XTASK) schemas --check
 
 ## ui: rebuild the report page after a change in report-ui
 ui:
 	cd report-ui && npm ci --no-audit --no-fund
-	$(CARGO) xtask ui
+	$(XTASK) ui
 
 ## clean: remove everything that was built; runs/ stays
 clean:
