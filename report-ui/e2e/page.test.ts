@@ -213,6 +213,7 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
       expect(await cost.innerText()).toContain("nginx user/xdp is faster up to 1,024 bytes, kernel/veth from 65,536; equal at about 7,200.");
       await cost.locator(".twin summary").first().click();
       const twin = cost.getByRole("region", { name: "Stack cost, user/xdp against kernel/veth" });
+      await twin.locator("tbody tr").first().waitFor();
       expect(await twin.locator("tbody tr").count()).toBe(stacks.stack_cost[0]?.rows.length);
       expect(await twin.innerText()).toContain("withheld: on the user-space stack");
       const counters = cost.getByRole("region", { name: "What each end did" });
