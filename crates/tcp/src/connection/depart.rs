@@ -268,7 +268,7 @@ impl Connection {
                 counts.retransmitted += 1;
                 let sent_at = self.flight.resend(place, now);
                 if matches!(plan.kind, Kind::TailProbe(_)) {
-                    self.note_tail_probe(plan.end(), sent_at, counts);
+                    self.note_tail_probe(plan.end(), sent_at, now, counts);
                 }
             }
         }

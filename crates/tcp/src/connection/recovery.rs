@@ -64,6 +64,8 @@ struct Probe {
     end: Seq,
     /// When it was sent first, until that has told of a round trip; `None` when it was sent more often.
     sent_at: Option<Nanos>,
+    /// When it was sent once more.
+    again_at: Nanos,
 }
 
 /// RACK's view: the segment sent last of those that arrived (RFC 8985 §5.2).
@@ -186,12 +188,13 @@ impl Connection {
         octets
     }
 
-    /// How long what a probe repeated took at most: whether its first copy is acknowledged or the probe is not known. Without any
-    /// measurement a peer that has become slow would be probed for ever (Karn's algorithm backs off instead; but a probe comes early,
-    /// and is no sign of a full network). Where the first copy was lost, this is too long by the wait, and wears off.
+    /// How long what a probe repeated has taken. Whether its first copy is acknowledged or the probe, nobody says (Karn's algorithm,
+    /// RFC 6298 §3), but without any measurement a peer that has become slow would be probed for ever. When the acknowledgement follows
+    /// the probe as soon as usual, it is the probe's, because the first copy was lost; later, the peer is slow.
     fn round_trip_of_probed(&mut self, ack: Seq, now: Nanos) -> Option<Nanos> {
         let probe = self.recovery.probed.as_mut().filter(|probe| probe.end.is_within(ack))?;
-        Some(now - probe.sent_at.take()?)
+        let sent_at = probe.sent_at.take()?;
+        (now - probe.again_at > self.timing.long_round_trip()).then(|| now - sent_at)
     }
 
     /// The window that the segment names.
@@ -388,9 +391,15 @@ impl Connection {
     }
 
     /// The last segment has left once more.
-    pub(super) fn note_tail_probe(&mut self, end: Seq, sent_at: Option<Nanos>, counts: &mut Counts) {
+    pub(super) fn note_tail_probe(
+        &mut self,
+        end: Seq,
+        sent_at: Option<Nanos>,
+        now: Nanos,
+        counts: &mut Counts,
+    ) {
         self.owes_tail_probe = false;
-        self.recovery.probed = Some(Probe { end, sent_at });
+        self.recovery.probed = Some(Probe { end, sent_at, again_at: now });
         counts.tail_probes += 1;
     }
 }

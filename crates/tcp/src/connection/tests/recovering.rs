@@ -94,6 +94,24 @@ fn a_peer_that_has_become_slow_is_waited_for() {
 }
 
 #[test]
+fn a_loss_that_a_probe_mends_does_not_make_the_peer_slow() {
+    let mut network = Network::established();
+    let before = ask_slowly(&mut network, Nanos::ZERO);
+    let usual = network.client().timing.long_round_trip();
+    network.ends[0].to_send = pattern(110);
+    let mut is_lost = true;
+    network.run(
+        |_, packet| {
+            let is_lost = !packet.data.is_empty() && std::mem::take(&mut is_lost);
+            if is_lost { vec![] } else { vec![Nanos::ZERO] }
+        },
+        |network| network.client().flight.is_empty() && network.ends[1].received.len() == 110,
+    );
+    assert_eq!(network.ends[0].counts.tail_probes, before.tail_probes + 1);
+    assert_eq!(network.client().timing.long_round_trip(), usual);
+}
+
+#[test]
 fn a_peer_without_selective_acknowledgements_is_understood() {
     let mut network = Network::new();
     network.client().has_sack = false;
