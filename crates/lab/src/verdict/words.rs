@@ -217,9 +217,12 @@ pub(crate) fn thousands(rate: f64) -> String {
     }
 }
 
+/// Nobody measures ratios more exactly, however well a few rounds agree by chance.
+const LEAST_HALF_WIDTH: f64 = 0.001;
+
 /// "1.27 ± 0.02": as many digits as the half-width allows. A wide interval is lopsided; then its ends are told.
 pub(crate) fn plus_minus(ratio: &Interval) -> String {
-    let half = (ratio.high - ratio.low) / 2.0;
+    let half = ((ratio.high - ratio.low) / 2.0).max(LEAST_HALF_WIDTH);
     if half > WIDE * ratio.estimate {
         return format!("{:.1} to {:.1}", ratio.low, ratio.high);
     }
@@ -274,6 +277,7 @@ mod tests {
         assert_eq!(of(1.2699, 0.021), "1.27 ± 0.02");
         assert_eq!(of(1.002, 0.0012), "1.002 ± 0.001");
         assert_eq!(of(14.26, 0.3), "14.3 ± 0.3");
+        assert_eq!(of(2.3151, 0.0001), "2.315 ± 0.001");
         assert_eq!(all_of(&["a".into(), "b".into(), "c".into()]), "a, b and c");
     }
 }
