@@ -176,6 +176,7 @@ impl Connection {
             self.timing.measure(sample);
         }
         if self.unacknowledged == self.first_number {
+            // A request that had to be sent again says nothing of the wire: a full backlog drops it.
             self.timing.backoff = 0;
         }
         self.progress = now;
