@@ -240,7 +240,7 @@ mod tests {
 
     fn recorder(is_open: bool) -> Recorder {
         let mut recorder = Recorder::new(is_open, Nanos(1000));
-        recorder.begin(Nanos::ZERO, WINDOW);
+        recorder.begin(Nanos::ZERO, WINDOW, Nanos::ZERO);
         recorder
     }
 

@@ -28,6 +28,11 @@ impl Dialler {
         Self { waiting: (0..slots as u32).collect(), connecting: 0, untried: slots }
     }
 
+    /// So many slots without a connection are to be tried once more.
+    pub(crate) fn try_again(&mut self, slots: usize) {
+        self.untried = slots;
+    }
+
     /// The slot wants to be connected.
     pub(crate) fn want(&mut self, index: u32) {
         self.waiting.push_back(index);
@@ -46,7 +51,7 @@ impl Dialler {
         self.untried = self.untried.saturating_sub(1);
     }
 
-    /// Whether each slot was tried once.
+    /// Whether each slot was tried once, since the beginning or the last [`Self::try_again`].
     pub(crate) fn has_tried_all(&self) -> bool {
         self.untried == 0
     }

@@ -38,6 +38,12 @@ impl Flow {
         at >= self.start && at < self.end
     }
 
+    /// Whether the window has not ended at `at`, or not even begun.
+    #[inline]
+    pub(crate) fn is_before_end(&self, at: Nanos) -> bool {
+        at < self.end
+    }
+
     #[inline]
     pub(crate) fn enter(&mut self, at: Nanos) {
         self.entered += 1;
@@ -56,14 +62,18 @@ impl Flow {
         self.entered_in_window
     }
 
-    /// The mean number in flight over a window that ended at `end`; `None` when it has no length.
-    pub(crate) fn mean_in_flight(&self, end: Nanos) -> Option<f64> {
-        let length = (end - self.start).0;
-        let still_in = i128::from(self.entered - self.left) * i128::from(length);
-        (length > 0).then(|| (self.balance_ns + still_in) as f64 / length as f64)
+    /// Ends the window at `end`: what is still in flight stays there to the end.
+    pub(crate) fn close(&mut self, end: Nanos) {
+        self.balance_ns += i128::from(self.entered - self.left) * i128::from((end - self.start).0);
+        self.left = self.entered;
     }
 
-    /// Adds the flow of another thread with the same window.
+    /// The mean number in flight over windows that were closed and are `length` long together; `None` when that is nothing.
+    pub(crate) fn mean_in_flight(&self, length: Nanos) -> Option<f64> {
+        (length > Nanos::ZERO).then(|| self.balance_ns as f64 / length.0 as f64)
+    }
+
+    /// Adds the flow of another thread, or of another window, that was closed.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.entered += other.entered;
         self.left += other.left;
@@ -128,7 +138,8 @@ mod tests {
             flow.leave(Nanos(leave));
         }
         flow.enter(Nanos(175));
-        assert_eq!(flow.mean_in_flight(Nanos(200)), Some((50.0 + 20.0 + 10.0 + 25.0) / 100.0));
+        flow.close(Nanos(200));
+        assert_eq!(flow.mean_in_flight(Nanos(100)), Some((50.0 + 20.0 + 10.0 + 25.0) / 100.0));
         assert_eq!(flow.entered_in_window(), 3);
     }
 
@@ -141,7 +152,9 @@ mod tests {
         other.enter(Nanos(120));
         other.enter(Nanos(110));
         other.leave(Nanos(130));
-        assert_eq!(one.mean_in_flight(Nanos(200)), other.mean_in_flight(Nanos(200)));
+        one.close(Nanos(200));
+        other.close(Nanos(200));
+        assert_eq!(one.mean_in_flight(Nanos(100)), other.mean_in_flight(Nanos(100)));
     }
 
     #[test]
@@ -154,6 +167,7 @@ mod tests {
             edges.note(&flow, Nanos(sent), Nanos(ended));
             latencies += if flow.contains(Nanos(ended)) { u128::from(ended - sent) } else { 0 };
         }
-        assert_eq!(flow.mean_in_flight(Nanos(200)), Some(edges.apply(latencies) / 100.0));
+        flow.close(Nanos(200));
+        assert_eq!(flow.mean_in_flight(Nanos(100)), Some(edges.apply(latencies) / 100.0));
     }
 }

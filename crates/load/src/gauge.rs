@@ -1,9 +1,10 @@
 //! What the threads and the caller tell each other while a measurement runs: each thread writes its own cache lines.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
 
-use assay_model::load::Phase;
+use assay_model::load::{LoadTurn, Phase};
 use assay_model::units::Nanos;
 
 use crate::seconds::{Part, Second};
@@ -18,6 +19,8 @@ pub enum News {
     Progress(Progress),
     /// A second is over; only if the plan asks for it.
     Second(Box<Second>),
+    /// A window is over.
+    Turn(Box<LoadTurn>),
 }
 
 /// How far a measurement is; counts are from its start and about 100 ms old.
@@ -76,10 +79,16 @@ impl Gauge {
 /// Signals between the caller and the threads. Read once per wake, written a few times in all.
 #[derive(Debug)]
 pub(crate) struct Signals {
+    /// Windows that the threads were called to, the present one included.
+    calls: AtomicUsize,
+    /// Nobody is called any more.
+    dismissed: AtomicBool,
     /// Threads whose connections are made, or have been tried.
     ready: AtomicUsize,
     /// When the first request is due; `u64::MAX` before that is known.
     start: AtomicU64,
+    /// When what is measured begins.
+    window: AtomicU64,
     /// When no more requests are due.
     end: AtomicU64,
     pub(crate) gauges: Vec<Gauge>,
@@ -90,11 +99,39 @@ pub(crate) struct Signals {
 impl Signals {
     pub(crate) fn new(threads: usize) -> Self {
         Self {
+            calls: AtomicUsize::new(1),
+            dismissed: AtomicBool::new(false),
             ready: AtomicUsize::new(0),
             start: AtomicU64::new(u64::MAX),
+            window: AtomicU64::new(u64::MAX),
             end: AtomicU64::new(u64::MAX),
             gauges: (0..threads).map(|_| Gauge::default()).collect(),
             parts: Mutex::default(),
+        }
+    }
+
+    /// Calls the threads to the next window. They must have handed over what they saw in the last one, and be unparked then.
+    pub(crate) fn call(&self) {
+        self.ready.store(0, Relaxed);
+        self.start.store(u64::MAX, Relaxed);
+        self.calls.fetch_add(1, Release);
+    }
+
+    /// Lets the threads end instead of waiting for another call. They must be unparked then.
+    pub(crate) fn dismiss(&self) {
+        self.dismissed.store(true, Release);
+    }
+
+    /// Parks the thread until it is called to window `number`, 1 being the first; whether it is, or dismissed instead.
+    pub(crate) fn is_called_to(&self, number: usize) -> bool {
+        loop {
+            if self.calls.load(Acquire) >= number {
+                return true;
+            }
+            if self.dismissed.load(Acquire) {
+                return false;
+            }
+            std::thread::park();
         }
     }
 
@@ -106,17 +143,23 @@ impl Signals {
         self.ready.load(Relaxed) >= self.gauges.len()
     }
 
-    /// Lets the load begin at `start` and end at `end`.
-    pub(crate) fn begin(&self, start: Nanos, end: Nanos) {
+    /// Lets the load begin at `start` and end at `end`; what is measured begins at `window`.
+    pub(crate) fn begin(&self, start: Nanos, window: Nanos, end: Nanos) {
+        self.window.store(window.0, Relaxed);
         self.end.store(end.0, Relaxed);
         // Whoever sees the start must see the end.
-        self.start.store(start.0, std::sync::atomic::Ordering::Release);
+        self.start.store(start.0, Release);
     }
 
     /// When the first request is due, once that is known.
     pub(crate) fn start(&self) -> Option<Nanos> {
-        let start = self.start.load(std::sync::atomic::Ordering::Acquire);
+        let start = self.start.load(Acquire);
         (start != u64::MAX).then_some(Nanos(start))
+    }
+
+    /// When what is measured begins, once the start is known.
+    pub(crate) fn window(&self) -> Nanos {
+        Nanos(self.window.load(Relaxed))
     }
 
     pub(crate) fn end(&self) -> Nanos {
@@ -138,14 +181,14 @@ impl Signals {
         std::mem::take(&mut *self.parts.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The progress at `now` of a measurement with so long a warm-up.
-    pub(crate) fn progress(&self, now: Nanos, warmup: Nanos) -> Progress {
+    /// The progress at `now`.
+    pub(crate) fn progress(&self, now: Nanos) -> Progress {
         let start = self.start();
         let elapsed = start.map_or(Nanos::ZERO, |start| now - start);
         let phase = match start {
             None => Phase::Connecting,
             Some(_) if now >= self.end() => Phase::Drain,
-            Some(_) if elapsed < warmup => Phase::WarmUp,
+            Some(_) if now < self.window() => Phase::WarmUp,
             Some(_) => Phase::Window,
         };
         let mut progress = Progress { phase, elapsed, ..Progress::default() };
@@ -172,10 +215,10 @@ mod tests {
             ..Progress::default()
         };
         signals.gauges.iter().for_each(|gauge| gauge.publish(&part));
-        signals.begin(Nanos(100), Nanos(500));
+        signals.begin(Nanos(100), Nanos(200), Nanos(500));
         signals.end_at(Nanos(400));
         signals.end_at(Nanos(450));
-        let progress = |now| signals.progress(Nanos(now), Nanos(100));
+        let progress = |now| signals.progress(Nanos(now));
         let phases = [150, 250, 400].map(|now| progress(now).phase);
         assert_eq!(phases, [Phase::WarmUp, Phase::Window, Phase::Drain]);
         let sum = progress(150);

@@ -54,6 +54,8 @@ pub struct Plan {
     pub checking: Checking,
     /// Interval of the series of right answers.
     pub series_interval: Nanos,
+    /// Whether the series begins with the load instead of with what is measured, to show how a window settles.
+    pub series_from_start: bool,
     /// Whether each second is told ([`crate::News::Second`]).
     pub seconds: bool,
 }
@@ -97,6 +99,7 @@ impl Plan {
             seed: 0,
             checking: Checking::Full,
             series_interval: Nanos::from_millis(100),
+            series_from_start: false,
             seconds: false,
         }
     }

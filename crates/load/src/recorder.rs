@@ -32,7 +32,7 @@ pub(crate) struct Recorder {
     pub(crate) edges: Edges,
     /// Sum of the service times of all requests that ended in the window.
     pub(crate) ended_ns: u128,
-    /// Right answers per interval of the window.
+    /// Right answers per interval, from when the series was to begin to the window's end.
     pub(crate) series: Vec<u64>,
     pub(crate) samples: Vec<ErrorSample>,
     /// Connections given up because bytes came on them unasked.
@@ -42,6 +42,7 @@ pub(crate) struct Recorder {
     /// The present second, if seconds are asked for.
     pub(crate) second: Option<Box<Seen>>,
     interval: Nanos,
+    series_start: Nanos,
     interval_end: Nanos,
 }
 
@@ -81,14 +82,15 @@ impl Recorder {
             last_end: Nanos::ZERO,
             second: None,
             interval,
+            series_start: Nanos::MAX,
             interval_end: Nanos::MAX,
         }
     }
 
-    /// Sets the window.
-    pub(crate) fn begin(&mut self, start: Nanos, end: Nanos) {
+    /// Sets the window, and when the series begins.
+    pub(crate) fn begin(&mut self, start: Nanos, end: Nanos, series_start: Nanos) {
         self.flow.set_window(start, end);
-        self.interval_end = start;
+        (self.series_start, self.interval_end) = (series_start, series_start);
     }
 
     /// A request was submitted.
@@ -114,6 +116,8 @@ impl Recorder {
         }
         if self.flow.contains(now) {
             self.window.succeed(body_bytes, depth);
+        }
+        if now >= self.series_start && self.flow.is_before_end(now) {
             self.count_in_series(now);
         }
         if self.is_measured(flight, now) {
@@ -268,7 +272,7 @@ mod tests {
     #[test]
     fn a_closed_loop_measures_what_ends_in_the_window() {
         let mut recorder = Recorder::new(false, Nanos(10));
-        recorder.begin(Nanos(100), Nanos(200));
+        recorder.begin(Nanos(100), Nanos(200), Nanos(100));
         for (sent, end) in [(80, 99), (90, 100), (150, 175), (190, 200)] {
             recorder.sent(Nanos(sent));
             recorder.succeeded(&flight(sent, sent, sent), Nanos(end), Nanos(end), 5, Depth::Whole);
@@ -281,7 +285,7 @@ mod tests {
     #[test]
     fn an_open_model_measures_what_was_intended_in_the_window() {
         let mut recorder = Recorder::new(true, Nanos(10));
-        recorder.begin(Nanos(100), Nanos(200));
+        recorder.begin(Nanos(100), Nanos(200), Nanos(100));
         recorder.succeeded(&flight(99, 99, 99), Nanos(150), Nanos(150), 0, Depth::Whole);
         recorder.succeeded(&flight(199, 209, 239), Nanos(300), Nanos(339), 0, Depth::Whole);
         let waits = recorder.waits.unwrap();
@@ -293,7 +297,7 @@ mod tests {
     #[test]
     fn what_was_given_up_lasted_at_least_so_long() {
         let mut recorder = Recorder::new(true, Nanos(10));
-        recorder.begin(Nanos(100), Nanos(200));
+        recorder.begin(Nanos(100), Nanos(200), Nanos(100));
         for intended in [99, 150] {
             recorder.failed(&flight(intended, 150, 160), ErrorClass::HeadTimeout, Nanos(190));
             recorder.failed(&flight(intended, 150, 160), ErrorClass::Parse, Nanos(190));

@@ -3,8 +3,8 @@
 use assay_engine::{StackStatistics, Statistics};
 use assay_host::cpuset::CpuSet;
 use assay_model::load::{
-    BodyChecks, Books, GeneratorMemory, LOAD_SCHEMA, Latency, LoadReport, Series, StackCounts, SystemCalls,
-    WindowCounts,
+    BodyChecks, Books, GeneratorMemory, LOAD_SCHEMA, Latency, LoadReport, LoadTurn, Series, StackCounts,
+    SystemCalls, WindowCounts,
 };
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
@@ -18,33 +18,49 @@ use crate::recorder::Recorder;
 use crate::tally::Tally;
 use crate::thread::{Outcome, Reading};
 
-/// The report of a measurement that began at `start`; there is at least one outcome.
+/// One window, as all threads saw it.
+pub(crate) struct Window {
+    /// When its first request was due.
+    pub(crate) start: Nanos,
+    /// Load before what is measured.
+    pub(crate) settle: Nanos,
+    /// By thread.
+    pub(crate) outcomes: Vec<Outcome>,
+}
+
+impl Window {
+    fn length(&self) -> Nanos {
+        let end = self.outcomes.iter().map(|outcome| outcome.window_end).max().unwrap_or_default();
+        end - (self.start + self.settle)
+    }
+}
+
+/// The report of a measurement in one window, or in several on the same connections.
 pub(crate) fn assemble(
     plan: &Plan,
-    start: Nanos,
     memory: GeneratorMemory,
-    outcomes: &[Outcome],
+    windows: &[Window],
 ) -> Result<LoadReport, LoadError> {
-    let recorder = merged(plan, outcomes);
-    let window_start = start + plan.warmup;
-    let window_end = outcomes.iter().map(|outcome| outcome.window_end).max().unwrap_or_default();
-    let window = window_end - window_start;
-    let thread_busy_shares = busy_shares(outcomes, window);
-    let generator = usage(outcomes, window);
-    let sum = |of: fn(&Outcome) -> u64| outcomes.iter().map(of).sum::<u64>();
-    let stack = stack(plan, outcomes);
+    let outcomes: Vec<&Outcome> = windows.iter().flat_map(|window| &window.outcomes).collect();
+    let last = windows.last().map_or(&[][..], |window| &window.outcomes);
+    let recorder = merged(plan, &outcomes);
+    let window = total(windows.iter().map(Window::length));
+    let thread_busy_shares = busy_shares(plan, &outcomes, window);
+    let generator = usage(&outcomes, window);
+    let sum = |of: fn(&Outcome) -> u64| outcomes.iter().map(|outcome| of(outcome)).sum::<u64>();
+    let stack = stack(plan, last);
     let evidence = Evidence {
         is_open: plan.is_open(),
         window,
         recorder: &recorder,
         busy_shares: &thread_busy_shares,
-        waiting_shares: &waiting_shares(outcomes, window),
+        waiting_shares: &waiting_shares(plan, &outcomes, window),
         involuntary_switches: generator.involuntary_switches,
         intended_in_window: sum(|outcome| outcome.intended_in_window),
         given_up: sum(|outcome| outcome.given_up),
-        mean_in_flight: recorder.flow.mean_in_flight(window_end),
+        mean_in_flight: recorder.flow.mean_in_flight(window),
         connections: plan.connections,
-        opened: sum(|outcome| outcome.statistics.connected),
+        opened: last.iter().map(|outcome| outcome.statistics.connected).sum(),
         stack: stack.as_ref(),
     };
     Ok(LoadReport {
@@ -56,44 +72,68 @@ pub(crate) fn assemble(
         connections: plan.connections,
         pipeline: plan.pipeline,
         window_ns: window,
-        warmup_ns: plan.warmup,
+        warmup_ns: total(windows.iter().map(|window| window.settle)),
         checks: checks::all(&evidence),
-        books: books(&recorder, outcomes),
+        books: books(&recorder, &outcomes, last),
         window: WindowCounts {
             ok: recorder.window.ok,
             errors: recorder.window.errors(),
             body_bytes: recorder.window.body_bytes,
         },
         latency: latency(&recorder)?,
-        series: series(&recorder, plan.series_interval, window),
+        series: series(plan, windows),
         generator,
         thread_busy_shares,
         bodies: bodies(plan, &recorder.window),
-        system_calls: system_calls(outcomes),
+        system_calls: system_calls(&outcomes),
         memory,
         stack,
         samples: recorder.samples,
     })
 }
 
-fn merged(plan: &Plan, outcomes: &[Outcome]) -> Recorder {
-    let mut all = outcomes.iter();
-    let first = all.next().map(|outcome| outcome.recorder.clone());
-    let mut sum = first.unwrap_or_else(|| Recorder::new(plan.is_open(), plan.series_interval));
-    all.for_each(|outcome| sum.merge(&outcome.recorder));
+/// What is told of one window when it is over.
+pub(crate) fn turn(plan: &Plan, window: &Window) -> LoadTurn {
+    let outcomes: Vec<&Outcome> = window.outcomes.iter().collect();
+    let sum = |of: fn(&Recorder) -> u64| outcomes.iter().map(|outcome| of(&outcome.recorder)).sum();
+    let length = window.length();
+    LoadTurn {
+        settle_ns: window.settle,
+        window_ns: length,
+        ok: sum(|recorder| recorder.window.ok),
+        failed: sum(|recorder| recorder.window.failed()),
+        answered: sum(|recorder| recorder.total.ok),
+        slices: Series { interval_ns: plan.series_interval, ok: slices(plan, window) },
+        generator_busy_share: greatest(&busy_shares(plan, &outcomes, length)),
+        generator_delay_share: greatest(&waiting_shares(plan, &outcomes, length)),
+    }
+}
+
+fn total(times: impl Iterator<Item = Nanos>) -> Nanos {
+    times.fold(Nanos::ZERO, |sum, time| sum + time)
+}
+
+fn greatest(shares: &[f64]) -> f64 {
+    shares.iter().copied().fold(0.0, f64::max)
+}
+
+fn merged(plan: &Plan, outcomes: &[&Outcome]) -> Recorder {
+    let mut sum = Recorder::new(plan.is_open(), plan.series_interval);
+    outcomes.iter().for_each(|outcome| sum.merge(&outcome.recorder));
     sum
 }
 
-fn books(recorder: &Recorder, outcomes: &[Outcome]) -> Books {
-    let sum = |of: fn(&Outcome) -> u64| outcomes.iter().map(of).sum();
+/// `last` are the outcomes of the last window, whose engines' counters are those of all.
+fn books(recorder: &Recorder, outcomes: &[&Outcome], last: &[Outcome]) -> Books {
+    let of_engines = |of: fn(&Statistics) -> u64| last.iter().map(|outcome| of(&outcome.statistics)).sum();
     Books {
-        issued: sum(|outcome| outcome.issued),
+        issued: outcomes.iter().map(|outcome| outcome.issued).sum(),
         ok: recorder.total.ok,
         errors: recorder.total.errors(),
         censored: recorder.censored,
-        sent_bytes: sum(|outcome| outcome.statistics.sent_bytes),
-        received_bytes: sum(|outcome| outcome.statistics.received_bytes),
-        connections_opened: sum(|outcome| outcome.statistics.connected),
+        sent_bytes: of_engines(|statistics| statistics.sent_bytes),
+        received_bytes: of_engines(|statistics| statistics.received_bytes),
+        connections_opened: of_engines(|statistics| statistics.connected),
     }
 }
 
@@ -117,15 +157,31 @@ fn latency(recorder: &Recorder) -> Result<Latency, LoadError> {
     })
 }
 
-/// The intervals of the whole window, those without any right answer at its end included.
-fn series(recorder: &Recorder, interval: Nanos, window: Nanos) -> Series {
-    let mut ok = recorder.series.clone();
-    let intervals = usize::try_from(window.0.div_ceil(interval.0)).unwrap_or(usize::MAX);
-    ok.resize(intervals.max(ok.len()), 0);
-    Series { interval_ns: interval, ok }
+/// Right answers per interval of what was measured, window after window.
+fn series(plan: &Plan, windows: &[Window]) -> Series {
+    let interval = plan.series_interval;
+    let measured = |window: &Window| {
+        let settle = if plan.series_from_start { window.settle.0 / interval.0 } else { 0 };
+        slices(plan, window).into_iter().skip(usize::try_from(settle).unwrap_or(usize::MAX))
+    };
+    Series { interval_ns: interval, ok: windows.iter().flat_map(measured).collect() }
 }
 
-fn usage(outcomes: &[Outcome], window: Nanos) -> Usage {
+/// Right answers per interval of one window, those without any right answer at its end included.
+fn slices(plan: &Plan, window: &Window) -> Vec<u64> {
+    let before = if plan.series_from_start { window.settle } else { Nanos::ZERO };
+    let intervals = (window.length() + before).0.div_ceil(plan.series_interval.0);
+    let mut slices = vec![0; usize::try_from(intervals).unwrap_or(usize::MAX)];
+    for outcome in &window.outcomes {
+        slices.resize(slices.len().max(outcome.recorder.series.len()), 0);
+        for (sum, part) in slices.iter_mut().zip(&outcome.recorder.series) {
+            *sum += part;
+        }
+    }
+    slices
+}
+
+fn usage(outcomes: &[&Outcome], window: Nanos) -> Usage {
     let mut usage = Usage { wall_ns: window, ..Usage::default() };
     outcomes.iter().for_each(|outcome| {
         let [before, after] = &outcome.readings;
@@ -144,9 +200,9 @@ fn bodies(plan: &Plan, window: &Tally) -> BodyChecks {
     }
 }
 
-fn system_calls(outcomes: &[Outcome]) -> SystemCalls {
+fn system_calls(outcomes: &[&Outcome]) -> SystemCalls {
     let sum = |of: fn(&Statistics) -> u64| {
-        let during = |outcome: &Outcome| {
+        let during = |outcome: &&Outcome| {
             let [before, after] = &outcome.readings;
             of(&after.statistics) - of(&before.statistics)
         };
@@ -185,23 +241,30 @@ fn stack_of_one(thread: &StackStatistics) -> StackCounts {
     }
 }
 
-fn busy_shares(outcomes: &[Outcome], window: Nanos) -> Vec<f64> {
-    shares(outcomes, window, |before, after| {
+fn busy_shares(plan: &Plan, outcomes: &[&Outcome], window: Nanos) -> Vec<f64> {
+    shares(plan, outcomes, window, |before, after| {
         after.usage.cpu_since(&before.usage) - (after.spun - before.spun)
     })
 }
 
-fn waiting_shares(outcomes: &[Outcome], window: Nanos) -> Vec<f64> {
-    shares(outcomes, window, |before, after| after.usage.waited_since(&before.usage))
+fn waiting_shares(plan: &Plan, outcomes: &[&Outcome], window: Nanos) -> Vec<f64> {
+    shares(plan, outcomes, window, |before, after| after.usage.waited_since(&before.usage))
 }
 
-/// Of each thread, a time between its two readings as a share of the window.
-fn shares(outcomes: &[Outcome], window: Nanos, of: impl Fn(&Reading, &Reading) -> Nanos) -> Vec<f64> {
-    let share = |outcome: &Outcome| {
+/// Of each thread, a time between its two readings of each window as a share of all windows, which are `length` long.
+fn shares(
+    plan: &Plan,
+    outcomes: &[&Outcome],
+    length: Nanos,
+    of: impl Fn(&Reading, &Reading) -> Nanos,
+) -> Vec<f64> {
+    let mut spent = vec![Nanos::ZERO; plan.threads()];
+    for outcome in outcomes {
         let [before, after] = &outcome.readings;
-        // The readings are taken just after the window's edges, so a busy thread may seem to exceed it.
-        let time = of(before, after).0 as f64;
-        if window == Nanos::ZERO { 0.0 } else { (time / window.0 as f64).min(1.0) }
-    };
-    outcomes.iter().map(share).collect()
+        spent[outcome.thread] += of(before, after);
+    }
+    // The readings are taken just after the window's edges, so a busy thread may seem to exceed it.
+    let share =
+        |time: Nanos| if length == Nanos::ZERO { 0.0 } else { (time.0 as f64 / length.0 as f64).min(1.0) };
+    spent.into_iter().map(share).collect()
 }

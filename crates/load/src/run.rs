@@ -1,7 +1,8 @@
 //! A measurement from plan to report: starts the threads, watches over them, puts together what they saw.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread::{Builder, Scope, ScopedJoinHandle, Thread, current, park_timeout, scope};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{Builder, Scope, ScopedJoinHandle, park_timeout, scope};
 use std::time::Duration;
 
 use assay_engine::{Config, Engine, clock};
@@ -13,7 +14,7 @@ use crate::LoadError;
 use crate::arrivals::{Closed, Constant, Poisson};
 use crate::gauge::{News, Signals};
 use crate::plan::{Plan, Span};
-use crate::report;
+use crate::report::{self, Window};
 use crate::room;
 use crate::seconds::Seconds;
 use crate::thread::{Outcome, Place};
@@ -35,54 +36,191 @@ const START_DELAY: Nanos = Nanos::from_millis(2);
 /// # Errors
 /// See [`LoadError`]. Failures of the server under load are not among them but in the report.
 pub fn run(plan: &Plan, stop: &AtomicBool, tell: impl FnMut(News)) -> Result<LoadReport, LoadError> {
+    carry_out(plan, std::iter::once(Order { settle: plan.warmup, span: plan.span }), stop, tell)
+}
+
+/// Measures a window for each of `orders`, all on the same connections, which stay open in between without any load; the
+/// plan's own warm-up and span do not count. `tell` is called with each ([`News::Turn`]), and the report is of all together.
+/// Waiting for the next order takes no CPU time. Without any order there is nothing to report of.
+///
+/// # Errors
+/// As for [`run`].
+pub fn run_windows(
+    plan: &Plan,
+    orders: impl Iterator<Item = WindowOrder>,
+    stop: &AtomicBool,
+    tell: impl FnMut(News),
+) -> Result<LoadReport, LoadError> {
+    let plan = &Plan { span: Span::Time(Nanos::MAX), ..plan.clone() };
+    let orders = orders.map(|order| Order { settle: order.settle, span: Span::Time(order.length) });
+    carry_out(plan, orders, stop, tell)
+}
+
+/// A window to be measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowOrder {
+    /// Load before it.
+    pub settle: Nanos,
+    /// How long it is.
+    pub length: Nanos,
+}
+
+/// A window to be measured, or a number of requests.
+#[derive(Clone, Copy)]
+struct Order {
+    settle: Nanos,
+    span: Span,
+}
+
+fn carry_out(
+    plan: &Plan,
+    orders: impl Iterator<Item = Order>,
+    stop: &AtomicBool,
+    tell: impl FnMut(News),
+) -> Result<LoadReport, LoadError> {
     plan.check()?;
     room::provide_descriptors(plan)?;
     let plan = &Plan { sources: room::sources(plan)?, ..plan.clone() };
-    plan.stack.carry_out(Load { plan, stop, tell })
+    plan.stack.carry_out(Load { plan, orders, stop, tell })
 }
 
-struct Load<'a, T> {
+struct Load<'a, O, T> {
     plan: &'a Plan,
+    orders: O,
     stop: &'a AtomicBool,
     tell: T,
 }
 
-impl<T: FnMut(News)> Work for Load<'_, T> {
+impl<O: Iterator<Item = Order>, T: FnMut(News)> Work for Load<'_, O, T> {
     type Outcome = Result<LoadReport, LoadError>;
 
     fn on<E: Engine>(self, make: impl Make<E>) -> Self::Outcome {
-        run_on(self.plan, self.stop, self.tell, make)
+        let memory = GeneratorMemory { start_bytes: ThreadUsage::read().rss_bytes(), ready_bytes: 0 };
+        let signals = Signals::new(self.plan.threads());
+        let seconds = Seconds::new(self.plan.threads());
+        let teller = Teller { plan: self.plan, signals: &signals, seconds, tell: self.tell };
+        let mut course = Course { stop: self.stop, teller, memory, windows: Vec::new() };
+        course.run(self.orders, make)?;
+        course.teller.tell(true);
+        report::assemble(self.plan, course.memory, &course.windows)
     }
 }
 
-fn run_on<E: Engine>(
-    plan: &Plan,
-    stop: &AtomicBool,
-    tell: impl FnMut(News),
-    make: impl Make<E>,
-) -> Result<LoadReport, LoadError> {
-    let mut memory =
-        GeneratorMemory { start_bytes: ThreadUsage::read().rss_bytes(), ..GeneratorMemory::default() };
-    let signals = Signals::new(plan.threads());
-    let mut teller = Teller { plan, signals: &signals, seconds: Seconds::new(plan.threads()), tell };
-    let outcomes = scope(|scope| {
-        let start = |thread| start_thread(scope, Place { plan, signals: &signals, thread }, make);
-        let threads = (0..plan.threads()).map(start).collect::<Result<Vec<_>, _>>();
-        match threads {
-            Ok(threads) => {
-                let reachable = begin(&mut teller, stop, &threads);
-                memory.ready_bytes = ThreadUsage::read().rss_bytes();
-                watch(&mut teller, stop, &threads);
-                join(threads, reachable, plan)
+/// A measurement as it goes on.
+struct Course<'a, T> {
+    stop: &'a AtomicBool,
+    teller: Teller<'a, T>,
+    memory: GeneratorMemory,
+    /// What was seen in the windows that are over.
+    windows: Vec<Window>,
+}
+
+impl<T: FnMut(News)> Course<'_, T> {
+    /// Starts the threads, has them measure window after window, and ends them.
+    fn run<E: Engine>(
+        &mut self,
+        orders: impl Iterator<Item = Order>,
+        make: impl Make<E>,
+    ) -> Result<(), LoadError> {
+        let (plan, signals) = (self.teller.plan, self.teller.signals);
+        scope(|scope| {
+            let (told, outcomes) = channel();
+            let start = |thread| start_thread(scope, Place { plan, signals, thread }, told.clone(), make);
+            let mut threads = Vec::new();
+            let mut result = (0..plan.threads()).try_for_each(|thread| {
+                threads.push(start(thread)?);
+                Ok(())
+            });
+            drop(told);
+            if result.is_ok() {
+                result = self.measure(orders, &threads, &outcomes);
             }
-            Err(error) => {
-                signals.begin(Nanos::ZERO, Nanos::ZERO);
-                Err(error)
+            signals.dismiss();
+            // Whoever never got that far must not wait for a window.
+            signals.begin(Nanos::ZERO, Nanos::ZERO, Nanos::ZERO);
+            threads.iter().for_each(|thread| thread.thread().unpark());
+            // Why a thread broke says more than that it did.
+            join(threads).and(result)
+        })
+    }
+
+    fn measure(
+        &mut self,
+        orders: impl Iterator<Item = Order>,
+        threads: &[Handle<'_>],
+        outcomes: &Receiver<Outcome>,
+    ) -> Result<(), LoadError> {
+        for (number, order) in orders.enumerate() {
+            if number > 0 {
+                self.teller.signals.call();
+                threads.iter().for_each(|thread| thread.thread().unpark());
+            }
+            let reachable = self.begin(order, threads);
+            if number == 0 {
+                self.memory.ready_bytes = ThreadUsage::read().rss_bytes();
+            }
+            let Some(window) = self.watch(order, threads, outcomes) else { break };
+            if !reachable {
+                return Err(unreachable(self.teller.plan, &window));
+            }
+            (self.teller.tell)(News::Turn(Box::new(report::turn(self.teller.plan, &window))));
+            self.windows.push(window);
+            if self.stop.load(Relaxed) {
+                break;
             }
         }
-    })?;
-    teller.tell(true);
-    report::assemble(plan, signals.start().unwrap_or_default(), memory, &outcomes)
+        Ok(())
+    }
+
+    /// Waits until the connections are made, then lets the load begin. Returns whether there is any connection.
+    fn begin(&mut self, order: Order, threads: &[Handle<'_>]) -> bool {
+        let signals = self.teller.signals;
+        let broken = || threads.iter().any(ScopedJoinHandle::is_finished);
+        let mut told = clock::now();
+        while !signals.all_ready() && !self.stop.load(Relaxed) && !broken() {
+            park_timeout(RAMP_INTERVAL);
+            let now = clock::now();
+            if now > told + PROGRESS_INTERVAL.into() {
+                told = now;
+                self.teller.tell(false);
+            }
+        }
+        let reachable = !signals.all_ready() || signals.progress(Nanos::ZERO).connections > 0;
+        let start = clock::now() + START_DELAY;
+        let end = match order.span {
+            _ if !reachable || broken() => start,
+            Span::Time(window) => start + order.settle + window,
+            Span::Requests(_) => Nanos::MAX,
+        };
+        signals.begin(start, start + order.settle, end);
+        reachable
+    }
+
+    /// Tells of the progress until each thread has handed over what it saw, and ends the load early when asked to. `None`
+    /// when a thread broke.
+    fn watch(
+        &mut self,
+        order: Order,
+        threads: &[Handle<'_>],
+        outcomes: &Receiver<Outcome>,
+    ) -> Option<Window> {
+        let start = self.teller.signals.start().unwrap_or_default();
+        let mut window = Window { start, settle: order.settle, outcomes: Vec::new() };
+        while window.outcomes.len() < threads.len() {
+            match outcomes.recv_timeout(PROGRESS_INTERVAL) {
+                Ok(outcome) => window.outcomes.push(outcome),
+                Err(_) if threads.iter().any(ScopedJoinHandle::is_finished) => return None,
+                Err(_) => {}
+            }
+            if self.stop.load(Relaxed) {
+                // Soon instead of now: no thread may have seen a later time already.
+                self.teller.signals.end_at(clock::now() + START_DELAY);
+            }
+            self.teller.tell(false);
+        }
+        window.outcomes.sort_by_key(|outcome| outcome.thread);
+        Some(window)
+    }
 }
 
 /// Tells the caller of the progress and of the seconds.
@@ -99,27 +237,28 @@ impl<T: FnMut(News)> Teller<'_, T> {
         while let Some(second) = self.seconds.next(is_end) {
             (self.tell)(News::Second(Box::new(second)));
         }
-        (self.tell)(News::Progress(self.signals.progress(clock::now(), self.plan.warmup)));
+        (self.tell)(News::Progress(self.signals.progress(clock::now())));
     }
 }
 
-type Handle<'s> = ScopedJoinHandle<'s, Result<Outcome, LoadError>>;
+type Handle<'s> = ScopedJoinHandle<'s, Result<(), LoadError>>;
 
 fn start_thread<'s, 'e, E: Engine>(
     scope: &'s Scope<'s, 'e>,
     place: Place<'e>,
+    outcomes: Sender<Outcome>,
     make: impl Make<E> + 'e,
 ) -> Result<Handle<'s>, LoadError> {
-    let parent = current();
     let body = move || {
-        let _waker = Waker(parent);
         let config = Config { max_connections: place.connections() };
         let engine = make(config, place.thread, place.plan.threads())?;
         match place.plan.arrival {
-            Arrival::Closed => place.run(engine, Closed),
-            Arrival::Constant { per_second } => place.run(engine, Constant::new(place.share(per_second))),
+            Arrival::Closed => place.run(engine, Closed, &outcomes),
+            Arrival::Constant { per_second } => {
+                place.run(engine, Constant::new(place.share(per_second)), &outcomes)
+            }
             Arrival::Poisson { per_second } => {
-                place.run(engine, Poisson::new(place.share(per_second), place.random(1)))
+                place.run(engine, Poisson::new(place.share(per_second), place.random(1)), &outcomes)
             }
         }
     };
@@ -127,59 +266,14 @@ fn start_thread<'s, 'e, E: Engine>(
     thread.spawn_scoped(scope, body).map_err(|e| LoadError::Thread(e.to_string()))
 }
 
-/// Wakes the caller when a thread ends, however it does.
-struct Waker(Thread);
-
-impl Drop for Waker {
-    fn drop(&mut self) {
-        self.0.unpark();
-    }
-}
-
-/// Waits until the connections are made, then lets the load begin. Returns whether there is any connection.
-fn begin(teller: &mut Teller<'_, impl FnMut(News)>, stop: &AtomicBool, threads: &[Handle<'_>]) -> bool {
-    let (plan, signals) = (teller.plan, teller.signals);
-    let broken = || threads.iter().any(ScopedJoinHandle::is_finished);
-    let mut told = clock::now();
-    while !signals.all_ready() && !stop.load(Relaxed) && !broken() {
-        park_timeout(RAMP_INTERVAL);
-        let now = clock::now();
-        if now > told + PROGRESS_INTERVAL.into() {
-            told = now;
-            teller.tell(false);
-        }
-    }
-    let reachable = !signals.all_ready() || signals.progress(Nanos::ZERO, Nanos::ZERO).connections > 0;
-    let start = clock::now() + START_DELAY;
-    let end = match plan.span {
-        _ if !reachable || broken() => start,
-        Span::Time(window) => start + plan.warmup + window,
-        Span::Requests(_) => Nanos::MAX,
-    };
-    signals.begin(start, end);
-    reachable
-}
-
-/// Tells of the progress until all threads have ended, and ends the load early when asked to or when a thread fails.
-fn watch(teller: &mut Teller<'_, impl FnMut(News)>, stop: &AtomicBool, threads: &[Handle<'_>]) {
-    while !threads.iter().all(ScopedJoinHandle::is_finished) {
-        park_timeout(PROGRESS_INTERVAL);
-        if stop.load(Relaxed) {
-            // Soon instead of now: no thread may have seen a later time already.
-            teller.signals.end_at(clock::now() + START_DELAY);
-        }
-        teller.tell(false);
-    }
-}
-
-fn join(threads: Vec<Handle<'_>>, reachable: bool, plan: &Plan) -> Result<Vec<Outcome>, LoadError> {
+fn join(threads: Vec<Handle<'_>>) -> Result<(), LoadError> {
     let panicked = |_| Err(LoadError::Thread("it panicked; please report this".to_owned()));
-    let ended = threads.into_iter().map(|thread| thread.join().unwrap_or_else(panicked));
-    let outcomes = ended.collect::<Result<Vec<_>, _>>()?;
-    if reachable {
-        return Ok(outcomes);
-    }
-    let first = outcomes.iter().find_map(|outcome| outcome.first_failure.clone());
+    threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(panicked))
+}
+
+/// No connection could be made at all.
+fn unreachable(plan: &Plan, window: &Window) -> LoadError {
+    let first = window.outcomes.iter().find_map(|outcome| outcome.first_failure.clone());
     let (class, why) = first.unwrap_or((ErrorClass::ConnectOther, "for no known reason".to_owned()));
-    Err(LoadError::Unreachable { target: plan.target, class, why })
+    LoadError::Unreachable { target: plan.target, class, why }
 }

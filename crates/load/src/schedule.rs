@@ -56,8 +56,9 @@ impl<A: Arrivals> Schedule<A> {
         }
     }
 
-    /// Starts it. In the window at most `quota` requests become due, in the warm-up any number.
+    /// Starts it, with nothing counted yet. In the window at most `quota` requests become due, in the warm-up any number.
     pub(crate) fn begin(&mut self, hours: Hours, quota: u64) {
+        (self.issued, self.intended_in_window, self.given_up) = (0, 0, 0);
         self.arrivals.begin(hours.start);
         self.hours = hours;
         self.left = quota;

@@ -92,9 +92,9 @@ impl<A: Arrivals> Session<A> {
     }
 
     /// Starts the schedule; in the window at most `quota` requests become due.
-    pub(crate) fn begin(&mut self, hours: Hours, quota: u64) {
+    pub(crate) fn begin(&mut self, hours: Hours, quota: u64, series_start: Nanos) {
         self.schedule.begin(hours, quota);
-        self.recorder.begin(hours.window, hours.end);
+        self.recorder.begin(hours.window, hours.end, series_start);
     }
 
     /// Ends schedule and window at `end`, if that is earlier than planned.
@@ -164,6 +164,19 @@ impl<A: Arrivals> Session<A> {
             self.recorder.unsent(due, class, now);
         }
         self.recorder.failed_unsent(ErrorClass::UnsentEnd, self.schedule.given_up(), now);
+    }
+
+    /// Forgets the requests that are still in flight, whose end is in the books, and names their slots.
+    pub(crate) fn give_up(&mut self) -> Vec<u32> {
+        let mut given_up = Vec::new();
+        for (index, slot) in (0..).zip(&mut self.slots) {
+            if slot.in_flight > 0 {
+                (slot.in_flight, slot.unaccepted) = (0, 0);
+                given_up.push(index);
+            }
+        }
+        self.in_flight = 0;
+        given_up
     }
 
     #[inline]

@@ -1,4 +1,7 @@
-//! The life of one thread: connect, warm up, measure, drain, hand over what it saw.
+//! The life of one thread: for each window it is called to, connect what is not connected, warm up, measure, drain and hand
+//! over what it saw.
+
+use std::sync::mpsc::Sender;
 
 use assay_engine::{Engine, Statistics, clock};
 use assay_host::cpuset::{CpuSet, pin_current_thread};
@@ -22,14 +25,17 @@ use crate::worker::{Address, Worker};
 /// How often a thread that has connected looks whether the others have.
 const RAMP_INTERVAL: Nanos = Nanos::from_millis(1);
 
-/// What one thread hands over.
+/// What one thread hands over after each window.
 pub(crate) struct Outcome {
+    /// Which thread.
+    pub(crate) thread: usize,
     pub(crate) recorder: Recorder,
     pub(crate) issued: u64,
     pub(crate) intended_in_window: u64,
     pub(crate) given_up: u64,
     /// At the window's start and end.
     pub(crate) readings: [Reading; 2],
+    /// Of its engine since the first window's connections were made.
     pub(crate) statistics: Statistics,
     /// When its window ended: at the end of the load or, when that was set by a count, with the last answer.
     pub(crate) window_end: Nanos,
@@ -78,20 +84,52 @@ impl<'a> Place<'a> {
     }
 
     /// Runs a thread from beginning to end.
-    pub(crate) fn run<E: Engine, A: Arrivals>(self, engine: E, arrivals: A) -> Result<Outcome, LoadError> {
+    pub(crate) fn run<E: Engine, A: Arrivals>(
+        self,
+        engine: E,
+        arrivals: A,
+        outcomes: &Sender<Outcome>,
+    ) -> Result<(), LoadError> {
         pin_current_thread(&CpuSet::from_iter([self.plan.cpus[self.thread]]))?;
         // Timers are otherwise rounded by 50 µs (prctl(2), PR_SET_TIMERSLACK). Where that is forbidden, lag tells.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         let mut worker = self.worker(engine, arrivals)?;
-        let hours = self.connect(&mut worker)?;
-        worker.begin(hours, self.quota(), self.plan.seconds);
-        drive(&mut worker, hours.window)?;
-        let before = Reading::of(&worker);
-        drive(&mut worker, Nanos::MAX)?;
-        let after = Reading::of(&worker);
+        let mut number = 1;
+        while self.signals.is_called_to(number) && outcomes.send(self.window(&mut worker)?).is_ok() {
+            number += 1;
+        }
+        worker.close_all();
+        Ok(())
+    }
+
+    /// One window, from its connections to its books.
+    fn window<E: Engine, A: Arrivals>(&self, worker: &mut Worker<'a, E, A>) -> Result<Outcome, LoadError> {
+        let hours = self.connect(worker)?;
+        let series_start = if self.plan.series_from_start { hours.start } else { hours.window };
+        worker.begin(hours, self.quota(), series_start, self.plan.seconds);
+        // A closed loop has nothing that would wake it when it may begin.
+        drive(worker, hours.start)?;
+        drive(worker, hours.window)?;
+        let before = Reading::of(worker);
+        drive(worker, Nanos::MAX)?;
+        let after = Reading::of(worker);
         let end = self.signals.end();
-        drain(&mut worker, end + self.plan.drain)?;
-        Ok(Outcome { readings: [before, after], ..finish(worker, end) })
+        drain(worker, end + self.plan.drain)?;
+        let mut recorder = worker.end_window(Recorder::new(A::OPEN, self.plan.series_interval));
+        let window_end = if end == Nanos::MAX { recorder.last_end } else { end };
+        recorder.flow.close(window_end);
+        let schedule = &worker.session.schedule;
+        Ok(Outcome {
+            thread: self.thread,
+            issued: schedule.issued(),
+            intended_in_window: schedule.intended_in_window(),
+            given_up: schedule.given_up(),
+            readings: [before, after],
+            statistics: *worker.engine().statistics(),
+            window_end,
+            first_failure: worker.first_failure.clone(),
+            recorder,
+        })
     }
 
     fn worker<E: Engine, A: Arrivals>(&self, engine: E, arrivals: A) -> Result<Worker<'a, E, A>, LoadError> {
@@ -122,6 +160,7 @@ impl<'a> Place<'a> {
     /// Makes the connections and waits for the other threads to have theirs.
     fn connect<E: Engine, A: Arrivals>(&self, worker: &mut Worker<'_, E, A>) -> Result<Hours, LoadError> {
         let mut reported = false;
+        worker.call_in();
         let mut now = worker.turn(Nanos::ZERO)?;
         let mut ramp = Ramp::new(self.plan.timeout, now);
         loop {
@@ -131,7 +170,7 @@ impl<'a> Place<'a> {
                 reported = true;
             }
             if let Some(start) = self.signals.start() {
-                let window = start + self.plan.warmup;
+                let window = self.signals.window();
                 return Ok(Hours { start, window, end: self.signals.end() });
             }
             now = worker.turn(now + RAMP_INTERVAL)?;
@@ -155,22 +194,4 @@ fn drain<E: Engine, A: Arrivals>(worker: &mut Worker<'_, E, A>, until: Nanos) ->
         now = worker.turn(until)?;
     }
     Ok(())
-}
-
-/// What is known when all is done.
-fn finish<E: Engine, A: Arrivals>(mut worker: Worker<'_, E, A>, end: Nanos) -> Outcome {
-    let now = clock::now();
-    worker.session.close_books(now);
-    worker.tell_second(now);
-    worker.close_all();
-    Outcome {
-        issued: worker.session.schedule.issued(),
-        intended_in_window: worker.session.schedule.intended_in_window(),
-        given_up: worker.session.schedule.given_up(),
-        readings: Default::default(),
-        statistics: *worker.engine().statistics(),
-        window_end: if end == Nanos::MAX { worker.session.recorder.last_end } else { end },
-        first_failure: worker.first_failure,
-        recorder: worker.session.recorder,
-    }
 }

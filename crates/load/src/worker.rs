@@ -13,6 +13,7 @@ use assay_model::units::Nanos;
 use crate::arrivals::Arrivals;
 use crate::dialler::Dialler;
 use crate::gauge::Signals;
+use crate::recorder::Recorder;
 use crate::schedule::Hours;
 use crate::seconds::{Metronome, Seen};
 use crate::session::{Fate, Session};
@@ -95,10 +96,10 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
         }
     }
 
-    /// Starts the load; `seconds` are told if they are asked for.
-    pub(crate) fn begin(&mut self, hours: Hours, quota: u64, seconds: bool) {
+    /// Starts the load; the series of right answers begins at `series_start`, and `seconds` are told if they are asked for.
+    pub(crate) fn begin(&mut self, hours: Hours, quota: u64, series_start: Nanos, seconds: bool) {
         self.begun = true;
-        self.session.begin(hours, quota);
+        self.session.begin(hours, quota, series_start);
         self.metronome = seconds.then(|| Metronome::new(hours));
         self.session.recorder.second = seconds.then(|| Box::new(Seen::new(A::OPEN)));
     }
@@ -167,6 +168,30 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
         Nanos::ZERO
     }
 
+    /// Prepares for a window: what has lost its connection since the last one gets another, which is no request's business.
+    pub(crate) fn call_in(&mut self) {
+        self.begun = false;
+        let vacant = self.session.slots.iter().filter(|slot| !slot.is_connected()).count();
+        self.dialler.try_again(vacant);
+    }
+
+    /// Closes the books of a window and hands them over; the next one's are `fresh`. A connection on which a request is still
+    /// unanswered is of no use for that one.
+    pub(crate) fn end_window(&mut self, fresh: Recorder) -> Recorder {
+        let now = clock::now();
+        self.session.close_books(now);
+        self.tell_second(now);
+        self.metronome = None;
+        for index in self.session.give_up() {
+            if let Some(conn) = self.session.slots[index as usize].conn {
+                self.engine.close(conn);
+            }
+            self.vacate(index, now);
+        }
+        self.publish_now(now);
+        std::mem::replace(&mut self.session.recorder, fresh)
+    }
+
     /// Ends all connections.
     pub(crate) fn close_all(&mut self) {
         for slot in &mut self.session.slots {
@@ -174,7 +199,6 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
                 self.engine.close(conn);
             }
         }
-        self.publish_now(clock::now());
     }
 
     fn handle(&mut self, event: Event, now: Nanos) {

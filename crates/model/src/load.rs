@@ -74,6 +74,27 @@ pub struct LoadReport {
     pub checks: Vec<Check>,
 }
 
+/// One of several short windows on the same connections.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadTurn {
+    /// Load before what is measured.
+    pub settle_ns: Nanos,
+    /// Length of what is measured.
+    pub window_ns: Nanos,
+    /// Right answers in the window.
+    pub ok: u64,
+    /// Failed requests in it.
+    pub failed: u64,
+    /// Right answers from the first request to the last answer, those before and after the window included.
+    pub answered: u64,
+    /// Right answers per interval, from the beginning of the load to the end of the window.
+    pub slices: Series,
+    /// Share of its CPU that the generator's busiest thread used in the window, 0 to 1.
+    pub generator_busy_share: f64,
+    /// Longest share of the window for which one of its threads waited for its CPU, 0 to 1.
+    pub generator_delay_share: f64,
+}
+
 /// Counters of a program's own TCP stack, over all threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StackCounts {

@@ -123,6 +123,10 @@ pub(crate) struct LoadArguments {
     /// Write the times of each second as an HdrHistogram log (.hlog)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) hdr: Option<PathBuf>,
+    /// Measure a window for each line of standard input, `SETTLE_NS LENGTH_NS`, on the same connections; a line of JSON tells of
+    /// each, and the last one is the report of all
+    #[arg(long, hide = true, requires = "json", conflicts_with_all = ["requests", "stream", "hdr"], help_heading = "Output")]
+    pub(crate) on_request: bool,
     /// Print percentiles; accepted for hands that know wrk, as this is what happens anyway
     #[arg(long, help_heading = "Output")]
     pub(crate) latency: bool,

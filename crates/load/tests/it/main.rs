@@ -9,3 +9,4 @@ mod placeholders;
 mod right;
 mod seconds;
 mod support;
+mod turns;

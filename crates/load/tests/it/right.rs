@@ -185,6 +185,17 @@ fn a_warm_up_is_in_the_books_and_not_in_the_window() {
 }
 
 #[test]
+fn a_short_warm_up_is_load_and_no_rest() {
+    let server = Server::start(|_| Act::Answer(hello()));
+    let warmup = Nanos::from_millis(90);
+    let plan = Plan { connections: 2, warmup, span: Span::Time(warmup), ..plan(&server, 1) };
+    let report = measure(&plan);
+    // What was in flight at the window's end was answered after it, and nothing else.
+    let before = report.books.ok - report.window.ok;
+    assert!(before > 2, "{before} answers outside the window, {:?}", report.books);
+}
+
+#[test]
 fn a_stop_ends_the_load_and_keeps_what_was_measured() {
     let server = Server::start(|_| Act::Answer(hello()));
     let hour = Nanos::from_secs_f64(3600.0);

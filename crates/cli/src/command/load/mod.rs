@@ -2,6 +2,7 @@
 
 mod hdr_log;
 mod live;
+mod on_request;
 mod plan;
 mod seconds;
 mod summary;
@@ -21,6 +22,9 @@ use seconds::Seconds;
 
 pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
     let plan = plan::build(&arguments)?;
+    if arguments.on_request {
+        return on_request::run(plan);
+    }
     let mut seconds = Seconds::open(arguments.stream.as_deref(), arguments.hdr.as_deref())?;
     let plan = Plan { seconds: seconds.are_wanted(), ..plan };
     let stop = signals::flag()?;
@@ -32,6 +36,7 @@ pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
                 stop.store(true, Ordering::Relaxed);
             }
         }
+        News::Turn(_) => {}
     });
     live.clear();
     let report = report?;

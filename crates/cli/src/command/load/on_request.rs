@@ -1,0 +1,39 @@
+//! Windows that somebody else asks for, one at a time: the lab, whose servers take turns.
+
+use assay_lab::Exit;
+use assay_load::{News, Plan, WindowOrder};
+use assay_model::units::Nanos;
+
+use crate::failure::Failure;
+use crate::{output, signals};
+
+/// Slices in which a window's right answers are told: short enough to show how it settles.
+const SLICE: Nanos = Nanos::from_millis(10);
+
+/// Measures until standard input ends.
+pub(super) fn run(plan: Plan) -> Result<Exit, Failure> {
+    let plan = Plan { series_interval: SLICE, series_from_start: true, ..plan };
+    let stop = signals::flag()?;
+    let orders = std::io::stdin().lines().map_while(Result::ok).map_while(|line| parse(&line));
+    let mut told = Ok(());
+    let report = assay_load::run_windows(&plan, orders, &stop, |news| {
+        if let (News::Turn(turn), Ok(())) = (news, &told) {
+            told = print(serde_json::to_string(&*turn));
+        }
+    })?;
+    told?;
+    print(serde_json::to_string(&report))?;
+    Ok(Exit::Ok)
+}
+
+/// `SETTLE_NS LENGTH_NS`; anything else ends the measurement as the end of input does.
+fn parse(line: &str) -> Option<WindowOrder> {
+    let (settle, length) = line.trim().split_once(' ')?;
+    Some(WindowOrder { settle: Nanos(settle.parse().ok()?), length: Nanos(length.parse().ok()?) })
+}
+
+fn print(line: serde_json::Result<String>) -> Result<(), Failure> {
+    let line = line.map_err(|error| Failure::Bug(error.to_string()))?;
+    output::result(&(line + "\n"));
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! Several windows on the same connections.
+
+use std::cell::RefCell;
+use std::sync::atomic::AtomicBool;
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::support::{Act, Server, hello, plan};
+use assay_load::{LoadError, News, Plan, WindowOrder, run_windows};
+use assay_model::check::Outcome;
+use assay_model::load::{LoadReport, LoadTurn};
+use assay_model::units::Nanos;
+use assay_stats::Histogram;
+
+const TURNS: usize = 4;
+
+fn order() -> WindowOrder {
+    WindowOrder { settle: Nanos::from_millis(50), length: Nanos::from_millis(40) }
+}
+
+/// Measures [`TURNS`] windows with a rest before each.
+fn measure(plan: &Plan, rest: Duration) -> Result<(LoadReport, Vec<LoadTurn>), LoadError> {
+    let turns = RefCell::new(Vec::new());
+    let orders = (0..TURNS).map(|_| {
+        sleep(rest);
+        order()
+    });
+    let report = run_windows(plan, orders, &AtomicBool::new(false), |news| {
+        if let News::Turn(turn) = news {
+            turns.borrow_mut().push(*turn);
+        }
+    })?;
+    Ok((report, turns.into_inner()))
+}
+
+fn slices(plan: Plan) -> Plan {
+    Plan { series_interval: Nanos::from_millis(10), series_from_start: true, ..plan }
+}
+
+#[test]
+fn the_books_of_all_windows_together_are_the_servers() {
+    let server = Server::start(|_| Act::Answer(hello()));
+    for threads in [1, 2] {
+        let (before, connections) = (server.requests(), server.connections());
+        let plan = slices(Plan { connections: 5, cpus: vec![0; threads], ..plan(&server, 1) });
+        let (report, turns) = measure(&plan, Duration::ZERO).expect("report");
+        assert_eq!(server.requests() - before, report.books.issued);
+        assert_eq!(server.connections() - connections, 5, "they stay open");
+        assert_eq!((report.books.ok, report.books.connections_opened), (report.books.issued, 5));
+        assert_eq!(turns.len(), TURNS);
+        let sum = |of: fn(&LoadTurn) -> u64| turns.iter().map(of).sum::<u64>();
+        assert_eq!((sum(|turn| turn.ok), sum(|turn| turn.answered)), (report.window.ok, report.books.ok));
+        assert_eq!(
+            Histogram::from_hdr_base64(&report.latency.service_hdr).expect("hdr").count(),
+            report.window.ok
+        );
+        assert_eq!(report.window_ns, Nanos::from_millis(40 * TURNS as u64));
+        assert_eq!(report.series.ok.len(), 4 * TURNS);
+        assert_eq!(report.series.ok.iter().sum::<u64>(), report.window.ok);
+        for turn in &turns {
+            assert_eq!((turn.slices.ok.len(), turn.failed), (9, 0), "{turn:?}");
+            assert_eq!(turn.slices.ok[5..].iter().sum::<u64>(), turn.ok);
+        }
+        let settling = sum(|turn| turn.slices.ok[..5].iter().sum());
+        assert!(settling > 0, "there is load before a window too: {turns:?}");
+        let little = report.checks.iter().find(|check| check.rule == "littles-law").expect("checked");
+        assert_eq!(little.outcome, Outcome::Pass, "{little:?}");
+    }
+}
+
+#[test]
+fn a_connection_that_the_server_closed_between_windows_is_made_again_before_the_next() {
+    // Its 16th answer is each connection's last one, and the end comes while nobody listens.
+    let server = Server::start(|seen| match seen.number % 16 {
+        15 => Act::End(hello()),
+        _ => Act::Answer(hello()),
+    });
+    let plan = slices(Plan { connections: 2, ..plan(&server, 1) });
+    let (report, turns) = measure(&plan, Duration::from_millis(20)).expect("report");
+    assert!(turns.iter().all(|turn| turn.ok > 0), "{turns:?}");
+    assert_eq!(report.books.issued, report.books.ok + report.books.failed() + report.books.censored);
+    assert!(server.connections() > 2);
+}
+
+#[test]
+fn what_is_unanswered_at_the_end_of_a_window_does_not_reach_the_next() {
+    let server =
+        Server::start(|seen| if seen.number == 10 { Act::Stall(Vec::new()) } else { Act::Answer(hello()) });
+    let patience = Nanos::from_millis(50);
+    let plan = slices(Plan { connections: 2, drain: patience, ..plan(&server, 1) });
+    let (report, turns) = measure(&plan, Duration::ZERO).expect("report");
+    assert_eq!((report.books.censored, report.books.failed()), (1, 0), "{:?}", report.books);
+    assert_eq!(report.books.issued, report.books.ok + 1);
+    assert_eq!(report.books.connections_opened, 3);
+    assert!(turns.iter().all(|turn| turn.ok > 0), "{turns:?}");
+}
+
+#[test]
+fn a_server_that_ends_between_windows_is_told() {
+    let server = Server::start(|seen| match seen.number {
+        0..50 => Act::Answer(hello()),
+        _ => Act::Retire(hello()),
+    });
+    let timeout = Nanos::from_millis(500);
+    let plan = slices(Plan { connections: 2, timeout, drain: timeout, ..plan(&server, 1) });
+    match measure(&plan, Duration::ZERO) {
+        Ok((report, _)) => assert!(report.books.failed() + report.books.censored > 0, "{:?}", report.books),
+        Err(error) => assert!(matches!(error, LoadError::Unreachable { .. }), "{error}"),
+    }
+}
