@@ -12,6 +12,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("assay-link", 1),
     ("assay-wire", 1),
     ("assay-tcp", 2),
+    ("assay-verdict", 2),
     ("assay-check", 3),
     ("assay-load", 3),
     ("assay-serve", 3),

@@ -1,4 +1,4 @@
-//! The exit code that a single measurement deserves; that of a run is the lab's ([`assay_lab::verdict::exit`]).
+//! The exit code that a single measurement deserves; that of a run follows from its verdict ([`assay_verdict::ending`]).
 
 use assay_lab::Exit;
 use assay_model::load::ErrorClass;

@@ -6,11 +6,11 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use assay_lab::rounds::{Event, Observer};
-use assay_lab::verdict::Settling;
 use assay_model::experiment::Cell;
 use assay_model::network::Network;
 use assay_model::record::NotRun;
 use assay_report::format;
+use assay_verdict::Settling;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output;

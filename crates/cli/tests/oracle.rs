@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use assay_host::cpuset::{CpuSet, pin_current_thread};
+use assay_host::cpuset::{self, CpuSet, pin_current_thread};
 use assay_model::check::Outcome;
 use assay_model::load::LoadReport;
 use assay_serve::stub::Counts;
@@ -71,7 +71,7 @@ impl Drop for StopAtEnd<'_> {
 
 /// `assay load` on the first CPU, under way.
 fn load(stub: &Stub, arguments: &[&str]) -> Child {
-    let cpu = CpuSet::allowed().first().unwrap().to_string();
+    let cpu = cpuset::allowed().first().unwrap().to_string();
     let common = ["--json", "--arrival", "constant", "--cpus", &cpu];
     assay("load").arg(&stub.url).args(common).args(arguments).spawn().unwrap()
 }
@@ -177,7 +177,7 @@ fn t8_a_frozen_generator_takes_the_blame_itself() {
 #[test]
 fn t17_a_generator_that_must_share_its_cpu_says_so() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let cpu = CpuSet::allowed().first().unwrap();
+    let cpu = cpuset::allowed().first().unwrap();
     let stop = AtomicBool::new(false);
     let stub = Stub::start(&["--service", "1ms"]);
     let report = std::thread::scope(|scope| {

@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn what_is_counted_grows_and_what_is_not_says_why() {
-        let counters = Counters::start(&CpuSet::allowed());
+        let counters = Counters::start(&crate::cpuset::allowed());
         for _ in 0..1000 {
             std::hint::black_box(rustix::process::getppid());
         }

@@ -4,7 +4,7 @@
 use assay_model::host::HostFacts;
 
 use crate::cgroup;
-use crate::cpuset::CpuSet;
+use crate::cpuset::{self, CpuSet};
 use crate::limits::{ephemeral_ports_in, nofile};
 use crate::system::load_average;
 use crate::text::{Tree, field, number};
@@ -12,7 +12,7 @@ use crate::topology::Topology;
 
 /// The facts of this machine.
 pub fn facts() -> HostFacts {
-    HostFacts { nofile: Some(nofile()), ..facts_in(&Tree::live(), &CpuSet::allowed()) }
+    HostFacts { nofile: Some(nofile()), ..facts_in(&Tree::live(), &cpuset::allowed()) }
 }
 
 pub(crate) fn facts_in(tree: &Tree, allowed: &CpuSet) -> HostFacts {

@@ -373,7 +373,7 @@ IpExt: 0 0";
     fn this_machine_moves_forward() {
         let before = SystemSample::take();
         let delta = SystemSample::take_beside(std::process::id()).since(&before);
-        assert!(CpuSet::allowed().iter().all(|cpu| delta.cpus.contains_key(&cpu)), "{delta:?}");
+        assert!(crate::cpuset::allowed().iter().all(|cpu| delta.cpus.contains_key(&cpu)), "{delta:?}");
         assert!(before.tcp.is_some() && delta.tcp.is_some());
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cpuset::CpuSet;
+use crate::cpuset::{self, CpuSet};
 use crate::text::Tree;
 
 /// One logical CPU and where it sits.
@@ -47,7 +47,7 @@ impl Topology {
     }
 
     pub(crate) fn read_from(tree: &Tree) -> Self {
-        let online = tree.parse::<CpuSet>("sys/devices/system/cpu/online").unwrap_or_else(CpuSet::allowed);
+        let online = tree.parse::<CpuSet>("sys/devices/system/cpu/online").unwrap_or_else(cpuset::allowed);
         let nodes = nodes(tree);
         let slow = efficiency_cpus(tree, &online);
         let cpu = |id| {
@@ -230,7 +230,7 @@ mod tests {
     fn without_sys_every_allowed_cpu_is_a_core() {
         let root = tempfile::tempdir().expect("a folder");
         let topology = Topology::read_from(&Tree::at(root.path()));
-        let allowed = CpuSet::allowed();
+        let allowed = cpuset::allowed();
         assert_eq!(topology.online(), allowed);
         assert_eq!(topology.core_count(&allowed), allowed.len());
     }
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn this_machine_knows_its_allowed_cpus() {
         let topology = Topology::read();
-        assert!(CpuSet::allowed().is_subset(&topology.online()));
+        assert!(cpuset::allowed().is_subset(&topology.online()));
         assert!(topology.core_count(&topology.online()) <= topology.online().len());
     }
 }

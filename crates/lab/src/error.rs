@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use assay_model::record::RECORD_SCHEMA;
+use assay_verdict::Ending;
 use thiserror::Error;
 
 /// Exit statuses of the program: the one table that scripts rely on.
@@ -34,6 +35,19 @@ impl Exit {
     /// The status as a number for the operating system.
     pub fn code(self) -> u8 {
         self as u8
+    }
+}
+
+impl From<Ending> for Exit {
+    fn from(ending: Ending) -> Self {
+        match ending {
+            Ending::Fine => Self::Ok,
+            Ending::Interrupted => Self::Interrupted,
+            Ending::ContenderFailed => Self::ContenderFailed,
+            Ending::WrongAnswer => Self::WrongAnswer,
+            Ending::Void => Self::Void,
+            Ending::Regression => Self::Regression,
+        }
     }
 }
 

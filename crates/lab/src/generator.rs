@@ -155,7 +155,7 @@ fn read_report(text: &str) -> Result<LoadReport, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing;
+    use assay_verdict::testing;
 
     #[test]
     fn the_arguments_are_the_contract() {

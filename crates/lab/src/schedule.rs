@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use assay_model::experiment::{Cell, Experiment, Span};
 use assay_model::offered::Offered;
+use assay_verdict::MIN_ROUNDS;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Rounds that are measured even where the budget is too small: from one round no interval can be had.
-pub const MIN_ROUNDS: u32 = 2;
 /// Rounds after which a run that has nothing to compare has enough: the range of six medians is a 97 % interval.
 pub const ENOUGH_ROUNDS: u32 = 6;
 /// The same where response times are measured, at rates that are known to all after the first round only.

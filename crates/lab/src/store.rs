@@ -269,7 +269,7 @@ pub fn histogram_log(record: &Record) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing;
+    use assay_verdict::testing;
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_second(1_795_213_000 + seconds).expect("time")

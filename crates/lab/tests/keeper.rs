@@ -154,7 +154,7 @@ fn what_cannot_be_started_is_told_with_a_remedy() {
 #[test]
 fn a_command_gets_its_cpus_its_files_and_a_bounded_log() {
     let folder = folder();
-    let cpu = assay_host::cpuset::CpuSet::allowed().first().expect("a CPU");
+    let cpu = assay_host::cpuset::allowed().first().expect("a CPU");
     let script = "grep Cpus_allowed_list /proc/self/status; ulimit -S -n; cat /proc/self/fd/0 | wc -c";
     let mut options = options(&folder, script);
     options.cpus = Some([cpu].into_iter().collect());

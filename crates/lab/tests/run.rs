@@ -7,18 +7,18 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use assay_host::cpuset::CpuSet;
+use assay_host::cpuset;
 use assay_host::isolation::split;
 use assay_host::topology::Topology;
 use assay_lab::contender::Tools;
 use assay_lab::rounds::{Event, run};
 use assay_lab::store::Store;
-use assay_lab::verdict::{exit, judge};
 use assay_lab::{Exit, LabError, Plan, Stop, Subject};
 use assay_link::Spec;
 use assay_model::contender::Contender;
 use assay_model::load::Arrival;
 use assay_model::record::{NotRun, Program, Record, Stage, State};
+use assay_verdict::{Ending, ending, judge};
 use common::{processes_with, testkit};
 use tempfile::TempDir;
 
@@ -69,7 +69,7 @@ impl Place {
                 .expect("workload"),
             ],
             subjects,
-            isolation: split(&CpuSet::allowed(), &topology),
+            isolation: split(&cpuset::allowed(), &topology),
             link: Spec::Loopback,
             seed: 7,
             command: vec!["assay".to_owned(), "run".to_owned()],
@@ -146,7 +146,7 @@ fn good_servers_are_measured_in_every_round_and_cell() {
         let disturbed = cell.standings.iter().any(|s| s.rounds_per_second.iter().any(Option::is_none));
         assert!(cell.standings.len() == 2 && (cell.pairs.len() == 1 || disturbed), "{cell:?}");
     }
-    assert_eq!(exit(&record, &verdict, false), Exit::Ok);
+    assert_eq!(ending(&record, &verdict, false), Ending::Fine);
     place.assert_clean(&record);
 }
 
@@ -284,7 +284,7 @@ fn whoever_fails_is_explained_and_the_others_go_on() {
     let good = record.rounds.iter().flat_map(|round| &round.runs).filter(|run| run.contender == "good");
     assert_eq!(good.map(|run| run.cells.len()).collect::<Vec<_>>(), [2, 2]);
     let verdict = judge(&record);
-    assert_eq!(exit(&record, &verdict, false), Exit::WrongAnswer);
+    assert_eq!(ending(&record, &verdict, false), Ending::WrongAnswer);
     assert_eq!(verdict.cells[0].standings.len(), 1);
     place.assert_clean(&record);
 }
@@ -303,7 +303,7 @@ fn a_server_of_somebody_else_on_the_port_is_never_measured() {
         (why.stage, why.reason.as_str()),
         (Stage::Start, format!("port {port} is in use by another program").as_str())
     );
-    assert_eq!(exit(&record, &judge(&record), false), Exit::ContenderFailed);
+    assert_eq!(ending(&record, &judge(&record), false), Ending::ContenderFailed);
     place.assert_clean(&record);
 }
 
@@ -358,7 +358,7 @@ fn one_wish_to_stop_keeps_what_is_being_measured() {
     assert_eq!(runs.len(), 1);
     assert_eq!((runs[0].cells.len(), &runs[0].failure), (1, &None));
     assert_eq!(place.store().open("last").expect("stored"), record);
-    assert_eq!(exit(&record, &judge(&record), false), Exit::Interrupted);
+    assert_eq!(ending(&record, &judge(&record), false), Ending::Interrupted);
     place.assert_clean(&record);
 }
 

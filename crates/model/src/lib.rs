@@ -14,6 +14,7 @@ pub mod check;
 pub mod comparison;
 pub mod conformance;
 pub mod contender;
+pub mod cpuset;
 pub mod database;
 pub mod doctor;
 pub mod experiment;

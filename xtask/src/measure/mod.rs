@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use assay_host::cpuset::CpuSet;
+use assay_host::cpuset::{self, CpuSet};
 use assay_host::isolation::{Separation, split};
 use assay_host::limits;
 use assay_host::topology::Topology;
@@ -39,7 +39,7 @@ impl Place {
     /// # Errors
     /// When assay does not compile, or the machine has a single CPU.
     pub(crate) fn take(root: &Path) -> Result<Self, String> {
-        let isolation = split(&CpuSet::allowed(), &Topology::read());
+        let isolation = split(&cpuset::allowed(), &Topology::read());
         if isolation.separation == Separation::None {
             return Err(isolation.statement);
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use assay_check::{Pace, Planted, Route, Rule, Target, TestType, ask, of_http};
 use assay_engine::EngineKind;
-use assay_host::cpuset::CpuSet;
+use assay_host::cpuset::{self, CpuSet};
 use assay_model::conformance::Ruling;
 use assay_serve::{Config, Limits, run};
 
@@ -29,7 +29,7 @@ impl Serving {
         let config = Config {
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             port: 0,
-            cpus: CpuSet::from_iter(CpuSet::allowed().first()),
+            cpus: CpuSet::from_iter(cpuset::allowed().first()),
             stack: engine.into(),
             root,
             hello: false,

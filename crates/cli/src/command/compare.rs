@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use assay_lab::compare::{self, Side};
 use assay_lab::store::Store;
-use assay_lab::{Exit, verdict};
+use assay_lab::{Exit, side};
 use assay_model::comparison::Comparison;
 use assay_report::comparison as draw;
+use assay_verdict::compare::{self, Side};
+use assay_verdict::{ending, judge};
 
 use crate::args::{CompareArguments, ComparisonFormat};
 use crate::command;
@@ -28,7 +29,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
         output::note(format_args!("comparison {}", path.display()));
     }
     // A regression that was shown is the news; otherwise what befell the measurement is.
-    Ok(match compare::exit(&comparison, arguments.strict) {
+    Ok(match compare::ending(&comparison, arguments.strict).into() {
         Exit::Regression => Exit::Regression,
         exit => measured.filter(|measured| *measured != Exit::Ok).unwrap_or(exit),
     })
@@ -40,8 +41,8 @@ type Sides = (Side, Vec<Side>, Option<Exit>);
 /// Sides from runs that were measured before.
 fn stored(arguments: &CompareArguments) -> Result<Sides, Failure> {
     let store = Store::new(&arguments.places.runs);
-    let mut sides = arguments.sides.iter().map(|wanted| compare::open(&store, wanted));
-    let base = sides.next().unwrap_or_else(|| compare::open(&store, "last"))?;
+    let mut sides = arguments.sides.iter().map(|wanted| side::open(&store, wanted));
+    let base = sides.next().unwrap_or_else(|| side::open(&store, "last"))?;
     Ok((base, sides.collect::<Result<_, _>>()?, None))
 }
 
@@ -55,7 +56,7 @@ fn now(arguments: &CompareArguments) -> Result<Sides, Failure> {
         "record {}",
         arguments.places.runs.join(&record.id).join("record.json").display()
     ));
-    let exit = verdict::exit(&record, &verdict::judge(&record), false);
+    let exit = Exit::from(ending(&record, &judge(&record), false));
     match compare::interleaved(&record) {
         Ok((base, news)) => Ok((base, news, Some(exit))),
         Err(error) => {

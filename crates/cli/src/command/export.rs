@@ -1,10 +1,11 @@
 //! `assay export`: a run for other programs.
 
+use assay_lab::Exit;
 use assay_lab::store::Store;
-use assay_lab::{Exit, verdict};
 use assay_model::record::Record;
 use assay_model::verdict::Verdict;
 use assay_report::export::{self, Choice};
+use assay_verdict::judge;
 
 use crate::args::{ExportArguments, Format};
 use crate::failure::Failure;
@@ -29,7 +30,7 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
 
 /// The run in `format`.
 pub(crate) fn text(record: &Record, format: Format, wishes: Wishes<'_>) -> Result<String, Failure> {
-    let verdict = verdict::judge(record);
+    let verdict = judge(record);
     Ok(match format {
         Format::Json => export::json(record, &verdict)?,
         Format::Csv => export::csv(record)?,

@@ -1,8 +1,9 @@
 //! `assay import`: somebody else's results as a record, a summary and a page.
 
 use assay_lab::store::Store;
-use assay_lab::{Exit, techempower, verdict};
+use assay_lab::{Exit, techempower};
 use assay_report::{export, html, terminal};
+use assay_verdict::judge;
 
 use crate::args::ImportArguments;
 use crate::failure::Failure;
@@ -13,7 +14,7 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<Exit, Failure> {
     let words = std::iter::once("assay".to_owned()).chain(std::env::args().skip(1)).collect();
     let metadata = arguments.metadata.as_deref();
     let record = techempower::import(&arguments.file, metadata, &store, words, command::run::program())?;
-    let verdict = verdict::judge(&record);
+    let verdict = judge(&record);
     output::result(&if arguments.json {
         export::json(&record, &verdict)?
     } else {

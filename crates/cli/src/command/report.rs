@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use assay_lab::Exit;
 use assay_lab::store::Store;
-use assay_lab::{Exit, verdict};
 use assay_model::record::Record;
 use assay_model::verdict::Verdict;
 use assay_report::html;
 use assay_report::index::{self, Listed};
+use assay_verdict::judge;
 
 use crate::args::ReportArguments;
 use crate::failure::Failure;
@@ -43,7 +44,7 @@ fn write_page(arguments: &ReportArguments) -> Result<PathBuf, Failure> {
 }
 
 fn page(records: &[Record]) -> Result<String, Failure> {
-    let verdicts: Vec<Verdict> = records.iter().map(verdict::judge).collect();
+    let verdicts: Vec<Verdict> = records.iter().map(judge).collect();
     let runs: Vec<(&Record, &Verdict)> = records.iter().zip(&verdicts).collect();
     Ok(html::pages(&runs)?)
 }
@@ -55,7 +56,7 @@ fn write_index(folder: &Path, output: Option<&Path>) -> Result<PathBuf, Failure>
     let mut judged: Vec<(Record, Verdict)> = Vec::new();
     for id in store.ids() {
         match store.open(&id) {
-            Ok(record) => judged.push((record.clone(), verdict::judge(&record))),
+            Ok(record) => judged.push((record.clone(), judge(&record))),
             Err(error) => output::warning(format_args!("{id} is left out: {error}")),
         }
     }

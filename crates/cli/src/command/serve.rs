@@ -1,6 +1,6 @@
 //! `assay serve`: the reference server.
 
-use assay_host::cpuset::CpuSet;
+use assay_host::cpuset;
 use assay_lab::Exit;
 use assay_serve::{Config, Summary};
 
@@ -13,7 +13,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
     let config = Config {
         address: listening.address(),
         port: listening.port,
-        cpus: listening.cpus.clone().unwrap_or_else(CpuSet::allowed),
+        cpus: listening.cpus.clone().unwrap_or_else(cpuset::allowed),
         stack: listening.stack(EngineName::Auto)?,
         root: arguments.root.clone(),
         hello: arguments.hello,

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use assay_host::cpuset::CpuSet;
+use assay_host::cpuset;
 use assay_lab::Exit;
 use assay_serve::stub::{self, Program, Site};
 
@@ -14,7 +14,7 @@ pub(crate) fn run(arguments: &StubArguments) -> Result<Exit, Failure> {
     let listening = &arguments.listening;
     let site = Site {
         address: SocketAddr::new(listening.address(), listening.port),
-        cpus: listening.cpus.clone().unwrap_or_else(|| CpuSet::allowed().iter().last().into_iter().collect()),
+        cpus: listening.cpus.clone().unwrap_or_else(|| cpuset::allowed().iter().last().into_iter().collect()),
         stack: listening.stack(EngineName::Epoll)?,
     };
     let program = Program {

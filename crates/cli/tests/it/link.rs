@@ -5,13 +5,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
-use assay_host::cpuset::CpuSet;
-use assay_lab::verdict::judge;
+use assay_host::cpuset::{self, CpuSet};
 use assay_link::{Cable, Link, Spec};
 use assay_model::check::Outcome;
 use assay_model::load::Latency;
 use assay_model::record::{Measurement, Record, State};
 use assay_model::verdict::LimitedBy;
+use assay_verdict::judge;
 use assert_cmd::assert::OutputAssertExt as _;
 use predicates::str::contains;
 use rustix::process::{Signal, kill_process_group};
@@ -176,7 +176,7 @@ fn frames_are_lost_as_asked_on_both_stacks_and_nobody_objects() {
 
 /// Two CPUs, where there are as many.
 fn two_cpus() -> Option<String> {
-    let cpus = CpuSet::allowed();
+    let cpus = cpuset::allowed();
     if cpus.len() < 2 {
         skip("two workers need two CPUs");
         return None;

@@ -6,7 +6,7 @@ use std::path::Path;
 use assay_model::doctor::Measured;
 use assay_model::host::HostFacts;
 
-use crate::cpuset::CpuSet;
+use crate::cpuset::{self, CpuSet};
 use crate::facts::facts_in;
 use crate::isolation::{Isolation, split};
 use crate::limits::count_ports;
@@ -89,7 +89,7 @@ pub enum IoUring {
 impl Facts {
     /// Reads this machine, without measuring anything.
     pub fn read() -> Self {
-        Self::read_from(&Tree::live(), &CpuSet::allowed())
+        Self::read_from(&Tree::live(), &cpuset::allowed())
     }
 
     /// Reads the saved `/proc`, `/sys` and `/etc` of another machine below `root`.
@@ -99,7 +99,7 @@ impl Facts {
             crate::text::field(&text, "Cpus_allowed_list").and_then(|list| list.parse().ok())
         });
         let online = || tree.parse("sys/devices/system/cpu/online");
-        Self::read_from(&tree, &allowed.or_else(online).unwrap_or_else(CpuSet::allowed))
+        Self::read_from(&tree, &allowed.or_else(online).unwrap_or_else(cpuset::allowed))
     }
 
     fn read_from(tree: &Tree, allowed: &CpuSet) -> Self {

@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn this_machine_can_be_measured() {
-        let allowed = CpuSet::allowed();
+        let allowed = crate::cpuset::allowed();
         let measured = measure(&allowed, &allowed, Duration::from_millis(30));
         assert!(measured.clock_read_ns > 0.0 && measured.span_ns >= Nanos::from_millis(30), "{measured:?}");
         assert!(measured.wake_late_p99_ns >= measured.wake_late_p50_ns);

@@ -117,7 +117,7 @@ fn problem(stage: Stage, reason: String, remedy: &str) -> NotRun {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing;
+    use assay_verdict::testing;
 
     #[test]
     fn one_right_answer_is_enough_and_a_failure_tells_whether_somebody_answered() {

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use assay_host::cpuset::CpuSet;
+use assay_host::cpuset;
 use assay_model::record::{NotRun, Stage};
 use tempfile::TempDir;
 
@@ -131,7 +131,7 @@ fn launch(
     folder: &Path,
     order: &Order<'_>,
 ) -> Result<Kept, DatabaseError> {
-    let cpus = order.cpus.cloned().unwrap_or_else(CpuSet::allowed);
+    let cpus = order.cpus.cloned().unwrap_or_else(cpuset::allowed);
     let environment = Environment::new(&Told {
         address: "",
         port: 0,

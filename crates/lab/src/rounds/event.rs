@@ -5,9 +5,9 @@ use std::time::Duration;
 use assay_model::experiment::Cell;
 use assay_model::network::Network;
 use assay_model::record::NotRun;
+use assay_verdict::Settling;
 
 use crate::plan::Prediction;
-use crate::verdict::Settling;
 
 /// Something that happened in a run.
 #[derive(Clone, Debug)]

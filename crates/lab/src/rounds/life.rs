@@ -18,14 +18,14 @@ use assay_model::record::{DatabaseUsage, Measurement, NotRun, Record, Run, Stage
 use assay_model::units::Nanos;
 use assay_model::usage::Counted;
 use assay_model::workload::Workload;
+use assay_verdict::course::Next;
+use assay_verdict::rates::{course_of, rate_for};
 
 use super::event::{Event, Observer};
-use super::rates::{course_of, rate_for};
 use crate::contender::{OnUserStack, Server, StartOrder};
 use crate::database::Access;
 use crate::generator::{LoadError, LoadOrder};
 use crate::plan::Plan;
-use crate::redline::Next;
 use crate::schedule::MAX_WARMUP_CONNECTIONS;
 use crate::stop::Stop;
 use crate::subject::Subject;

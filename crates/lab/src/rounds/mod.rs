@@ -3,7 +3,6 @@
 mod event;
 mod life;
 mod prior;
-pub(crate) mod rates;
 mod twin;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +17,7 @@ use assay_model::offered::Offered;
 use assay_model::record::{NetworkFacts, NotRun, NotRunOn, RECORD_SCHEMA, Record, Round, Run, Stage, State};
 use assay_model::units::Nanos;
 use assay_model::workload::Workload;
+use assay_verdict::Settling;
 use jiff::Timestamp;
 
 pub use event::{Event, Observer};
@@ -34,7 +34,6 @@ use crate::schedule::{affordable_rounds, allows_another, block, least_rounds, pl
 use crate::stop::Stop;
 use crate::store::{RunFolder, Store};
 use crate::subject::{Launch, Process, Subject};
-use crate::verdict::{self, Settling};
 
 /// Failures in a row after which a contender is not started again.
 const MAX_FAILURES: u32 = 2;
@@ -273,7 +272,7 @@ impl<'a> Runner<'a> {
             self.folder.save(&self.record)?;
             let of = if self.all_settled() { index + 1 } else { self.rounds_expected().max(index + 1) };
             let left = self.round_length * of.saturating_sub(index + 1);
-            let precision = verdict::precision(&self.record);
+            let precision = assay_verdict::precision(&self.record);
             self.observer.notice(&Event::RoundSaved { index, of, precision, settling, left });
         }
         Ok(())
@@ -297,7 +296,7 @@ impl<'a> Runner<'a> {
         if !self.plan.experiment.until_settled {
             return None;
         }
-        let settling = verdict::settling(&self.record);
+        let settling = assay_verdict::settling(&self.record);
         if index + 1 >= least_rounds(&self.plan.experiment, settling.pairs) {
             let before = self.taking_part();
             self.unsettled = Some(settling.unsettled.clone());
@@ -482,7 +481,7 @@ impl Drop for Runner<'_> {
 fn expected_precision(plan: &Plan, store: &Store, record: &Record, rounds: u32) -> Option<f64> {
     let cv = prior_cv(store, &record.host, &plan.isolation)?;
     let compared = plan.subjects.iter().filter(|subject| !subject.is_limit()).count();
-    verdict::expected_half_width(cv, compared.max(2), rounds, plan.experiment.until_settled)
+    assay_verdict::expected_half_width(cv, compared.max(2), rounds, plan.experiment.until_settled)
 }
 
 fn answers_nothing(workloads: &[String]) -> NotRun {

@@ -3,9 +3,9 @@
 use assay_host::isolation::Isolation;
 use assay_model::host::HostFacts;
 use assay_model::record::Record;
+use assay_verdict::round_cv;
 
 use crate::store::Store;
-use crate::verdict::round_cv;
 
 /// Runs that are looked at, the latest first.
 const MOST_RUNS: usize = 5;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use assay_host::cpuset::CpuSet;
+use assay_host::cpuset;
 use assay_load::{LoadError, Plan, Span, run};
 use assay_model::load::{ErrorClass, LoadReport};
 use assay_model::workload::{Expect, RequestKind};
@@ -193,7 +193,7 @@ pub(crate) fn get(path: &str) -> RequestKind {
 
 /// `n` requests over one connection.
 pub(crate) fn plan(server: &Server, n: u64) -> Plan {
-    let cpu = CpuSet::allowed().first().unwrap();
+    let cpu = cpuset::allowed().first().unwrap();
     Plan { cpus: vec![cpu], span: Span::Requests(n), ..Plan::new(server.address, vec![get("/")]) }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use assay_engine::{Config, EngineKind, Uring};
-use assay_host::cpuset::CpuSet;
+use assay_host::cpuset;
 use assay_load::{Plan, Span, run};
 use assay_model::check::Outcome;
 use assay_model::load::{Arrival, ErrorClass, LoadReport};
@@ -72,7 +72,7 @@ pub(crate) fn engines() -> Vec<EngineKind> {
 
 /// `n` requests.
 pub(crate) fn plan(connections: u32, arrival: Arrival, n: u64) -> Plan {
-    let cpu = CpuSet::allowed().first().unwrap();
+    let cpu = cpuset::allowed().first().unwrap();
     let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
     let plan = Plan::new(nowhere, vec![get("/")]);
     Plan { connections, arrival, span: Span::Requests(n), cpus: vec![cpu], ..plan }
@@ -93,7 +93,7 @@ pub(crate) fn measure(program: &Program, plan: &Plan) -> Run {
 pub(crate) fn with_stub<T>(program: &Program, act: impl FnOnce(SocketAddr) -> T) -> (T, Counts) {
     let site = Site {
         address: SocketAddr::from(([127, 0, 0, 1], 0)),
-        cpus: CpuSet::allowed().iter().last().into_iter().collect(),
+        cpus: cpuset::allowed().iter().last().into_iter().collect(),
         stack: EngineKind::Epoll.into(),
     };
     let stop = AtomicBool::new(false);

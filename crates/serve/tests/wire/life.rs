@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::sync::atomic::AtomicBool;
 
 use assay_engine::EngineKind;
-use assay_host::cpuset::CpuSet;
+use assay_host::cpuset::{self, CpuSet};
 use assay_model::units::Nanos;
 use assay_serve::{Config, Limits, ServeError, run};
 
@@ -54,7 +54,7 @@ fn a_port_in_use_is_said_so(engine: EngineKind) {
 }
 
 fn every_cpu_has_a_thread_that_serves(engine: EngineKind) {
-    let cpus: CpuSet = CpuSet::allowed().iter().take(2).collect();
+    let cpus: CpuSet = cpuset::allowed().iter().take(2).collect();
     let server = Running::with(Config { cpus: cpus.clone(), ..config(engine, Limits::default()) });
     // The kernel spreads connections by a hash of their ports: that all of them meet one thread is out of the question.
     for _ in 0..200 {

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use assay_engine::EngineKind;
-use assay_host::cpuset::CpuSet;
+use assay_host::cpuset::{self, CpuSet};
 use assay_serve::{Config, Limits, ServeError, Summary, run};
 
 /// Longest wait for anything; a test that reaches it fails.
@@ -67,7 +67,7 @@ impl Drop for Running {
 }
 
 pub(crate) fn config(engine: EngineKind, limits: Limits) -> Config {
-    let cpus = CpuSet::from_iter(CpuSet::allowed().first());
+    let cpus = CpuSet::from_iter(cpuset::allowed().first());
     Config {
         address: IpAddr::V4(Ipv4Addr::LOCALHOST),
         port: 0,

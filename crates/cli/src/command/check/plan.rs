@@ -1,6 +1,6 @@
 //! From arguments to an inquiry: which servers, which workloads, which CPUs.
 
-use assay_host::cpuset::CpuSet;
+use assay_host::cpuset::{self, CpuSet};
 use assay_host::isolation::{self, DatabasePlace};
 use assay_host::topology::Topology;
 use assay_lab::catalogue::Catalogue;
@@ -104,7 +104,7 @@ fn databases(catalogue: &Catalogue, servers: &[(Subject, Vec<Workload>)]) -> Res
     for (subject, workloads) in servers {
         let Some(kind) = database_of(workloads.iter().map(|workload| (subject, workload)))? else { continue };
         if sources.iter().all(|source| source.kind() != kind) {
-            let place = DatabasePlace { cpus: CpuSet::allowed(), beside_generator: false };
+            let place = DatabasePlace { cpus: cpuset::allowed(), beside_generator: false };
             sources.push(run::private(catalogue, kind, place)?);
         }
     }
@@ -112,6 +112,6 @@ fn databases(catalogue: &Catalogue, servers: &[(Subject, Vec<Workload>)]) -> Res
 }
 
 fn cpus(arguments: &CheckArguments) -> CpuSet {
-    let default = || isolation::split(&CpuSet::allowed(), &Topology::read()).server;
+    let default = || isolation::split(&cpuset::allowed(), &Topology::read()).server;
     arguments.server_cpus.clone().unwrap_or_else(default)
 }

@@ -4,7 +4,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
 use assay_engine::EngineKind;
-use assay_host::cpuset::CpuSet;
+use assay_host::cpuset;
 use assay_lab::catalogue::Catalogue;
 use assay_lab::split_url;
 use assay_load::{Plan, Reuse, Span};
@@ -127,7 +127,7 @@ fn arrival(arguments: &LoadArguments) -> Result<Arrival, Failure> {
 }
 
 fn cpus(arguments: &LoadArguments) -> Result<Vec<u32>, Failure> {
-    let all: Vec<u32> = arguments.cpus.clone().unwrap_or_else(CpuSet::allowed).iter().collect();
+    let all: Vec<u32> = arguments.cpus.clone().unwrap_or_else(cpuset::allowed).iter().collect();
     match arguments.threads {
         Some(0) => Err(Failure::usage("0 threads; give at least 1")),
         Some(n) if n > all.len() => Err(Failure::Machine(format!(

@@ -11,12 +11,13 @@ pub(crate) use plan::{database_url, own_workload, private, program, tools};
 use assay_lab::rounds;
 use assay_lab::store::Store;
 
-use assay_lab::{Exit, Plan, Prediction, verdict};
+use assay_lab::{Exit, Plan, Prediction};
 use assay_model::experiment::{Experiment, Span};
 use assay_model::offered::Offered;
 use assay_model::record::Record;
 use assay_model::verdict::Verdict;
 use assay_report::{export, html, terminal};
+use assay_verdict::{ending, judge};
 
 use crate::args::{Format, RunArguments};
 use crate::command::export::Wishes;
@@ -34,10 +35,10 @@ pub(crate) fn run(arguments: RunArguments) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     let record = measure(&plan, &arguments.places.runs)?;
-    let verdict = verdict::judge(&record);
+    let verdict = judge(&record);
     show(&record, &verdict, &arguments)?;
     write_files(&record, &verdict, &arguments)?;
-    Ok(verdict::exit(&record, &verdict, arguments.strict))
+    Ok(ending(&record, &verdict, arguments.strict).into())
 }
 
 /// Measures without a word about the result.

@@ -3,7 +3,7 @@
 use std::net::ToSocketAddrs;
 use std::path::{Path, PathBuf};
 
-use assay_host::cpuset::CpuSet;
+use assay_host::cpuset;
 use assay_host::isolation::{self, DatabasePlace, Isolation};
 use assay_host::topology::Topology;
 use assay_lab::catalogue::{Catalogue, with_defaults};
@@ -285,7 +285,7 @@ fn places(
     if let Some(url) = database_url().filter(|_| kind == DatabaseKind::Postgresql) {
         return Ok((isolation, Some(Source::Given(url))));
     }
-    let (isolation, place) = isolation.with_database(&CpuSet::allowed(), &Topology::read());
+    let (isolation, place) = isolation.with_database(&cpuset::allowed(), &Topology::read());
     Ok((isolation, Some(private(catalogue, kind, place)?)))
 }
 
@@ -314,7 +314,7 @@ fn preload(arguments: &RunArguments) -> Result<Option<PathBuf>, Failure> {
 }
 
 fn isolation(arguments: &RunArguments) -> Result<Isolation, Failure> {
-    let (allowed, topology) = (CpuSet::allowed(), Topology::read());
+    let (allowed, topology) = (cpuset::allowed(), Topology::read());
     match (&arguments.server_cpus, &arguments.generator_cpus) {
         (Some(server), Some(generator)) => {
             isolation::explicit(server.clone(), generator.clone(), &allowed, &topology)

@@ -1,11 +1,20 @@
 //! What a record means: rates with intervals, tiers, shares of the limit, what limited whom, and what may be believed.
 //!
-//! Pure functions of the record (METHODOLOGY: "What makes a run void", "From runs to a verdict", "The limit"); the same
-//! record always gives the same verdict.
+//! Invariants
+//! - Pure functions of records (METHODOLOGY: "What makes a run void", "From runs to a verdict", "The limit"): the same
+//!   record always gives the same verdict, so it is computed again and never stored.
+//! - What decides the course of a run is judged here too, from the record so far: whether pairs are settled
+//!   ([`settling`]), which load comes next in the search for a redline ([`course`]), which rate is offered ([`rates`]).
+//!
+//! Must not know: sockets, processes, files, clocks, how anything is measured, stored or drawn.
+#![forbid(unsafe_code)]
 
 mod answered;
 mod cell;
+pub mod compare;
+pub mod course;
 mod disturbed;
+mod ending;
 mod floor;
 mod headroom;
 mod imported;
@@ -16,11 +25,14 @@ mod order;
 mod price;
 mod published;
 mod ranking;
+pub mod rates;
 mod redline;
 mod sample;
 mod settling;
 mod stack;
 mod standing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod trust;
 mod words;
 
@@ -29,11 +41,12 @@ use assay_model::experiment::Cell;
 use assay_model::record::Record;
 use assay_model::verdict::{CellVerdict, Interval, Verdict};
 
-use crate::error::Exit;
-
-pub(crate) use sample::throughput;
+pub use ending::{Ending, ending};
+pub use sample::throughput;
 pub use settling::{Settling, expected_half_width, round_cv, settling};
 
+/// Rounds that are measured even where the budget is too small: from one round no interval can be had.
+pub const MIN_ROUNDS: u32 = 2;
 /// Probability with which intervals cover; for pairs it holds for all pairs of a cell at once.
 pub const CONFIDENCE: f64 = 0.95;
 /// Share of failed requests above which a contender is not ranked.
@@ -101,32 +114,6 @@ pub fn precision(record: &Record) -> Option<f64> {
     let widths =
         verdicts.flat_map(|cell| cell.pairs).map(|pair| (pair.ratio.high / pair.ratio.low).sqrt() - 1.0);
     median(&widths.collect::<Vec<f64>>())
-}
-
-/// The exit status of a run: what its worst contender did, and with `strict` also whether a number is void.
-pub fn exit(record: &Record, verdict: &Verdict, strict: bool) -> Exit {
-    use assay_model::record::{Stage, State};
-    if record.state == State::Interrupted {
-        return Exit::Interrupted;
-    }
-    let for_good = record.contenders.iter().filter_map(|entry| entry.not_run.as_ref());
-    let once = record.rounds.iter().flat_map(|round| &round.runs).filter_map(|run| run.failure.as_ref());
-    let stages: Vec<Stage> = for_good.chain(once).map(|reason| reason.stage).collect();
-    let standings = || verdict.cells.iter().flat_map(|cell| &cell.standings);
-    let wrong = standings()
-        .any(|standing| standing.checks.iter().any(|check| check.rule == "errors" && is_void(check)));
-    let nobody = standings().next().is_none();
-    if stages.contains(&Stage::Answer) || wrong {
-        Exit::WrongAnswer
-    } else if nobody || stages.iter().any(|stage| *stage != Stage::Needs) {
-        Exit::ContenderFailed
-    } else if strict
-        && (verdict.trust.iter().any(is_void) || standings().any(|s| s.checks.iter().any(is_void)))
-    {
-        Exit::Void
-    } else {
-        Exit::Ok
-    }
 }
 
 fn is_void(check: &Check) -> bool {

@@ -3,9 +3,6 @@
 use assay_model::contender::Kind;
 use assay_model::record::{Entry, Origin, Record};
 
-use crate::error::LabError;
-use crate::store::Store;
-
 /// One side of a comparison.
 #[derive(Clone, Debug)]
 pub struct Side {
@@ -53,27 +50,6 @@ pub enum CompareError {
     /// A run of commands in which fewer than two were measured.
     #[error("fewer than two of the commands were measured; see `assay show` for what befell them")]
     NothingToCompare,
-}
-
-/// Reads `wanted`, a run (see [`Store::resolve`]) with or without `:CONTENDER`.
-///
-/// # Errors
-/// When there is no such run, or its record cannot be read.
-pub fn open(store: &Store, wanted: &str) -> Result<Side, LabError> {
-    let whole = match store.open(wanted) {
-        Ok(record) => return Ok(Side { record, contender: None }),
-        Err(error) => error,
-    };
-    // Names of runs, paths and contenders may all have colons: the longest name that is a run's is meant.
-    for (colon, _) in wanted.rmatch_indices(':') {
-        if let Ok(record) = store.open(&wanted[..colon]) {
-            return Ok(Side { record, contender: Some(wanted[colon + 1..].to_owned()) });
-        }
-    }
-    match wanted.split_once(':') {
-        Some((run, _)) => store.open(run).map(|record| Side { record, contender: None }),
-        None => Err(whole),
-    }
 }
 
 /// The sides of a run of commands: the first is the base of all others.

@@ -10,7 +10,7 @@ use assay_stats::{Interval, tiers};
 
 use super::series::series;
 use super::{Party, Planned};
-use crate::verdict::CONFIDENCE;
+use crate::CONFIDENCE;
 
 /// The change of every metric that both sides have. There are `rows` rows of each metric: each interval gets its share of
 /// the permitted error, so that all of them hold together (Bonferroni).
@@ -32,7 +32,7 @@ fn change(row: &Planned<'_>, metric: Metric, confidence: f64, margin: f64) -> Op
         metric,
         base: measured.base,
         new: measured.new,
-        ratio: ratio.map(crate::verdict::interval),
+        ratio: ratio.map(crate::interval),
         rounds: u32::try_from(measured.rounds).unwrap_or(u32::MAX),
         round_cv: measured.ratio.map(|(_, cv)| cv),
         call: ratio.map_or(Shift::NotShown, |ratio| shift(&ratio, metric, margin)),

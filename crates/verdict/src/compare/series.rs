@@ -5,7 +5,7 @@ use assay_model::experiment::Cell;
 use assay_model::record::{Measurement, Record};
 use assay_stats::{Histogram, censored};
 
-use crate::verdict::throughput;
+use crate::throughput;
 
 /// Fewest samples beyond a quantile that make it worth comparing (METHODOLOGY, "Quantiles").
 const SAMPLES_BEYOND: f64 = 100.0;

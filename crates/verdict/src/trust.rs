@@ -1,16 +1,16 @@
 //! Checks over the whole run: can its numbers be believed? Each with its evidence, and a remedy where it objects.
 
-use assay_host::cpuset::CpuSet;
 use assay_model::check::{Check, Outcome};
 use assay_model::contender::Kind;
+use assay_model::cpuset::CpuSet;
 use assay_model::record::{MAX_OTHER_SHARE, MAX_STEAL_SHARE, Measurement, Record};
 use assay_model::verdict::{CellVerdict, NoiseFloor};
 
+use super::MIN_ROUNDS;
 use super::sample::counted_rounds;
 use super::standing::{MORE_CPUS, NOTICEABLE_SHARE, tcp_check};
 use super::words::{count_of, percent};
 use super::{LEAST_HEADROOM, disturbed, floor, is_void, median, objection, order, pass};
-use crate::schedule::MIN_ROUNDS;
 
 /// The generator's rule that compares a window's throughput and latency with what was in flight (Little's law).
 const LITTLE: &str = "littles-law";

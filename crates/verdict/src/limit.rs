@@ -4,7 +4,7 @@
 //! else, or there are too few of them (Denning and Buzen, The Operational Analysis of Queueing Network Models, ACM
 //! Computing Surveys 10(3), 1978).
 
-use assay_host::cpuset::CpuSet;
+use assay_model::cpuset::CpuSet;
 use assay_model::link::{Flow, LinkUse};
 use assay_model::network::Stack;
 use assay_model::record::{Measurement, Record};

@@ -4,7 +4,7 @@ use assay_model::network::Network;
 use assay_model::record::Record;
 use assay_model::verdict::{Call, Crossing, StackCost};
 
-use crate::verdict::words::{Speaker, count_of, plus_minus};
+use crate::words::{Speaker, count_of, plus_minus};
 
 /// A sentence for each contender on each user-space network, then the crossings.
 pub(crate) fn sentences(record: &Record, costs: &[StackCost], crossings: &[Crossing]) -> Vec<String> {

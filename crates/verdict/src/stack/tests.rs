@@ -1,11 +1,11 @@
-use assay_model::experiment::Cell;
+use assay_model::experiment::{Cell, Experiment, Measure};
 use assay_model::family::Family;
 use assay_model::record::{Measurement, Record};
 use assay_model::verdict::{Call, Verdict};
 use assay_model::workload::Workload;
 
+use crate::judge;
 use crate::testing;
-use crate::verdict::judge;
 
 const EVEN: [f64; 6] = [1000.0, 1010.0, 995.0, 1004.0, 998.0, 1007.0];
 
@@ -13,9 +13,8 @@ const EVEN: [f64; 6] = [1000.0, 1010.0, 995.0, 1004.0, 998.0, 1007.0];
 /// throughput of the kernel's network on the user-space one.
 fn record(networks: [&str; 2], factors: &[(&str, f64)]) -> Record {
     let mut record = testing::record(&[("limit", &EVEN.map(|rate| rate * 4.0)), ("nginx", &EVEN)]);
-    let names: String = factors.iter().map(|(workload, _)| measure(workload, networks)).collect();
-    record.experiment =
-        toml::from_str(&format!("name = \"t\"\ncontenders = []\n{names}")).expect("experiment");
+    let measures = factors.iter().map(|(workload, _)| measure(workload, networks));
+    record.experiment = Experiment::new("t", measures.collect());
     for round in &mut record.rounds {
         let kernels = std::mem::take(&mut round.runs);
         for run in kernels {
@@ -38,8 +37,9 @@ fn record(networks: [&str; 2], factors: &[(&str, f64)]) -> Record {
     record
 }
 
-fn measure(workload: &str, networks: [&str; 2]) -> String {
-    format!("[[measure]]\nworkload = \"{workload}\"\nconnections = [64]\nnetworks = {networks:?}\n")
+fn measure(workload: &str, networks: [&str; 2]) -> Measure {
+    let networks = networks.map(|name| name.parse().expect("network")).to_vec();
+    Measure { networks, ..Measure::capacity(workload, vec![64]) }
 }
 
 fn scaled(window: &Measurement, cell: Cell, factor: f64) -> Measurement {

@@ -185,7 +185,7 @@ fn wrong_answers_withhold_a_contender_and_a_few_are_a_warning() {
     assert_eq!(of(&verdict, "good").tier, Some(1));
     assert!(of(&verdict, "odd").withheld.is_none());
     assert_eq!(check(&of(&verdict, "odd").checks, "errors").outcome, Outcome::Warn);
-    assert_eq!(exit(&spoilt, &verdict, false), Exit::WrongAnswer);
+    assert_eq!(ending(&spoilt, &verdict, false), Ending::WrongAnswer);
     assert!(
         verdict.sentences.iter().any(|s| s.starts_with("bad is not ranked: 60 of ")),
         "{:?}",
@@ -229,8 +229,8 @@ fn a_saturated_generator_voids_what_it_could_not_drive() {
     assert_eq!(of(&verdict, "b").limited_by, LimitedBy::Server);
     assert_eq!(check(&verdict.trust, "generator").outcome, Outcome::Void);
     assert_eq!(check(&verdict.trust, "headroom").outcome, Outcome::Warn);
-    assert_eq!(exit(&driven, &verdict, false), Exit::Ok);
-    assert_eq!(exit(&driven, &verdict, true), Exit::Void);
+    assert_eq!(ending(&driven, &verdict, false), Ending::Fine);
+    assert_eq!(ending(&driven, &verdict, true), Ending::Void);
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn trust_objects_with_a_remedy_and_passes_without() {
 }
 
 #[test]
-fn who_was_not_run_is_said_and_decides_the_exit_status() {
+fn who_was_not_run_is_said_and_decides_how_the_run_ended() {
     let mut partial = record(&[("a", &noisy(1000.0, 5, 6)), ("b", &[])]);
     let mut not_run = |stage| {
         let reason = "needs Go 1.23 or newer".to_owned();
@@ -293,14 +293,14 @@ fn who_was_not_run_is_said_and_decides_the_exit_status() {
             verdict.sentences.last().map(String::as_str),
             Some("b was not run: needs Go 1.23 or newer.")
         );
-        exit(&partial, &verdict, false)
+        ending(&partial, &verdict, false)
     };
-    assert_eq!(not_run(Stage::Needs), Exit::Ok);
-    assert_eq!(not_run(Stage::Build), Exit::ContenderFailed);
-    assert_eq!(not_run(Stage::Answer), Exit::WrongAnswer);
+    assert_eq!(not_run(Stage::Needs), Ending::Fine);
+    assert_eq!(not_run(Stage::Build), Ending::ContenderFailed);
+    assert_eq!(not_run(Stage::Answer), Ending::WrongAnswer);
     partial.state = State::Interrupted;
-    assert_eq!(exit(&partial, &judge(&partial), false), Exit::Interrupted);
+    assert_eq!(ending(&partial, &judge(&partial), false), Ending::Interrupted);
     let nothing = record(&[("a", &[])]);
-    assert_eq!(exit(&nothing, &judge(&nothing), false), Exit::ContenderFailed);
+    assert_eq!(ending(&nothing, &judge(&nothing), false), Ending::ContenderFailed);
     assert_eq!(judge(&nothing).sentences, ["On hello, no contender was measured."]);
 }

@@ -1,10 +1,11 @@
 //! Records made up for tests.
+#![allow(clippy::expect_used, reason = "a test ends at what cannot be")]
 
 use std::collections::BTreeMap;
 
 use assay_model::check::{Check, Outcome};
 use assay_model::contender::Kind;
-use assay_model::experiment::Cell;
+use assay_model::experiment::{Cell, Experiment, Measure};
 use assay_model::host::{HostFacts, Isolation};
 use assay_model::load::{Arrival, Books, LOAD_SCHEMA, Latency, LoadReport, Series, WindowCounts};
 use assay_model::record::{
@@ -15,7 +16,7 @@ use assay_model::usage::Usage;
 use assay_stats::Histogram;
 
 /// A window of one second at `per_second` that obeys Little's law.
-pub(crate) fn load_report(connections: u32, per_second: f64) -> LoadReport {
+pub fn load_report(connections: u32, per_second: f64) -> LoadReport {
     let ok = per_second.round() as u64;
     let mut histogram = Histogram::new();
     histogram.record_n((f64::from(connections) / per_second * 1e9) as u64, ok);
@@ -43,7 +44,7 @@ pub(crate) fn load_report(connections: u32, per_second: f64) -> LoadReport {
 }
 
 /// What the generator says of Little's law.
-pub(crate) fn little(outcome: Outcome) -> Check {
+pub fn little(outcome: Outcome) -> Check {
     let (rule, evidence) = ("littles-law".to_owned(), "3 % apart".to_owned());
     Check { rule, outcome, evidence, remedy: None }
 }
@@ -70,7 +71,7 @@ fn window(per_second: f64) -> Measurement {
 }
 
 /// Makes the last contender of a record the twin of the first.
-pub(crate) fn with_twin(mut record: Record) -> Record {
+pub fn with_twin(mut record: Record) -> Record {
     let original = record.contenders[0].name.clone();
     if let Some(last) = record.contenders.last_mut() {
         last.twin_of = Some(original);
@@ -80,7 +81,7 @@ pub(crate) fn with_twin(mut record: Record) -> Record {
 
 /// A complete record of one cell, `hello` at 64 connections: contenders with their throughput in each round. One called
 /// `limit` is the limit; a throughput of zero is a round in which it died before the window.
-pub(crate) fn record(contenders: &[(&str, &[f64])]) -> Record {
+pub fn record(contenders: &[(&str, &[f64])]) -> Record {
     let rounds = contenders.iter().map(|(_, series)| series.len()).max().unwrap_or(0);
     let run = |name: &str, per_second: f64| Run {
         contender: name.to_owned(),
@@ -105,10 +106,7 @@ pub(crate) fn record(contenders: &[(&str, &[f64])]) -> Record {
         assay: Program { version: "0.1.0".to_owned(), profile: "release".to_owned() },
         command: vec!["assay".to_owned()],
         seed: 1,
-        experiment: toml::from_str(
-            "name = \"test\"\ncontenders = []\n[[measure]]\nworkload = \"hello\"\nconnections = [64]\n",
-        )
-        .expect("experiment"),
+        experiment: Experiment::new("test", vec![Measure::capacity("hello", vec![64])]),
         workloads: Vec::new(),
         host: HostFacts::default(),
         isolation: Isolation {

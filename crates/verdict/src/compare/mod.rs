@@ -14,10 +14,9 @@ use assay_model::experiment::Cell;
 use assay_model::record::Record;
 use assay_model::verdict::Verdict;
 
-use crate::error::Exit;
-use crate::verdict::{CONFIDENCE, judge};
+use crate::{CONFIDENCE, Ending, judge};
 
-pub use sides::{CompareError, Side, interleaved, open};
+pub use sides::{CompareError, Side, interleaved};
 
 /// Compares each of `news` with `base`, and the changes with the thresholds.
 ///
@@ -54,18 +53,18 @@ pub fn compare(base: &Side, news: &[Side], thresholds: &[Threshold]) -> Result<C
     })
 }
 
-/// The exit status: 20 when a threshold was crossed beyond the noise; with `strict`, 12 when something that was to be
-/// judged could not be.
-pub fn exit(comparison: &Comparison, strict: bool) -> Exit {
+/// How a comparison ended: with a regression when a threshold was crossed beyond the noise; with `strict`, void when
+/// something that was to be judged could not be.
+pub fn ending(comparison: &Comparison, strict: bool) -> Ending {
     use assay_model::comparison::Crossing;
     let any = |outcome: Crossing| comparison.findings.iter().any(|finding| finding.outcome == outcome);
     let withheld = comparison.rows.iter().any(|row| row.withheld.is_some());
     if any(Crossing::Shown) {
-        Exit::Regression
+        Ending::Regression
     } else if strict && (withheld || any(Crossing::Unknown)) {
-        Exit::Void
+        Ending::Void
     } else {
-        Exit::Ok
+        Ending::Fine
     }
 }
 

@@ -1,7 +1,7 @@
 //! The figures of the work that an experiment repeats, and ours beside them, each table as ratios to the same contender.
 
-use assay_host::cpuset::CpuSet;
 use assay_model::contender::Kind;
+use assay_model::cpuset::CpuSet;
 use assay_model::experiment::Cell;
 use assay_model::network::{Network, Spec, Stack};
 use assay_model::offered::Offered;
@@ -266,8 +266,8 @@ fn scaled(title: &str, cpus: &SourceCpus, theirs: f64, own_cpus: usize, own: f64
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate as verdict;
     use crate::testing;
-    use crate::verdict;
     use assay_model::record::{NotRun, Run, Stage};
 
     fn published(columns: &[&str], rows: &[(&str, Option<&str>, &[f64])]) -> Published {

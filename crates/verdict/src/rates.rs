@@ -7,15 +7,15 @@ use assay_model::load::Arrival;
 use assay_model::offered::Offered;
 use assay_model::record::{Entry, Measurement, Record, Run};
 
-use crate::redline::Course;
-use crate::verdict::throughput;
+use crate::course::Course;
+use crate::throughput;
 
 /// Share of the slowest contender's capacity that all are offered at a common rate.
 const COMMON_SHARE: f64 = 0.5;
 
 /// Requests per second to offer to the contender of `own`, the run that is going on, in `cell`: `None` while it cannot be
 /// told, and for a closed loop.
-pub(crate) fn rate_for(record: &Record, own: &Run, cell: &Cell) -> Option<f64> {
+pub fn rate_for(record: &Record, own: &Run, cell: &Cell) -> Option<f64> {
     let rate = match cell.offered {
         Offered::Capacity | Offered::Requests(_) | Offered::Redline(_) => return None,
         Offered::Rate(per_second) => f64::from(per_second),
@@ -32,7 +32,7 @@ pub(crate) fn rate_for(record: &Record, own: &Run, cell: &Cell) -> Option<f64> {
 }
 
 /// The search for the redline of the contender of `own` as far as it got; `None` while its capacity is not known.
-pub(crate) fn course_of(record: &Record, own: Option<&Run>, contender: &str, cell: &Cell) -> Option<Course> {
+pub fn course_of(record: &Record, own: Option<&Run>, contender: &str, cell: &Cell) -> Option<Course> {
     let Offered::Redline(slo) = cell.offered else { return None };
     let runs = || runs_of(record, contender).chain(own);
     let course = Course::new(slo, first_capacity(runs(), cell)?)?;
@@ -60,14 +60,14 @@ fn offered_before<'r>(runs: impl Iterator<Item = &'r Run>, cell: &Cell) -> Optio
 }
 
 /// The throughput of the first closed loop in the same cell that counts.
-pub(crate) fn first_capacity<'r>(runs: impl Iterator<Item = &'r Run>, cell: &Cell) -> Option<f64> {
+pub fn first_capacity<'r>(runs: impl Iterator<Item = &'r Run>, cell: &Cell) -> Option<f64> {
     let closed = cell.capacity();
     let counts = |window: &&Measurement| window.cell == closed && window.void_rules().is_empty();
     runs.flat_map(|run| &run.cells).filter(counts).find_map(throughput)
 }
 
 /// Requests per second that were offered in a window; `None` for a closed loop.
-pub(crate) fn offered_rate(window: &Measurement) -> Option<f64> {
+pub fn offered_rate(window: &Measurement) -> Option<f64> {
     match window.load.arrival {
         Arrival::Closed => None,
         Arrival::Constant { per_second } | Arrival::Poisson { per_second } => Some(per_second),

@@ -8,8 +8,8 @@ use assay_stats::redline::End;
 use assay_stats::robust::geometric_mean;
 
 use super::sample::sample_of;
-use crate::redline::Next;
-use crate::rounds::rates::course_of;
+use crate::course::Next;
+use crate::rates::course_of;
 
 /// Judges every cell in which a redline was searched.
 pub(crate) fn judge(record: &Record) -> Vec<RedlineVerdict> {

@@ -17,8 +17,8 @@ use super::cell::standings;
 use super::ranking::Looks;
 use super::sample::{Sample, sample_of, samples};
 use super::{CONFIDENCE, closed, floor, is_void, median};
-use crate::redline::Next;
-use crate::rounds::rates::course_of;
+use crate::course::Next;
+use crate::rates::course_of;
 
 /// Where a run that stops when all is settled has got to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use super::sample::{SAMPLES_BEYOND, Sample, sample_of, samples};
 use super::standing::{errors, generator_objections};
 use super::words::{all_of, count_of};
 use super::{CONFIDENCE, interval, is_void, point};
-use crate::rounds::rates::offered_rate;
+use crate::rates::offered_rate;
 
 /// The percentiles that are told.
 const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];

@@ -1,6 +1,6 @@
 //! The search for a redline, driven by windows: which load comes next, and what the windows measured so far have shown.
 //!
-//! Pure. The search is a function of the windows in the record, so it can be replayed from there: the same windows lead to
+//! The search is a function of the windows in the record, so it can be replayed from there: the same windows lead to
 //! the same trials and to the same answer. A trial is made of several windows at one load, its slices.
 
 use assay_model::load::ErrorClass;
@@ -9,7 +9,7 @@ use assay_model::slo::Slo;
 use assay_stats::Histogram;
 use assay_stats::redline::{Decision, Judge, Outcome, Plan, Redline, Search, Slice, Step};
 
-use crate::rounds::rates::offered_rate;
+use crate::rates::offered_rate;
 
 /// Bounds nearer than this to each other are near enough.
 const WIDTH: f64 = 0.02;
@@ -40,7 +40,7 @@ const CARRIED: &str = "offered-load";
 
 /// A search with what is known of its current trial.
 #[derive(Clone, Debug)]
-pub(crate) struct Course {
+pub struct Course {
     slo: Slo,
     search: Search,
     judge: Judge,
@@ -54,7 +54,7 @@ pub(crate) struct Course {
 
 /// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Next {
+pub enum Next {
     /// Measure a window.
     Window {
         /// Offered load in requests per second.
@@ -72,7 +72,7 @@ pub(crate) enum Next {
 
 impl Course {
     /// A search that begins below `capacity`, the throughput of a closed loop; `None` when that is no rate to begin from.
-    pub(crate) fn new(slo: Slo, capacity: f64) -> Option<Self> {
+    pub fn new(slo: Slo, capacity: f64) -> Option<Self> {
         let plan = Plan {
             start: capacity * START_SHARE,
             step: FIRST_STEP,
@@ -96,7 +96,7 @@ impl Course {
 
     /// The search after the windows of the record, up to the first that it would not have asked for: the record is then of an
     /// assay that searched in another way, and what its windows mean cannot be told.
-    pub(crate) fn replay<'m>(mut self, mut windows: impl Iterator<Item = &'m Measurement>) -> Self {
+    pub fn replay<'m>(mut self, mut windows: impl Iterator<Item = &'m Measurement>) -> Self {
         while let Some(window) = windows.next().filter(|window| self.asks_for(window)) {
             self.take(window);
         }
@@ -111,7 +111,7 @@ impl Course {
     }
 
     /// What to do next; the same until a window is taken.
-    pub(crate) fn next(&self) -> Next {
+    pub fn next(&self) -> Next {
         match self.search.step() {
             Step::Done(redline) => Next::Done(redline),
             Step::Try(trial) => Next::Window {
@@ -125,12 +125,12 @@ impl Course {
     }
 
     /// What is known now, whether or not the search is over.
-    pub(crate) fn so_far(&self) -> Redline {
+    pub fn so_far(&self) -> Redline {
         self.search.so_far()
     }
 
     /// Takes the window that [`Self::next`] asked for.
-    pub(crate) fn take(&mut self, window: &Measurement) {
+    pub fn take(&mut self, window: &Measurement) {
         let Some(slice) = slice(window, self.slo) else {
             // One bad window is repeated; a trial that has as many of them as it needs good ones is void.
             self.void_slices += 1;

@@ -80,7 +80,7 @@ fn a_generator_that_waits_for_its_cpu_voids_the_window() {
         Outcome::Warn,
         "the limit's windows count"
     );
-    assert_eq!(exit(&waiting(0.3), &verdict, false), Exit::Ok);
+    assert_eq!(ending(&waiting(0.3), &verdict, false), Ending::Fine);
 }
 
 /// What the generator counted of its longest-waiting thread and what the runner counted of all are one rule, told once.
@@ -146,7 +146,7 @@ fn other_programs_and_steal_are_told_before_they_void() {
         verdict.trust.iter().all(|check| check.rule != "headroom"),
         "no window counts, so nothing is known of it"
     );
-    assert_eq!(exit(&all, &verdict, true), Exit::Void);
+    assert_eq!(ending(&all, &verdict, true), Ending::Void);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn failures_in_a_void_window_are_not_held_against_the_server() {
         }
     });
     let verdict = judge(&record);
-    assert_eq!((in_row(&verdict, "errors"), exit(&record, &verdict, true)), (None, Exit::Ok));
+    assert_eq!((in_row(&verdict, "errors"), ending(&record, &verdict, true)), (None, Ending::Fine));
     assert!(of(&verdict, "a").withheld.is_none());
 }
 
@@ -173,8 +173,8 @@ fn a_wrong_answer_in_a_void_window_is_held_against_the_server() {
     });
     let verdict = judge(&record);
     assert_eq!(
-        (in_row(&verdict, "errors"), exit(&record, &verdict, false)),
-        (Some(Outcome::Void), Exit::WrongAnswer)
+        (in_row(&verdict, "errors"), ending(&record, &verdict, false)),
+        (Some(Outcome::Void), Ending::WrongAnswer)
     );
 }
 
@@ -210,7 +210,10 @@ fn want_of_ports_is_the_generators_fault() {
     let verdict = judge(&record);
     assert_eq!(in_row(&verdict, "ports"), Some(Outcome::Void));
     assert_eq!(in_row(&verdict, "errors"), None, "the server did nothing wrong");
-    assert_eq!((exit(&record, &verdict, false), exit(&record, &verdict, true)), (Exit::Ok, Exit::Void));
+    assert_eq!(
+        (ending(&record, &verdict, false), ending(&record, &verdict, true)),
+        (Ending::Fine, Ending::Void)
+    );
 }
 
 #[test]

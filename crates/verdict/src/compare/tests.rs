@@ -4,9 +4,8 @@ use assay_model::check::Outcome;
 use assay_model::comparison::{Crossing, Metric, Pairing, Row, Shift, Threshold};
 use assay_model::record::{Origin, Record};
 
-use super::{CompareError, Side, compare, exit, interleaved, open};
-use crate::error::Exit;
-use crate::store::Store;
+use super::{CompareError, Side, compare, ending, interleaved};
+use crate::Ending;
 use crate::testing::record;
 
 const SIX: [f64; 6] = [1000.0, 1030.0, 985.0, 1012.0, 1021.0, 996.0];
@@ -44,7 +43,7 @@ fn contenders_of_one_run_are_compared_within_its_rounds() {
     assert_eq!((change.call, change.rounds), (Shift::Worse, 6));
     assert!((change.ratio.unwrap().estimate - 0.9).abs() < 0.001, "{change:?}");
     assert_eq!(found.findings[0].outcome, Crossing::Shown);
-    assert_eq!(exit(&found, false), Exit::Regression);
+    assert_eq!(ending(&found, false), Ending::Regression);
 }
 
 #[test]
@@ -59,7 +58,7 @@ fn equals_do_not_differ_and_cross_nothing() {
         "{:?}",
         found.findings
     );
-    assert_eq!(exit(&found, true), Exit::Ok);
+    assert_eq!(ending(&found, true), Ending::Fine);
 }
 
 #[test]
@@ -71,7 +70,7 @@ fn a_regression_that_may_be_noise_fails_nothing_and_says_how_many_rounds_would_t
         panic!("{:?}", found.findings)
     };
     assert!((7..200).contains(&rounds), "{rounds}");
-    assert_eq!(exit(&found, true), Exit::Ok);
+    assert_eq!(ending(&found, true), Ending::Fine);
 }
 
 #[test]
@@ -148,7 +147,7 @@ fn what_the_verdict_withholds_is_withheld_here() {
     let found = compare(&side(&run, "old"), &[side(&run, "new")], &thresholds(&["rps:-3%"])).unwrap();
     assert!(found.rows[0].changes.is_empty());
     assert!(found.rows[0].withheld.as_ref().is_some_and(|why| why.contains("steal")), "{:?}", found.rows[0]);
-    assert_eq!((exit(&found, false), exit(&found, true)), (Exit::Ok, Exit::Void));
+    assert_eq!((ending(&found, false), ending(&found, true)), (Ending::Fine, Ending::Void));
 }
 
 #[test]
@@ -172,23 +171,4 @@ fn a_run_that_could_stop_early_pays_for_its_looks() {
     run.experiment.until_settled = true;
     run.experiment.rounds = 20;
     assert!(width(&run) > at_once);
-}
-
-#[test]
-fn a_side_is_a_run_with_or_without_a_contender() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("20261120-221530-test");
-    std::fs::create_dir(&path).unwrap();
-    let record = run("20261120-221530-test", &[("a", rates(1.0))]);
-    std::fs::write(path.join("record.json"), serde_json::to_string(&record).unwrap()).unwrap();
-    let store = Store::new(folder.path());
-    for (wanted, contender) in [
-        ("last".to_owned(), None),
-        ("last:a".to_owned(), Some("a")),
-        ("20261120-221530-test:127.0.0.1:80".to_owned(), Some("127.0.0.1:80")),
-        (format!("{}:a", path.display()), Some("a")),
-    ] {
-        assert_eq!(open(&store, &wanted).unwrap().contender.as_deref(), contender, "{wanted}");
-    }
-    assert!(open(&store, "yesterday:a").unwrap_err().to_string().contains("yesterday"));
 }

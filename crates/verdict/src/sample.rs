@@ -1,7 +1,7 @@
 //! The numbers of a record, contender by contender and round by round.
 
-use assay_host::cpuset::CpuSet;
 use assay_model::contender::Kind;
+use assay_model::cpuset::CpuSet;
 use assay_model::experiment::Cell;
 use assay_model::network::Network;
 use assay_model::record::{Entry, Measurement, Record, Round, Run};
@@ -68,7 +68,7 @@ pub(crate) fn counted_rounds(record: &Record) -> u32 {
 }
 
 /// Right answers per second in a window; `None` when there was none.
-pub(crate) fn throughput(window: &Measurement) -> Option<f64> {
+pub fn throughput(window: &Measurement) -> Option<f64> {
     let per_second = window.load.window.ok as f64 / window.load.window_ns.as_secs_f64();
     (per_second.is_finite() && per_second > 0.0).then_some(per_second)
 }

@@ -1,0 +1,48 @@
+//! How a run ended, for those who asked for it: the one thing that a script wants to know.
+
+use assay_model::record::{Record, Stage, State};
+use assay_model::verdict::Verdict;
+
+use super::is_void;
+
+/// How a run or a comparison ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// As asked.
+    Fine,
+    /// A person stopped it.
+    Interrupted,
+    /// A contender could not be built, did not start, or died; or nobody was measured.
+    ContenderFailed,
+    /// A contender answered wrongly.
+    WrongAnswer,
+    /// A result is void, and that was not to be tolerated.
+    Void,
+    /// A regression was shown.
+    Regression,
+}
+
+/// How a run ended: what its worst contender did, and with `strict` also whether a number is void.
+pub fn ending(record: &Record, verdict: &Verdict, strict: bool) -> Ending {
+    if record.state == State::Interrupted {
+        return Ending::Interrupted;
+    }
+    let for_good = record.contenders.iter().filter_map(|entry| entry.not_run.as_ref());
+    let once = record.rounds.iter().flat_map(|round| &round.runs).filter_map(|run| run.failure.as_ref());
+    let stages: Vec<Stage> = for_good.chain(once).map(|reason| reason.stage).collect();
+    let standings = || verdict.cells.iter().flat_map(|cell| &cell.standings);
+    let wrong = standings()
+        .any(|standing| standing.checks.iter().any(|check| check.rule == "errors" && is_void(check)));
+    let nobody = standings().next().is_none();
+    if stages.contains(&Stage::Answer) || wrong {
+        Ending::WrongAnswer
+    } else if nobody || stages.iter().any(|stage| *stage != Stage::Needs) {
+        Ending::ContenderFailed
+    } else if strict
+        && (verdict.trust.iter().any(is_void) || standings().any(|s| s.checks.iter().any(is_void)))
+    {
+        Ending::Void
+    } else {
+        Ending::Fine
+    }
+}
