@@ -139,6 +139,22 @@ fn per_cpu<T>(now: &BTreeMap<u32, T>, then: &BTreeMap<u32, T>, since: fn(&T, &T)
 }
 
 impl SystemDelta {
+    /// Both together, one after the other.
+    #[must_use]
+    pub fn then(&self, later: &Self) -> Self {
+        let weight = |delta: &Self| delta.wall_ns.0 as f64;
+        let weighted = |(a, b): (f64, f64)| {
+            (a * weight(self) + b * weight(later)) / (weight(self) + weight(later)).max(1.0)
+        };
+        Self {
+            wall_ns: self.wall_ns + later.wall_ns,
+            cpus: per_cpu(&self.cpus, &later.cpus, CpuTicks::plus),
+            net_rx: per_cpu(&self.net_rx, &later.net_rx, |a, b| a + b),
+            cpu_pressure: self.cpu_pressure.zip(later.cpu_pressure).map(weighted),
+            tcp: self.tcp.zip(later.tcp).map(|(a, b)| a.then(b)),
+        }
+    }
+
     /// How the time of these CPUs was spent, all of them together.
     pub fn shares(&self, cpus: &CpuSet) -> CpuShares {
         let wanted = self.cpus.iter().filter(|(cpu, _)| cpus.contains(**cpu));
@@ -211,6 +227,14 @@ impl CpuShares {
 }
 
 impl TcpCounters {
+    fn then(self, later: Self) -> Self {
+        Self {
+            retransmitted_segments: self.retransmitted_segments + later.retransmitted_segments,
+            listen_overflows: self.listen_overflows + later.listen_overflows,
+            listen_drops: self.listen_drops + later.listen_drops,
+        }
+    }
+
     fn since(self, then: Self) -> Self {
         Self {
             retransmitted_segments: self.retransmitted_segments.saturating_sub(then.retransmitted_segments),

@@ -1,22 +1,33 @@
 //! The load generator as a process: its arguments, its bounded life, its report.
 
 use std::ffi::OsString;
-use std::path::Path;
-use std::time::Duration;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
 
 use assay_link::Link;
 use assay_model::experiment::Span;
-use assay_model::load::{Arrival, LOAD_SCHEMA, LoadReport};
+use assay_model::load::{Arrival, LOAD_SCHEMA, LoadReport, LoadTurn};
+use assay_model::units::Nanos;
+use rustix::fs::{FileType, Mode};
 use thiserror::Error;
 
 use crate::contender::Tools;
-use crate::keeper::{Bounded, KeepOptions, RunError, run_bounded, tail};
+use crate::keeper::{Bounded, KeepOptions, Kept, RunError, run_bounded, tail};
 use crate::stack::UserEnd;
 
 /// How much longer than its orders the generator may live: connecting, draining, reporting.
 const MARGIN: Duration = Duration::from_secs(10);
 /// Longest time for a window of a number of requests, in seconds; a million take less than two minutes at 10,000 a second.
 const MAX_COUNTED_S: f64 = 600.0;
+/// How many timeouts of one connection making all of them may take, as the generator itself allows.
+const CONNECT_TIMEOUTS: u32 = 12;
+/// The line with which a generator tells that its connections are made, before it is asked for a window.
+pub const CONNECTED: &str = "connected";
+/// How often a wait for it looks whether it is still wanted.
+const TICK: Duration = Duration::from_millis(50);
 /// Lines of its error output that are shown.
 const TAIL_LINES: usize = 8;
 
@@ -141,6 +152,160 @@ impl LoadOrder<'_> {
             }
         }
     }
+}
+
+/// A generator that measures window after window on the same connections, as it is asked to. Dropping it ends it.
+pub struct Generator {
+    kept: Kept,
+    orders: Option<File>,
+    told: Receiver<String>,
+    log: PathBuf,
+    patience: Duration,
+}
+
+impl Generator {
+    /// Starts it on its side of `link`; what it is asked and tells passes through pipes in the folder `work`, whose names
+    /// begin with `name`. The order's own lengths do not count.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn start(
+        order: &LoadOrder<'_>,
+        tools: &Tools,
+        link: &Link,
+        work: &Path,
+        name: &str,
+    ) -> Result<Self, LoadError> {
+        let file = |what: &str| work.join(format!("{name}.{what}"));
+        let log = file("log");
+        let failed =
+            |error: std::io::Error| LoadError::Failed { problem: error.to_string(), log_tail: Vec::new() };
+        let (asked, telling) = (Pipe::new(file("asked")), Pipe::new(file("told")));
+        let (orders, answers) = (asked.both_ends().map_err(failed)?, telling.both_ends().map_err(failed)?);
+        let mut options = KeepOptions::new(log.clone(), vec![tools.assay.clone().into()]);
+        options.command.extend(order.to_arguments());
+        options.command.push("--on-request".into());
+        (options.stdin, options.stdout) = (Some(asked.path.clone()), Some(telling.path.clone()));
+        options.side = link.generator_side();
+        let told = lines(telling.reader().map_err(failed)?);
+        let kept = Kept::start(&tools.assay, &options, work, []).map_err(|error| LoadError::Failed {
+            problem: error.to_string(),
+            log_tail: tail(&log, TAIL_LINES),
+        })?;
+        // From here on only the generator holds the other ends, and our reader finds an end when it ends.
+        drop(answers);
+        let patience = Duration::from_secs_f64(order.timeout_s) * CONNECT_TIMEOUTS + MARGIN;
+        Ok(Self { kept, orders: Some(orders), told, log, patience })
+    }
+
+    /// Waits until its connections are made, or known not to be had.
+    ///
+    /// # Errors
+    /// When it is no longer wanted, or it broke.
+    pub fn await_connections(&mut self, wanted: &mut dyn FnMut() -> bool) -> Result<(), LoadError> {
+        match self.answer(Duration::ZERO, wanted)? {
+            line if line == CONNECTED => Ok(()),
+            line => Err(self.broken(format!("it said `{line}`"))),
+        }
+    }
+
+    /// Measures one window after so much load; waits as long as it is `wanted`.
+    ///
+    /// # Errors
+    /// When it is no longer wanted, or the generator broke.
+    pub fn window(
+        &mut self,
+        settle: Nanos,
+        length: Nanos,
+        wanted: &mut dyn FnMut() -> bool,
+    ) -> Result<LoadTurn, LoadError> {
+        let line = format!("{} {}\n", settle.0, length.0);
+        let asked = self.orders.as_mut().map(|orders| orders.write_all(line.as_bytes()));
+        if let Some(Err(error)) = asked {
+            return Err(self.broken(error.to_string()));
+        }
+        let text = self.answer(Duration::from_nanos(settle.0 + length.0), wanted)?;
+        serde_json::from_str(&text).map_err(|error| self.broken(format!("no window: {error}")))
+    }
+
+    /// Lets it end; what it saw in all windows.
+    ///
+    /// # Errors
+    /// As for [`Self::window`].
+    pub fn finish(mut self, wanted: &mut dyn FnMut() -> bool) -> Result<LoadReport, LoadError> {
+        drop(self.orders.take());
+        let text = self.answer(Duration::ZERO, wanted)?;
+        read_report(&text).map_err(|problem| self.broken(problem))
+    }
+
+    /// The next line, which is due after `busy`.
+    fn answer(&mut self, busy: Duration, wanted: &mut dyn FnMut() -> bool) -> Result<String, LoadError> {
+        let deadline = Instant::now() + busy + self.patience;
+        loop {
+            match self.told.recv_timeout(TICK) {
+                Ok(line) => return Ok(line),
+                Err(RecvTimeoutError::Disconnected) => {
+                    let ended = self.kept.wait(MARGIN).map_or_else(String::new, |ended| ended.to_string());
+                    return Err(self.broken(ended));
+                }
+                Err(RecvTimeoutError::Timeout) if !wanted() => {
+                    self.kept.kill();
+                    return Err(LoadError::Unwanted);
+                }
+                Err(RecvTimeoutError::Timeout) if Instant::now() >= deadline => {
+                    self.kept.kill();
+                    return Err(
+                        self.broken(format!("no word from it for {} s", (busy + self.patience).as_secs()))
+                    );
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    fn broken(&self, problem: String) -> LoadError {
+        let log_tail = tail(&self.log, TAIL_LINES);
+        let own_words = log_tail.last().cloned().unwrap_or_default();
+        LoadError::Failed { problem: format!("{problem} {own_words}").trim().to_owned(), log_tail }
+    }
+}
+
+/// A named pipe of ours.
+struct Pipe {
+    path: PathBuf,
+}
+
+impl Pipe {
+    fn new(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    /// Makes it and opens both ends, which waits for nobody (fifo(7)).
+    fn both_ends(&self) -> std::io::Result<File> {
+        let mode = Mode::RUSR | Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &self.path, FileType::Fifo, mode, 0)?;
+        File::options().read(true).write(true).open(&self.path)
+    }
+
+    fn reader(&self) -> std::io::Result<File> {
+        File::open(&self.path)
+    }
+}
+
+impl Drop for Pipe {
+    /// Whoever has opened it keeps it; its name is of no more use.
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// The lines that come, until the end.
+fn lines(from: File) -> Receiver<String> {
+    let (line, lines) = channel();
+    std::thread::spawn(move || {
+        BufReader::new(from).lines().map_while(Result::ok).try_for_each(|text| line.send(text))
+    });
+    lines
 }
 
 fn read_report(text: &str) -> Result<LoadReport, String> {

@@ -17,6 +17,9 @@ use crate::error::LabError;
 use crate::schedule::{affordable_rounds, predicted_conformance, predicted_round};
 use crate::subject::{Launch, Subject, check_link};
 
+/// Share of a round that is left for turns at least, where the budget bounds them: with fewer rounds each has more of them.
+const LEAST_SHARE: f64 = 0.4;
+
 /// A run that can begin.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -154,12 +157,41 @@ impl Plan {
         }
     }
 
+    /// Whether all servers of a round live at once and take turns: where there are several, no two need the same port, and the
+    /// kernel's TCP serves all, because a wire has one server at its end.
+    pub fn takes_turns(&self) -> bool {
+        let experiment = &self.experiment;
+        let ports = self.subjects.iter().filter_map(|subject| match &subject.launch {
+            Launch::Process(process) => process.port,
+            Launch::Running { .. } => None,
+        });
+        let kernels =
+            |network: &Option<Network>| network.is_none_or(|network| network.stack() == Stack::Kernel);
+        experiment.cells().iter().any(|cell| experiment.is_turned(cell))
+            && self.subjects.len() > 1
+            && ports.count() == 0
+            && experiment.networks().iter().all(kernels)
+    }
+
     /// How long it will take when all contenders take part.
     pub fn prediction(&self) -> Prediction {
         let round = predicted_round(&self.experiment, &self.parts());
         let asked = self.subjects.iter().filter(|subject| self.is_asked(subject)).count();
         let conformance = predicted_conformance(asked);
-        Prediction { conformance, rounds: affordable_rounds(&self.experiment, conformance, round), round }
+        if !self.fills_the_budget() {
+            let rounds = affordable_rounds(&self.experiment, conformance, round);
+            return Prediction { conformance, rounds, round };
+        }
+        let shortest =
+            predicted_round(&Experiment { window_s: 0.0, ..self.experiment.clone() }, &self.parts());
+        let rounds = affordable_rounds(&self.experiment, conformance, shortest.div_f64(1.0 - LEAST_SHARE));
+        let budget = Duration::from_secs_f64(self.experiment.budget_s.unwrap_or(0.0));
+        Prediction { conformance, rounds, round: shortest.max(budget.saturating_sub(conformance) / rounds) }
+    }
+
+    /// Whether the turns of a fixed number of rounds are as many as the budget allows.
+    pub fn fills_the_budget(&self) -> bool {
+        self.takes_turns() && self.experiment.budget_s.is_some() && !self.experiment.until_settled
     }
 
     /// Whether a subject is asked for the rules. One that somebody else runs is not: they asked for a measurement, and a

@@ -15,8 +15,10 @@ pub const ENOUGH_ROUNDS: u32 = 6;
 pub const ENOUGH_LATENCY_ROUNDS: u32 = ENOUGH_ROUNDS + 1;
 /// How many rounds more than fit are planned where contenders may be left out of later ones, which then take less time.
 const SPARE_ROUNDS: f64 = 1.25;
+/// Sets the random numbers of rotations apart from those of rounds.
+const ROTATIONS: u64 = 0x726f_7461_7465_0001;
 /// What starting and stopping a contender takes, before any was timed.
-const TYPICAL_START: Duration = Duration::from_millis(1000);
+const TYPICAL_START: Duration = Duration::from_millis(500);
 /// What warming a contender up on one workload takes, in seconds, before any was timed; most are warm sooner than an
 /// experiment allows.
 const TYPICAL_WARMUP_S: f64 = 1.0;
@@ -64,6 +66,13 @@ pub fn choice(seed: u64, n: usize) -> usize {
     permutation(&mut rng, n)[0]
 }
 
+/// The order in which `n` servers take their turns in a rotation; it shares no random numbers with any [`block`].
+pub fn rotation(seed: u64, round: u32, cell: usize, rotation: u32, n: usize) -> Vec<usize> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed ^ ROTATIONS);
+    rng.set_stream(u64::from(round) << 40 | (cell as u64 & 0xff_ffff) << 16 | u64::from(rotation & 0xffff));
+    permutation(&mut rng, n)
+}
+
 /// Sorting by random keys rather than a library's shuffle, whose algorithm may change between versions.
 fn permutation(rng: &mut ChaCha8Rng, n: usize) -> Vec<usize> {
     let mut keyed: Vec<(u64, usize)> = (0..n).map(|index| (rng.next_u64(), index)).collect();
@@ -80,21 +89,31 @@ pub fn predicted_round(experiment: &Experiment, contenders: &[Vec<Cell>]) -> Dur
         let connecting = TYPICAL_CONNECT * widest.min(MAX_WARMUP_CONNECTIONS) * TYPICAL_GENERATORS;
         (Duration::from_secs_f64(each_s) + TYPICAL_COUNTING + connecting).mul_f64(workloads as f64)
     };
-    let window = |cell: &Cell| {
-        if matches!(cell.offered, Offered::Redline(_)) {
-            return TYPICAL_SEARCH;
-        }
-        let length_s = match experiment.window_at(cell.offered) {
-            Span::Seconds(seconds) => seconds,
-            Span::Requests(n) => f64::from(n) / TYPICAL_PER_SECOND,
-        };
-        Duration::from_secs_f64(experiment.settle_at(cell.offered) + length_s)
-            + TYPICAL_OVERHEAD
-            + TYPICAL_CONNECT * cell.connections
-    };
+    let window = |cell: &Cell| predicted_window(experiment, cell);
     let life =
         |cells: &Vec<Cell>| TYPICAL_START + warm_up(cells) + cells.iter().map(window).sum::<Duration>();
     contenders.iter().map(life).sum()
+}
+
+/// How long measuring a cell once will take, in one piece or in turns.
+pub fn predicted_window(experiment: &Experiment, cell: &Cell) -> Duration {
+    if matches!(cell.offered, Offered::Redline(_)) {
+        return TYPICAL_SEARCH;
+    }
+    let length_s = match experiment.window_at(cell.offered) {
+        Span::Seconds(seconds) => seconds,
+        Span::Requests(n) => f64::from(n) / TYPICAL_PER_SECOND,
+    };
+    let times = if experiment.is_turned(cell) { turns_of(experiment) } else { 1 };
+    Duration::from_secs_f64(f64::from(times) * experiment.settle_at(cell.offered) + length_s)
+        + TYPICAL_OVERHEAD
+        + TYPICAL_CONNECT * cell.connections
+}
+
+/// Turns that a window at capacity is made of.
+pub fn turns_of(experiment: &Experiment) -> u32 {
+    // `as` saturates, and the value is a whole number.
+    ((experiment.window_s / experiment.turn_s).round() as u32).max(1)
 }
 
 /// How long asking so many contenders for the rules will take.

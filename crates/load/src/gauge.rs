@@ -19,6 +19,8 @@ pub enum News {
     Progress(Progress),
     /// A second is over; only if the plan asks for it.
     Second(Box<Second>),
+    /// The connections are made, or known not to be had; no request was sent yet.
+    Connected,
     /// A window is over.
     Turn(Box<LoadTurn>),
 }

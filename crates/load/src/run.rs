@@ -150,15 +150,16 @@ impl<T: FnMut(News)> Course<'_, T> {
         threads: &[Handle<'_>],
         outcomes: &Receiver<Outcome>,
     ) -> Result<(), LoadError> {
+        self.await_connections(threads);
+        (self.teller.tell)(News::Connected);
+        self.memory.ready_bytes = ThreadUsage::read().rss_bytes();
         for (number, order) in orders.enumerate() {
             if number > 0 {
                 self.teller.signals.call();
                 threads.iter().for_each(|thread| thread.thread().unpark());
+                self.await_connections(threads);
             }
             let reachable = self.begin(order, threads);
-            if number == 0 {
-                self.memory.ready_bytes = ThreadUsage::read().rss_bytes();
-            }
             let Some(window) = self.watch(order, threads, outcomes) else { break };
             if !reachable {
                 return Err(unreachable(self.teller.plan, &window));
@@ -172,12 +173,10 @@ impl<T: FnMut(News)> Course<'_, T> {
         Ok(())
     }
 
-    /// Waits until the connections are made, then lets the load begin. Returns whether there is any connection.
-    fn begin(&mut self, order: Order, threads: &[Handle<'_>]) -> bool {
-        let signals = self.teller.signals;
-        let broken = || threads.iter().any(ScopedJoinHandle::is_finished);
+    /// Waits until the connections are made, or known not to be had.
+    fn await_connections(&mut self, threads: &[Handle<'_>]) {
         let mut told = clock::now();
-        while !signals.all_ready() && !self.stop.load(Relaxed) && !broken() {
+        while !self.teller.signals.all_ready() && !self.stop.load(Relaxed) && !is_any_broken(threads) {
             park_timeout(RAMP_INTERVAL);
             let now = clock::now();
             if now > told + PROGRESS_INTERVAL.into() {
@@ -185,10 +184,15 @@ impl<T: FnMut(News)> Course<'_, T> {
                 self.teller.tell(false);
             }
         }
+    }
+
+    /// Lets the load begin. Returns whether there is any connection.
+    fn begin(&self, order: Order, threads: &[Handle<'_>]) -> bool {
+        let signals = self.teller.signals;
         let reachable = !signals.all_ready() || signals.progress(Nanos::ZERO).connections > 0;
         let start = clock::now() + START_DELAY;
         let end = match order.span {
-            _ if !reachable || broken() => start,
+            _ if !reachable || is_any_broken(threads) => start,
             Span::Time(window) => start + order.settle + window,
             Span::Requests(_) => Nanos::MAX,
         };
@@ -209,7 +213,7 @@ impl<T: FnMut(News)> Course<'_, T> {
         while window.outcomes.len() < threads.len() {
             match outcomes.recv_timeout(PROGRESS_INTERVAL) {
                 Ok(outcome) => window.outcomes.push(outcome),
-                Err(_) if threads.iter().any(ScopedJoinHandle::is_finished) => return None,
+                Err(_) if is_any_broken(threads) => return None,
                 Err(_) => {}
             }
             if self.stop.load(Relaxed) {
@@ -264,6 +268,11 @@ fn start_thread<'s, 'e, E: Engine>(
     };
     let thread = Builder::new().name(format!("load-{}", place.thread));
     thread.spawn_scoped(scope, body).map_err(|e| LoadError::Thread(e.to_string()))
+}
+
+/// Whether a thread has ended, which none does by itself.
+fn is_any_broken(threads: &[Handle<'_>]) -> bool {
+    threads.iter().any(ScopedJoinHandle::is_finished)
 }
 
 fn join(threads: Vec<Handle<'_>>) -> Result<(), LoadError> {

@@ -48,6 +48,13 @@ pub struct Experiment {
     /// Length of one measured window, in seconds.
     #[serde(default = "default_window_s")]
     pub window_s: f64,
+    /// Length of one of the short windows that a measured window at capacity is made of where the servers of a round take
+    /// turns, in seconds.
+    #[serde(default = "default_turn_s")]
+    pub turn_s: f64,
+    /// Whether one server lives at a time and is measured in one piece, instead of all at once in turns.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub one_at_a_time: bool,
     /// Length of one measured window at capacity in requests, instead of the time; absent for the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_requests: Option<u32>,
@@ -277,6 +284,8 @@ impl Experiment {
             warmup_s: default_warmup_s(),
             settle_s: default_settle_s(),
             window_s: default_window_s(),
+            turn_s: default_turn_s(),
+            one_at_a_time: false,
             latency_window_s: None,
             arrival: ArrivalModel::default(),
             timeout_s: default_timeout_s(),
@@ -317,6 +326,13 @@ impl Experiment {
             Offered::Capacity => self.window_requests.map_or(Span::Seconds(self.window_s), Span::Requests),
             _ => Span::Seconds(self.latency_window_s.unwrap_or(self.window_s)),
         }
+    }
+
+    /// Whether servers that live at once take turns in a cell: in a closed loop whose window is a time.
+    pub fn is_turned(&self, cell: &Cell) -> bool {
+        !self.one_at_a_time
+            && cell.offered.is_capacity()
+            && matches!(self.window_at(cell.offered), Span::Seconds(_))
     }
 
     /// Load given before a window at a load, in seconds: none before one that is all of a few requests.
@@ -380,6 +396,10 @@ fn default_settle_s() -> f64 {
 
 fn default_window_s() -> f64 {
     1.0
+}
+
+fn default_turn_s() -> f64 {
+    0.15
 }
 
 fn default_timeout_s() -> f64 {

@@ -70,7 +70,28 @@ pub struct Flow {
     pub peak_bytes_per_second: f64,
 }
 
+impl LinkUse {
+    /// Both together, one after the other.
+    #[must_use]
+    pub fn then(&self, later: &Self) -> Self {
+        Self {
+            to_server: self.to_server.then(&later.to_server),
+            to_generator: self.to_generator.then(&later.to_generator),
+        }
+    }
+}
+
 impl Flow {
+    fn then(&self, later: &Self) -> Self {
+        Self {
+            bytes: self.bytes + later.bytes,
+            packets: self.packets + later.packets,
+            lost_frames: self.lost_frames + later.lost_frames,
+            overflowed_frames: self.overflowed_frames + later.overflowed_frames,
+            peak_bytes_per_second: self.peak_bytes_per_second.max(later.peak_bytes_per_second),
+        }
+    }
+
     /// Share of what a link of so many bits per second carries, at the busiest, 0 to 1. A pause before it lets a little more
     /// pass.
     pub fn peak_share_of(&self, bits_per_second: u64) -> f64 {

@@ -13,7 +13,7 @@ use crate::experiment::{Cell, Experiment};
 use crate::host::{HostFacts, Isolation};
 use crate::imported::Imported;
 use crate::link::{LinkFacts, LinkUse};
-use crate::load::{ANSWERS, ErrorClass, GENERATOR_DISTURBED, LoadReport, StackCounts};
+use crate::load::{ANSWERS, ErrorClass, GENERATOR_DISTURBED, LoadReport, LoadTurn, StackCounts};
 use crate::network::{Network, Spec};
 use crate::units::Nanos;
 use crate::usage::{Counted, Usage};
@@ -240,7 +240,7 @@ pub struct Round {
 }
 
 /// One life of a contender's process: started, warmed up, measured in every cell, stopped.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// Name of the contender.
     pub contender: String,
@@ -304,6 +304,31 @@ pub struct Measurement {
     pub link_use: Option<LinkUse>,
     /// What the machine did over the same span.
     pub machine: Machine,
+    /// The short windows that this one is made of, in which the servers of a round took turns; empty where it was measured in
+    /// one piece. Everything else here is of all of them together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub turns: Vec<Turn>,
+    /// Share of one CPU that the server's processes used while the others had their turns, 0 to 1 and more; absent where it
+    /// could not be observed, and where nobody took turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_busy_share: Option<f64>,
+}
+
+/// One of the short windows in which the servers of a round take turns.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Turn {
+    /// Which rotation over all servers, from 0.
+    pub rotation: u32,
+    /// Which place in it, from 0.
+    pub place: u32,
+    /// When it began, after the start of the whole run.
+    pub offset_ns: Nanos,
+    /// What the generator saw.
+    #[serde(flatten)]
+    pub load: LoadTurn,
+    /// CPU time of the server's processes from just before its load to just after it; absent where it could not be observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_cpu_ns: Option<Nanos>,
 }
 
 /// What a database used during a window.

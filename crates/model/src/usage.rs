@@ -49,6 +49,25 @@ impl Usage {
         self.user_ns + self.system_ns
     }
 
+    /// Both together, one after the other: times and events add up, and what is resident is what it was at the end of the later.
+    #[must_use]
+    pub fn then(&self, later: &Self) -> Self {
+        let both = |a: Option<Nanos>, b: Option<Nanos>| a.zip(b).map(|(a, b)| a + b);
+        Self {
+            wall_ns: self.wall_ns + later.wall_ns,
+            user_ns: self.user_ns + later.user_ns,
+            system_ns: self.system_ns + later.system_ns,
+            rss_peak_bytes: self.rss_peak_bytes.max(later.rss_peak_bytes),
+            voluntary_switches: self.voluntary_switches + later.voluntary_switches,
+            involuntary_switches: self.involuntary_switches + later.involuntary_switches,
+            run_delay_ns: both(self.run_delay_ns, later.run_delay_ns),
+            busiest_thread_ns: both(self.busiest_thread_ns, later.busiest_thread_ns),
+            minor_faults: self.minor_faults + later.minor_faults,
+            major_faults: self.major_faults + later.major_faults,
+            ..later.clone()
+        }
+    }
+
     /// Share of `cpus` CPUs that was busy, 0 to 1; zero for an empty span.
     pub fn busy_share(&self, cpus: usize) -> f64 {
         let capacity = self.wall_ns.0 as f64 * cpus as f64;

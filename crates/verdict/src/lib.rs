@@ -34,6 +34,7 @@ mod standing;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod trust;
+pub mod turns;
 mod words;
 
 use assay_model::check::{Check, Outcome};

@@ -67,6 +67,8 @@ fn window(per_second: f64) -> Measurement {
         server_stack: None,
         link_use: None,
         machine: Machine { server_idle_share: 0.01, generator_idle_share: 0.5, ..Machine::default() },
+        turns: Vec::new(),
+        idle_busy_share: None,
     }
 }
 

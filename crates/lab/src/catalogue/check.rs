@@ -208,6 +208,7 @@ pub(crate) fn fault_of_experiment(experiment: &Experiment) -> Option<Fault> {
     bad_seconds("warmup_s", experiment.warmup_s, true)
         .or_else(|| bad_seconds("settle_s", experiment.settle_s, true))
         .or_else(|| bad_seconds("window_s", experiment.window_s, false))
+        .or_else(|| bad_seconds("turn_s", experiment.turn_s, false))
         .or_else(|| experiment.latency_window_s.and_then(|span| bad_seconds("latency_window_s", span, false)))
         .or_else(|| bad_seconds("timeout_s", experiment.timeout_s, false))
         .or_else(|| bad_precision(experiment.precision?))

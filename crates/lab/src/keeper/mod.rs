@@ -192,8 +192,14 @@ fn start(options: &KeepOptions) -> Result<(Pid, Pump), String> {
             .map_err(|error| format!("cannot write {}: {error}", path.display()))?
             .into(),
     };
+    let stdin = match &options.stdin {
+        None => Stdio::null(),
+        Some(path) => std::fs::File::open(path)
+            .map_err(|error| format!("cannot read {}: {error}", path.display()))?
+            .into(),
+    };
     let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null()).stdout(stdout).stderr(stderr).process_group(0);
+    command.args(arguments).stdin(stdin).stdout(stdout).stderr(stderr).process_group(0);
     command.envs(options.variables.iter().map(|variable| split_variable(variable)));
     let child = command.spawn().map_err(|error| not_started(&program.to_string_lossy(), &error))?;
     // `command` holds our copies of the pipe's write end; the pump must see the end when the command's are gone.

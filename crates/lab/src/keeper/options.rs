@@ -17,6 +17,8 @@ pub struct KeepOptions {
     pub log: PathBuf,
     /// Most bytes of it that are kept; the rest is read and thrown away.
     pub log_limit_bytes: u64,
+    /// A file, or a pipe, for its standard input; it has none when absent.
+    pub stdin: Option<PathBuf>,
     /// A file for its standard output, whole; it goes into the log when absent.
     pub stdout: Option<PathBuf>,
     /// From SIGTERM to SIGKILL.
@@ -50,6 +52,7 @@ impl KeepOptions {
             cpus: None,
             log,
             log_limit_bytes: 1 << 20,
+            stdin: None,
             stdout: None,
             grace: Duration::from_secs(2),
             side: None,
@@ -68,6 +71,9 @@ impl KeepOptions {
         push("--grace-ms", self.grace.as_millis().to_string().into());
         if let Some(cpus) = &self.cpus {
             push("--cpus", cpus.to_string().into());
+        }
+        if let Some(stdin) = &self.stdin {
+            push("--stdin", stdin.clone().into());
         }
         if let Some(stdout) = &self.stdout {
             push("--stdout", stdout.clone().into());
@@ -114,6 +120,7 @@ impl KeepOptions {
         let text = value.to_str();
         match name {
             "--log" => self.log = value.into(),
+            "--stdin" => self.stdin = Some(value.into()),
             "--stdout" => self.stdout = Some(value.into()),
             "--scratch" => self.scratch.push(value.into()),
             "--variable" => self.variables.push(value),
@@ -137,6 +144,7 @@ mod tests {
         let mut options = KeepOptions::new("/tmp/a log".into(), vec!["--x".into(), "--".into(), "".into()]);
         assert_eq!(KeepOptions::from_arguments(options.to_arguments()), Ok(options.clone()));
         options.cpus = Some("0-3,8".parse().expect("cpus"));
+        options.stdin = Some("/tmp/in".into());
         options.stdout = Some("/tmp/out".into());
         options.scratch = vec!["/tmp/scratch".into(), "/dev/shm/scratch".into()];
         options.variables = vec!["LD_PRELOAD=/lib/x.so".into(), "EMPTY=".into()];

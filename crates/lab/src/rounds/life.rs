@@ -7,35 +7,38 @@ use std::time::{Duration, Instant};
 use assay_host::counters::Counters;
 use assay_host::cpuset::CpuSet;
 use assay_host::snapshot::{Sampler, tree_usage};
-use assay_host::system::SystemSample;
-use assay_link::{Link, Meter};
-use assay_model::check::{Check, Outcome};
+use assay_link::Link;
 use assay_model::experiment::{Cell, Span};
-use assay_model::load::{Arrival, GENERATOR_DISTURBED, LoadReport};
+use assay_model::load::{Arrival, LoadReport};
 use assay_model::network::{Network, Stack};
 use assay_model::offered::Offered;
-use assay_model::record::{DatabaseUsage, Measurement, NotRun, Record, Run, Stage, Warmup};
+use assay_model::record::{Measurement, NotRun, Record, Run, Stage, Warmup};
 use assay_model::units::Nanos;
 use assay_model::usage::Counted;
 use assay_model::workload::Workload;
 use assay_verdict::course::Next;
 use assay_verdict::rates::{course_of, rate_for};
 
-use super::event::{Event, Observer};
+use super::event::Event;
+use super::telling::Telling;
+use super::watch::Watch;
 use crate::contender::{OnUserStack, Server, StartOrder};
 use crate::database::Access;
-use crate::generator::{LoadError, LoadOrder};
+use crate::generator::{Generator, LoadError, LoadOrder};
 use crate::plan::Plan;
 use crate::schedule::MAX_WARMUP_CONNECTIONS;
+use crate::stack::UserEnd;
 use crate::stop::Stop;
 use crate::subject::Subject;
 
 /// Length of one slice of the warm-up, in seconds.
 const WARMUP_SLICE_S: f64 = 0.25;
-/// A slice that is this much faster than the fastest before shows that the server is still warming up.
+/// A rate that is this much higher than it was a second before shows that the server is still warming up.
 const WARMUP_GAIN: f64 = 1.03;
-/// Slices in a row without such a gain after which it has settled.
-const SETTLED_SLICES: u32 = 2;
+/// Slices whose mean is compared: one alone is too noisy.
+const SMOOTHED_SLICES: usize = 2;
+/// Slices back to which it is compared: a second, in which a slow gain adds up to one that can be seen.
+const SLICES_BACK: usize = 4;
 
 /// Everything one life needs.
 pub(crate) struct Life<'a> {
@@ -77,39 +80,48 @@ struct Order<'a> {
     window: u32,
 }
 
-impl Life<'_> {
-    /// Lives it. What goes wrong is in the run.
-    pub(crate) fn live(&self, observer: &mut dyn Observer) -> Run {
+/// A life that has begun: the server is ready.
+pub(super) struct Living<'a> {
+    pub(super) life: Life<'a>,
+    pub(super) server: Server,
+    /// What is known of it so far.
+    pub(super) run: Run,
+}
+
+impl<'a> Life<'a> {
+    /// Lives it alone from beginning to end. What goes wrong is in the run.
+    pub(crate) fn live(self, telling: &Telling<'_>) -> Run {
+        match self.begin(telling) {
+            Err(run) => *run,
+            Ok(mut living) => {
+                let measured = living.warm_up().and_then(|()| living.windows(telling, |_| true));
+                living.end(measured)
+            }
+        }
+    }
+
+    /// A run in which nothing happened.
+    pub(super) fn unlived(&self) -> Run {
+        let offset_ns = self.began.elapsed().into();
+        Run { contender: self.subject.name.clone(), network: self.network, offset_ns, ..Run::default() }
+    }
+
+    /// Starts the server; a run that says why where it does not start.
+    pub(super) fn begin(self, telling: &Telling<'_>) -> Result<Living<'a>, Box<Run>> {
         let contender = &self.subject.name;
-        let mut run = Run {
-            contender: contender.clone(),
-            network: self.network,
-            offset_ns: self.began.elapsed().into(),
-            startup_ns: Nanos::ZERO,
-            idle: None,
-            warmups: Vec::new(),
-            cells: Vec::new(),
-            failure: None,
-        };
-        observer.notice(&Event::Starting { contender });
-        let mut server = match Server::start(self.subject, &self.start_order()) {
-            Ok(server) => server,
+        let mut run = self.unlived();
+        telling.notice(&Event::Starting { contender });
+        match Server::start(self.subject, &self.start_order()) {
+            Ok(server) => {
+                run.startup_ns = server.startup_ns;
+                run.idle = server.pid().and_then(|pid| tree_usage(pid).ok());
+                Ok(Living { life: self, server, run })
+            }
             Err(failure) => {
                 run.failure = Some(failure);
-                return run;
+                Err(Box::new(run))
             }
-        };
-        run.startup_ns = server.startup_ns;
-        run.idle = server.pid().and_then(|pid| tree_usage(pid).ok());
-        run.failure = self
-            .warm_up(&mut server, &mut run)
-            .and_then(|()| self.windows(&mut server, &mut run, observer))
-            .err()
-            .flatten();
-        let stopped = server.stop(self.link);
-        self.link.empty();
-        run.failure = run.failure.or(stopped.err());
-        run
+        }
     }
 
     fn start_order(&self) -> StartOrder<'_> {
@@ -137,44 +149,43 @@ impl Life<'_> {
         Some(OnUserStack { network, generator_cpus, queues, work: self.work })
     }
 
-    /// Load before the first measurement, on every workload, so that none is measured cold because of where the round's
-    /// order put it.
-    fn warm_up(&self, server: &mut Server, run: &mut Run) -> Result<(), Option<NotRun>> {
-        let mut widest: BTreeMap<&str, &Cell> = BTreeMap::new();
-        for cell in &self.cells {
-            let known = widest.entry(&cell.workload).or_insert(cell);
-            if cell.in_flight() > known.in_flight() {
-                *known = cell;
-            }
-        }
-        let most_s = self.plan.experiment.warmup_s / widest.len().max(1) as f64;
-        for cell in widest.into_values() {
-            let connections = cell.connections.min(MAX_WARMUP_CONNECTIONS);
-            let cell = Cell { connections, ..cell.capacity() };
-            run.warmups.push(self.warm_up_on(server, &cell, most_s)?);
-        }
-        Ok(())
-    }
-
     /// Slices of load until the server no longer gets faster, for `most_s` seconds at most. The rule is the same for
-    /// everybody; a compiled server is done in three slices, one with a just-in-time compiler takes what it needs.
+    /// everybody; a compiled server is done in the least time, one with a just-in-time compiler takes what it needs. Once it
+    /// is known how long that is, later lives get as much, so that all are measured at the same age.
     fn warm_up_on(&self, server: &mut Server, cell: &Cell, most_s: f64) -> Result<Warmup, Option<NotRun>> {
+        let known = self.earlier_warmup(&cell.workload);
         let mut warmup =
             Warmup { workload: cell.workload.clone(), per_second: Vec::new(), settled: false, counted: None };
-        let (mut fastest, mut without_gain, mut left_s) = (0.0, 0, most_s);
-        while left_s > 0.0 && !warmup.settled {
-            let (settle_s, length) = (0.0, Span::Seconds(left_s.min(WARMUP_SLICE_S)));
-            let order = Order { cell, arrival: Arrival::Closed, settle_s, length, window: 0 };
-            let report = self.load(server, &order)?;
-            let per_second = report.window.ok as f64 / report.window_ns.as_secs_f64().max(f64::MIN_POSITIVE);
-            without_gain = if per_second > fastest * WARMUP_GAIN { 0 } else { without_gain + 1 };
-            warmup.settled = without_gain >= SETTLED_SLICES;
-            fastest = per_second.max(fastest);
-            warmup.per_second.push(per_second);
-            left_s -= WARMUP_SLICE_S;
+        let mut generator = self.generator(server, cell)?;
+        wanted(server, self.stop, |wanted| generator.await_connections(wanted))?;
+        let slice = Nanos::from_secs_f64(WARMUP_SLICE_S);
+        for number in 0.. {
+            let is_over = match known {
+                Some(known) => number >= known.per_second.len(),
+                None => warmup.settled || number as f64 * WARMUP_SLICE_S >= most_s,
+            };
+            if is_over || self.stop.soon() {
+                break;
+            }
+            let turn = wanted(server, self.stop, |wanted| generator.window(Nanos::ZERO, slice, wanted))?;
+            warmup.per_second.push(turn.ok as f64 / turn.window_ns.as_secs_f64().max(f64::MIN_POSITIVE));
+            warmup.settled = has_settled(&warmup.per_second);
         }
-        warmup.counted = Some(self.counted(server, cell)?);
+        if known.is_none_or(|known| known.counted.is_none()) {
+            drop(generator);
+            warmup.counted = Some(self.counted(server, cell)?);
+        }
         Ok(warmup)
+    }
+
+    /// How the same contender was warmed up in an earlier life of this run.
+    fn earlier_warmup(&self, workload: &str) -> Option<&Warmup> {
+        let mut runs = self.record.rounds.iter().flat_map(|round| &round.runs);
+        runs.find_map(|run| {
+            let is_same =
+                run.contender == self.subject.name && run.network == self.network && run.failure.is_none();
+            run.warmups.iter().find(|warmup| is_same && warmup.workload == workload)
+        })
     }
 
     /// One slice more for what must not be counted inside a window: a counted system call takes longer.
@@ -186,126 +197,8 @@ impl Life<'_> {
         Ok(counters.finish(report.books.ok))
     }
 
-    fn windows(
-        &self,
-        server: &mut Server,
-        run: &mut Run,
-        observer: &mut dyn Observer,
-    ) -> Result<(), Option<NotRun>> {
-        for cell in &self.cells {
-            if self.stop.soon() {
-                return Err(None);
-            }
-            if matches!(cell.offered, Offered::Redline(_)) {
-                self.search(server, run, cell, observer)?;
-                continue;
-            }
-            let arrival = if cell.offered.is_closed() {
-                Arrival::Closed
-            } else {
-                // Not known yet: the capacity that it follows from was not measured.
-                let Some(rate) = rate_for(self.record, run, cell) else { continue };
-                self.plan.experiment.arrival.at(rate)
-            };
-            let experiment = &self.plan.experiment;
-            let (settle_s, length) = (experiment.settle_at(cell.offered), experiment.window_at(cell.offered));
-            let order = Order { cell, arrival, settle_s, length, window: 0 };
-            self.measure(server, run, &order, observer)?;
-        }
-        Ok(())
-    }
-
-    /// Goes on with the search for a redline until it needs another server or is over. A server that somebody else runs
-    /// cannot be replaced, so there the search goes on with it.
-    fn search(
-        &self,
-        server: &mut Server,
-        run: &mut Run,
-        cell: &Cell,
-        observer: &mut dyn Observer,
-    ) -> Result<(), Option<NotRun>> {
-        let Some(mut course) = course_of(self.record, Some(run), &run.contender, cell) else { return Ok(()) };
-        let mut is_fresh = server.pid().is_some();
-        while let Next::Window { per_second, settle_s, window_s, fresh_server } = course.next() {
-            let needs_another = fresh_server && !is_fresh && server.pid().is_some();
-            let budget_s = self.plan.experiment.budget_s.unwrap_or(f64::INFINITY);
-            if needs_another || self.began.elapsed().as_secs_f64() >= budget_s {
-                break;
-            }
-            if self.stop.soon() {
-                return Err(None);
-            }
-            let arrival = self.plan.experiment.arrival.at(per_second);
-            let window = u32::try_from(run.cells.len()).unwrap_or(u32::MAX);
-            let order = Order { cell, arrival, settle_s, length: Span::Seconds(window_s), window };
-            let window = self.measure(server, run, &order, observer)?;
-            course.take(window);
-            is_fresh = false;
-        }
-        Ok(())
-    }
-
-    /// Measures one window and files it.
-    fn measure<'r>(
-        &self,
-        server: &mut Server,
-        run: &'r mut Run,
-        order: &Order<'_>,
-        observer: &mut dyn Observer,
-    ) -> Result<&'r Measurement, Option<NotRun>> {
-        let (contender, cell) = (&self.subject.name, order.cell);
-        observer.notice(&Event::Measuring { contender, cell });
-        let window = self.window(server, order)?;
-        let (ok, failed) = (window.load.window.ok, window.load.books.failed());
-        let per_second = ok as f64 / window.load.window_ns.as_secs_f64().max(f64::MIN_POSITIVE);
-        observer.notice(&Event::Measured { contender, cell, per_second, failed });
-        run.cells.push(window);
-        Ok(&run.cells[run.cells.len() - 1])
-    }
-
-    /// One window, with what server and machine did from just before the generator started to just after it ended.
-    fn window(&self, server: &mut Server, order: &Order<'_>) -> Result<Measurement, Option<NotRun>> {
-        let offset_ns = self.began.elapsed().into();
-        let pid = server.pid();
-        let sampler = pid.and_then(|pid| Sampler::start(pid).ok());
-        let database = self.watch_database(order.cell);
-        let meter = Meter::start(self.link);
-        // TCP counts by network namespace: that of the server, which is not ours on a link.
-        let look = || pid.map_or_else(SystemSample::take, SystemSample::take_beside);
-        let (before, counted) = (look(), server.stack_counts().unwrap_or_default());
-        let mut load = self.load(server, order)?;
-        let (after, counts) = (look(), server.stack_counts());
-        let used = sampler.and_then(|sampler| sampler.finish().ok()).map(|window| window.usage);
-        if database.as_ref().is_some_and(|(_, beside_generator)| *beside_generator) {
-            excuse_waiting(&mut load.checks);
-        }
-        let database = database.and_then(|(sampler, beside_generator)| {
-            sampler.finish().ok().map(|window| DatabaseUsage { usage: window.usage, beside_generator })
-        });
-        // A server that died at the very end was not measured: its last answers may be its last words.
-        let suspicious = load.books.failed() > 0;
-        let death = if suspicious { server.suspected_death(Stage::Load) } else { server.death(Stage::Load) };
-        if death.is_some() {
-            return Err(death);
-        }
-        let isolation = &self.plan.isolation;
-        let machine = after.since(&before).machine(&isolation.server, &isolation.generator, used.as_ref());
-        let window = Duration::from_nanos(load.window_ns.0);
-        let link_use = meter.and_then(|meter| meter.finish(window));
-        Ok(Measurement {
-            cell: order.cell.clone(),
-            offset_ns,
-            load,
-            server: used,
-            server_stack: counts.map(|counts| counts.since(&counted)),
-            database,
-            link_use,
-            machine,
-        })
-    }
-
     /// Observes a database of our own, and whether the generator has its CPUs, where a cell needs it.
-    fn watch_database(&self, cell: &Cell) -> Option<(Sampler, bool)> {
+    pub(super) fn watch_database(&self, cell: &Cell) -> Option<(Sampler, bool)> {
         let needed = self.plan.workload(&cell.workload).is_some_and(|workload| workload.database.is_some());
         let access = self.database.filter(|_| needed)?;
         Some((Sampler::start(access.pid?).ok()?, access.beside_generator))
@@ -313,46 +206,195 @@ impl Life<'_> {
 
     /// Runs the generator while the server lives and nobody wants to stop at once. An error without a reason is a wish.
     fn load(&self, server: &mut Server, order: &Order<'_>) -> Result<LoadReport, Option<NotRun>> {
-        let cell = order.cell;
-        let workload = self.work.join(self.subject.workload_file(&cell.workload));
-        let url = format!("http://{}", server.authority);
-        let end = server.generator_end().cloned();
-        let order = LoadOrder {
-            url: &url,
-            workload: &workload,
-            connections: cell.connections,
-            pipeline: cell.pipeline,
+        let files = self.files(server, order.cell);
+        let order =
+            LoadOrder { window: order.length, warmup_s: order.settle_s, ..self.load_order(&files, order) };
+        wanted(server, self.stop, |wanted| order.measure(&self.plan.tools, self.link, self.work, wanted))
+    }
+
+    /// A generator for windows of `cell` on the same connections.
+    pub(super) fn generator(&self, server: &mut Server, cell: &Cell) -> Result<Generator, Option<NotRun>> {
+        let files = self.files(server, cell);
+        let length = Span::Seconds(0.0);
+        let order = Order { cell, arrival: Arrival::Closed, settle_s: 0.0, length, window: 0 };
+        let order = self.load_order(&files, &order);
+        let name = format!("load-{}", server.authority.replace([':', '[', ']'], "-"));
+        wanted(server, self.stop, |_| Generator::start(&order, &self.plan.tools, self.link, self.work, &name))
+    }
+
+    fn files(&self, server: &Server, cell: &Cell) -> Files {
+        Files {
+            url: format!("http://{}", server.authority),
+            workload: self.work.join(self.subject.workload_file(&cell.workload)),
+            cpus: self.generator_cpus.to_string(),
+            end: server.generator_end().cloned(),
+        }
+    }
+
+    fn load_order<'f>(&self, files: &'f Files, order: &Order<'_>) -> LoadOrder<'f> {
+        LoadOrder {
+            url: &files.url,
+            workload: &files.workload,
+            connections: order.cell.connections,
+            pipeline: order.cell.pipeline,
             arrival: order.arrival.clone(),
             warmup_s: order.settle_s,
             window: order.length,
             timeout_s: self.plan.experiment.timeout_s,
-            cpus: &self.generator_cpus.to_string(),
+            cpus: &files.cpus,
             seed: arrivals_seed(self.plan.seed, self.record.rounds.len(), order.window),
-            stack: end.as_ref(),
-        };
-        let mut death = None;
-        let mut wanted = || {
-            death = server.death(Stage::Load);
-            death.is_none() && !self.stop.now()
-        };
-        let report = order.measure(&self.plan.tools, self.link, self.work, &mut wanted);
-        report.map_err(|error| match (death.or_else(|| server.death(Stage::Load)), error) {
-            (Some(death), _) => Some(death),
-            (None, LoadError::Unwanted) => None,
-            (None, error) => Some(generator_failure(error)),
-        })
+            stack: files.end.as_ref(),
+        }
     }
 }
 
-/// The generator cannot know that it waited for the database, which has the same CPUs by plan. What is left without that
-/// part is judged by [`Measurement::generator_delay_share`].
-fn excuse_waiting(checks: &mut [Check]) {
-    for check in
-        checks.iter_mut().filter(|check| check.rule == GENERATOR_DISTURBED && check.outcome == Outcome::Void)
-    {
-        check.outcome = Outcome::Warn;
-        check.evidence += "; the database has the same CPUs";
-        check.remedy = Some("use a machine with three physical cores".to_owned());
+/// Whether the rate over the latest slices is no longer higher than it was a second earlier.
+fn has_settled(per_second: &[f64]) -> bool {
+    let mean = |to: usize| {
+        let slices = &per_second[to - SMOOTHED_SLICES..to];
+        slices.iter().sum::<f64>() / SMOOTHED_SLICES as f64
+    };
+    let n = per_second.len();
+    n >= SMOOTHED_SLICES + SLICES_BACK && mean(n) <= mean(n - SLICES_BACK) * WARMUP_GAIN
+}
+
+/// What a generator is told by name.
+struct Files {
+    url: String,
+    workload: PathBuf,
+    cpus: String,
+    end: Option<UserEnd>,
+}
+
+/// Has the generator do something while the server lives and nobody wants to stop at once. An error without a reason is a wish.
+pub(super) fn wanted<T>(
+    server: &mut Server,
+    stop: &Stop,
+    work: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T, LoadError>,
+) -> Result<T, Option<NotRun>> {
+    let mut death = None;
+    let mut wanted = || {
+        death = server.death(Stage::Load);
+        death.is_none() && !stop.now()
+    };
+    work(&mut wanted).map_err(|error| match (death.or_else(|| server.death(Stage::Load)), error) {
+        (Some(death), _) => Some(death),
+        (None, LoadError::Unwanted) => None,
+        (None, error) => Some(generator_failure(error)),
+    })
+}
+
+impl Living<'_> {
+    /// Load before the first measurement, on every workload, so that none is measured cold because of where the round's
+    /// order put it.
+    pub(super) fn warm_up(&mut self) -> Result<(), Option<NotRun>> {
+        let mut widest: BTreeMap<&str, &Cell> = BTreeMap::new();
+        for cell in &self.life.cells {
+            let known = widest.entry(&cell.workload).or_insert(cell);
+            if cell.in_flight() > known.in_flight() {
+                *known = cell;
+            }
+        }
+        let most_s = self.life.plan.experiment.warmup_s / widest.len().max(1) as f64;
+        for cell in widest.into_values() {
+            let connections = cell.connections.min(MAX_WARMUP_CONNECTIONS);
+            let cell = Cell { connections, ..cell.capacity() };
+            self.run.warmups.push(self.life.warm_up_on(&mut self.server, &cell, most_s)?);
+        }
+        Ok(())
+    }
+
+    /// Measures the `wanted` cells, each in one piece.
+    pub(super) fn windows(
+        &mut self,
+        telling: &Telling<'_>,
+        wanted: impl Fn(&Cell) -> bool,
+    ) -> Result<(), Option<NotRun>> {
+        let cells: Vec<Cell> = self.life.cells.iter().filter(|cell| wanted(cell)).cloned().collect();
+        for cell in &cells {
+            if self.life.stop.soon() {
+                return Err(None);
+            }
+            if matches!(cell.offered, Offered::Redline(_)) {
+                self.search(cell, telling)?;
+                continue;
+            }
+            let experiment = &self.life.plan.experiment;
+            let arrival = if cell.offered.is_closed() {
+                Arrival::Closed
+            } else {
+                // Not known yet: the capacity that it follows from was not measured.
+                let Some(rate) = rate_for(self.life.record, &self.run, cell) else { continue };
+                experiment.arrival.at(rate)
+            };
+            let (settle_s, length) = (experiment.settle_at(cell.offered), experiment.window_at(cell.offered));
+            self.measure(&Order { cell, arrival, settle_s, length, window: 0 }, telling)?;
+        }
+        Ok(())
+    }
+
+    /// Goes on with the search for a redline until it needs another server or is over. A server that somebody else runs
+    /// cannot be replaced, so there the search goes on with it.
+    fn search(&mut self, cell: &Cell, telling: &Telling<'_>) -> Result<(), Option<NotRun>> {
+        let (record, plan) = (self.life.record, self.life.plan);
+        let Some(mut course) = course_of(record, Some(&self.run), &self.run.contender, cell) else {
+            return Ok(());
+        };
+        let mut is_fresh = self.server.pid().is_some();
+        while let Next::Window { per_second, settle_s, window_s, fresh_server } = course.next() {
+            let needs_another = fresh_server && !is_fresh && self.server.pid().is_some();
+            let budget_s = plan.experiment.budget_s.unwrap_or(f64::INFINITY);
+            if needs_another || self.life.began.elapsed().as_secs_f64() >= budget_s {
+                break;
+            }
+            if self.life.stop.soon() {
+                return Err(None);
+            }
+            let arrival = plan.experiment.arrival.at(per_second);
+            let window = u32::try_from(self.run.cells.len()).unwrap_or(u32::MAX);
+            let order = Order { cell, arrival, settle_s, length: Span::Seconds(window_s), window };
+            course.take(self.measure(&order, telling)?);
+            is_fresh = false;
+        }
+        Ok(())
+    }
+
+    /// Measures one window and files it.
+    fn measure(&mut self, order: &Order<'_>, telling: &Telling<'_>) -> Result<&Measurement, Option<NotRun>> {
+        telling.notice(&Event::Measuring { contender: &self.life.subject.name, cell: order.cell });
+        let offset_ns = self.life.began.elapsed().into();
+        let watch = Watch::start(&self.life, &self.server, order.cell);
+        let load = self.life.load(&mut self.server, order)?;
+        let seen = watch.finish(&self.server, Duration::from_nanos(load.window_ns.0));
+        self.check_life(load.books.failed() > 0)?;
+        let window = seen.beside(&self.life.plan.isolation, order.cell, offset_ns, load);
+        Ok(self.file(window, telling))
+    }
+
+    /// A server that died at the very end was not measured: its last answers may be its last words.
+    pub(super) fn check_life(&mut self, is_suspicious: bool) -> Result<(), Option<NotRun>> {
+        let server = &mut self.server;
+        let death =
+            if is_suspicious { server.suspected_death(Stage::Load) } else { server.death(Stage::Load) };
+        death.map_or(Ok(()), |death| Err(Some(death)))
+    }
+
+    pub(super) fn file(&mut self, window: Measurement, telling: &Telling<'_>) -> &Measurement {
+        let (ok, failed) = (window.load.window.ok, window.load.books.failed());
+        let per_second = ok as f64 / window.load.window_ns.as_secs_f64().max(f64::MIN_POSITIVE);
+        let contender = &self.life.subject.name;
+        telling.notice(&Event::Measured { contender, cell: &window.cell, per_second, failed });
+        self.run.cells.push(window);
+        &self.run.cells[self.run.cells.len() - 1]
+    }
+
+    /// Stops the server.
+    pub(super) fn end(self, measured: Result<(), Option<NotRun>>) -> Run {
+        let mut run = self.run;
+        let stopped = self.server.stop(self.life.link);
+        self.life.link.empty();
+        run.failure = measured.err().flatten().or(stopped.err());
+        run
     }
 }
 
@@ -377,19 +419,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waiting_for_the_database_beside_it_does_not_void_a_generators_window() {
-        let check = |rule: &str| Check {
-            rule: rule.to_owned(),
-            outcome: Outcome::Void,
-            evidence: "it waited".to_owned(),
-            remedy: None,
+    fn a_server_has_settled_when_it_is_no_faster_than_a_second_before() {
+        assert!(has_settled(&[100.0; 6]) && !has_settled(&[100.0; 5]));
+        let slow = |time_constant_s: f64, n: usize| -> Vec<f64> {
+            (0..n).map(|i| 1.0 - 0.5 * (-(i as f64) * WARMUP_SLICE_S / time_constant_s).exp()).collect()
         };
-        let mut checks = vec![check(GENERATOR_DISTURBED), check("send-lag")];
-        excuse_waiting(&mut checks);
-        assert_eq!(
-            checks.iter().map(|check| check.outcome).collect::<Vec<_>>(),
-            [Outcome::Warn, Outcome::Void]
-        );
-        assert!(checks[0].evidence.contains("the database has the same CPUs"));
+        // From slice to slice it gains less than the threshold from the beginning, over a second it does not.
+        assert!(!has_settled(&slow(10.0, 8)), "71 % of its speed");
+        assert!(has_settled(&slow(0.1, 8)));
+        assert!(has_settled(&slow(10.0, 200)));
     }
 }

@@ -1,15 +1,21 @@
 //! The runner: prepares all contenders, measures round after round, saves after each.
 
+mod carousel;
+mod ensemble;
 mod event;
 mod life;
 mod prior;
+mod settle;
+mod telling;
 mod twin;
+mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use assay_check::Pace;
+use assay_host::cpuset::CpuSet;
 use assay_link::Link;
 use assay_model::experiment::Cell;
 use assay_model::network::Network;
@@ -20,9 +26,12 @@ use assay_model::workload::Workload;
 use assay_verdict::Settling;
 use jiff::Timestamp;
 
+use ensemble::Ensemble;
 pub use event::{Event, Observer};
 use life::Life;
 use prior::prior_cv;
+use settle::Settles;
+use telling::Telling;
 
 use crate::conformance::{Inspection, TIME_IN_A_RUN};
 use crate::contender::Preparation;
@@ -56,7 +65,7 @@ pub fn run(plan: &Plan, store: &Store, observer: &mut dyn Observer, stop: &Stop)
 
 struct Runner<'a> {
     plan: &'a Plan,
-    observer: &'a mut dyn Observer,
+    telling: Telling<'a>,
     stop: &'a Stop,
     folder: RunFolder,
     work: PathBuf,
@@ -76,6 +85,8 @@ struct Runner<'a> {
     failures: BTreeMap<(usize, Option<Network>), u32>,
     /// Names of those whom another round may tell apart; `None` while everybody takes part whatever the results.
     unsettled: Option<BTreeSet<String>>,
+    /// How long each contender is to be under load before a turn counts.
+    settles: Settles,
     /// Length of the next round, going by the longest so far, or the predicted one.
     round_length: Duration,
 }
@@ -107,7 +118,7 @@ impl<'a> Runner<'a> {
         observer.notice(&Event::Begun { id: &folder.id, prediction, precision });
         Ok(Self {
             plan,
-            observer,
+            telling: Telling::new(observer),
             stop,
             folder,
             work,
@@ -120,6 +131,7 @@ impl<'a> Runner<'a> {
             asking: Duration::ZERO,
             failures: BTreeMap::new(),
             unsettled: None,
+            settles: Settles::new(&plan.experiment),
             round_length: prediction.round,
         })
     }
@@ -127,7 +139,7 @@ impl<'a> Runner<'a> {
     /// Starts the database before anything that may need it. Without it, what needs it is not run.
     fn supply_database(&mut self) {
         let Some(source) = &self.plan.database else { return };
-        self.observer.notice(&Event::StartingDatabase { builds: source.builds() });
+        self.telling.notice(&Event::StartingDatabase { builds: source.builds() });
         let order = database::Order {
             tools: self.plan.tools.clone(),
             side: self.link.server_side(),
@@ -145,7 +157,7 @@ impl<'a> Runner<'a> {
             Err(error) => {
                 let facts = database::absent(source, &error);
                 if let Some(reason) = &facts.not_run {
-                    self.observer.notice(&Event::NoDatabase { reason });
+                    self.telling.notice(&Event::NoDatabase { reason });
                 }
                 self.record.database = Some(facts);
             }
@@ -198,10 +210,10 @@ impl<'a> Runner<'a> {
         let Launch::Process(process) = &subject.launch else { return Ok(()) };
         let process: &Process = process;
         let preparation = Preparation { tools: &self.plan.tools, process, work: &self.work, stop: self.stop };
-        self.observer.notice(&Event::Probing { contender });
+        self.telling.notice(&Event::Probing { contender });
         preparation.needs()?;
         if let Some(build) = &process.build {
-            self.observer.notice(&Event::Building { contender });
+            self.telling.notice(&Event::Building { contender });
             preparation.build(build, &self.folder.log(contender, "build"))?;
         }
         // After the build, because some versions are those of what it fetched.
@@ -248,7 +260,7 @@ impl<'a> Runner<'a> {
             pace: Pace::Within(TIME_IN_A_RUN),
             stop: self.stop,
         };
-        match inspection.inspect(subject, self.observer) {
+        match inspection.inspect(subject, &mut |event: &Event<'_>| self.telling.notice(event)) {
             Ok(conformance) => self.record.contenders[index].conformance = Some(conformance),
             Err(_) => *self.failures.entry((index, self.asked_on())).or_default() += 1,
         }
@@ -263,7 +275,7 @@ impl<'a> Runner<'a> {
         self.began = Instant::now();
         while self.another_round() {
             let index = self.rounds_done();
-            self.observer.notice(&Event::RoundBegun { index, of: self.rounds_expected() });
+            self.telling.notice(&Event::RoundBegun { index, of: self.rounds_expected() });
             let before = Instant::now();
             self.round(index);
             self.time_rounds(index, before.elapsed());
@@ -273,7 +285,7 @@ impl<'a> Runner<'a> {
             let of = if self.all_settled() { index + 1 } else { self.rounds_expected().max(index + 1) };
             let left = self.round_length * of.saturating_sub(index + 1);
             let precision = assay_verdict::precision(&self.record);
-            self.observer.notice(&Event::RoundSaved { index, of, precision, settling, left });
+            self.telling.notice(&Event::RoundSaved { index, of, precision, settling, left });
         }
         Ok(())
     }
@@ -308,9 +320,18 @@ impl<'a> Runner<'a> {
     fn another_round(&self) -> bool {
         let experiment = &self.record.experiment;
         let elapsed = self.asking + self.began.elapsed();
-        let time = allows_another(experiment, self.rounds_done(), elapsed, self.round_length);
+        let time = if self.fills_the_budget() {
+            self.rounds_done() < self.rounds_expected()
+        } else {
+            allows_another(experiment, self.rounds_done(), elapsed, self.round_length)
+        };
         let somebody = self.record.contenders.iter().any(|entry| entry.not_run.is_none());
         time && somebody && !self.stop.soon() && !self.all_settled()
+    }
+
+    /// Whether the turns of a fixed number of rounds are as many as the budget allows.
+    fn fills_the_budget(&self) -> bool {
+        self.plan.fills_the_budget()
     }
 
     fn rounds_done(&self) -> u32 {
@@ -318,6 +339,9 @@ impl<'a> Runner<'a> {
     }
 
     fn rounds_expected(&self) -> u32 {
+        if self.fills_the_budget() {
+            return self.plan.prediction().rounds;
+        }
         affordable_rounds(&self.record.experiment, self.asking, self.round_length)
     }
 
@@ -338,45 +362,103 @@ impl<'a> Runner<'a> {
         let networks = self.networks.len();
         let order = block(self.plan.seed, index, self.subjects.len() * networks, all_cells);
         self.record.rounds.push(Round { index, runs: Vec::new() });
-        for part in order.contenders {
-            if self.stop.soon() {
-                break;
+        let parts =
+            order.contenders.iter().map(|part| Part { subject: part / networks, laid: part % networks });
+        let parts: Vec<Part> =
+            parts.filter(|part| !self.is_out(part.subject, self.networks[part.laid].network)).collect();
+        if !self.plan.takes_turns() {
+            return parts.iter().for_each(|part| self.alone(index, *part, &order.cells));
+        }
+        let mut laid: Vec<usize> = Vec::new();
+        parts.iter().for_each(|part| {
+            if !laid.contains(&part.laid) {
+                laid.push(part.laid)
             }
-            let (subject, laid) = (part / networks, part % networks);
-            if !self.is_out(subject, self.networks[laid].network) {
-                let run = self.live(index, subject, laid, &order.cells);
-                self.settle(subject, run);
-            }
+        });
+        for laid in laid {
+            let together: Vec<Part> = parts.iter().filter(|part| part.laid == laid).copied().collect();
+            self.together(index, &together, &order.cells);
         }
     }
 
+    /// One life of a subject, measured in one piece.
+    fn alone(&mut self, round: u32, part: Part, order: &[usize]) {
+        if !self.stop.soon() {
+            let place = self.place(part);
+            let run = self.life(round, part, &place, order).live(&self.telling);
+            self.settle(part.subject, run);
+        }
+    }
+
+    /// All of `parts` at once, on one network.
+    fn together(&mut self, round: u32, parts: &[Part], order: &[usize]) {
+        let places: Vec<Place> = parts.iter().map(|part| self.place(*part)).collect();
+        let lives = parts.iter().zip(&places).map(|(part, place)| self.life(round, *part, place, order));
+        let ensemble = Ensemble {
+            plan: self.plan,
+            round,
+            cells: order.iter().filter_map(|cell| self.turned_cell(*cell)).collect(),
+            until: self.end_of_round(round),
+            began: self.began,
+            stop: self.stop,
+            settles: &self.settles,
+        };
+        let runs = ensemble.perform(lives.collect(), &self.telling);
+        for (part, run) in parts.iter().zip(runs) {
+            self.settle(part.subject, run);
+        }
+        self.settles.learn(&self.record);
+    }
+
+    /// A cell with its number, if servers take turns in it.
+    fn turned_cell(&self, number: usize) -> Option<(usize, Cell)> {
+        let cell = self.plan.experiment.cells().swap_remove(number);
+        self.plan.experiment.is_turned(&cell).then_some((number, cell))
+    }
+
+    /// When the round must be over, where the time for all rounds is given: each has its part.
+    fn end_of_round(&self, round: u32) -> Option<Instant> {
+        if !self.fills_the_budget() {
+            return None;
+        }
+        let budget = Duration::try_from_secs_f64(self.plan.experiment.budget_s?).ok()?;
+        let rounds = self.rounds_expected().max(round + 1);
+        Some(
+            self.began + budget.saturating_sub(self.asking).mul_f64(f64::from(round + 1) / f64::from(rounds)),
+        )
+    }
+
+    /// What a part has to itself.
+    fn place(&self, part: Part) -> Place {
+        let laid = &self.networks[part.laid];
+        let queues = laid.queues(&self.subjects[part.subject], &self.plan.isolation);
+        Place { queues, generator_cpus: laid.generator_cpus(queues, &self.plan.isolation) }
+    }
+
     /// One life of a subject on a network, its cells in the round's order.
-    fn live(&mut self, round: u32, subject: usize, laid: usize, order: &[usize]) -> Run {
-        let laid = &self.networks[laid];
-        let Laid { network, link, .. } = laid;
-        let queues = laid.queues(&self.subjects[subject], &self.plan.isolation);
-        let generator_cpus = laid.generator_cpus(queues, &self.plan.isolation);
-        let own = self.cells_of(&self.subjects[subject]);
+    fn life<'l>(&'l self, round: u32, part: Part, place: &'l Place, order: &[usize]) -> Life<'l> {
+        let Laid { network, link, .. } = &self.networks[part.laid];
+        let subject = &self.subjects[part.subject];
+        let own = self.cells_of(subject);
         let cells = order.iter().filter_map(|cell| own.iter().find(|(index, _)| index == cell));
         let mut cells: Vec<Cell> = cells.map(|(_, cell)| cell.clone()).collect();
         cells.sort_by_key(|cell| !cell.offered.is_capacity());
-        cells.retain(|cell| cell.network == *network && self.takes(subject, cell.offered));
-        let life = Life {
+        cells.retain(|cell| cell.network == *network && self.takes(part.subject, cell.offered));
+        Life {
             plan: self.plan,
             network: *network,
             link,
-            queues,
-            generator_cpus: &generator_cpus,
+            queues: place.queues,
+            generator_cpus: &place.generator_cpus,
             record: &self.record,
-            subject: &self.subjects[subject],
+            subject,
             cells,
-            log: self.folder.log(&log_name(&self.subjects[subject].name, *network), round),
+            log: self.folder.log(&log_name(&subject.name, *network), round),
             work: &self.work,
             began: self.began,
             database: self.database.as_ref().map(|supplied| &supplied.access),
             stop: self.stop,
-        };
-        life.live(self.observer)
+        }
     }
 
     /// Whether it takes part on a network not at all or no longer: nothing to measure, given up, or settled. The limit and the A/A pair stay to the end, because every round
@@ -429,7 +511,7 @@ impl<'a> Runner<'a> {
         *failures += 1;
         let hopeless = matches!(reason.stage, Stage::Answer | Stage::Needs) || *failures >= MAX_FAILURES;
         let contender = self.subjects[subject].name.as_str();
-        self.observer.notice(&Event::Failed { contender, network, reason: &reason });
+        self.telling.notice(&Event::Failed { contender, network, reason: &reason });
         if hopeless {
             self.drop_out_on(subject, network, reason);
         }
@@ -437,7 +519,7 @@ impl<'a> Runner<'a> {
 
     fn drop_out(&mut self, subject: usize, reason: NotRun) {
         let contender = self.subjects[subject].name.as_str();
-        self.observer.notice(&Event::Dropped { contender, network: None, reason: &reason });
+        self.telling.notice(&Event::Dropped { contender, network: None, reason: &reason });
         self.record.contenders[subject].not_run = Some(reason);
     }
 
@@ -447,7 +529,7 @@ impl<'a> Runner<'a> {
             return self.drop_out(subject, why);
         };
         let contender = self.subjects[subject].name.as_str();
-        self.observer.notice(&Event::Dropped { contender, network: Some(network), reason: &why });
+        self.telling.notice(&Event::Dropped { contender, network: Some(network), reason: &why });
         let entry = &mut self.record.contenders[subject];
         entry.not_run_on.push(NotRunOn { network, why: why.clone() });
         if self.networks.iter().all(|laid| entry.absence_on(laid.network).is_some()) {
@@ -475,6 +557,21 @@ impl Drop for Runner<'_> {
     fn drop(&mut self) {
         self.folder.clear_work();
     }
+}
+
+/// One subject on one network.
+#[derive(Clone, Copy)]
+struct Part {
+    subject: usize,
+    laid: usize,
+}
+
+/// What a life has to itself.
+struct Place {
+    /// Queues of the wire, where the stack is in user space.
+    queues: u16,
+    /// CPUs of the generator's threads.
+    generator_cpus: CpuSet,
 }
 
 /// What precision so many rounds will bring if they are as noisy as in an earlier run on this machine.

@@ -329,6 +329,8 @@ fn measurement(duration_s: f64, table: &Table<'_>, window: &Window, began: Times
         server_stack: None,
         link_use: None,
         machine: Machine::default(),
+        turns: Vec::new(),
+        idle_busy_share: None,
     }
 }
 

@@ -258,6 +258,8 @@ fn measurement(
         database: None,
         server_stack: None,
         link_use: None,
+        turns: Vec::new(),
+        idle_busy_share: None,
         machine: Machine {
             server_other_share: 0.0,
             steal_share: if stolen { 0.29 } else { 0.001 },

@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
                 stop.store(true, Ordering::Relaxed);
             }
         }
-        News::Turn(_) => {}
+        News::Connected | News::Turn(_) => {}
     });
     live.clear();
     let report = report?;

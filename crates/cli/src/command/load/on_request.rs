@@ -1,6 +1,7 @@
 //! Windows that somebody else asks for, one at a time: the lab, whose servers take turns.
 
 use assay_lab::Exit;
+use assay_lab::generator::CONNECTED;
 use assay_load::{News, Plan, WindowOrder};
 use assay_model::units::Nanos;
 
@@ -10,16 +11,16 @@ use crate::{output, signals};
 /// Slices in which a window's right answers are told: short enough to show how it settles.
 const SLICE: Nanos = Nanos::from_millis(10);
 
-/// Measures until standard input ends.
+/// Tells that the connections are made, and measures until standard input ends.
 pub(super) fn run(plan: Plan) -> Result<Exit, Failure> {
     let plan = Plan { series_interval: SLICE, series_from_start: true, ..plan };
     let stop = signals::flag()?;
     let orders = std::io::stdin().lines().map_while(Result::ok).map_while(|line| parse(&line));
     let mut told = Ok(());
-    let report = assay_load::run_windows(&plan, orders, &stop, |news| {
-        if let (News::Turn(turn), Ok(())) = (news, &told) {
-            told = print(serde_json::to_string(&*turn));
-        }
+    let report = assay_load::run_windows(&plan, orders, &stop, |news| match (news, &told) {
+        (News::Connected, _) => output::result(&format!("{CONNECTED}\n")),
+        (News::Turn(turn), Ok(())) => told = print(serde_json::to_string(&*turn)),
+        _ => {}
     })?;
     told?;
     print(serde_json::to_string(&report))?;

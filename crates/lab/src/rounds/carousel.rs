@@ -1,0 +1,184 @@
+//! All servers of a round at once: short windows rotate over them, so that every contender sees every phase of the machine.
+//!
+//! One server is under load at a time, on the CPUs that it would have alone; the others wait with their connections open. The
+//! order is drawn anew for each rotation (METHODOLOGY, "The carousel").
+
+use std::time::{Duration, Instant};
+
+use assay_host::snapshot::Sampler;
+use assay_model::experiment::Cell;
+use assay_model::record::{Measurement, NotRun, Turn};
+use assay_model::units::Nanos;
+
+use super::event::Event;
+use super::life::{Living, wanted};
+use super::telling::Telling;
+use super::watch::{Seen, Watch};
+use crate::generator::Generator;
+use crate::schedule::rotation;
+use crate::stop::Stop;
+
+/// Fewest rotations of a cell in a round: the middle of three is no outlier.
+const MIN_ROTATIONS: u32 = 3;
+/// Most rotations of a cell in a round.
+const MAX_ROTATIONS: u32 = 2000;
+
+/// The rotations over one cell in one round.
+pub(super) struct Rotations<'a> {
+    pub(super) cell: &'a Cell,
+    /// Length of each window.
+    pub(super) length: Nanos,
+    pub(super) pace: Pace,
+    pub(super) seed: u64,
+    pub(super) round: u32,
+    /// Which of the experiment's cells this is.
+    pub(super) number: usize,
+    /// When the first round began.
+    pub(super) began: Instant,
+    pub(super) stop: &'a Stop,
+}
+
+/// When a cell has had its rotations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Pace {
+    /// After so many.
+    Rotations(u32),
+    /// When another one would end later than that.
+    Until(Instant),
+}
+
+/// One who takes turns.
+struct Rider<'l, 'a> {
+    living: &'l mut Living<'a>,
+    generator: Generator,
+    settle: Nanos,
+    turns: Vec<Turn>,
+    seen: Option<Seen>,
+    /// From just before the first rotation, to know what it used while others had their turns.
+    sampler: Option<Sampler>,
+}
+
+impl Rotations<'_> {
+    /// Measures the cell on all `lives` that take part in it and files a window for each. What goes wrong with one of them is
+    /// returned with its place in `lives` and ends its part; the others go on.
+    pub(super) fn run(
+        &self,
+        lives: &mut [(usize, &mut Living<'_>)],
+        settle: impl Fn(&str) -> Nanos,
+        telling: &Telling<'_>,
+    ) -> Vec<(usize, Option<NotRun>)> {
+        let mut failures = Vec::new();
+        let mut riders = Vec::new();
+        for (place, living) in lives.iter_mut().filter(|(_, living)| living.life.cells.contains(self.cell)) {
+            let settle = settle(&living.run.contender);
+            match self.mount(living, settle) {
+                Ok(rider) => riders.push((*place, rider)),
+                Err(failure) => failures.push((*place, failure)),
+            }
+        }
+        self.connect(&mut riders, &mut failures);
+        self.rotate(&mut riders, &mut failures, telling);
+        for (place, rider) in riders {
+            failures.extend(self.dismount(rider, telling).err().map(|failure| (place, failure)));
+        }
+        failures
+    }
+
+    fn mount<'l, 'a>(
+        &self,
+        living: &'l mut Living<'a>,
+        settle: Nanos,
+    ) -> Result<Rider<'l, 'a>, Option<NotRun>> {
+        let generator = living.life.generator(&mut living.server, self.cell)?;
+        let sampler = living.server.pid().and_then(|pid| Sampler::start(pid).ok());
+        Ok(Rider { living, generator, settle, turns: Vec::new(), seen: None, sampler })
+    }
+
+    /// Waits until all connections are made: a ramp beside somebody else's window would be load on its generator.
+    fn connect(&self, riders: &mut Vec<(usize, Rider<'_, '_>)>, failures: &mut Vec<(usize, Option<NotRun>)>) {
+        keep_going(riders, failures, |rider| {
+            let Rider { living, generator, .. } = rider;
+            wanted(&mut living.server, self.stop, |wanted| generator.await_connections(wanted))
+        });
+    }
+
+    fn rotate(
+        &self,
+        riders: &mut Vec<(usize, Rider<'_, '_>)>,
+        failures: &mut Vec<(usize, Option<NotRun>)>,
+        telling: &Telling<'_>,
+    ) {
+        let mut longest = Duration::ZERO;
+        for number in 0..MAX_ROTATIONS {
+            if riders.is_empty() || self.stop.soon() || !self.pace.allows(number, longest) {
+                return;
+            }
+            let began = Instant::now();
+            let mut failed = Vec::new();
+            let order = rotation(self.seed, self.round, self.number, number, riders.len());
+            for (place, index) in (0..).zip(order) {
+                let rider = &mut riders[index].1;
+                telling.notice(&Event::Measuring { contender: &rider.living.run.contender, cell: self.cell });
+                failed.extend(self.turn(rider, number, place).err().map(|failure| (index, failure)));
+            }
+            failed.sort_by_key(|(index, _)| std::cmp::Reverse(*index));
+            failures.extend(failed.into_iter().map(|(index, failure)| (riders.remove(index).0, failure)));
+            longest = longest.max(began.elapsed());
+        }
+    }
+
+    fn turn(&self, rider: &mut Rider<'_, '_>, rotation: u32, place: u32) -> Result<(), Option<NotRun>> {
+        let Rider { living, generator, settle, .. } = rider;
+        let offset_ns = self.began.elapsed().into();
+        let watch = Watch::start(&living.life, &living.server, self.cell);
+        let load =
+            wanted(&mut living.server, self.stop, |wanted| generator.window(*settle, self.length, wanted))?;
+        let seen = watch.finish(&living.server, Duration::from_nanos(load.window_ns.0));
+        let server_cpu_ns = seen.server.as_ref().map(|used| used.cpu_ns());
+        rider.turns.push(Turn { rotation, place, offset_ns, load, server_cpu_ns });
+        rider.seen = Some(rider.seen.take().map_or_else(|| seen.clone(), |before| before.then(&seen)));
+        Ok(())
+    }
+
+    /// Files what a rider's turns were together.
+    fn dismount(&self, rider: Rider<'_, '_>, telling: &Telling<'_>) -> Result<(), Option<NotRun>> {
+        let Rider { living, generator, turns, seen, sampler, .. } = rider;
+        let whole = sampler.and_then(|sampler| sampler.finish().ok()).map(|window| window.usage);
+        let (Some(seen), Some(first)) = (seen, turns.first()) else { return Ok(()) };
+        let offset_ns = first.offset_ns;
+        let idle_busy_share = whole.as_ref().zip(seen.server.as_ref()).map(|(whole, own)| {
+            let (cpu, wall) = (whole.cpu_ns() - own.cpu_ns(), whole.wall_ns - own.wall_ns);
+            cpu.0 as f64 / wall.0.max(1) as f64
+        });
+        let load = wanted(&mut living.server, self.stop, |wanted| generator.finish(wanted))?;
+        living.check_life(load.books.failed() > 0)?;
+        let window = seen.beside(&living.life.plan.isolation, self.cell, offset_ns, load);
+        living.file(Measurement { turns, idle_busy_share, ..window }, telling);
+        Ok(())
+    }
+}
+
+impl Pace {
+    /// Whether rotation `number`, the first being 0, may begin when the longest so far took `longest`.
+    fn allows(self, number: u32, longest: Duration) -> bool {
+        match self {
+            Self::Rotations(most) => number < most,
+            Self::Until(deadline) => number < MIN_ROTATIONS || Instant::now() + longest <= deadline,
+        }
+    }
+}
+
+/// Does something with each rider; those with whom it fails leave.
+fn keep_going<'l, 'a>(
+    riders: &mut Vec<(usize, Rider<'l, 'a>)>,
+    failures: &mut Vec<(usize, Option<NotRun>)>,
+    mut act: impl FnMut(&mut Rider<'l, 'a>) -> Result<(), Option<NotRun>>,
+) {
+    riders.retain_mut(|(place, rider)| match act(rider) {
+        Ok(()) => true,
+        Err(failure) => {
+            failures.push((*place, failure));
+            false
+        }
+    });
+}

@@ -1,0 +1,40 @@
+//! How long each contender is to be under load before a turn counts: as long as its rate depends on it.
+
+use std::collections::BTreeMap;
+
+use assay_model::experiment::{Cell, Experiment};
+use assay_model::record::{Record, Turn};
+use assay_model::units::Nanos;
+use assay_verdict::turns::settle_of;
+
+/// What is known of all contenders in all cells.
+pub(super) struct Settles {
+    least: Nanos,
+    learnt: BTreeMap<(String, Cell), Nanos>,
+}
+
+impl Settles {
+    /// Nothing is known yet but what the experiment asks for.
+    pub(super) fn new(experiment: &Experiment) -> Self {
+        Self { least: Nanos::from_secs_f64(experiment.settle_s), learnt: BTreeMap::new() }
+    }
+
+    /// Load before a turn of a contender.
+    pub(super) fn of(&self, contender: &str, cell: &Cell) -> Nanos {
+        self.learnt.get(&(contender.to_owned(), cell.clone())).copied().unwrap_or(self.least)
+    }
+
+    /// Learns from all turns so far. Twins share what is known of either.
+    pub(super) fn learn(&mut self, record: &Record) {
+        let mut turns: BTreeMap<(&str, &Cell), Vec<&Turn>> = BTreeMap::new();
+        for run in record.rounds.iter().flat_map(|round| &round.runs) {
+            for window in &run.cells {
+                turns.entry((&run.contender, &window.cell)).or_default().extend(&window.turns);
+            }
+        }
+        for ((contender, cell), turns) in turns {
+            let settle = settle_of(&turns, self.least);
+            self.learnt.insert((contender.to_owned(), cell.clone()), settle);
+        }
+    }
+}

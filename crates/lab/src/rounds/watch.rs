@@ -1,0 +1,145 @@
+//! What server, database, link and machine did while the generator was at work.
+
+use std::time::Duration;
+
+use assay_host::isolation::Isolation;
+use assay_host::snapshot::Sampler;
+use assay_host::system::{SystemDelta, SystemSample};
+use assay_link::Meter;
+use assay_model::check::{Check, Outcome};
+use assay_model::experiment::Cell;
+use assay_model::link::LinkUse;
+use assay_model::load::{GENERATOR_DISTURBED, LoadReport, StackCounts};
+use assay_model::record::{DatabaseUsage, Measurement};
+use assay_model::units::Nanos;
+use assay_model::usage::Usage;
+
+use super::life::Life;
+use crate::contender::Server;
+
+/// A look at everything just before the generator begins.
+pub(super) struct Watch {
+    server: Option<Sampler>,
+    database: Option<(Sampler, bool)>,
+    meter: Option<Meter>,
+    system: SystemSample,
+    counted: StackCounts,
+}
+
+/// What was done since then.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    pub(super) server: Option<Usage>,
+    database: Option<DatabaseUsage>,
+    link_use: Option<LinkUse>,
+    system: SystemDelta,
+    stack: Option<StackCounts>,
+}
+
+impl Watch {
+    /// Looks before a window of `cell`.
+    pub(super) fn start(life: &Life<'_>, server: &Server, cell: &Cell) -> Self {
+        Self {
+            server: server.pid().and_then(|pid| Sampler::start(pid).ok()),
+            database: life.watch_database(cell),
+            meter: Meter::start(life.link),
+            system: look(server),
+            counted: server.stack_counts().unwrap_or_default(),
+        }
+    }
+
+    /// Looks after it; what it measured was `length` long.
+    pub(super) fn finish(self, server: &Server, length: Duration) -> Seen {
+        let (system, counts) = (look(server), server.stack_counts());
+        let used = |sampler: &Sampler| sampler.finish().ok().map(|window| window.usage);
+        let database = self.database.as_ref().and_then(|(sampler, beside_generator)| {
+            Some(DatabaseUsage { usage: used(sampler)?, beside_generator: *beside_generator })
+        });
+        Seen {
+            server: self.server.as_ref().and_then(used),
+            database,
+            link_use: self.meter.and_then(|meter| meter.finish(length)),
+            system: system.since(&self.system),
+            stack: counts.map(|counts| counts.since(&self.counted)),
+        }
+    }
+}
+
+/// TCP counts by network namespace: that of the server, which is not ours on a link.
+fn look(server: &Server) -> SystemSample {
+    server.pid().map_or_else(SystemSample::take, SystemSample::take_beside)
+}
+
+impl Seen {
+    /// Both together, one after the other.
+    pub(super) fn then(&self, later: &Self) -> Self {
+        let both = |a: &Option<Usage>, b: &Option<Usage>| Some(a.as_ref()?.then(b.as_ref()?));
+        let database = self.database.as_ref().zip(later.database.as_ref());
+        Self {
+            server: both(&self.server, &later.server),
+            database: database.map(|(a, b)| DatabaseUsage { usage: a.usage.then(&b.usage), ..*b }),
+            link_use: self.link_use.zip(later.link_use).map(|(a, b)| a.then(&b)),
+            system: self.system.then(&later.system),
+            stack: self.stack.clone().zip(later.stack.as_ref()).map(|(a, b)| a.plus(b)),
+        }
+    }
+
+    /// Beside what the generator saw.
+    pub(super) fn beside(
+        self,
+        isolation: &Isolation,
+        cell: &Cell,
+        offset_ns: Nanos,
+        mut load: LoadReport,
+    ) -> Measurement {
+        if self.database.as_ref().is_some_and(|database| database.beside_generator) {
+            excuse_waiting(&mut load.checks);
+        }
+        Measurement {
+            cell: cell.clone(),
+            offset_ns,
+            load,
+            machine: self.system.machine(&isolation.server, &isolation.generator, self.server.as_ref()),
+            server: self.server,
+            server_stack: self.stack,
+            database: self.database,
+            link_use: self.link_use,
+            turns: Vec::new(),
+            idle_busy_share: None,
+        }
+    }
+}
+
+/// The generator cannot know that it waited for the database, which has the same CPUs by plan. What is left without that
+/// part is judged by [`Measurement::generator_delay_share`].
+fn excuse_waiting(checks: &mut [Check]) {
+    for check in
+        checks.iter_mut().filter(|check| check.rule == GENERATOR_DISTURBED && check.outcome == Outcome::Void)
+    {
+        check.outcome = Outcome::Warn;
+        check.evidence += "; the database has the same CPUs";
+        check.remedy = Some("use a machine with three physical cores".to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_for_the_database_beside_it_does_not_void_a_generators_window() {
+        let check = |rule: &str| Check {
+            rule: rule.to_owned(),
+            outcome: Outcome::Void,
+            evidence: "it waited".to_owned(),
+            remedy: None,
+        };
+        let mut checks = vec![check(GENERATOR_DISTURBED), check("send-lag")];
+        excuse_waiting(&mut checks);
+        assert_eq!(
+            checks.iter().map(|check| check.outcome).collect::<Vec<_>>(),
+            [Outcome::Warn, Outcome::Void]
+        );
+        assert!(checks[0].evidence.contains("the database has the same CPUs"));
+    }
+}

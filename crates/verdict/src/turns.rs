@@ -1,0 +1,120 @@
+//! The short windows in which the servers of a round take turns (METHODOLOGY, "The carousel").
+
+use assay_model::record::Turn;
+use assay_model::units::Nanos;
+
+/// Fewest turns from which it is told how long a contender needs to settle.
+const LEAST_TURNS: usize = 8;
+/// A rate that is nearer than this to what it is later counts as settled, as a logarithm.
+const NEAR: f64 = 0.01;
+/// Standard errors by which an early rate must differ from the later one to be shown to.
+const SURE: f64 = 2.5;
+/// Slices whose rate is set against the later one: as many as make an answer or two of a slow server no matter.
+const STRETCH: usize = 4;
+
+/// How long a contender must be under load until its rate no longer depends on it, as its `turns` show; at least `least`, and
+/// at most until the second half of what they measured.
+pub fn settle_of(turns: &[&Turn], least: Nanos) -> Nanos {
+    let Some(interval) =
+        turns.first().map(|turn| turn.load.slices.interval_ns).filter(|ns| *ns > Nanos::ZERO)
+    else {
+        return least;
+    };
+    let first = usize::try_from(least.0.div_ceil(interval.0)).unwrap_or(usize::MAX);
+    let late = turns.iter().map(|turn| late_from(turn, interval)).min().unwrap_or(0);
+    let settled = (first..late).find(|&slice| is_settled(turns, slice, late)).unwrap_or(late.max(first));
+    Nanos(interval.0.saturating_mul(settled as u64))
+}
+
+/// The first slice of the second half of what a turn measured.
+fn late_from(turn: &Turn, interval: Nanos) -> usize {
+    let half = turn.load.settle_ns.0 + turn.load.window_ns.0 / 2;
+    usize::try_from(half / interval.0.max(1)).unwrap_or(usize::MAX).min(turn.load.slices.ok.len())
+}
+
+/// Whether the rate from `slice` on is not shown to differ from that of the late slices, turn by turn.
+fn is_settled(turns: &[&Turn], slice: usize, late: usize) -> bool {
+    let differences: Vec<f64> = turns
+        .iter()
+        .filter_map(|turn| {
+            let slices = &turn.load.slices.ok;
+            let early = mean(slices.get(slice..(slice + STRETCH).min(late))?)?;
+            Some((early / mean(slices.get(late..)?)?).ln())
+        })
+        .filter(|difference| difference.is_finite())
+        .collect();
+    if differences.len() < LEAST_TURNS {
+        return true;
+    }
+    let n = differences.len() as f64;
+    let center = differences.iter().sum::<f64>() / n;
+    let variance = differences.iter().map(|d| (d - center).powi(2)).sum::<f64>() / (n - 1.0);
+    center.abs() <= NEAR.max(SURE * (variance / n).sqrt())
+}
+
+fn mean(slices: &[u64]) -> Option<f64> {
+    (!slices.is_empty()).then(|| slices.iter().sum::<u64>() as f64 / slices.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::load::{LoadTurn, Series};
+
+    use super::*;
+
+    const SLICE: Nanos = Nanos::from_millis(10);
+
+    fn slices(n: u64) -> Nanos {
+        Nanos(SLICE.0 * n)
+    }
+
+    /// Turns of 60 ms of settling and 140 ms of window, with what comes in each slice of each.
+    fn turns(of: impl Fn(u64, usize) -> u64) -> Vec<Turn> {
+        let turn = |number: u64| Turn {
+            load: LoadTurn {
+                settle_ns: slices(6),
+                window_ns: slices(14),
+                slices: Series { interval_ns: SLICE, ok: (0..20).map(|slice| of(number, slice)).collect() },
+                ..LoadTurn::default()
+            },
+            ..Turn::default()
+        };
+        (0..30).map(turn).collect()
+    }
+
+    fn settle(turns: &[Turn], least: Nanos) -> Nanos {
+        settle_of(&turns.iter().collect::<Vec<_>>(), least)
+    }
+
+    /// A machine whose speed differs by a fifth between turns.
+    fn speed(turn: u64) -> f64 {
+        1.0 + 0.2 * (turn as f64 * 1.7).sin()
+    }
+
+    #[test]
+    fn a_server_that_is_at_once_what_it_is_later_needs_no_more_than_is_asked_for() {
+        let even = turns(|turn, slice| (1000.0 * speed(turn)) as u64 + slice as u64 % 3);
+        assert_eq!(settle(&even, slices(2)), slices(2));
+        assert_eq!(settle(&[], SLICE), SLICE);
+    }
+
+    #[test]
+    fn a_server_that_wakes_slowly_gets_the_time_it_needs() {
+        let slow = |until: usize| {
+            turns(move |turn, slice| {
+                ((if slice < until { 600.0 } else { 1000.0 }) * speed(turn)) as u64 + slice as u64 % 3
+            })
+        };
+        assert_eq!(settle(&slow(5), slices(2)), slices(5));
+        assert_eq!(settle(&slow(9), slices(2)), slices(9));
+        // And one that starts with a burst.
+        let burst = turns(|turn, slice| ((if slice < 3 { 2000.0 } else { 1000.0 }) * speed(turn)) as u64);
+        assert_eq!(settle(&burst, SLICE), slices(3));
+    }
+
+    #[test]
+    fn noise_shows_nothing() {
+        let noisy = turns(|turn, slice| 500 + (turn * 7919 + slice as u64 * 104_729) % 1000);
+        assert_eq!(settle(&noisy, slices(2)), slices(2));
+    }
+}
