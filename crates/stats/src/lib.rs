@@ -19,6 +19,7 @@
 //! | how long did requests take? | [`histogram`] |
 //! | and if some were never answered? | [`censored`] |
 //! | how fast is one contender, and how sure is that? | [`interval`], [`order`], [`robust`] |
+//! | who is faster than whom, in a table of windows, lives and rounds? | [`table`], [`moderation`] |
 //! | how much faster is one than another? | [`ratio`]; of another experiment: [`unpaired`] |
 //! | and among many, compared at once? | [`pairwise`], [`simultaneous`], [`tiers`], [`letters`], [`ranks`] |
 //! | what precision will so many rounds give? | [`planning`] |
@@ -34,6 +35,7 @@ mod hdr;
 pub mod histogram;
 pub mod interval;
 pub mod letters;
+pub mod moderation;
 pub mod order;
 pub mod pairwise;
 pub mod planning;
@@ -42,8 +44,10 @@ pub mod ratio;
 pub mod redline;
 pub mod robust;
 pub mod sequential;
+pub mod simulation;
 pub mod simultaneous;
 pub mod student;
+pub mod table;
 pub mod tiers;
 pub mod unpaired;
 

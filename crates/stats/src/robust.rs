@@ -11,10 +11,18 @@ use crate::interval::Sample;
 pub fn median(values: &[f64]) -> Result<f64, StatsError> {
     at_least("a median", 1, values.len())?;
     finite(values)?;
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    Ok(if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 })
+    Ok(middle(&mut values.to_vec()).unwrap_or(f64::NAN))
+}
+
+/// The median of values that are known to be finite; sorts them.
+pub(crate) fn middle(values: &mut [f64]) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => None,
+        odd if odd % 2 == 1 => Some(values[middle]),
+        _ => Some(f64::midpoint(values[middle - 1], values[middle])),
+    }
 }
 
 /// The number whose logarithm is the mean of the logarithms.

@@ -43,6 +43,21 @@ const MOST_EXPERIMENTS: usize = 50_000;
 /// Beginning of the stream of random numbers; any constant would do.
 const SEED: u64 = 1984;
 
+/// Most degrees of freedom of a prior that make a difference to how pairs hang together.
+const MOST_LENT: usize = 160;
+
+/// When results are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Looks {
+    /// Once, after a number of rounds on which the results had no influence.
+    Once,
+    /// After each round from [`FIRST_LOOK`] on, to decide whether to go on.
+    EveryRound {
+        /// Most rounds, fixed before the first look.
+        most_rounds: usize,
+    },
+}
+
 /// The critical values of |t| for one comparison of several contenders, by the number of rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Boundary {
@@ -59,7 +74,7 @@ impl Boundary {
     /// # Errors
     /// When there are fewer than two rounds or more than [`MOST_ROUNDS`], or `confidence` is not strictly between 0 and 1.
     pub fn once(contenders: usize, rounds: usize, confidence: f64) -> Result<Self, StatsError> {
-        Self::planned(contenders, rounds, rounds, confidence)
+        Self::planned(contenders, rounds, rounds, confidence, 0)
     }
 
     /// For a look after each round from [`FIRST_LOOK`] to `most_rounds`, which must be fixed before the first look.
@@ -67,10 +82,37 @@ impl Boundary {
     /// # Errors
     /// As [`Self::once`].
     pub fn every_round(contenders: usize, most_rounds: usize, confidence: f64) -> Result<Self, StatsError> {
-        Self::planned(contenders, FIRST_LOOK.min(most_rounds), most_rounds, confidence)
+        Self::planned(contenders, FIRST_LOOK.min(most_rounds), most_rounds, confidence, 0)
     }
 
-    fn planned(contenders: usize, first: usize, last: usize, confidence: f64) -> Result<Self, StatsError> {
+    /// For pairs whose variances are moderated ([`crate::moderation`]) and gain `lent` degrees of freedom by it: at a look
+    /// after `rounds` rounds.
+    ///
+    /// # Errors
+    /// As [`Self::once`].
+    pub fn moderated(
+        contenders: usize,
+        looks: Looks,
+        rounds: usize,
+        confidence: f64,
+        lent: f64,
+    ) -> Result<Self, StatsError> {
+        let lent = nearest_below(lent);
+        match looks {
+            Looks::Once => Self::planned(contenders, rounds, rounds, confidence, lent),
+            Looks::EveryRound { most_rounds } => {
+                Self::planned(contenders, FIRST_LOOK.min(most_rounds), most_rounds, confidence, lent)
+            }
+        }
+    }
+
+    fn planned(
+        contenders: usize,
+        first: usize,
+        last: usize,
+        confidence: f64,
+        lent: usize,
+    ) -> Result<Self, StatsError> {
         open_unit("confidence", confidence)?;
         at_least("a comparison", 2, first)?;
         if last > MOST_ROUNDS {
@@ -78,9 +120,16 @@ impl Boundary {
             return Err(StatsError::OutOfRange { name, range, value: last as f64 });
         }
         let last_deviate = if contenders > 2 || first < last {
-            remembered((contenders.max(2), first, last, confidence.to_bits()))
+            remembered(Question {
+                contenders: contenders.max(2),
+                first,
+                last,
+                confidence: confidence.to_bits(),
+                lent,
+            })
         } else {
-            deviate_of_t(student::critical_value(confidence, last - 1)?, last - 1)
+            let degrees_of_freedom = (last - 1 + lent) as f64;
+            deviate_of_t(student::critical_value_of(confidence, degrees_of_freedom)?, degrees_of_freedom)
         };
         Ok(Self { confidence, first_look: first, most_rounds: last, last_deviate })
     }
@@ -88,8 +137,13 @@ impl Boundary {
     /// How many standard errors from 0 a pair's mean over `rounds` rounds must lie to count; `None` when nothing may be
     /// concluded: where no look is planned, and so early that it would take more than a thousand.
     pub fn critical_value(&self, rounds: usize) -> Option<f64> {
-        let planned = (self.first_look..=self.most_rounds).contains(&rounds);
-        let value = || t_of_deviate(self.last_deviate / weight(rounds, self.most_rounds), rounds - 1);
+        self.critical_value_of(rounds, rounds.checked_sub(1)? as f64)
+    }
+
+    /// The same for a standard error with other degrees of freedom than rounds less one.
+    pub fn critical_value_of(&self, rounds: usize, degrees_of_freedom: f64) -> Option<f64> {
+        let planned = (self.first_look..=self.most_rounds).contains(&rounds) && degrees_of_freedom > 0.0;
+        let value = || t_of_deviate(self.last_deviate / weight(rounds, self.most_rounds), degrees_of_freedom);
         planned.then(value).filter(|value| *value <= MOST_STANDARD_ERRORS)
     }
 
@@ -104,8 +158,22 @@ impl Boundary {
     }
 }
 
-/// Contenders, first look, last look, bits of the confidence.
-type Question = (usize, usize, usize, u64);
+/// What has to be simulated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Question {
+    contenders: usize,
+    first: usize,
+    last: usize,
+    /// The bits of a number between 0 and 1.
+    confidence: u64,
+    lent: usize,
+}
+
+/// Few different questions make few simulations; and fewer degrees of freedom are the safe side.
+fn nearest_below(lent: f64) -> usize {
+    const ASKED: [usize; 14] = [0, 1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 48, 80, MOST_LENT];
+    ASKED.into_iter().rev().find(|&asked| asked as f64 <= lent).unwrap_or(0)
+}
 
 /// The simulation's answer, computed once in the life of the process: a report asks for the same one in every cell.
 fn remembered(question: Question) -> f64 {
@@ -115,19 +183,22 @@ fn remembered(question: Question) -> f64 {
 }
 
 /// The value that the largest weighted deviate over all pairs and looks exceeds in a share α of simulated experiments.
-fn simulated((contenders, first, last, confidence): Question) -> f64 {
-    let pairs = contenders * (contenders - 1) / 2;
-    let experiments = (WORK / (pairs * last)).clamp(FEWEST_EXPERIMENTS, MOST_EXPERIMENTS);
+fn simulated(question: Question) -> f64 {
+    let pairs = question.contenders * (question.contenders - 1) / 2;
+    let experiments = (WORK / (pairs * question.last)).clamp(FEWEST_EXPERIMENTS, MOST_EXPERIMENTS);
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
-    let mut largest: Vec<f64> =
-        (0..experiments).map(|_| largest_deviate(contenders, first, last, &mut rng)).collect();
+    let mut largest: Vec<f64> = (0..experiments).map(|_| largest_deviate(question, &mut rng)).collect();
     largest.sort_unstable_by(f64::total_cmp);
-    let exceeding = ((1.0 - f64::from_bits(confidence)) * experiments as f64) as usize;
+    let exceeding = ((1.0 - f64::from_bits(question.confidence)) * experiments as f64) as usize;
     largest[experiments - 1 - exceeding.min(experiments - 1)]
 }
 
 /// The largest weighted deviate over all pairs and looks of one simulated experiment.
-fn largest_deviate(contenders: usize, first: usize, last: usize, rng: &mut impl Rng) -> f64 {
+fn largest_deviate(Question { contenders, first, last, lent, .. }: Question, rng: &mut impl Rng) -> f64 {
+    // The prior's own sum of squares, of differences of two: it is the same for all pairs.
+    let mut prior = vec![0.0; lent];
+    fill_normal(&mut prior, rng);
+    let prior = 2.0 * prior.iter().map(|value| value * value).sum::<f64>();
     let mut sums = vec![0.0; contenders * (contenders - 1) / 2];
     let mut squares = sums.clone();
     let mut results = vec![0.0; contenders];
@@ -140,17 +211,26 @@ fn largest_deviate(contenders: usize, first: usize, last: usize, rng: &mut impl 
             *square += difference * difference;
         }
         if round >= first {
-            let deviate = deviate_of_t(largest_t(&sums, &squares, round as f64), round - 1);
-            largest = largest.max(deviate * weight(round, last));
+            let degrees_of_freedom = (round - 1 + lent) as f64;
+            let t = largest_t(&sums, &squares, prior, round as f64, degrees_of_freedom);
+            largest = largest.max(deviate_of_t(t, degrees_of_freedom) * weight(round, last));
         }
     }
     largest
 }
 
-/// The largest |t| of several samples of n values, given their sums and sums of squares.
-fn largest_t(sums: &[f64], squares: &[f64], n: f64) -> f64 {
-    let squared_t = |(sum, square): (&f64, &f64)| sum * sum * (n - 1.0) / (n * square - sum * sum);
+/// The largest |t| of several samples of n values, given their sums and sums of squares, and the prior's sum of squares.
+fn largest_t(sums: &[f64], squares: &[f64], prior: f64, n: f64, degrees_of_freedom: f64) -> f64 {
+    let squared_t =
+        |(sum, square): (&f64, &f64)| sum * sum * degrees_of_freedom / (n * (prior + square) - sum * sum);
     sums.iter().zip(squares).map(squared_t).fold(0.0, f64::max).sqrt()
+}
+
+/// What each of so many tables of a run must be judged with, so that all of them hold together with `confidence` (Šidák, J. Am.
+/// Stat. Assoc. 62, 1967): exact for tables that are independent of each other, and safe for those that depend on the same
+/// restarts.
+pub fn each_of(tables: usize, confidence: f64) -> f64 {
+    confidence.powf(1.0 / tables.max(1) as f64)
 }
 
 fn weight(round: usize, last: usize) -> f64 {
@@ -159,14 +239,12 @@ fn weight(round: usize, last: usize) -> f64 {
 
 /// About the normal deviate that is as rare as `t` (Wallace, Ann. Math. Statist. 30, 1959). It only gives the boundary its
 /// shape: what is lost in the approximation, the simulation puts right.
-fn deviate_of_t(t: f64, degrees_of_freedom: usize) -> f64 {
-    let df = degrees_of_freedom as f64;
+fn deviate_of_t(t: f64, df: f64) -> f64 {
     (8.0 * df + 1.0) / (8.0 * df + 3.0) * (df * (t * t / df).ln_1p()).sqrt()
 }
 
 /// The inverse of [`deviate_of_t`].
-fn t_of_deviate(deviate: f64, degrees_of_freedom: usize) -> f64 {
-    let df = degrees_of_freedom as f64;
+fn t_of_deviate(deviate: f64, df: f64) -> f64 {
     let unscaled = deviate * (8.0 * df + 3.0) / (8.0 * df + 1.0);
     (df * (unscaled * unscaled / df).exp_m1()).sqrt()
 }

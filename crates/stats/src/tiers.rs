@@ -37,6 +37,14 @@ pub fn margin(same_server_twice: Option<&Interval>) -> f64 {
     same_server_twice.map_or(LEAST_MARGIN, |interval| interval.relative_half_width().max(LEAST_MARGIN))
 }
 
+/// The smallest difference that is called one: `wanted`, [`LEAST_MARGIN`] or the user's, and never less than a bias that the
+/// same server measured twice (A/A) shows in this table. How wide the interval of that ratio is says how noisy the run
+/// was, which the intervals of all pairs say already; only when it excludes 1 has the design favoured one of two equals, by
+/// at least the end that is nearer to 1.
+pub fn margin_beyond_bias(wanted: f64, same_server_twice: Option<&Interval>) -> f64 {
+    same_server_twice.map_or(wanted, |ratio| wanted.max(ratio.low - 1.0).max(1.0 / ratio.high - 1.0))
+}
+
 /// Calls one pair. The margin reaches from 1/(1+δ) to 1+δ, so that the call does not depend on which of the
 /// two is named first (1/(1+δ) differs from 1−δ by less than δ²).
 pub fn call(ratio: &Interval, margin: f64) -> Call {
@@ -77,16 +85,15 @@ pub fn standings_of_pairs(series: &[Vec<f64>], pairs: &[Pair], margin: f64) -> R
     Ok(Standings { tiers: tiers(&order, distinct), letters: letters(&order, distinct), order })
 }
 
-/// Cuts `order`, best first, into tiers: a contender that is distinct from the best of the current tier opens
-/// the next.
+/// Cuts `order`, best first, into tiers: a contender that is distinct from anyone of the current tier opens the next.
 ///
-/// So nobody shares a tier with someone whom the measurement shows to be better than the tier's best, but two
-/// neighbours on either side of a cut may themselves be tied. The letters show that.
+/// So no two of one tier are shown to differ, but two neighbours on either side of a cut may themselves be tied. The
+/// letters show that.
 pub fn tiers(order: &[usize], distinct: impl Fn(usize, usize) -> bool) -> Vec<Vec<usize>> {
     let mut tiers: Vec<Vec<usize>> = Vec::new();
     for &contender in order {
         match tiers.last_mut() {
-            Some(tier) if !distinct(tier[0], contender) => tier.push(contender),
+            Some(tier) if !tier.iter().any(|&member| distinct(member, contender)) => tier.push(contender),
             _ => tiers.push(vec![contender]),
         }
     }
@@ -118,13 +125,25 @@ mod tests {
     }
 
     #[test]
-    fn a_tier_is_measured_from_its_best() {
+    fn the_margin_grows_by_a_bias_that_equals_show_and_not_by_noise() {
+        assert_eq!(margin_beyond_bias(0.01, None), 0.01);
+        assert_eq!(margin_beyond_bias(0.01, Some(&interval(0.7, 1.4))), 0.01, "noise is no bias");
+        assert_eq!(margin_beyond_bias(0.01, Some(&interval(1.005, 1.4))), 0.01);
+        assert!((margin_beyond_bias(0.01, Some(&interval(1.04, 1.4))) - 0.04).abs() < 1e-12);
+        assert!((margin_beyond_bias(0.01, Some(&interval(0.7, 1.0 / 1.04))) - 0.04).abs() < 1e-12);
+        assert_eq!(margin_beyond_bias(0.05, Some(&interval(1.04, 1.4))), 0.05);
+    }
+
+    #[test]
+    fn a_tier_holds_nobody_who_is_shown_to_differ_from_a_member() {
         // On a line 0, 1, 2, … contenders are distinct when 2 or more apart: a chain of ties that must still
         // be cut.
         let chain = tiers(&[0, 1, 2, 3, 4], |a, b| a.abs_diff(b) >= 2);
         assert_eq!(chain, [vec![0, 1], vec![2, 3], vec![4]]);
         assert_eq!(tiers(&[2, 0, 1], |_, _| false), [vec![2, 0, 1]]);
         assert!(tiers(&[], |_, _| true).is_empty());
+        // The best is too restless to differ from anybody, the others are not.
+        assert_eq!(tiers(&[0, 1, 2], |a, b| (a, b) == (1, 2)), [vec![0, 1], vec![2]]);
     }
 
     #[test]

@@ -1,0 +1,157 @@
+//! Runs whose truth is known: what a machine like those that were measured would do to contenders of given rates.
+//!
+//! A judge is only as good as its errors are rare, and how rare they are cannot be seen in real runs, whose truth nobody
+//! knows. So `cargo xtask simulate` and the tests let [`crate::table`] judge simulated ones. The noise is as unkind as real
+//! noise: heavy tails in restarts, windows and rounds, contenders that vary to different extents, void windows, and a
+//! machine whose speed wanders within seconds.
+
+use rand::{Rng, RngExt as _};
+
+use crate::table::Windows;
+
+/// How a random number of mean 0 and variance 1 is distributed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// As errors that are sums of many small ones.
+    Normal,
+    /// Student's t with three degrees of freedom: one in a hundred lies 3.4 standard deviations off or more.
+    HeavyTailed,
+    /// Nine in ten normal, the tenth three times as wide (Tukey 1960).
+    Contaminated,
+}
+
+/// One contender of a simulated table.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Simulated {
+    /// The logarithm of its true rate.
+    pub log_rate: f64,
+    /// How much its restarts vary, as a standard deviation of logarithms.
+    pub restart_sd: f64,
+    /// How much the windows of one life vary.
+    pub window_sd: f64,
+}
+
+/// A table to be simulated.
+#[derive(Debug, Clone, PartialEq)]
+pub struct World {
+    /// Who takes part.
+    pub contenders: Vec<Simulated>,
+    /// Restarts of each.
+    pub rounds: usize,
+    /// Windows of each life.
+    pub rotations: usize,
+    /// How restarts are distributed.
+    pub restarts: Shape,
+    /// How windows are distributed.
+    pub windows: Shape,
+    /// How much a round disturbs all its contenders alike; with heavy tails.
+    pub round_sd: f64,
+    /// The share of windows that are void.
+    pub void_share: f64,
+    /// How much the machine's speed wanders, with a memory of [`MEMORY_WINDOWS`].
+    pub machine_sd: f64,
+}
+
+/// How many windows it takes until the machine has forgotten all but a third of its speed: about two seconds.
+pub const MEMORY_WINDOWS: f64 = 20.0;
+
+impl Shape {
+    /// Draws a number of mean 0 and variance 1.
+    pub fn draw(self, rng: &mut impl Rng) -> f64 {
+        match self {
+            Self::Normal => normal(rng),
+            Self::HeavyTailed => {
+                let squares: f64 = (0..3).map(|_| normal(rng).powi(2)).sum();
+                normal(rng) / squares.sqrt()
+            }
+            Self::Contaminated => {
+                let wide = if rng.random::<f64>() < 0.1 { 3.0 } else { 1.0 };
+                wide * normal(rng) / 1.8_f64.sqrt()
+            }
+        }
+    }
+}
+
+impl Simulated {
+    /// One of a rate that is `times` some common one.
+    pub fn of(times: f64, restart_sd: f64, window_sd: f64) -> Self {
+        Self { log_rate: times.ln(), restart_sd, window_sd }
+    }
+}
+
+impl World {
+    /// Some contenders under a kind sky: normal noise, no void windows, a steady machine, one window per life.
+    pub fn quiet(contenders: Vec<Simulated>, rounds: usize) -> Self {
+        Self {
+            contenders,
+            rounds,
+            rotations: 1,
+            restarts: Shape::Normal,
+            windows: Shape::Normal,
+            round_sd: 0.05,
+            void_share: 0.0,
+            machine_sd: 0.0,
+        }
+    }
+
+    /// The same as on a machine that others share: heavy tails everywhere, one window in twenty void, a speed that changes by a
+    /// fifth within seconds.
+    pub fn noisy(contenders: Vec<Simulated>, rounds: usize, rotations: usize) -> Self {
+        Self {
+            rotations,
+            restarts: Shape::HeavyTailed,
+            windows: Shape::HeavyTailed,
+            void_share: 0.05,
+            machine_sd: 0.1,
+            ..Self::quiet(contenders, rounds)
+        }
+    }
+
+    /// Measures it once: the windows of every contender, rotating in an order drawn anew each time.
+    pub fn measure(&self, rng: &mut impl Rng) -> Vec<Windows> {
+        let mut measured = vec![Windows::new(); self.contenders.len()];
+        for _ in 0..self.rounds {
+            let round = self.round(rng);
+            measured.iter_mut().zip(round).for_each(|(windows, of_round)| windows.push(of_round));
+        }
+        measured
+    }
+
+    /// One life of each contender.
+    fn round(&self, rng: &mut impl Rng) -> Vec<Vec<Option<f64>>> {
+        let of_round = self.round_sd * Shape::HeavyTailed.draw(rng);
+        let restart = |of: &Simulated| of.log_rate + of_round + of.restart_sd * self.restarts.draw(rng);
+        let lives: Vec<f64> = self.contenders.iter().map(restart).collect();
+        let mut windows = vec![Vec::new(); lives.len()];
+        let memory = (-1.0 / MEMORY_WINDOWS).exp();
+        let mut speed = self.machine_sd * normal(rng);
+        for _ in 0..self.rotations {
+            for contender in shuffled(lives.len(), rng) {
+                speed = memory * speed + self.machine_sd * (1.0 - memory * memory).sqrt() * normal(rng);
+                let error = self.contenders[contender].window_sd * self.windows.draw(rng);
+                let is_void = rng.random::<f64>() < self.void_share;
+                windows[contender].push((!is_void).then_some(lives[contender] + speed + error));
+            }
+        }
+        windows
+    }
+
+    /// The true ratio of two contenders' rates.
+    pub fn ratio(&self, first: usize, second: usize) -> f64 {
+        (self.contenders[first].log_rate - self.contenders[second].log_rate).exp()
+    }
+}
+
+fn shuffled(n: usize, rng: &mut impl Rng) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..n).collect();
+    for last in (1..n).rev() {
+        order.swap(last, rng.random_range(0..=last));
+    }
+    order
+}
+
+/// A standard normal number (Box & Muller, Ann. Math. Statist. 29, 1958).
+pub fn normal(rng: &mut impl Rng) -> f64 {
+    let (u, v): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
+    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+}

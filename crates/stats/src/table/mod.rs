@@ -1,0 +1,156 @@
+//! One table of a run: several contenders, measured over rounds, in windows that rotate over them.
+//!
+//! A window's log rate is contender + round + restart + rotation + error. A *round* starts every contender once; what a
+//! start draws by lot (memory layout, placement of threads, the compiler's decisions) stays for that *life*. Within a
+//! round a short window of each contender is one *rotation*. So there are two levels of replication, and an interval has to
+//! hold for new restarts, not for more windows of the same ones (Kalibera & Jones, ISMM 2013). A design that measures each
+//! life once is the same with one rotation.
+//!
+//! From the bottom up: [`lives`] makes one number of each life, [`effects`] one of each contender, [`spreads`] says how much
+//! lives vary, [`crate::moderation`] lends what other tables know of that, [`compare`] judges.
+
+mod compare;
+mod components;
+mod effects;
+mod lives;
+mod spreads;
+
+pub use compare::{Comparison, Pair, Standing};
+pub use components::{Components, POWER, detectable};
+
+use crate::error::{at_least, finite};
+use crate::moderation::{Group, Moderated, Prior, Spread};
+use crate::{Interval, StatsError, student};
+use effects::Effects;
+use spreads::{Lives, Spreads, pairs_of};
+
+/// The windows of one contender: by round, and by rotation within the round, the natural logarithm of the rate. `None` is
+/// a window that is void or was not measured; rows that end early are filled up with it.
+pub type Windows = Vec<Vec<Option<f64>>>;
+
+/// Lives, effects and spreads of one table. Contenders are indices.
+pub struct Table {
+    lives: Lives,
+    spreads: Spreads,
+    effects: Effects,
+    /// For each contender the least one with which it can be compared through common rounds, however indirectly.
+    met: Vec<usize>,
+}
+
+impl Table {
+    /// Fits the model to the windows of each contender.
+    ///
+    /// # Errors
+    /// When there are no contenders, or a logarithm is not finite.
+    pub fn fit(contenders: &[Windows]) -> Result<Self, StatsError> {
+        at_least("a table", 1, contenders.len())?;
+        let known: Vec<f64> = contenders.iter().flatten().flatten().copied().flatten().collect();
+        finite(&known)?;
+        let lives = lives_of(contenders);
+        let spreads = spreads::spreads(&lives);
+        let effects = effects::effects(&lives, &spreads);
+        Ok(Self { met: met(&lives), lives, spreads, effects })
+    }
+
+    /// How many contenders there are.
+    pub fn contenders(&self) -> usize {
+        self.lives.len()
+    }
+
+    /// How many rounds there are, complete or not.
+    pub fn rounds(&self) -> usize {
+        self.lives.iter().map(Vec::len).max().unwrap_or(0)
+    }
+
+    /// The level of one life, freed of what the machine did within its round; `None` where it has no window.
+    pub fn life(&self, contender: usize, round: usize) -> Option<f64> {
+        Some(self.lives.get(contender)?.get(round)?.as_ref()?.level)
+    }
+
+    /// How many rounds have a life of the contender.
+    pub fn lived(&self, contender: usize) -> usize {
+        self.lives.get(contender).map_or(0, |lives| lives.iter().flatten().count())
+    }
+
+    /// The logarithm of a contender's rate in a typical round; `None` for one without a window.
+    ///
+    /// These decide the order: the difference of two of them is the logarithm of the estimate in the pair's interval.
+    pub fn effect(&self, contender: usize) -> Option<f64> {
+        Some((*self.effects.of_contenders.get(contender)?)? + self.effects.round)
+    }
+
+    /// The spreads of all pairs, from which [`Prior::fit`] learns over the tables of a run.
+    pub fn spreads(&self) -> Group {
+        let lives: usize = self.lives.iter().flatten().flatten().count();
+        let contenders = (0..self.contenders()).filter(|&i| self.lived(i) > 0).count();
+        let rounds = (0..self.rounds())
+            .filter(|&r| self.lives.iter().any(|of| of.get(r).is_some_and(Option::is_some)));
+        // What is left of the lives after contenders' and rounds' effects.
+        let independent = (lives + 1) as f64 - (contenders + rounds.count()) as f64;
+        Group { spreads: self.spreads.pairs.clone(), independent: independent.max(0.0) }
+    }
+
+    /// The ratio of one pair, first over second, as if it were the only one: for what is compared with a limit or with
+    /// itself. `None` where nothing can be said: the two never met, or no variance is known.
+    ///
+    /// # Errors
+    /// When `confidence` is not strictly between 0 and 1.
+    pub fn ratio(
+        &self,
+        (first, second): (usize, usize),
+        prior: &Prior,
+        confidence: f64,
+    ) -> Result<Option<Interval>, StatsError> {
+        let Some((difference, error, moderated)) = self.difference(first, second, prior) else {
+            return Ok(None);
+        };
+        let reach = student::critical_value_of(confidence, moderated.degrees_of_freedom)? * error;
+        Ok(Some(around(difference, reach, confidence)))
+    }
+
+    /// Difference of effects, its standard error, and the moderated variance behind it.
+    fn difference(&self, first: usize, second: usize, prior: &Prior) -> Option<(f64, f64, Moderated)> {
+        let effect = |i: usize| self.effects.of_contenders.get(i).copied().flatten();
+        let difference = effect(first)? - effect(second)?;
+        if first == second || self.met[first] != self.met[second] {
+            return None;
+        }
+        let moderated = prior.moderate(&self.spread(first, second)?)?;
+        let variance = self.effects.variance((first, second), moderated.variance, &self.spreads);
+        Some((difference, variance.sqrt(), moderated))
+    }
+
+    fn spread(&self, first: usize, second: usize) -> Option<Spread> {
+        let wanted = (first.min(second), first.max(second));
+        let place = pairs_of(self.contenders()).position(|pair| pair == wanted)?;
+        self.spreads.pairs.get(place).copied()
+    }
+}
+
+/// The interval of a ratio whose logarithm lies `reach` around `difference`.
+fn around(difference: f64, reach: f64, confidence: f64) -> Interval {
+    Interval { estimate: difference, low: difference - reach, high: difference + reach, confidence }.exp()
+}
+
+fn lives_of(contenders: &[Windows]) -> Lives {
+    let rounds = contenders.iter().map(Vec::len).max().unwrap_or(0);
+    let round = |r: usize| -> lives::Round<'_> {
+        contenders.iter().map(|windows| windows.get(r).map_or(&[][..], Vec::as_slice)).collect()
+    };
+    let mut by_round = lives::lives(&(0..rounds).map(round).collect::<Vec<_>>());
+    (0..contenders.len()).map(|i| by_round.iter_mut().map(|lives| lives[i].take()).collect()).collect()
+}
+
+/// Joins whoever lived in the same round.
+fn met(lives: &Lives) -> Vec<usize> {
+    let rounds = lives.iter().map(Vec::len).max().unwrap_or(0);
+    let mut met: Vec<usize> = (0..lives.len()).collect();
+    for round in 0..rounds {
+        let present: Vec<usize> =
+            (0..lives.len()).filter(|&i| lives[i].get(round).is_some_and(Option::is_some)).collect();
+        let joined: Vec<usize> = present.iter().map(|&i| met[i]).collect();
+        let Some(&least) = joined.iter().min() else { continue };
+        met.iter_mut().filter(|of| joined.contains(of)).for_each(|of| *of = least);
+    }
+    met
+}

@@ -1,0 +1,295 @@
+//! Tables of windows, lives and rounds: what holds for every one of them, and how often simulated runs are judged wrongly.
+#![allow(clippy::unwrap_used, reason = "a helper may fail as loudly as the test that calls it")]
+
+use assay_stats::moderation::Prior;
+use assay_stats::ratio::paired_log_ratio;
+use assay_stats::sequential::Settled;
+use assay_stats::simulation::{Shape, Simulated, World};
+use assay_stats::simultaneous::{Looks, each_of};
+use assay_stats::table::{Comparison, Table, Windows};
+use assay_stats::tiers::LEAST_MARGIN;
+use proptest::prelude::*;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng as _;
+
+fn rng(seed: u64) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(seed)
+}
+
+/// Judges several tables as those of one run.
+fn judged(tables: &[Table], margin: f64) -> Option<Vec<Comparison>> {
+    let prior = Prior::fit(&tables.iter().map(Table::spreads).collect::<Vec<_>>()).ok()?;
+    let confidence = each_of(tables.len(), 0.95);
+    let judge = |table: &Table| {
+        let all: Vec<usize> = (0..table.contenders()).collect();
+        table.compare(&all, &prior, Looks::Once, confidence, margin).unwrap()
+    };
+    Some(tables.iter().map(judge).collect())
+}
+
+/// One window per life: the logarithms of some rates.
+fn single(rates: &[f64]) -> Windows {
+    rates.iter().map(|rate| vec![Some(rate.ln())]).collect()
+}
+
+const A: [f64; 5] = [100.0, 103.0, 98.0, 101.0, 99.5];
+const B: [f64; 5] = [90.0, 95.0, 89.0, 90.5, 91.0];
+const C: [f64; 5] = [70.0, 74.0, 66.0, 71.0, 70.5];
+
+#[test]
+fn one_window_per_life_without_a_prior_is_the_paired_t_interval() {
+    let table = Table::fit(&[single(&A), single(&B), single(&C)]).unwrap();
+    for ((i, a), (j, b)) in [((0, &A), (1, &B)), ((1, &B), (2, &C)), ((2, &C), (0, &A))] {
+        let expected = paired_log_ratio(a, b, 0.95).unwrap().interval;
+        let got = table.ratio((i, j), &Prior::none(), 0.95).unwrap().unwrap();
+        for (got, expected) in
+            [(got.low, expected.low), (got.estimate, expected.estimate), (got.high, expected.high)]
+        {
+            assert!((got / expected - 1.0).abs() < 1e-5, "{got} instead of {expected}");
+        }
+    }
+}
+
+#[test]
+fn a_void_window_costs_its_own_pairs_and_nobody_elses() {
+    let whole = Table::fit(&[single(&A), single(&B), single(&C)]).unwrap();
+    let mut gappy = single(&A);
+    gappy[2][0] = None;
+    let gappy = Table::fit(&[gappy, single(&B), single(&C)]).unwrap();
+    let of = |table: &Table, pair| table.ratio(pair, &Prior::none(), 0.95).unwrap().unwrap();
+    let (before, after) = (of(&whole, (1, 2)), of(&gappy, (1, 2)));
+    assert!((before.low / after.low - 1.0).abs() < 1e-9 && (before.high / after.high - 1.0).abs() < 1e-9);
+    let (before, after) = (of(&whole, (0, 1)), of(&gappy, (0, 1)));
+    assert!(after.relative_half_width() != before.relative_half_width());
+    assert_eq!((gappy.lived(0), gappy.lived(1), gappy.rounds()), (4, 5, 5));
+}
+
+#[test]
+fn spoilt_windows_hardly_move_a_life() {
+    let mut steady = World::quiet(vec![Simulated::of(1.0, 0.0, 0.02); 3], 3);
+    steady.rotations = 20;
+    let mut windows = steady.measure(&mut rng(1));
+    let clean = Table::fit(&windows).unwrap();
+    for round in &mut windows[0] {
+        round[3] = round[3].map(|log| log - 2.0);
+        round[8] = round[8].map(|log| log - 0.7);
+    }
+    let spoilt = Table::fit(&windows).unwrap();
+    let moved = (0..3).map(|round| (clean.life(0, round).unwrap() - spoilt.life(0, round).unwrap()).abs());
+    // A mean would move by 0.135.
+    assert!(moved.clone().all(|by| by < 0.01), "{:?}", moved.collect::<Vec<f64>>());
+}
+
+#[test]
+fn what_the_machine_does_to_a_rotation_is_taken_out() {
+    let mut wandering = World::quiet(vec![Simulated::of(1.0, 0.0, 0.001), Simulated::of(1.1, 0.0, 0.001)], 2);
+    wandering.rotations = 20;
+    let mut windows = wandering.measure(&mut rng(2));
+    for contender in &mut windows {
+        for round in contender {
+            round
+                .iter_mut()
+                .enumerate()
+                .for_each(|(k, log)| *log = log.map(|log| log - 0.1 * (k % 7) as f64));
+        }
+    }
+    let table = Table::fit(&windows).unwrap();
+    for round in 0..2 {
+        let ratio = (table.life(1, round).unwrap() - table.life(0, round).unwrap()).exp();
+        assert!((ratio - 1.1).abs() < 0.002, "{ratio}");
+    }
+}
+
+#[test]
+fn windows_alone_tell_how_much_they_add() {
+    let mut world = World::quiet(vec![Simulated::of(1.0, 0.0, 0.2); 7], 6);
+    world.rotations = 100;
+    let components = Table::fit(&world.measure(&mut rng(3))).unwrap().components().unwrap();
+    assert!((components.window_sd / 0.2 - 1.0).abs() < 0.15, "{components:?}");
+    assert!(components.restart_sd < 0.015, "{components:?}");
+    world.contenders = vec![Simulated::of(1.0, 0.03, 0.05); 7];
+    let components = Table::fit(&world.measure(&mut rng(4))).unwrap().components().unwrap();
+    assert!((0.02..0.04).contains(&components.restart_sd), "{components:?}");
+    assert!((components.window_sd / 0.05 - 1.0).abs() < 0.15, "{components:?}");
+}
+
+#[test]
+fn contenders_that_never_met_are_placed_but_not_compared() {
+    let of = |rounds: std::ops::Range<usize>, rate: f64| -> Windows {
+        (0..6)
+            .map(|r| if rounds.contains(&r) { vec![Some((rate + r as f64 / 10.0).ln())] } else { vec![] })
+            .collect()
+    };
+    let table = Table::fit(&[of(0..3, 100.0), of(0..3, 90.0), of(3..6, 50.0), of(3..6, 45.0)]).unwrap();
+    let judged = judged(&[table], LEAST_MARGIN).unwrap().remove(0);
+    let order: Vec<usize> = judged.standings.iter().map(|standing| standing.contender).collect();
+    assert_eq!(order, [0, 1, 2, 3]);
+    let known: Vec<_> =
+        judged.pairs.iter().filter(|pair| pair.ratio.is_some()).map(|p| (p.first, p.second)).collect();
+    assert_eq!(known, [(0, 1), (2, 3)]);
+    // Who met a third one both met is compared through it.
+    let table = Table::fit(&[of(0..3, 100.0), of(0..6, 90.0), of(3..6, 50.0)]).unwrap();
+    let through = table.ratio((0, 2), &Prior::fit(&[table.spreads()]).unwrap(), 0.95).unwrap();
+    assert_eq!(through, None, "no round of their own tells how much this pair varies");
+}
+
+#[test]
+fn one_round_says_nothing_and_nonsense_is_refused() {
+    let table = Table::fit(&[single(&A[..1]), single(&B[..1])]).unwrap();
+    assert!(Prior::fit(&[table.spreads()]).is_err());
+    let comparison = table.compare(&[0, 1], &Prior::none(), Looks::Once, 0.95, 0.01).unwrap();
+    assert_eq!((comparison.pairs[0].ratio, comparison.pairs[0].settled), (None, Settled::Open));
+    assert_eq!(comparison.standings[0].contender, 0);
+    assert!(Table::fit(&[]).is_err());
+    assert!(Table::fit(&[vec![vec![Some(f64::NAN)]]]).is_err());
+    let silent = Table::fit(&[single(&A), vec![vec![None]; 5]]).unwrap();
+    assert_eq!((silent.effect(1), silent.components()), (None, None));
+    assert_eq!(silent.compare(&[0, 1], &Prior::none(), Looks::Once, 0.95, 0.01).unwrap().standings.len(), 1);
+}
+
+/// Any table: contenders of any rates and restlessness, gaps of any kind, heavy tails.
+fn any_world() -> impl Strategy<Value = (World, u64)> {
+    let contender = (0.0..0.3_f64, 0.0001..0.05_f64, 0.001..0.3_f64)
+        .prop_map(|(log_rate, restart_sd, window_sd)| Simulated { log_rate, restart_sd, window_sd });
+    let contenders = prop::collection::vec(contender, 2..9);
+    (contenders, 1..6_usize, 1..12_usize, 0.0..0.6_f64, any::<u64>()).prop_map(
+        |(contenders, rounds, rotations, void, seed)| {
+            let world = World { void_share: void, ..World::noisy(contenders, rounds, rotations) };
+            (world, seed)
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn a_table_never_contradicts_itself((world, seed) in any_world(), margin in 0.0..0.03_f64) {
+        let table = Table::fit(&world.measure(&mut rng(seed))).unwrap();
+        let Some(judged) = judged(std::slice::from_ref(&table), margin) else { return Ok(()) };
+        let Comparison { standings, pairs } = &judged[0];
+        for two in standings.windows(2) {
+            prop_assert!(two[0].effect >= two[1].effect, "rows are ordered by the effects");
+            prop_assert!(two[0].tier <= two[1].tier && two[1].tier <= two[0].tier + 1, "tiers follow the rows");
+        }
+        let of = |i: usize| standings.iter().find(|standing| standing.contender == i).unwrap();
+        for pair in pairs {
+            let (first, second) = (of(pair.first), of(pair.second));
+            let Some(ratio) = pair.ratio else {
+                prop_assert_eq!(pair.settled, Settled::Open);
+                continue;
+            };
+            prop_assert!((ratio.estimate.ln() - (first.effect - second.effect)).abs() < 1e-9, "estimates are transitive");
+            prop_assert!(ratio.low <= ratio.estimate && ratio.estimate <= ratio.high && ratio.low > 0.0);
+            let shared = first.letters.chars().any(|letter| second.letters.contains(letter));
+            prop_assert_eq!(shared, pair.settled != Settled::Distinct, "letters say what pairs say");
+            if pair.settled == Settled::Distinct {
+                let (faster, slower) = if ratio.estimate > 1.0 { (first, second) } else { (second, first) };
+                prop_assert!(faster.tier < slower.tier, "whoever is shown to be faster is in a better tier");
+                prop_assert!(faster.effect > slower.effect);
+            }
+        }
+    }
+}
+
+/// What became of simulated runs.
+struct Errors {
+    /// Share of runs in which equals were called different.
+    false_runs: f64,
+    /// Share of pairs' own intervals that held the true ratio.
+    covered: f64,
+    /// Share of runs in which every true difference was shown.
+    all_shown: f64,
+    /// Share of true differences that were shown.
+    shown: f64,
+}
+
+fn errors(world: &World, cells: usize, runs: u32, seed: u64) -> Errors {
+    let mut rng = rng(seed);
+    let (mut false_runs, mut complete, mut intervals, mut covered, mut real, mut shown) = (0, 0, 0, 0, 0, 0);
+    for _ in 0..runs {
+        let tables: Vec<Table> = (0..cells).map(|_| Table::fit(&world.measure(&mut rng)).unwrap()).collect();
+        let prior = Prior::fit(&tables.iter().map(Table::spreads).collect::<Vec<_>>()).unwrap();
+        let (mut wrong, mut missed) = (false, false);
+        for (table, comparison) in tables.iter().zip(judged(&tables, LEAST_MARGIN).unwrap()) {
+            for pair in comparison.pairs {
+                let truth = world.ratio(pair.first, pair.second);
+                let distinct = pair.settled == Settled::Distinct;
+                wrong |= truth == 1.0 && distinct;
+                missed |= truth != 1.0 && !distinct;
+                real += u32::from(truth != 1.0);
+                shown += u32::from(truth != 1.0 && distinct);
+                if let Some(own) = table.ratio((pair.first, pair.second), &prior, 0.95).unwrap() {
+                    intervals += 1;
+                    covered += u32::from(own.contains(truth));
+                }
+            }
+        }
+        false_runs += u32::from(wrong);
+        complete += u32::from(!missed);
+    }
+    let share = |count: u32, of: u32| f64::from(count) / f64::from(of.max(1));
+    Errors {
+        false_runs: share(false_runs, runs),
+        covered: share(covered, intervals),
+        all_shown: share(complete, runs),
+        shown: share(shown, real),
+    }
+}
+
+/// Contenders of equal rate whose restarts vary as much as those that were measured: by 0.4 to 3 %.
+fn uneven(window_sd: f64) -> Vec<Simulated> {
+    [0.004, 0.008, 0.012, 0.02, 0.025, 0.03].map(|sd| Simulated::of(1.0, sd, window_sd)).to_vec()
+}
+
+/// Each `step` times as fast as the one before.
+fn ladder(contenders: u32, step: f64, restart_sd: f64, window_sd: f64) -> Vec<Simulated> {
+    (0..contenders).map(|i| Simulated::of(step.powf(f64::from(i)), restart_sd, window_sd)).collect()
+}
+
+#[test]
+fn equals_are_seldom_called_different_and_intervals_cover() {
+    let one_restless: Vec<Simulated> =
+        [0.005, 0.005, 0.005, 0.005, 0.005, 0.05].map(|sd| Simulated::of(1.0, sd, 0.0)).to_vec();
+    let heavy = |contenders, rounds| World { machine_sd: 0.0, ..World::noisy(contenders, rounds, 1) };
+    let cases = [
+        ("six alike, normal", World::quiet(vec![Simulated::of(1.0, 0.02, 0.0); 6], 5), 1),
+        ("six alike, heavy tails", heavy(vec![Simulated::of(1.0, 0.02, 0.0); 6], 5), 1),
+        ("uneven, normal", World::quiet(uneven(0.0), 4), 1),
+        ("uneven, heavy tails, three tables", heavy(uneven(0.0), 5), 3),
+        ("uneven, contaminated", World { restarts: Shape::Contaminated, ..World::quiet(uneven(0.0), 5) }, 1),
+        ("one restless", World::quiet(one_restless, 4), 1),
+        ("two alike", World::quiet(vec![Simulated::of(1.0, 0.02, 0.0); 2], 5), 1),
+        ("carousel of two rounds", World::noisy(vec![Simulated::of(1.0, 0.015, 0.22); 7], 2, 20), 3),
+        ("carousel, uneven", World::noisy(uneven(0.2), 3, 20), 3),
+    ];
+    for (seed, (name, world, cells)) in (1..).zip(cases) {
+        let runs = if world.rotations > 1 { 150 } else { 600 };
+        let errors = errors(&world, cells, runs, seed);
+        assert!(errors.false_runs <= 0.05, "{name}: called different in {}", errors.false_runs);
+        assert!(errors.covered >= 0.92, "{name}: covered {}", errors.covered);
+    }
+}
+
+#[test]
+fn intervals_are_no_wider_than_they_must_be() {
+    // Five rounds of six that vary alike have twenty degrees of freedom between them; 5 % is shown more often than not.
+    let world = World { void_share: 0.05, ..World::quiet(ladder(6, 1.06, 0.02, 0.0), 5) };
+    let errors = errors(&world, 1, 300, 31);
+    assert!(errors.covered <= 0.97, "covered {}", errors.covered);
+}
+
+#[test]
+fn six_contenders_with_two_percent_noise_are_told_apart_at_eight_percent() {
+    let world = World { void_share: 0.05, ..World::quiet(ladder(6, 1.08, 0.02, 0.0), 5) };
+    let normal = errors(&world, 1, 300, 41).shown;
+    let heavy = errors(&World { restarts: Shape::HeavyTailed, ..world }, 1, 300, 42).shown;
+    assert!(normal >= 0.8 && heavy >= 0.8, "shown in {normal} and {heavy}");
+}
+
+#[test]
+fn a_showdown_shows_every_pair_that_differs_by_a_third() {
+    let world = World::noisy(ladder(7, 1.3, 0.015, 0.23), 4, 20);
+    let errors = errors(&world, 3, 100, 51);
+    assert!(errors.all_shown >= 0.9, "all shown in {}, pairs in {}", errors.all_shown, errors.shown);
+}
