@@ -10,6 +10,8 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Lab(#[from] LabError),
     #[error(transparent)]
+    Unreadable(#[from] assay_verdict::Unreadable),
+    #[error(transparent)]
     Load(#[from] assay_load::LoadError),
     #[error(transparent)]
     Serve(#[from] assay_serve::ServeError),
@@ -49,7 +51,7 @@ impl Failure {
             Self::Lab(error) => error.exit(),
             Self::Load(error) => exit_of_load(error),
             Self::Unmeasured { exit, .. } => *exit,
-            Self::Usage(_) | Self::Read { .. } => Exit::Usage,
+            Self::Usage(_) | Self::Read { .. } | Self::Unreadable(_) => Exit::Usage,
             Self::Serve(_) | Self::Machine(_) | Self::Write { .. } => Exit::MachineUnfit,
             Self::Keep(_) | Self::Report(_) | Self::Bug(_) => Exit::Bug,
         }

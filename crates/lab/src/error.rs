@@ -168,6 +168,9 @@ pub enum LabError {
         /// What is wrong with it.
         problem: String,
     },
+    /// A histogram of a record cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] assay_verdict::Unreadable),
     /// A record written in another format.
     #[error("{} has the format `{found}`, this assay reads `{RECORD_SCHEMA}`; use the version that wrote it", path.display())]
     OtherSchema {
@@ -201,6 +204,7 @@ impl LabError {
             | Self::Argument { .. }
             | Self::UnknownRun { .. }
             | Self::BadRecord { .. }
+            | Self::Unreadable(_)
             | Self::OtherSchema { .. } => Exit::Usage,
             Self::NothingSelected { .. } => Exit::NothingSelected,
             Self::StoreNotWritable { .. } | Self::Machine { .. } | Self::Link(_) => Exit::MachineUnfit,

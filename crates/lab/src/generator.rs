@@ -11,6 +11,7 @@ use assay_link::Link;
 use assay_model::experiment::Span;
 use assay_model::load::{Arrival, LOAD_SCHEMA, LoadReport, LoadTurn};
 use assay_model::units::Nanos;
+use assay_verdict::Times;
 use rustix::fs::{FileType, Mode};
 use thiserror::Error;
 
@@ -310,11 +311,12 @@ fn lines(from: File) -> Receiver<String> {
 
 fn read_report(text: &str) -> Result<LoadReport, String> {
     let report: LoadReport = serde_json::from_str(text).map_err(|error| format!("no report: {error}"))?;
-    if report.schema == LOAD_SCHEMA {
-        Ok(report)
-    } else {
-        Err(format!("a report in the format `{}`", report.schema))
+    if report.schema != LOAD_SCHEMA {
+        return Err(format!("a report in the format `{}`", report.schema));
     }
+    let times = Times::of(&report.latency);
+    times.map_err(|error| format!("a report with a histogram that cannot be read: {error}"))?;
+    Ok(report)
 }
 
 #[cfg(test)]
@@ -362,6 +364,9 @@ mod tests {
         assert_eq!(read_report(&text), Ok(report.clone()));
         assert!(read_report(&text[..text.len() - 1]).expect_err("cut").starts_with("no report"));
         assert!(read_report("").is_err());
+        report.latency.service_hdr = "HISTFAAA".to_owned();
+        let text = serde_json::to_string(&report).expect("json");
+        assert!(read_report(&text).expect_err("spoilt").contains("a histogram that cannot be read"));
         report.schema = "assay-load/9".to_owned();
         let text = serde_json::to_string(&report).expect("json");
         assert!(read_report(&text).expect_err("other").contains("assay-load/9"));

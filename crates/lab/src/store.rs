@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use assay_model::record::{RECORD_SCHEMA, Record};
-use assay_stats::Histogram;
+use assay_verdict::Evidence;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use rustix::fs::{FlockOperation, flock};
@@ -211,9 +211,9 @@ impl RunFolder {
     /// Writes the service times of every window to `histograms.hlog`, a log that HdrHistogram's tools read.
     ///
     /// # Errors
-    /// [`LabError::StoreNotWritable`].
+    /// [`LabError::StoreNotWritable`], and [`LabError::Unreadable`] when one of them cannot be read.
     pub fn save_histograms(&self, record: &Record) -> Result<(), LabError> {
-        self.write_whole("histograms.hlog", histogram_log(record).as_bytes())
+        self.write_whole("histograms.hlog", histogram_log(&Evidence::of(record)?).as_bytes())
     }
 
     fn write_whole(&self, name: &str, content: &[u8]) -> Result<(), LabError> {
@@ -234,7 +234,8 @@ impl RunFolder {
 /// Every window's service times in the HdrHistogram log format, version 1.3, tagged `CONTENDER/WORKLOAD/CONNECTIONS/ROUND`
 /// (the load before the round where it is not the capacity);
 /// times in seconds after the run's start, the greatest value in milliseconds, as that format's readers expect.
-pub fn histogram_log(record: &Record) -> String {
+pub fn histogram_log(evidence: &Evidence<'_>) -> String {
+    let record = evidence.record;
     let start =
         record.started_at.parse::<Timestamp>().map_or(0.0, |start| start.as_millisecond() as f64 / 1e3);
     let mut log = format!(
@@ -242,23 +243,22 @@ pub fn histogram_log(record: &Record) -> String {
          \"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n",
         record.started_at
     );
-    for round in &record.rounds {
-        for run in &round.runs {
-            for window in &run.cells {
-                let text = &window.load.latency.service_hdr;
-                let Ok(histogram) = Histogram::from_hdr_base64(text) else { continue };
+    for (round, lives) in record.rounds.iter().zip(&evidence.rounds) {
+        for life in lives {
+            for window in life.windows.iter().filter(|window| !window.load.latency.service_hdr.is_empty()) {
                 let offered = window.cell.offered;
                 let load = if offered.is_capacity() { String::new() } else { format!("{offered}/") };
                 let _ = writeln!(
                     log,
-                    "Tag={}/{}/{}/{load}{},{:.3},{:.3},{:.3},{text}",
-                    run.contender,
+                    "Tag={}/{}/{}/{load}{},{:.3},{:.3},{:.3},{}",
+                    life.run.contender,
                     window.cell.workload,
                     window.cell.width(),
                     round.index,
                     window.offset_ns.as_secs_f64(),
                     window.load.window_ns.as_secs_f64(),
-                    histogram.max().unwrap_or(0) as f64 / 1e6,
+                    window.times.service.max().unwrap_or(0) as f64 / 1e6,
+                    window.load.latency.service_hdr,
                 );
             }
         }
@@ -337,6 +337,25 @@ mod tests {
         assert!(error.contains("assay-record/99") && error.contains(RECORD_SCHEMA), "{error}");
     }
 
+    /// It is no record over loopback.
+    #[test]
+    fn a_record_whose_link_cannot_be_read_is_an_error_that_names_it() {
+        let root = tempfile::tempdir().expect("folder");
+        let folder = Store::new(root.path()).create("x", at(0)).expect("folder");
+        folder.save(&testing::record(&[("a", &[100.0])])).expect("saved");
+        let text = std::fs::read_to_string(folder.record()).expect("text");
+        let spoilt = |link: &str| text.replace("\"link\":\"loopback\"", &format!("\"link\":\"{link}\""));
+        std::fs::write(folder.record(), spoilt("veth:1gigabyte")).expect("spoilt");
+        let error = read_record(&folder.record()).expect_err("no link").to_string();
+        assert!(error.contains("1gigabyte"), "{error}");
+        std::fs::write(folder.record(), spoilt("not known")).expect("imported");
+        let imported = read_record(&folder.record()).expect("reads");
+        assert_eq!(
+            (imported.link, imported.network_of(&imported.rounds[0].runs[0].cells[0].cell)),
+            (None, None)
+        );
+    }
+
     #[test]
     fn a_store_that_cannot_be_written_says_so() {
         let root = tempfile::tempdir().expect("folder");
@@ -347,7 +366,8 @@ mod tests {
 
     #[test]
     fn the_histogram_log_has_a_tagged_line_for_every_window() {
-        let log = histogram_log(&testing::record(&[("a", &[100.0, 101.0]), ("b", &[50.0, 51.0])]));
+        let record = testing::record(&[("a", &[100.0, 101.0]), ("b", &[50.0, 51.0])]);
+        let log = histogram_log(&Evidence::of(&record).expect("readable"));
         let lines: Vec<&str> = log.lines().filter(|line| line.starts_with("Tag=")).collect();
         assert_eq!(lines.len(), 4);
         assert!(lines[0].starts_with("Tag=a/hello/64/0,"), "{}", lines[0]);

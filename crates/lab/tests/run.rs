@@ -139,7 +139,7 @@ fn good_servers_are_measured_in_every_round_and_cell() {
         }
     }
     assert_eq!(place.store().open("last").expect("stored"), record);
-    let verdict = judge(&record);
+    let verdict = judge(&record).expect("readable");
     assert_eq!(verdict.rounds, 2);
     // Other tests run beside this one, and a window that they disturb is void; then there may be no pair.
     for cell in &verdict.cells {
@@ -220,7 +220,7 @@ fn a_run_until_all_is_settled_keeps_its_yardsticks_and_its_bounds() {
     }
     let last = open.last().expect("a round").as_ref().expect("a look");
     assert!(last.0 == 0 || record.rounds.len() == 5, "it ended with open pairs before its rounds were over");
-    assert_eq!(judge(&record).rounds as usize, record.rounds.len());
+    assert_eq!(judge(&record).expect("readable").rounds as usize, record.rounds.len());
     place.assert_clean(&record);
 }
 
@@ -283,7 +283,7 @@ fn whoever_fails_is_explained_and_the_others_go_on() {
     );
     let good = record.rounds.iter().flat_map(|round| &round.runs).filter(|run| run.contender == "good");
     assert_eq!(good.map(|run| run.cells.len()).collect::<Vec<_>>(), [2, 2]);
-    let verdict = judge(&record);
+    let verdict = judge(&record).expect("readable");
     assert_eq!(ending(&record, &verdict, false), Ending::WrongAnswer);
     assert_eq!(verdict.cells[0].standings.len(), 1);
     place.assert_clean(&record);
@@ -303,7 +303,7 @@ fn a_server_of_somebody_else_on_the_port_is_never_measured() {
         (why.stage, why.reason.as_str()),
         (Stage::Start, format!("port {port} is in use by another program").as_str())
     );
-    assert_eq!(ending(&record, &judge(&record), false), Ending::ContenderFailed);
+    assert_eq!(ending(&record, &judge(&record).expect("readable"), false), Ending::ContenderFailed);
     place.assert_clean(&record);
 }
 
@@ -358,7 +358,7 @@ fn one_wish_to_stop_keeps_what_is_being_measured() {
     assert_eq!(runs.len(), 1);
     assert_eq!((runs[0].cells.len(), &runs[0].failure), (1, &None));
     assert_eq!(place.store().open("last").expect("stored"), record);
-    assert_eq!(ending(&record, &judge(&record), false), Ending::Interrupted);
+    assert_eq!(ending(&record, &judge(&record).expect("readable"), false), Ending::Interrupted);
     place.assert_clean(&record);
 }
 

@@ -49,8 +49,10 @@ pub struct Record {
     pub host: HostFacts,
     /// Who ran where.
     pub isolation: Isolation,
-    /// How client and server were joined: `loopback`, `veth`, `veth:1gbit`.
-    pub link: String,
+    /// How client and server were joined: `loopback`, `veth`, `veth:1gbit`; `not known` where figures are somebody else's.
+    #[serde(with = "link_or_not")]
+    #[schemars(with = "String")]
+    pub link: Option<Spec>,
     /// The database of the workloads that need one; absent when none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub database: Option<Database>,
@@ -67,6 +69,30 @@ pub struct Record {
     pub contenders: Vec<Entry>,
     /// The rounds in the order in which they were measured.
     pub rounds: Vec<Round>,
+}
+
+/// What stands for a link that is not known.
+const LINK_NOT_KNOWN: &str = "not known";
+
+/// A link as text; none is [`LINK_NOT_KNOWN`].
+mod link_or_not {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::{LINK_NOT_KNOWN, Spec};
+
+    pub(super) fn serialize<S: Serializer>(link: &Option<Spec>, to: S) -> Result<S::Ok, S::Error> {
+        match link {
+            Some(link) => to.collect_str(link),
+            None => to.serialize_str(LINK_NOT_KNOWN),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Spec>, D::Error> {
+        match String::deserialize(from)?.as_str() {
+            LINK_NOT_KNOWN => Ok(None),
+            text => text.parse().map(Some).map_err(serde::de::Error::custom),
+        }
+    }
 }
 
 /// A network of a run, as it was set up.
@@ -361,9 +387,14 @@ pub const MAX_GENERATOR_DELAY_SHARE: f64 = 0.1;
 const SLICE_NS: u64 = 700_000;
 
 impl Record {
-    /// Whose TCP ran over which wire in a cell.
-    pub fn network_of(&self, cell: &Cell) -> Network {
-        cell.network.unwrap_or_else(|| Network::kernel(self.link.parse::<Spec>().unwrap_or_default()))
+    /// Whose TCP ran over which wire in a cell; absent where that is not known.
+    pub fn network_of(&self, cell: &Cell) -> Option<Network> {
+        cell.network.or_else(|| self.link.map(Network::kernel))
+    }
+
+    /// How client and server were joined, as the record writes it.
+    pub fn link_text(&self) -> String {
+        self.link.map_or_else(|| LINK_NOT_KNOWN.to_owned(), |link| link.to_string())
     }
 
     /// The networks that could be had; `None` stands for the run's own where the experiment names none.

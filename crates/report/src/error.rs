@@ -6,20 +6,8 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum ReportError {
     /// A histogram of the record cannot be read.
-    #[error(
-        "the histogram of {contender} in round {round} ({cell}) cannot be read: {source}; the record was changed or cut \
-         short after it was written, so restore it or measure again"
-    )]
-    Histogram {
-        /// Whose.
-        contender: String,
-        /// Index of the round.
-        round: u32,
-        /// Which cell, in words.
-        cell: String,
-        /// What is wrong with it.
-        source: assay_stats::StatsError,
-    },
+    #[error(transparent)]
+    Unreadable(#[from] assay_verdict::Unreadable),
     /// The data cannot be written as JSON.
     #[error("the report's data cannot be written as JSON: {0}")]
     Json(#[from] serde_json::Error),

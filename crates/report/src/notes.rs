@@ -165,6 +165,11 @@ fn add_to<K: PartialEq, V>(groups: &mut Vec<(K, Vec<V>)>, key: K, value: V) {
     }
 }
 
+/// Whose TCP ran over which wire in a cell; nothing where that is not known.
+pub(crate) fn network_text(record: &Record, cell: &Cell) -> String {
+    record.network_of(cell).map_or_else(String::new, |network| network.to_string())
+}
+
 /// A cell in a heading, without its load: `hello, 64 connections, user/ring`.
 pub(crate) fn cell_title(cell: &Cell) -> String {
     let network = cell.network.map(|network| format!(", {network}")).unwrap_or_default();

@@ -386,7 +386,7 @@ fn a_broken_histogram_is_named() {
     let error = html::page(&record, &verdict).unwrap_err().to_string();
     let contender = &record.rounds[2].runs[1].contender;
     assert!(
-        error.contains(contender) && error.contains("round 2") && error.contains("hello, 16 connections"),
+        error.contains(contender) && error.contains("round 3") && error.contains("hello at 16"),
         "{error}"
     );
 }

@@ -10,6 +10,16 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 use crate::error::{at_least, finite, open_unit};
 use crate::{Interval, StatsError, robust};
 
+/// Values that must lie beyond a quantile for it to be told.
+const VALUES_BEYOND: f64 = 100.0;
+
+/// Whether the quantile `q` of `count` values may be told: n(1 − q) ≥ 100, so that the part beyond it is known to about a
+/// tenth (METHODOLOGY, "Quantiles").
+pub fn is_resolved(count: u64, q: f64) -> bool {
+    // A relative slack of 1e-9: 1 − 0.99 is not exactly 0.01.
+    count as f64 * (1.0 - q) * (1.0 + 1e-9) >= VALUES_BEYOND
+}
+
 /// Two ranks, from 1, and how surely the values at these ranks enclose the quantile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OrderRanks {
@@ -79,6 +89,19 @@ mod tests {
 
     /// METHODOLOGY, "Quantiles" (5, 6, 10 and 20), and textbook tables of "confidence intervals for the
     /// population median".
+    #[test]
+    fn a_quantile_is_resolved_by_a_hundred_values_beyond_it() {
+        for (count, q, resolved) in [
+            (10_000, 0.99, true),
+            (9_999, 0.99, false),
+            (100_000, 0.999, true),
+            (200, 0.5, true),
+            (199, 0.5, false),
+        ] {
+            assert_eq!(is_resolved(count, q), resolved, "{count} values at {q}");
+        }
+    }
+
     #[test]
     fn median_ranks_match_the_published_table() {
         let table = [

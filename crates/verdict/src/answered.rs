@@ -5,33 +5,34 @@
 //! for its first answer through the whole window is not left out because it gives up behind it.
 
 use assay_model::experiment::Cell;
-use assay_model::record::{Measurement, Record};
+use assay_model::record::Measurement;
 use assay_model::verdict::{AnsweredStanding, AnsweredVerdict, Interval};
-use assay_stats::Histogram;
 use assay_stats::order::median_interval;
 
 use super::latency::too_few;
 use super::sample::{Sample, samples};
+use super::window::{Evidence, Window};
 use super::{CONFIDENCE, interval, point};
 
 const NS_PER_MS: f64 = 1e6;
 
 /// Judges every closed loop, where the experiment names times.
-pub(crate) fn judge(record: &Record) -> Vec<AnsweredVerdict> {
+pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<AnsweredVerdict> {
+    let record = evidence.record;
     let within_ms = &record.experiment.answered_within_ms;
     let asked = !within_ms.is_empty();
     let cells = record.experiment.cells().into_iter().filter(|cell| asked && cell.offered.is_closed());
     let judged = cells.map(|cell| AnsweredVerdict {
-        standings: standings(record, &cell, within_ms),
+        standings: standings(evidence, &cell, within_ms),
         cell,
         within_ms: within_ms.clone(),
     });
     judged.filter(|verdict| !verdict.standings.is_empty()).collect()
 }
 
-fn standings(record: &Record, cell: &Cell, within_ms: &[f64]) -> Vec<AnsweredStanding> {
+fn standings(evidence: &Evidence<'_>, cell: &Cell, within_ms: &[f64]) -> Vec<AnsweredStanding> {
     let mut standings: Vec<AnsweredStanding> =
-        samples(record, cell).iter().map(|sample| standing(sample, within_ms)).collect();
+        samples(evidence, cell).iter().map(|sample| standing(sample, within_ms)).collect();
     let soon = |standing: &AnsweredStanding| standing.shares.iter().map(|share| share.estimate).sum::<f64>();
     standings.sort_by(|a, b| soon(b).total_cmp(&soon(a)).then_with(|| a.contender.cmp(&b.contender)));
     standings
@@ -41,13 +42,13 @@ fn standing(sample: &Sample<'_>, within_ms: &[f64]) -> AnsweredStanding {
     let (counting, measured) = (sample.counting().count(), sample.measured().count());
     let withheld = (counting * 2 < measured).then(|| too_few(sample, counting, measured));
     let told = || within_ms.iter().filter(|_| withheld.is_none());
-    let slowest = sample.counting().filter_map(|window| right_answers(window).max()).max();
+    let slowest = sample.timed().filter_map(|window| window.times.service.max()).max();
     AnsweredStanding {
         contender: sample.entry.name.clone(),
         rounds: u32::try_from(counting).unwrap_or(u32::MAX),
         shares: told().filter_map(|&ms| over_rounds(&shares(sample, ms))).collect(),
         slowest_ns: slowest.map(|ns| ns as f64).filter(|_| withheld.is_none()),
-        requests: sample.counting().map(requests).sum(),
+        requests: sample.timed().map(requests).sum(),
         unanswered: sample.counting().map(unanswered).sum(),
         withheld,
     }
@@ -55,13 +56,12 @@ fn standing(sample: &Sample<'_>, within_ms: &[f64]) -> AnsweredStanding {
 
 /// Share of all requests answered rightly within `ms` milliseconds in each round; none where the window was void.
 pub(crate) fn shares(sample: &Sample<'_>, ms: f64) -> Vec<Option<f64>> {
-    let share = |window: &Measurement| {
+    let share = |window: &Window<'_>| {
         let all = requests(window);
-        let in_time = right_answers(window).count_at_or_below((ms * NS_PER_MS) as u64);
+        let in_time = window.times.service.count_at_or_below((ms * NS_PER_MS) as u64);
         (all > 0).then(|| in_time as f64 / all as f64)
     };
-    let counts = |window: &&Measurement| window.void_rules().is_empty();
-    sample.windows.iter().map(|window| window.filter(counts).and_then(share)).collect()
+    sample.rounds().map(|window| share(window?)).collect()
 }
 
 /// The median of what the rounds gave, with its order-statistic interval.
@@ -73,17 +73,13 @@ pub(crate) fn over_rounds(values: &[Option<f64>]) -> Option<Interval> {
     }
 }
 
-fn requests(window: &Measurement) -> u64 {
-    right_answers(window).count() + unanswered(window)
+fn requests(window: &Window<'_>) -> u64 {
+    window.times.service.count() + unanswered(window)
 }
 
 /// Those that failed at any time, and those that were still unanswered when nobody waited any more.
 fn unanswered(window: &Measurement) -> u64 {
     window.load.books.failed() + window.load.books.censored
-}
-
-fn right_answers(window: &Measurement) -> Histogram {
-    Histogram::from_hdr_base64(&window.load.latency.service_hdr).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -92,6 +88,8 @@ mod tests {
     use crate::testing;
     use assay_model::load::ErrorClass;
     use assay_model::offered::Offered;
+    use assay_model::record::Record;
+    use assay_stats::Histogram;
 
     /// Two contenders, each with a window of 1,000 requests in every round of which a share of `slow` takes 500 ms.
     fn record(rounds: usize) -> (Record, Cell) {
@@ -111,6 +109,10 @@ mod tests {
         (record, cell)
     }
 
+    fn judged(record: &Record) -> Vec<AnsweredVerdict> {
+        judge(&Evidence::of(record).expect("readable"))
+    }
+
     #[test]
     fn the_share_counts_all_requests_and_those_without_an_answer_as_never_answered() {
         let (mut record, cell) = record(3);
@@ -120,7 +122,7 @@ mod tests {
             run.cells[0].load.books.errors.insert(ErrorClass::HeadTimeout, 900);
             run.cells[0].load.books.censored = 100;
         }
-        let verdicts = judge(&record);
+        let verdicts = judged(&record);
         let [verdict] = verdicts.as_slice() else { panic!("{verdicts:?}") };
         assert_eq!(verdict.cell, cell);
         let told: Vec<(&str, Vec<f64>, u64, u64)> = (verdict.standings.iter())
@@ -139,10 +141,10 @@ mod tests {
         for round in record.rounds.iter_mut().take(2) {
             round.runs.iter_mut().for_each(|run| run.cells[0].machine.steal_share = 0.5);
         }
-        let verdict = judge(&record).remove(0);
+        let verdict = judged(&record).remove(0);
         assert_eq!(verdict.standings[0].withheld.as_deref(), Some("only 1 of 3 windows count (steal)"));
         assert!(verdict.standings[0].shares.is_empty());
         record.experiment.answered_within_ms.clear();
-        assert!(judge(&record).is_empty());
+        assert!(judged(&record).is_empty());
     }
 }

@@ -3,22 +3,22 @@
 use std::cmp::Ordering;
 
 use assay_model::experiment::Cell;
-use assay_model::record::Record;
 use assay_model::verdict::{CellVerdict, Standing};
 
 use super::headroom;
 use super::ranking::{Field, Looks, rank};
 use super::sample::{Sample, samples};
 use super::standing::{Beside, standing};
+use super::window::Evidence;
 
 /// Judges one cell; `margin` is the smallest difference that is called one.
-pub(crate) fn judge_cell(record: &Record, cell: &Cell, margin: f64) -> CellVerdict {
-    let samples = samples(record, cell);
+pub(crate) fn judge_cell(evidence: &Evidence<'_>, cell: &Cell, margin: f64) -> CellVerdict {
+    let samples = samples(evidence, cell);
     let mut verdict =
-        CellVerdict { cell: cell.clone(), standings: standings(record, cell, &samples), pairs: Vec::new() };
+        CellVerdict { cell: cell.clone(), standings: standings(evidence, cell, &samples), pairs: Vec::new() };
     let is_limit = |name: &str| samples.iter().any(|sample| sample.is_limit() && sample.entry.name == name);
     headroom::withhold_the_bunched(&mut verdict, is_limit);
-    let ranking = rank(field(&samples, &verdict.standings), margin, Looks::of(record));
+    let ranking = rank(field(&samples, &verdict.standings), margin, Looks::of(evidence.record));
     for standing in &mut verdict.standings {
         if let Some((_, tier, letters)) =
             ranking.places.iter().find(|(name, _, _)| *name == standing.contender)
@@ -37,11 +37,12 @@ pub(crate) fn judge_cell(record: &Record, cell: &Cell, margin: f64) -> CellVerdi
 }
 
 /// Each contender by itself, beside the limit and beside itself with more connections.
-pub(crate) fn standings(record: &Record, cell: &Cell, samples: &[Sample<'_>]) -> Vec<Standing> {
+pub(crate) fn standings(evidence: &Evidence<'_>, cell: &Cell, samples: &[Sample<'_>]) -> Vec<Standing> {
+    let record = evidence.record;
     // Of a limit that is itself withheld no share can be told.
     let known = |limit: &&Sample<'_>| standing(record, limit, Beside::default()).withheld.is_none();
     let limit = samples.iter().filter(|sample| sample.is_limit()).find(known);
-    let wider = next_wider(record, cell);
+    let wider = next_wider(evidence, cell);
     let beside = |sample: &Sample<'_>| {
         let wider = wider.iter().find(|wider| wider.entry.name == sample.entry.name);
         standing(record, sample, Beside { limit, wider })
@@ -50,11 +51,11 @@ pub(crate) fn standings(record: &Record, cell: &Cell, samples: &[Sample<'_>]) ->
 }
 
 /// Everybody in the cell of the same workload with the next greater number of connections.
-fn next_wider<'r>(record: &'r Record, cell: &Cell) -> Vec<Sample<'r>> {
-    let cells = record.experiment.cells();
+fn next_wider<'r>(evidence: &'r Evidence<'_>, cell: &Cell) -> Vec<Sample<'r>> {
+    let cells = evidence.record.experiment.cells();
     let like = |other: &&Cell| Cell { connections: cell.connections, ..(*other).clone() } == *cell;
     let wider = cells.iter().filter(like).filter(|other| other.connections > cell.connections);
-    wider.min_by_key(|other| other.connections).map_or_else(Vec::new, |wider| samples(record, wider))
+    wider.min_by_key(|other| other.connections).map_or_else(Vec::new, |wider| samples(evidence, wider))
 }
 
 /// Everybody who may be ranked: not the limit, and nobody withheld.

@@ -10,6 +10,7 @@ use assay_stats::Histogram;
 use assay_stats::redline::{Decision, Judge, Outcome, Plan, Redline, Search, Slice, Step};
 
 use crate::rates::offered_rate;
+use crate::window::Window;
 
 /// Bounds nearer than this to each other are near enough.
 const WIDTH: f64 = 0.02;
@@ -96,7 +97,7 @@ impl Course {
 
     /// The search after the windows of the record, up to the first that it would not have asked for: the record is then of an
     /// assay that searched in another way, and what its windows mean cannot be told.
-    pub fn replay<'m>(mut self, mut windows: impl Iterator<Item = &'m Measurement>) -> Self {
+    pub fn replay<'w>(mut self, mut windows: impl Iterator<Item = &'w Window<'w>>) -> Self {
         while let Some(window) = windows.next().filter(|window| self.asks_for(window)) {
             self.take(window);
         }
@@ -130,7 +131,7 @@ impl Course {
     }
 
     /// Takes the window that [`Self::next`] asked for.
-    pub fn take(&mut self, window: &Measurement) {
+    pub fn take(&mut self, window: &Window<'_>) {
         let Some(slice) = slice(window, self.slo) else {
             // One bad window is repeated; a trial that has as many of them as it needs good ones is void.
             self.void_slices += 1;
@@ -197,20 +198,19 @@ fn judge(slo: Slo, per_second: f64) -> Option<Judge> {
 }
 
 /// How many requests of a window were late or failed; `None` for a void window.
-fn slice(window: &Measurement, slo: Slo) -> Option<Slice> {
+fn slice(window: &Window<'_>, slo: Slo) -> Option<Slice> {
     if window.void_rules().iter().any(|rule| rule != CARRIED) {
         return None;
     }
-    let (load, read) = (&window.load, |text: &Option<String>| {
-        text.as_ref().and_then(|text| Histogram::from_hdr_base64(text).ok()).unwrap_or_default()
-    });
-    let (ended, cut_off) = (read(&load.latency.response_hdr), read(&load.latency.censored_hdr));
+    let nothing = Histogram::new();
+    let (ended, cut_off) = (window.times.response.as_ref().unwrap_or(&nothing), &window.times.censored);
     // Requests that were given up for lack of an answer in time are among the cut off ones.
     let waited = |class: ErrorClass| {
         use ErrorClass::{BodyTimeout, ConnectTimeout, HeadTimeout, UnsentEnd, UnsentNoConnection};
         matches!(class, HeadTimeout | BodyTimeout | ConnectTimeout | UnsentEnd | UnsentNoConnection)
     };
-    let failed: u64 = load.window.errors.iter().filter(|(class, _)| !waited(**class)).map(|(_, n)| n).sum();
+    let failed: u64 =
+        window.load.window.errors.iter().filter(|(class, _)| !waited(**class)).map(|(_, n)| n).sum();
     let late = slo.longest.map_or(0, |longest| ended.count() - ended.count_at_or_below(longest.0));
     Some(Slice { late: late + failed + cut_off.count(), due: ended.count() + failed + cut_off.count() })
 }
@@ -239,6 +239,14 @@ mod tests {
         window
     }
 
+    fn decoded(window: &Measurement) -> Window<'_> {
+        Window::of("a", 0, window).expect("readable")
+    }
+
+    fn all(windows: &[Measurement]) -> Vec<Window<'_>> {
+        windows.iter().map(decoded).collect()
+    }
+
     /// Windows until the search is over, and the answer.
     fn search(redline: f64, spoil: impl Fn(usize, &mut Measurement)) -> (Vec<Measurement>, Redline) {
         let mut course = Course::new(slo(), 10_000.0).expect("course");
@@ -249,7 +257,7 @@ mod tests {
                 Next::Window { per_second, window_s, .. } => {
                     let mut made = window(per_second, window_s, redline);
                     spoil(windows.len(), &mut made);
-                    course.take(&made);
+                    course.take(&decoded(&made));
                     windows.push(made);
                     assert!(windows.len() < 2000, "no end");
                 }
@@ -264,12 +272,13 @@ mod tests {
         let (lower, upper) = (found.lower.expect("kept"), found.upper.expect("missed"));
         assert!(lower <= 7_301.0 && 7_299.0 <= upper && upper / lower <= 1.021, "{found:?}");
         assert_eq!(found.gap_share(), Some(0.0));
-        let again = Course::new(slo(), 10_000.0).expect("course").replay(windows.iter());
+        let again = Course::new(slo(), 10_000.0).expect("course").replay(all(&windows).iter());
         assert_eq!(again.next(), Next::Done(found));
-        let half = Course::new(slo(), 10_000.0).expect("course").replay(windows[..windows.len() / 2].iter());
-        let rest = half.replay(windows[windows.len() / 2..].iter());
+        let half =
+            Course::new(slo(), 10_000.0).expect("course").replay(all(&windows[..windows.len() / 2]).iter());
+        let rest = half.replay(all(&windows[windows.len() / 2..]).iter());
         assert_eq!(rest.next(), Next::Done(found));
-        let elsewhere = Course::new(slo(), 10_000.0).expect("course").replay(windows[1..].iter());
+        let elsewhere = Course::new(slo(), 10_000.0).expect("course").replay(all(&windows[1..]).iter());
         assert_eq!(elsewhere.so_far().trials, 0, "windows that it would not have asked for");
     }
 
@@ -285,7 +294,7 @@ mod tests {
         let mut rule = testing::little(assay_model::check::Outcome::Void);
         rule.rule = CARRIED.to_owned();
         slow.load.checks = vec![rule];
-        assert_eq!(slice(&slow, slo()), Some(Slice { late: 9_000, due: 9_000 }));
+        assert_eq!(slice(&decoded(&slow), slo()), Some(Slice { late: 9_000, due: 9_000 }));
     }
 
     #[test]
@@ -295,8 +304,11 @@ mod tests {
         let mut cut_off = Histogram::new();
         cut_off.record_n(5_000_000_000, 7);
         spoilt.load.latency.censored_hdr = Some(cut_off.to_hdr_base64().expect("histogram"));
-        assert_eq!(slice(&spoilt, slo()), Some(Slice { late: 12, due: 1_012 }));
-        assert_eq!(slice(&spoilt, "errors<0.1%".parse().expect("slo")), Some(Slice { late: 12, due: 1_012 }));
+        assert_eq!(slice(&decoded(&spoilt), slo()), Some(Slice { late: 12, due: 1_012 }));
+        assert_eq!(
+            slice(&decoded(&spoilt), "errors<0.1%".parse().expect("slo")),
+            Some(Slice { late: 12, due: 1_012 })
+        );
     }
 
     #[test]

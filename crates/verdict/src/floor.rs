@@ -2,13 +2,14 @@
 
 use assay_model::check::{Check, Outcome};
 use assay_model::experiment::Cell;
-use assay_model::record::{Entry, Record};
+use assay_model::record::Entry;
 use assay_model::verdict::{Interval, NoiseFloor, SelfRatio};
 use assay_stats::Ratio;
 use assay_stats::ratio::paired_log_ratio;
 use assay_stats::tiers::LEAST_MARGIN;
 
 use super::sample::sample_of;
+use super::window::Evidence;
 use super::words::percent;
 use super::{CONFIDENCE, closed, interval, median, objection, pass};
 
@@ -19,10 +20,11 @@ const RULE: &str = "noise-floor";
 const MOST_EQUIVALENT: f64 = 0.05;
 
 /// What the contender that took part twice differs from itself by; `None` when there is none, or too few rounds.
-pub(crate) fn noise_floor(record: &Record) -> Option<NoiseFloor> {
+pub(crate) fn noise_floor(evidence: &Evidence<'_>) -> Option<NoiseFloor> {
+    let record = evidence.record;
     let twin = record.contenders.iter().find(|entry| entry.twin_of.is_some())?;
     let original = record.contenders.iter().find(|entry| Some(&entry.name) == twin.twin_of.as_ref())?;
-    let of = |cell: Cell| Some((self_ratio(record, original, twin, &cell)?, cell));
+    let of = |cell: Cell| Some((self_ratio(evidence, original, twin, &cell)?, cell));
     let measured: Vec<(Ratio, Cell)> = closed(record).into_iter().filter_map(of).collect();
     let widths = measured.iter().map(|(ratio, _)| ratio.interval.relative_half_width());
     let half_width = median(&widths.collect::<Vec<f64>>())?;
@@ -36,8 +38,8 @@ pub(crate) fn noise_floor(record: &Record) -> Option<NoiseFloor> {
     Some(NoiseFloor { contender: original.name.clone(), half_width, ratios })
 }
 
-fn self_ratio(record: &Record, original: &Entry, twin: &Entry, cell: &Cell) -> Option<Ratio> {
-    let rates = |entry| sample_of(record, entry, cell).rates();
+fn self_ratio(evidence: &Evidence<'_>, original: &Entry, twin: &Entry, cell: &Cell) -> Option<Ratio> {
+    let rates = |entry| sample_of(evidence, entry, cell).rates();
     let both = rates(original).into_iter().zip(rates(twin)).filter_map(|(first, second)| first.zip(second));
     let (first, second): (Vec<f64>, Vec<f64>) = both.unzip();
     paired_log_ratio(&first, &second, CONFIDENCE).ok()

@@ -8,6 +8,7 @@ use assay_model::verdict::{CellVerdict, LimitedBy, Price, Standing, Verdict};
 
 use super::cell::fastest_first;
 use super::sample::{Sample, samples};
+use super::window::Evidence;
 use super::words::count_of;
 use super::{closed, objection, point};
 
@@ -16,8 +17,9 @@ const ALONE: &str = "Each figure is a single run without an interval: which of t
                      is ranked and no tier is told.";
 
 /// The figures as they are: no interval, no tier, no pair, no share of a limit.
-pub(super) fn judge(record: &Record, imported: &Imported) -> Verdict {
-    let cells: Vec<CellVerdict> = closed(record).iter().map(|cell| judge_cell(record, cell)).collect();
+pub(super) fn judge(evidence: &Evidence<'_>, imported: &Imported) -> Verdict {
+    let record = evidence.record;
+    let cells: Vec<CellVerdict> = closed(record).iter().map(|cell| judge_cell(evidence, cell)).collect();
     let mut sentences = vec![format!("{}.", opening(imported)), ALONE.to_owned()];
     sentences.extend(cells.iter().filter_map(|cell| greatest(record, cell, &cells)));
     Verdict {
@@ -51,8 +53,8 @@ fn trust(imported: &Imported) -> Vec<Check> {
     ]
 }
 
-fn judge_cell(record: &Record, cell: &Cell) -> CellVerdict {
-    let mut standings: Vec<Standing> = samples(record, cell).iter().map(standing).collect();
+fn judge_cell(evidence: &Evidence<'_>, cell: &Cell) -> CellVerdict {
+    let mut standings: Vec<Standing> = samples(evidence, cell).iter().map(standing).collect();
     standings.sort_by(fastest_first);
     CellVerdict { cell: cell.clone(), standings, pairs: Vec::new() }
 }

@@ -5,15 +5,16 @@
 
 use assay_model::experiment::Cell;
 use assay_model::offered::Offered;
-use assay_model::record::{Measurement, Record};
+use assay_model::record::Measurement;
 use assay_model::verdict::{Call, Interval, LatencyPair, LatencyStanding, LatencyVerdict, ResponseQuantile};
-use assay_stats::censored::{self, Quantile};
+use assay_stats::censored::Quantile;
 use assay_stats::order::median_interval;
 use assay_stats::robust::geometric_mean;
-use assay_stats::{Histogram, tiers};
+use assay_stats::tiers;
 
-use super::sample::{SAMPLES_BEYOND, Sample, sample_of, samples};
+use super::sample::{Sample, sample_of, samples};
 use super::standing::{errors, generator_objections};
+use super::window::{Evidence, Window};
 use super::words::{all_of, count_of};
 use super::{CONFIDENCE, interval, is_void, point};
 use crate::rates::offered_rate;
@@ -26,15 +27,18 @@ const TAIL: f64 = 0.99;
 const LEAST_CONFIDENCE: f64 = 0.9;
 
 /// Judges every cell in which a rate was offered to somebody.
-pub(crate) fn judge(record: &Record, margin: f64) -> Vec<LatencyVerdict> {
-    let cells = record.experiment.cells().into_iter().filter(|cell| cell.offered.is_rate());
-    cells.map(|cell| judge_cell(record, cell, margin)).filter(|judged| !judged.standings.is_empty()).collect()
+pub(crate) fn judge(evidence: &Evidence<'_>, margin: f64) -> Vec<LatencyVerdict> {
+    let cells = evidence.record.experiment.cells().into_iter().filter(|cell| cell.offered.is_rate());
+    cells
+        .map(|cell| judge_cell(evidence, cell, margin))
+        .filter(|judged| !judged.standings.is_empty())
+        .collect()
 }
 
-fn judge_cell(record: &Record, cell: Cell, margin: f64) -> LatencyVerdict {
-    let samples = samples(record, &cell);
+fn judge_cell(evidence: &Evidence<'_>, cell: Cell, margin: f64) -> LatencyVerdict {
+    let samples = samples(evidence, &cell);
     let mut standings: Vec<LatencyStanding> =
-        samples.iter().filter_map(|sample| standing(record, sample, &cell)).collect();
+        samples.iter().filter_map(|sample| standing(evidence, sample, &cell)).collect();
     let tail = |standing: &LatencyStanding| {
         let tail = standing.quantiles.iter().find(|of| of.quantile == TAIL);
         tail.map_or(f64::INFINITY, |tail| tail.response_ns.estimate)
@@ -46,14 +50,14 @@ fn judge_cell(record: &Record, cell: Cell, margin: f64) -> LatencyVerdict {
     LatencyVerdict { cell, standings, pairs }
 }
 
-fn standing(record: &Record, sample: &Sample<'_>, cell: &Cell) -> Option<LatencyStanding> {
+fn standing(evidence: &Evidence<'_>, sample: &Sample<'_>, cell: &Cell) -> Option<LatencyStanding> {
     let offered_per_second = sample.measured().find_map(offered_rate)?;
     let checks: Vec<_> = errors(sample).into_iter().chain(generator_objections(sample)).collect();
     let (counting, measured) = (sample.counting().count(), sample.measured().count());
     let void = checks.iter().find(|check| is_void(check)).map(|check| check.evidence.clone());
     let withheld = void.or_else(|| (counting * 2 < measured).then(|| too_few(sample, counting, measured)));
     let rates: Vec<f64> =
-        sample_of(record, sample.entry, &cell.capacity()).rates().into_iter().flatten().collect();
+        sample_of(evidence, sample.entry, &cell.capacity()).rates().into_iter().flatten().collect();
     let quantiles = QUANTILES.iter().filter(|_| withheld.is_none()).filter_map(|&q| quantile(sample, q));
     Some(LatencyStanding {
         contender: sample.entry.name.clone(),
@@ -76,7 +80,8 @@ pub(crate) fn too_few(sample: &Sample<'_>, counting: usize, measured: usize) -> 
 }
 
 fn quantile(sample: &Sample<'_>, q: f64) -> Option<ResponseQuantile> {
-    let values: Vec<Quantile> = sample.counting().filter_map(|window| response_quantile(window, q)).collect();
+    let values: Vec<Quantile> =
+        sample.timed().filter_map(|window| window.times.response_quantile(q)).collect();
     let numbers: Vec<f64> = values.iter().map(|value| value.value as f64).collect();
     let response_ns = match numbers.as_slice() {
         [] => return None,
@@ -85,17 +90,6 @@ fn quantile(sample: &Sample<'_>, q: f64) -> Option<ResponseQuantile> {
     };
     let is_lower_bound = values.iter().any(|value| value.is_lower_bound);
     Some(ResponseQuantile { quantile: q, response_ns, is_lower_bound })
-}
-
-/// The quantile of one window, where enough requests lie beyond it.
-fn response_quantile(window: &Measurement, q: f64) -> Option<Quantile> {
-    let latency = &window.load.latency;
-    let ended = Histogram::from_hdr_base64(latency.response_hdr.as_ref()?).ok()?;
-    let censored = latency.censored_hdr.as_ref().and_then(|text| Histogram::from_hdr_base64(text).ok());
-    let censored = censored.unwrap_or_default();
-    let beyond = (ended.count() + censored.count()) as f64 * (1.0 - q);
-    // A relative slack of 1e-9: 1 − 0.99 is not exactly 0.01.
-    (beyond * (1.0 + 1e-9) >= SAMPLES_BEYOND).then(|| censored::quantile(&ended, &censored, q)).flatten()
 }
 
 /// All pairs of those who are told of, the limit aside, each on its own.
@@ -112,12 +106,11 @@ fn pairs(samples: &[Sample<'_>], standings: &[LatencyStanding], margin: f64) -> 
 
 /// The tail in each round.
 fn tails(sample: &Sample<'_>) -> Vec<Option<f64>> {
-    let counts = |window: &&Measurement| window.void_rules().is_empty();
-    let of = |window: &Option<&Measurement>| {
-        let tail = response_quantile(window.filter(counts)?, TAIL)?;
+    let of = |window: Option<&Window<'_>>| {
+        let tail = window?.times.response_quantile(TAIL)?;
         (!tail.is_lower_bound && tail.value > 0).then_some(tail.value as f64)
     };
-    sample.windows.iter().map(of).collect()
+    sample.rounds().map(of).collect()
 }
 
 fn pair(a: &(&str, Vec<Option<f64>>), b: &(&str, Vec<Option<f64>>), margin: f64) -> Option<LatencyPair> {
@@ -165,6 +158,12 @@ mod tests {
     use super::*;
     use crate::testing;
     use assay_model::load::Arrival;
+    use assay_model::record::Record;
+    use assay_stats::Histogram;
+
+    fn judged(record: &Record) -> Vec<LatencyVerdict> {
+        judge(&Evidence::of(record).expect("readable"), 0.01)
+    }
 
     /// Adds to each run of `name` a window at a rate, with 10,000 responses of which a fiftieth takes `tail_us(round)`.
     fn offer(record: &mut Record, name: &str, cell: &Cell, tail_us: impl Fn(u64) -> u64) {
@@ -197,7 +196,7 @@ mod tests {
         offer(&mut record, "limit", &cell, |_| 500);
         offer(&mut record, "a", &cell, |round| 1000 + round);
         offer(&mut record, "b", &cell, |round| 1400 + round);
-        let verdicts = judge(&record, 0.01);
+        let verdicts = judged(&record);
         let [verdict] = verdicts.as_slice() else { panic!("{verdicts:?}") };
         let names: Vec<&str> = verdict.standings.iter().map(|s| s.contender.as_str()).collect();
         assert_eq!(names, ["limit", "a", "b"]);
@@ -225,13 +224,13 @@ mod tests {
         spoilt.rounds.truncate(4);
         offer(&mut spoilt, "a", &cell, |_| 1000);
         offer(&mut spoilt, "b", &cell, |_| 1400);
-        let verdicts = judge(&spoilt, 0.01);
+        let verdicts = judged(&spoilt);
         assert_eq!(verdicts[0].pairs[0].call, Call::Tie);
         assert!(sentences(&verdicts)[0].ends_with("a and b are not shown to differ."));
         let (mut shares, cell) = record("50%");
         offer(&mut shares, "a", &cell, |_| 1000);
         offer(&mut shares, "b", &cell, |_| 1400);
-        assert!(judge(&shares, 0.01)[0].pairs.is_empty());
+        assert!(judged(&shares)[0].pairs.is_empty());
     }
 
     #[test]
@@ -245,13 +244,13 @@ mod tests {
         {
             run.cells[1].load.latency.censored_hdr = Some(censored.to_hdr_base64().expect("histogram"));
         }
-        let verdict = judge(&record, 0.01).remove(0);
+        let verdict = judged(&record).remove(0);
         let bounds: Vec<bool> = verdict.standings[0].quantiles.iter().map(|of| of.is_lower_bound).collect();
         assert_eq!(bounds, [false, false, true]);
         for run in record.rounds.iter_mut().take(4).flat_map(|round| &mut round.runs) {
             run.cells.iter_mut().for_each(|window| window.machine.steal_share = 0.5);
         }
-        let verdict = judge(&record, 0.01).remove(0);
+        let verdict = judged(&record).remove(0);
         assert_eq!(verdict.standings[0].withheld.as_deref(), Some("only 2 of 6 windows count (steal)"));
         assert!(verdict.standings[0].quantiles.is_empty());
     }

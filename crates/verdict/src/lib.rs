@@ -35,6 +35,7 @@ mod standing;
 pub mod testing;
 mod trust;
 pub mod turns;
+mod window;
 mod words;
 
 use assay_model::check::{Check, Outcome};
@@ -45,6 +46,7 @@ use assay_model::verdict::{CellVerdict, Interval, Verdict};
 pub use ending::{Ending, ending};
 pub use sample::throughput;
 pub use settling::{Settling, expected_half_width, round_cv, settling};
+pub use window::{Evidence, Life, Times, Unreadable, Window};
 
 /// Rounds that are measured even where the budget is too small: from one round no interval can be had.
 pub const MIN_ROUNDS: u32 = 2;
@@ -62,17 +64,30 @@ pub const LEAST_HEADROOM: f64 = 1.5;
 pub const AT_LIMIT: f64 = 0.98;
 
 /// Judges a record, in whatever state it is.
-pub fn judge(record: &Record) -> Verdict {
-    if let Some(imported) = &record.imported {
-        return imported::judge(record, imported);
+///
+/// # Errors
+/// [`Unreadable`] when a histogram of the record cannot be read.
+pub fn judge(record: &Record) -> Result<Verdict, Unreadable> {
+    Evidence::of(record).map(|evidence| judge_evidence(&evidence))
+}
+
+fn judge_evidence(evidence: &Evidence<'_>) -> Verdict {
+    match &evidence.record.imported {
+        Some(imported) => imported::judge(evidence, imported),
+        None => judge_own(evidence),
     }
-    let noise_floor = floor::noise_floor(record);
+}
+
+/// Judges what was measured here.
+fn judge_own(evidence: &Evidence<'_>) -> Verdict {
+    let record = evidence.record;
+    let noise_floor = floor::noise_floor(evidence);
     let margin = floor::margin(noise_floor.as_ref());
     let cells: Vec<CellVerdict> =
-        closed(record).iter().map(|cell| cell::judge_cell(record, cell, margin)).collect();
-    let trust = trust::checks(record, &cells, noise_floor.as_ref());
-    let latency = latency::judge(record, margin);
-    let redlines = redline::judge(record);
+        closed(record).iter().map(|cell| cell::judge_cell(evidence, cell, margin)).collect();
+    let trust = trust::checks(evidence, &cells, noise_floor.as_ref());
+    let latency = latency::judge(evidence, margin);
+    let redlines = redline::judge(evidence);
     let stack_cost = stack::stack_costs(&cells, margin);
     let crossings = stack::crossings(&stack_cost, &record.workloads);
     let mut sentences = words::warning(&trust);
@@ -82,7 +97,7 @@ pub fn judge(record: &Record) -> Verdict {
     sentences.extend(latency::sentences(&latency));
     sentences.extend(redline::sentences(record, &redlines));
     let rounds = sample::counted_rounds(record);
-    let (answered, published) = (answered::judge(record), published::judge(record, &cells));
+    let (answered, published) = (answered::judge(evidence), published::judge(evidence, &cells));
     Verdict {
         sentences,
         trust,
@@ -108,13 +123,17 @@ fn closed(record: &Record) -> Vec<Cell> {
 
 /// Half-width of a typical interval of a ratio between two ranked contenders, as a share: the median over all pairs and
 /// cells. `None` before there is one.
-pub fn precision(record: &Record) -> Option<f64> {
+///
+/// # Errors
+/// [`Unreadable`] when a histogram of the record cannot be read.
+pub fn precision(record: &Record) -> Result<Option<f64>, Unreadable> {
+    let evidence = &Evidence::of(record)?;
     let margin = floor::margin(None);
     let cells = closed(record);
-    let verdicts = cells.iter().map(|cell| cell::judge_cell(record, cell, margin));
+    let verdicts = cells.iter().map(|cell| cell::judge_cell(evidence, cell, margin));
     let widths =
         verdicts.flat_map(|cell| cell.pairs).map(|pair| (pair.ratio.high / pair.ratio.low).sqrt() - 1.0);
-    median(&widths.collect::<Vec<f64>>())
+    Ok(median(&widths.collect::<Vec<f64>>()))
 }
 
 fn is_void(check: &Check) -> bool {

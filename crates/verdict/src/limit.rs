@@ -206,13 +206,16 @@ fn own_share(window: &Measurement, busy: f64, cpus: usize) -> f64 {
 }
 
 fn is_in_user_space(record: &Record, sample: &Sample<'_>) -> bool {
-    sample.measured().next().is_some_and(|window| record.network_of(&window.cell).stack() == Stack::User)
+    sample.measured().next().is_some_and(|window| {
+        record.network_of(&window.cell).is_some_and(|network| network.stack() == Stack::User)
+    })
 }
 
 /// How full the link was, if so, in the direction that was fuller; one without a rate is never full.
 fn full_link(record: &Record, sample: &Sample<'_>) -> Option<String> {
     let cell = &sample.measured().next()?.cell;
     let rate = record.link_facts_of(cell)?.shape.as_ref()?.bits_per_second;
+    let link = record.network_of(cell)?.link();
     let share = |direction: fn(&LinkUse) -> Flow| -> Option<f64> {
         let of = |window: &Measurement| Some(direction(window.link_use.as_ref()?).peak_share_of(rate));
         median(&sample.counting().filter_map(of).collect::<Vec<_>>())
@@ -220,8 +223,7 @@ fn full_link(record: &Record, sample: &Sample<'_>) -> Option<String> {
     let to_generator = (share(|used| used.to_generator)?, "from the server");
     let to_server = (share(|used| used.to_server)?, "to the server");
     let (fullest, which) = if to_generator.0 >= to_server.0 { to_generator } else { to_server };
-    let evidence =
-        || format!("{} of what {} carries went {which}", percent(fullest), record.network_of(cell).link());
+    let evidence = || format!("{} of what {} carries went {which}", percent(fullest), link);
     (fullest >= LINK_FULL).then(evidence)
 }
 

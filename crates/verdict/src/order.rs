@@ -5,12 +5,13 @@
 //! they could be, and why.
 
 use assay_model::check::{Check, Outcome};
-use assay_model::record::{Record, Run};
+use assay_model::record::Run;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use super::sample::samples;
+use super::window::Evidence;
 use super::words::percent;
 use super::{closed, objection, pass};
 
@@ -33,8 +34,8 @@ struct Point {
 }
 
 /// Both checks; none where there are too few rounds to ask.
-pub(crate) fn checks(record: &Record) -> Vec<Check> {
-    let points = points(record);
+pub(crate) fn checks(evidence: &Evidence<'_>) -> Vec<Check> {
+    let (record, points) = (evidence.record, points(evidence));
     if record.rounds.len() < FEWEST_ROUNDS || points.is_empty() {
         return Vec::new();
     }
@@ -42,10 +43,11 @@ pub(crate) fn checks(record: &Record) -> Vec<Check> {
 }
 
 /// Every contender in every cell in which it has a capacity in all rounds; under an offered rate throughput tells nothing.
-fn points(record: &Record) -> Vec<Point> {
+fn points(evidence: &Evidence<'_>) -> Vec<Point> {
+    let record = evidence.record;
     let mut points = Vec::new();
     for cell in closed(record) {
-        for sample in samples(record, &cell) {
+        for sample in samples(evidence, &cell) {
             let Some(logs) =
                 sample.rates().iter().map(|rate| Some((*rate)?.ln())).collect::<Option<Vec<f64>>>()
             else {

@@ -11,13 +11,15 @@ use assay_model::verdict::{CellVerdict, Interval, Standing};
 use assay_stats::ratio::paired_log_ratio;
 
 use super::sample::sample_of;
+use super::window::Evidence;
 use super::words::{count_of, thousands};
 use super::{CONFIDENCE, answered, interval, point};
 
 /// Both tables, with our throughputs as they were judged; `None` where the experiment repeats nobody's work.
-pub(crate) fn judge(record: &Record, judged: &[CellVerdict]) -> Option<Beside> {
+pub(crate) fn judge(evidence: &Evidence<'_>, judged: &[CellVerdict]) -> Option<Beside> {
+    let record = evidence.record;
     let published = record.experiment.published.as_ref()?;
-    let tables = Tables { record, published, judged, network: usual_network(record, published) };
+    let tables = Tables { evidence, record, published, judged, network: usual_network(record, published) };
     let of_source = published.rows.iter().map(|row| (Some(row), tables.entry(row)));
     let ours_alone = record.contenders.iter().filter(|entry| tables.is_ours_alone(entry));
     let parties: Vec<Party<'_>> = of_source
@@ -41,7 +43,7 @@ pub(crate) fn judge(record: &Record, judged: &[CellVerdict]) -> Option<Beside> {
 /// See [`Beside::network`].
 fn usual_network(record: &Record, published: &Published) -> Network {
     let networks: Vec<Network> =
-        cells_of(record, published).iter().map(|cell| record.network_of(cell)).collect();
+        cells_of(record, published).iter().filter_map(|cell| record.network_of(cell)).collect();
     let first = |fits: fn(&Network) -> bool| networks.iter().copied().find(fits);
     first(|network| *network == Network::kernel(Spec::Loopback))
         .or_else(|| first(|network| network.stack() == Stack::Kernel))
@@ -60,6 +62,7 @@ fn cells_of(record: &Record, published: &Published) -> Vec<Cell> {
 
 /// What both tables are made from.
 struct Tables<'r> {
+    evidence: &'r Evidence<'r>,
     record: &'r Record,
     published: &'r Published,
     judged: &'r [CellVerdict],
@@ -119,14 +122,14 @@ impl<'r> Tables<'r> {
     fn answered(&self, entry: &Entry, ms: f64, network: Network) -> Option<Figure> {
         let counted = self.cells(network).find(|cell| matches!(cell.offered, Offered::Requests(_)));
         let cell = counted.or_else(|| self.cells(network).find(|cell| cell.offered.is_capacity()))?;
-        let rounds = answered::shares(&sample_of(self.record, entry, &cell), ms);
+        let rounds = answered::shares(&sample_of(self.evidence, entry, &cell), ms);
         Some(Figure { estimate: answered::over_rounds(&rounds)?, rounds })
     }
 
     /// The cells that stand beside the source's, on a network.
     fn cells(&self, network: Network) -> impl Iterator<Item = Cell> {
         let cells = cells_of(self.record, self.published).into_iter();
-        cells.filter(move |cell| self.record.network_of(cell) == network)
+        cells.filter(move |cell| self.record.network_of(cell) == Some(network))
     }
 
     fn standing(&self, cell: &Cell, entry: &Entry) -> Option<&'r Standing> {
@@ -200,7 +203,7 @@ impl<'r> Tables<'r> {
     }
 
     fn was_measured(&self, entry: &Entry, network: Network) -> bool {
-        self.cells(network).any(|cell| sample_of(self.record, entry, &cell).measured().next().is_some())
+        self.cells(network).any(|cell| sample_of(self.evidence, entry, &cell).measured().next().is_some())
     }
 
     /// What each CPU did, there and here, and what as many of ours would do.
@@ -223,7 +226,7 @@ impl<'r> Tables<'r> {
         };
         let mut sentences: Vec<String> = parties.iter().filter_map(sentence).collect();
         sentences.extend(each_of_ours(parties, own_cpus));
-        if !sentences.is_empty() && self.record.link == "loopback" {
+        if !sentences.is_empty() && self.record.link == Some(Spec::Loopback) {
             sentences.push(LOOPBACK.to_owned());
         }
         sentences
@@ -290,7 +293,7 @@ mod tests {
     }
 
     fn beside(record: &Record) -> Beside {
-        verdict::judge(record).published.expect("published")
+        verdict::testing::judged(record).published.expect("published")
     }
 
     fn record() -> Record {

@@ -9,6 +9,7 @@ use assay_model::record::{Entry, Measurement, Record, Run};
 
 use crate::course::Course;
 use crate::throughput;
+use crate::window::{Evidence, Unreadable, Window};
 
 /// Share of the slowest contender's capacity that all are offered at a common rate.
 const COMMON_SHARE: f64 = 0.5;
@@ -32,11 +33,35 @@ pub fn rate_for(record: &Record, own: &Run, cell: &Cell) -> Option<f64> {
 }
 
 /// The search for the redline of the contender of `own` as far as it got; `None` while its capacity is not known.
-pub fn course_of(record: &Record, own: Option<&Run>, contender: &str, cell: &Cell) -> Option<Course> {
+///
+/// # Errors
+/// [`Unreadable`] when a histogram of its windows cannot be read.
+pub fn course_of(record: &Record, own: &Run, cell: &Cell) -> Result<Option<Course>, Unreadable> {
+    let going_on = u32::try_from(record.rounds.len()).unwrap_or(u32::MAX);
+    let before = record.rounds.iter().flat_map(|round| round.runs.iter().map(|run| (round.index, run)));
+    let runs = before.filter(|(_, run)| run.contender == own.contender).chain([(going_on, own)]);
+    let windows = runs.flat_map(|(round, run)| run.cells.iter().map(move |window| (round, window)));
+    let of_cell = windows.filter(|(_, window)| window.cell == *cell);
+    let windows = of_cell.map(|(round, window)| Window::of(&own.contender, round, window));
+    let windows: Vec<Window<'_>> = windows.collect::<Result<_, _>>()?;
+    let capacity = first_capacity(runs_of(record, &own.contender).chain([own]), cell);
+    Ok(course(capacity, cell, windows.iter()))
+}
+
+/// The same of a contender whose run is over.
+pub(crate) fn course_in(evidence: &Evidence<'_>, contender: &str, cell: &Cell) -> Option<Course> {
+    let lives = evidence.rounds.iter().flatten().filter(|life| life.run.contender == contender);
+    let windows = lives.flat_map(|life| &life.windows).filter(|window| window.cell == *cell);
+    course(first_capacity(runs_of(evidence.record, contender), cell), cell, windows)
+}
+
+fn course<'w>(
+    capacity: Option<f64>,
+    cell: &Cell,
+    windows: impl Iterator<Item = &'w Window<'w>>,
+) -> Option<Course> {
     let Offered::Redline(slo) = cell.offered else { return None };
-    let runs = || runs_of(record, contender).chain(own);
-    let course = Course::new(slo, first_capacity(runs(), cell)?)?;
-    Some(course.replay(runs().flat_map(|run| &run.cells).filter(|window| window.cell == *cell)))
+    Some(Course::new(slo, capacity?)?.replay(windows))
 }
 
 /// What the slowest of those who still take part can serve, of a whole round at least.

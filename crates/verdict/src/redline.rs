@@ -9,26 +9,28 @@ use assay_stats::robust::geometric_mean;
 
 use super::sample::sample_of;
 use crate::course::Next;
-use crate::rates::course_of;
+use crate::rates::course_in;
+use crate::window::Evidence;
 
 /// Judges every cell in which a redline was searched.
-pub(crate) fn judge(record: &Record) -> Vec<RedlineVerdict> {
-    let cells = record.experiment.cells().into_iter();
+pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<RedlineVerdict> {
+    let cells = evidence.record.experiment.cells().into_iter();
     let searched = cells.filter(|cell| matches!(cell.offered, Offered::Redline(_)));
-    searched.map(|cell| judge_cell(record, cell)).filter(|judged| !judged.standings.is_empty()).collect()
+    searched.map(|cell| judge_cell(evidence, cell)).filter(|judged| !judged.standings.is_empty()).collect()
 }
 
-fn judge_cell(record: &Record, cell: Cell) -> RedlineVerdict {
-    let proper = record.contenders.iter().filter(|entry| entry.twin_of.is_none());
+fn judge_cell(evidence: &Evidence<'_>, cell: Cell) -> RedlineVerdict {
+    let proper = evidence.record.contenders.iter().filter(|entry| entry.twin_of.is_none());
     let mut standings: Vec<RedlineStanding> =
-        proper.filter_map(|entry| standing(record, entry, &cell)).collect();
+        proper.filter_map(|entry| standing(evidence, entry, &cell)).collect();
     let kept = |standing: &RedlineStanding| standing.kept_per_second.unwrap_or(0.0);
     standings.sort_by(|a, b| kept(b).total_cmp(&kept(a)).then_with(|| a.contender.cmp(&b.contender)));
     RedlineVerdict { cell, standings }
 }
 
-fn standing(record: &Record, entry: &Entry, cell: &Cell) -> Option<RedlineStanding> {
-    let runs: Vec<&Run> = record
+fn standing(evidence: &Evidence<'_>, entry: &Entry, cell: &Cell) -> Option<RedlineStanding> {
+    let runs: Vec<&Run> = evidence
+        .record
         .rounds
         .iter()
         .flat_map(|round| &round.runs)
@@ -37,7 +39,7 @@ fn standing(record: &Record, entry: &Entry, cell: &Cell) -> Option<RedlineStandi
     let of_cell = |run: &&Run| run.cells.iter().any(|window| window.cell == *cell);
     let windows: Vec<&Measurement> =
         runs.iter().flat_map(|run| &run.cells).filter(|window| window.cell == *cell).collect();
-    let course = course_of(record, None, &entry.name, cell).filter(|_| !windows.is_empty())?;
+    let course = course_in(evidence, &entry.name, cell).filter(|_| !windows.is_empty())?;
     let found = course.so_far();
     let end = match (course.next(), found.end) {
         (Next::Window { .. }, _) | (_, End::TrialsSpent) => RedlineEnd::Unfinished,
@@ -46,7 +48,8 @@ fn standing(record: &Record, entry: &Entry, cell: &Cell) -> Option<RedlineStandi
         (_, End::BelowLowest) => RedlineEnd::BelowLowest,
         (_, End::TooManyVoid) => RedlineEnd::TooManyVoid,
     };
-    let rates: Vec<f64> = sample_of(record, entry, &cell.capacity()).rates().into_iter().flatten().collect();
+    let rates: Vec<f64> =
+        sample_of(evidence, entry, &cell.capacity()).rates().into_iter().flatten().collect();
     let capacity = geometric_mean(&rates).ok();
     let void = windows.iter().filter(|window| !window.void_rules().is_empty()).count();
     let servers =

@@ -1,14 +1,11 @@
 //! The numbers of a record, contender by contender and round by round.
 
+use super::window::{Evidence, Life, Window};
 use assay_model::contender::Kind;
 use assay_model::cpuset::CpuSet;
 use assay_model::experiment::Cell;
 use assay_model::network::Network;
 use assay_model::record::{Entry, Measurement, Record, Round, Run};
-use assay_stats::Histogram;
-
-/// Fewest samples beyond a quantile that make it worth printing (METHODOLOGY, "Quantiles").
-pub(crate) const SAMPLES_BEYOND: f64 = 100.0;
 
 /// One contender in one cell over all rounds.
 pub(crate) struct Sample<'r> {
@@ -17,25 +14,24 @@ pub(crate) struct Sample<'r> {
     /// Its run in each round.
     pub runs: Vec<Option<&'r Run>>,
     /// Its window in each round.
-    pub windows: Vec<Option<&'r Measurement>>,
+    pub windows: Vec<Option<&'r Window<'r>>>,
     /// CPUs that servers had; zero when the record does not say.
     pub server_cpus: usize,
 }
 
 /// The contenders proper that were measured in `cell` at least once.
-pub(crate) fn samples<'r>(record: &'r Record, cell: &Cell) -> Vec<Sample<'r>> {
-    let proper = record.contenders.iter().filter(|entry| entry.twin_of.is_none());
-    let samples = proper.map(|entry| sample_of(record, entry, cell));
+pub(crate) fn samples<'r>(evidence: &'r Evidence<'_>, cell: &Cell) -> Vec<Sample<'r>> {
+    let proper = evidence.record.contenders.iter().filter(|entry| entry.twin_of.is_none());
+    let samples = proper.map(|entry| sample_of(evidence, entry, cell));
     samples.filter(|sample| sample.measured().next().is_some()).collect()
 }
 
 /// One contender, measured or not.
-pub(crate) fn sample_of<'r>(record: &'r Record, entry: &'r Entry, cell: &Cell) -> Sample<'r> {
-    let server_cpus = record.isolation.server_cpus.parse::<CpuSet>().map_or(0, |cpus| cpus.len());
-    let run_in = |round: &'r Round| round.run_of(&entry.name, cell.network);
-    let runs: Vec<Option<&Run>> = record.rounds.iter().map(run_in).collect();
-    let window = |run: &Option<&'r Run>| (*run)?.cells.iter().find(|window| window.cell == *cell);
-    let windows = runs.iter().map(window).collect();
+pub(crate) fn sample_of<'r>(evidence: &'r Evidence<'_>, entry: &'r Entry, cell: &Cell) -> Sample<'r> {
+    let server_cpus = evidence.record.isolation.server_cpus.parse::<CpuSet>().map_or(0, |cpus| cpus.len());
+    let lives: Vec<Option<&Life<'_>>> = evidence.lives(&entry.name, cell.network);
+    let runs = lives.iter().map(|life| life.map(|life| life.run)).collect();
+    let windows = lives.into_iter().map(|life| life?.window(cell)).collect();
     Sample { entry, runs, windows, server_cpus }
 }
 
@@ -81,7 +77,7 @@ impl<'r> Sample<'r> {
 
     /// The windows that were measured.
     pub(crate) fn measured(&self) -> impl Iterator<Item = &'r Measurement> {
-        self.windows.iter().copied().flatten()
+        self.windows.iter().copied().flatten().map(|window| window.measured)
     }
 
     /// The windows that count: measured, and not void.
@@ -89,20 +85,24 @@ impl<'r> Sample<'r> {
         self.measured().filter(|window| window.void_rules().is_empty())
     }
 
+    /// The same with their times.
+    pub(crate) fn timed(&self) -> impl Iterator<Item = &'r Window<'r>> {
+        self.rounds().flatten()
+    }
+
+    /// The window of each round; none where it was void.
+    pub(crate) fn rounds(&self) -> impl Iterator<Item = Option<&'r Window<'r>>> {
+        self.windows.iter().map(|window| window.filter(|window| window.counts()))
+    }
+
     /// Throughput in each round; none where the window was void.
     pub(crate) fn rates(&self) -> Vec<Option<f64>> {
-        let counts = |window: &&'r Measurement| window.void_rules().is_empty();
-        self.windows.iter().map(|window| window.filter(counts).and_then(throughput)).collect()
+        self.rounds().map(|window| throughput(window?)).collect()
     }
 
     /// The quantile `q` of the service time in each round that has enough samples beyond it, in nanoseconds.
     pub(crate) fn service_quantiles(&self, q: f64) -> Vec<f64> {
-        let of = |window: &Measurement| {
-            let histogram = Histogram::from_hdr_base64(&window.load.latency.service_hdr).ok()?;
-            let enough = histogram.count() as f64 * (1.0 - q) >= SAMPLES_BEYOND;
-            histogram.quantile(q).filter(|_| enough).map(|value| value as f64)
-        };
-        self.counting().filter_map(of).collect()
+        self.timed().filter_map(|window| window.times.service_quantile(q)).map(|ns| ns as f64).collect()
     }
 
     /// CPU time of the server per right answer in each round, in nanoseconds.

@@ -18,7 +18,8 @@ use super::ranking::Looks;
 use super::sample::{Sample, sample_of, samples};
 use super::{CONFIDENCE, closed, floor, is_void, median};
 use crate::course::Next;
-use crate::rates::course_of;
+use crate::rates::course_in;
+use crate::window::{Evidence, Unreadable};
 
 /// Where a run that stops when all is settled has got to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,17 +36,21 @@ pub struct Settling {
 
 /// Looks at every pair in every cell measured at capacity. The intervals are those of a rule that allows for looking after
 /// each round ([`assay_stats::sequential`]), so the answer may decide whether there is another.
-pub fn settling(record: &Record) -> Settling {
-    let margin = floor::margin(floor::noise_floor(record).as_ref());
+///
+/// # Errors
+/// [`Unreadable`] when a histogram of the record cannot be read.
+pub fn settling(record: &Record) -> Result<Settling, Unreadable> {
+    let evidence = &Evidence::of(record)?;
+    let margin = floor::margin(floor::noise_floor(evidence).as_ref());
     let mut settling = Settling::default();
     for (cell, contender) in searches(record) {
-        let course = course_of(record, None, &contender, &cell);
+        let course = course_in(evidence, &contender, &cell);
         if course.is_none_or(|course| matches!(course.next(), Next::Window { .. })) {
             settling.searches += 1;
             settling.unsettled.insert(contender);
         }
     }
-    let Some(boundary) = Looks::of(record).boundary() else { return settling };
+    let Some(boundary) = Looks::of(record).boundary() else { return Ok(settling) };
     // A capacity that was not asked for is measured only because rates follow from it.
     let asked_for = |cell: &Cell| {
         let names = |measure: &Measure| {
@@ -54,7 +59,7 @@ pub fn settling(record: &Record) -> Settling {
         record.experiment.measures.iter().any(names)
     };
     for cell in closed(record).into_iter().filter(asked_for) {
-        let field = comparable(record, &cell);
+        let field = comparable(evidence, &cell);
         let series: Vec<Vec<Option<f64>>> = field.iter().map(Sample::rates).collect();
         for pair in look(&series, margin, &boundary).unwrap_or_default() {
             settling.pairs += 1;
@@ -65,7 +70,7 @@ pub fn settling(record: &Record) -> Settling {
             }
         }
     }
-    settling
+    Ok(settling)
 }
 
 /// Every redline to be found: a cell and the name of a contender that still takes part.
@@ -80,9 +85,9 @@ fn searches(record: &Record) -> Vec<(Cell, String)> {
 }
 
 /// Contenders of which another round may tell something: neither given up nor void for what they answered.
-fn comparable<'r>(record: &'r Record, cell: &Cell) -> Vec<Sample<'r>> {
-    let all = samples(record, cell);
-    let standings = standings(record, cell, &all);
+fn comparable<'r>(evidence: &'r Evidence<'_>, cell: &Cell) -> Vec<Sample<'r>> {
+    let all = samples(evidence, cell);
+    let standings = standings(evidence, cell, &all);
     let hopeless = |standing: &Standing| standing.checks.iter().any(is_void);
     let promising = |(sample, standing): &(Sample<'_>, Standing)| {
         !sample.is_limit() && sample.entry.not_run.is_none() && !hopeless(standing)
@@ -102,7 +107,11 @@ fn is_open(pair: &Look, margin: f64, precision: Option<f64>) -> bool {
 
 /// How much the ratio of two contenders varies from round to round, as a coefficient of variation: that of the A/A pair
 /// where there is one, else of a typical pair; the median over cells. `None` where no two were measured twice together.
-pub fn round_cv(record: &Record) -> Option<f64> {
+///
+/// # Errors
+/// [`Unreadable`] when a histogram of the record cannot be read.
+pub fn round_cv(record: &Record) -> Result<Option<f64>, Unreadable> {
+    let evidence = &Evidence::of(record)?;
     let proper: Vec<&Entry> = record.contenders.iter().filter(|entry| !is_twin(entry)).collect();
     let twin = record.contenders.iter().find(|entry| is_twin(entry));
     let original =
@@ -116,14 +125,14 @@ pub fn round_cv(record: &Record) -> Option<f64> {
     };
     let cells = closed(record);
     let cv = |(a, b): &(&Entry, &Entry), cell: &Cell| {
-        let rates = |entry| sample_of(record, entry, cell).rates();
+        let rates = |entry| sample_of(evidence, entry, cell).rates();
         let both = rates(a).into_iter().zip(rates(b)).filter_map(|(a, b)| a.zip(b));
         let (first, second): (Vec<f64>, Vec<f64>) = both.unzip();
         paired_log_ratio(&first, &second, CONFIDENCE).ok().map(|ratio| ratio.round_cv())
     };
     let all =
         cells.iter().flat_map(|cell| pairs.iter().filter_map(|pair| cv(pair, cell)).collect::<Vec<_>>());
-    median(&all.collect::<Vec<f64>>())
+    Ok(median(&all.collect::<Vec<f64>>()))
 }
 
 fn is_twin(entry: &Entry) -> bool {
@@ -152,6 +161,14 @@ mod tests {
 
     const A: [f64; 6] = [1000.0, 1010.0, 995.0, 1004.0, 998.0, 1007.0];
 
+    fn settled(record: &Record) -> Settling {
+        settling(record).expect("readable")
+    }
+
+    fn cv(record: &Record) -> Option<f64> {
+        round_cv(record).expect("readable")
+    }
+
     fn going_on(series: &[(&str, &[f64])]) -> Record {
         let mut record = testing::record(series);
         record.experiment.until_settled = true;
@@ -163,7 +180,7 @@ mod tests {
     fn only_those_of_open_pairs_are_unsettled() {
         let (near, far) = (A.map(|rate| rate * 1.012 + (rate - 1000.0)), A.map(|rate| rate * 2.0));
         let record = going_on(&[("limit", &far), ("a", &A), ("near", &near), ("far", &far)]);
-        let settling = settling(&record);
+        let settling = settled(&record);
         assert_eq!((settling.pairs, settling.open), (3, 1));
         assert_eq!(settling.unsettled.iter().collect::<Vec<_>>(), ["a", "near"]);
     }
@@ -172,16 +189,16 @@ mod tests {
     fn a_precision_that_was_asked_for_settles_a_pair() {
         let near = A.map(|rate| rate * 1.012 + (rate - 1000.0));
         let mut record = going_on(&[("a", &A), ("near", &near)]);
-        assert_eq!(settling(&record).open, 1);
+        assert_eq!(settled(&record).open, 1);
         record.experiment.precision = Some(0.2);
-        assert_eq!(settling(&record).open, 0);
+        assert_eq!(settled(&record).open, 0);
     }
 
     #[test]
     fn two_rounds_settle_no_tie_and_one_says_nothing() {
-        assert_eq!(settling(&going_on(&[("a", &A[..2]), ("b", &[1001.0, 1010.0])])).open, 1);
-        assert_eq!(settling(&going_on(&[("a", &A[..1]), ("b", &[2000.0])])).open, 1);
-        assert_eq!(settling(&going_on(&[("a", &A)])).pairs, 0);
+        assert_eq!(settled(&going_on(&[("a", &A[..2]), ("b", &[1001.0, 1010.0])])).open, 1);
+        assert_eq!(settled(&going_on(&[("a", &A[..1]), ("b", &[2000.0])])).open, 1);
+        assert_eq!(settled(&going_on(&[("a", &A)])).pairs, 0);
     }
 
     #[test]
@@ -189,9 +206,9 @@ mod tests {
         let noisy = [1100.0, 900.0, 1000.0, 1080.0, 920.0, 1000.0];
         let quiet = A.map(|rate| rate * 1.0001);
         let with = testing::with_twin(testing::record(&[("a", &A), ("b", &noisy), ("a′", &quiet)]));
-        assert!(round_cv(&with).is_some_and(|cv| cv < 1e-9));
-        assert!(round_cv(&testing::record(&[("a", &A), ("b", &noisy)])).is_some_and(|cv| cv > 0.05));
-        assert_eq!(round_cv(&testing::record(&[("a", &A)])), None);
+        assert!(cv(&with).is_some_and(|cv| cv < 1e-9));
+        assert!(cv(&testing::record(&[("a", &A), ("b", &noisy)])).is_some_and(|cv| cv > 0.05));
+        assert_eq!(cv(&testing::record(&[("a", &A)])), None);
         let [once, looking] = [false, true].map(|looks| expected_half_width(0.02, 2, 10, looks));
         assert!(once.is_some_and(|once| (once - 0.0144).abs() < 0.0005) && once < looking);
     }

@@ -8,12 +8,19 @@ use assay_model::contender::Kind;
 use assay_model::experiment::{Cell, Experiment, Measure};
 use assay_model::host::{HostFacts, Isolation};
 use assay_model::load::{Arrival, Books, LOAD_SCHEMA, Latency, LoadReport, Series, WindowCounts};
+use assay_model::network::Spec;
 use assay_model::record::{
     Entry, Machine, Measurement, Origin, Program, RECORD_SCHEMA, Record, Round, Run, State,
 };
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
+use assay_model::verdict::Verdict;
 use assay_stats::Histogram;
+
+/// The verdict on a record.
+pub fn judged(record: &Record) -> Verdict {
+    crate::judge(record).expect("a record whose histograms can be read")
+}
 
 /// A window of one second at `per_second` that obeys Little's law.
 pub fn load_report(connections: u32, per_second: f64) -> LoadReport {
@@ -116,7 +123,7 @@ pub fn record(contenders: &[(&str, &[f64])]) -> Record {
             generator_cpus: "0".to_owned(),
             statement: String::new(),
         },
-        link: "loopback".to_owned(),
+        link: Some(Spec::Loopback),
         database: None,
         link_facts: None,
         imported: None,

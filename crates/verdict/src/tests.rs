@@ -8,7 +8,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::*;
-use crate::testing::{little, record, with_twin};
+use crate::testing::{judged, little, record, with_twin};
 
 /// `n` throughputs around `mean` with about 1 % noise; round by round the machine's mood, which `pace` gives, is shared.
 pub(super) fn noisy(mean: f64, seed: u64, n: usize) -> Vec<f64> {
@@ -48,7 +48,7 @@ fn the_same_server_twice_is_never_called_different() {
     for seed in 0..200 {
         let record =
             record(&[("a", &noisy(50_000.0, seed * 2 + 10, 6)), ("b", &noisy(50_000.0, seed * 2 + 11, 6))]);
-        let verdict = judge(&record);
+        let verdict = judged(&record);
         assert_ne!(only_cell(&verdict).pairs[0].call, Call::Distinct, "seed {seed}");
         assert_eq!((of(&verdict, "a").tier, of(&verdict, "b").tier), (Some(1), Some(1)));
         assert_eq!(of(&verdict, "a").letters, of(&verdict, "b").letters);
@@ -58,7 +58,7 @@ fn the_same_server_twice_is_never_called_different() {
 
 #[test]
 fn ten_percent_are_found_out_in_six_rounds() {
-    let verdict = judge(&record(&[("slow", &noisy(45_000.0, 2, 6)), ("fast", &noisy(50_000.0, 3, 6))]));
+    let verdict = judged(&record(&[("slow", &noisy(45_000.0, 2, 6)), ("fast", &noisy(50_000.0, 3, 6))]));
     let cell = only_cell(&verdict);
     let pair = &cell.pairs[0];
     assert_eq!((pair.faster.as_str(), pair.slower.as_str(), pair.call), ("fast", "slow", Call::Distinct));
@@ -70,7 +70,11 @@ fn ten_percent_are_found_out_in_six_rounds() {
         "{verdict:?}"
     );
     assert!(verdict.sentences[1].starts_with("fast serves 1.1"), "{verdict:?}");
-    assert!(precision(&record(&[("a", &[100.0, 110.0]), ("b", &[100.0, 100.0])])).is_some_and(|p| p > 0.0));
+    assert!(
+        precision(&record(&[("a", &[100.0, 110.0]), ("b", &[100.0, 100.0])]))
+            .unwrap()
+            .is_some_and(|p| p > 0.0)
+    );
 }
 
 #[test]
@@ -78,7 +82,7 @@ fn a_contender_that_takes_part_twice_is_the_noise_floor_and_no_contender() {
     let series =
         [("a", noisy(50_000.0, 20, 6)), ("b", noisy(45_000.0, 21, 6)), ("a′", noisy(50_000.0, 22, 6))];
     let series: Vec<(&str, &[f64])> = series.iter().map(|(name, rates)| (*name, rates.as_slice())).collect();
-    let verdict = judge(&with_twin(record(&series)));
+    let verdict = judged(&with_twin(record(&series)));
     let floor = verdict.noise_floor.as_ref().expect("measured");
     assert_eq!((floor.contender.as_str(), floor.ratios.len()), ("a", 1));
     let ratio = floor.ratios[0].ratio;
@@ -95,7 +99,7 @@ fn a_contender_that_takes_part_twice_is_the_noise_floor_and_no_contender() {
 #[test]
 fn a_machine_on_which_equals_differ_is_not_fit() {
     let apart = with_twin(record(&[("a", &noisy(50_000.0, 20, 6)), ("a′", &noisy(40_000.0, 21, 6))]));
-    let told = judge(&apart).trust;
+    let told = judged(&apart).trust;
     let told = check(&told, "noise-floor");
     assert!(told.outcome == Outcome::Warn && told.evidence.contains("a differs from itself"), "{told:?}");
 }
@@ -113,7 +117,7 @@ fn on_a_noisy_machine_nothing_is_called_equivalent() {
         for (round, rate) in noisy.rounds.iter_mut().zip(&slower) {
             round.runs[1].cells[0].load.window.ok = *rate as u64;
         }
-        let verdict = judge(&noisy);
+        let verdict = judged(&noisy);
         assert!(verdict.margin > 0.5);
         assert_eq!(only_cell(&verdict).pairs[0].call, Call::Tie, "{:?}", only_cell(&verdict).pairs);
         assert_eq!(check(&verdict.trust, "noise-floor").outcome, Outcome::Warn);
@@ -124,7 +128,7 @@ fn on_a_noisy_machine_nothing_is_called_equivalent() {
 fn the_limit_is_reported_and_not_ranked() {
     let series = noisy(80_000.0, 4, 6);
     let half: Vec<f64> = series.iter().map(|rate| rate / 2.0).collect();
-    let verdict = judge(&record(&[("limit", &series), ("a", &half)]));
+    let verdict = judged(&record(&[("limit", &series), ("a", &half)]));
     let (limit, a) = (of(&verdict, "limit"), of(&verdict, "a"));
     assert_eq!((limit.tier, limit.share_of_limit, limit.letters.as_str()), (None, None, ""));
     let share = a.share_of_limit.expect("share");
@@ -141,7 +145,7 @@ fn of_a_limit_that_answers_wrongly_no_share_is_told() {
         window.load.books.errors.insert(ErrorClass::WrongBody, 1_000_000);
         window.load.books.issued += 1_000_000;
     });
-    let verdict = judge(&spoilt);
+    let verdict = judged(&spoilt);
     assert_eq!((of(&verdict, "a").share_of_limit, of(&verdict, "a").tier), (None, Some(1)));
     let last = verdict.sentences.last().expect("a sentence");
     assert!(last.starts_with("This machine's limit is not known: "), "{last}");
@@ -149,7 +153,7 @@ fn of_a_limit_that_answers_wrongly_no_share_is_told() {
 
 #[test]
 fn one_round_gives_points_and_no_tiers() {
-    let verdict = judge(&record(&[("a", &[100.0]), ("b", &[50.0])]));
+    let verdict = judged(&record(&[("a", &[100.0]), ("b", &[50.0])]));
     let rate = of(&verdict, "a").throughput_per_second.expect("rate");
     assert_eq!((rate.estimate, rate.confidence), (100.0, 0.0));
     assert_eq!(of(&verdict, "a").tier, None);
@@ -178,7 +182,7 @@ fn wrong_answers_withhold_a_contender_and_a_few_are_a_warning() {
             window.load.books.issued += 1;
         }
     });
-    let verdict = judge(&spoilt);
+    let verdict = judged(&spoilt);
     let bad = of(&verdict, "bad");
     assert!(bad.withheld.as_ref().is_some_and(|why| why.contains("status 500 instead of 200")), "{bad:?}");
     assert_eq!((bad.tier, bad.throughput_per_second, bad.failed), (None, None, 60));
@@ -197,14 +201,14 @@ fn wrong_answers_withhold_a_contender_and_a_few_are_a_warning() {
 fn lost_rounds_are_left_out_of_the_pairs() {
     let mut flaky = noisy(1000.0, 8, 6);
     flaky[2] = 0.0;
-    let verdict = judge(&record(&[("steady", &noisy(2000.0, 9, 6)), ("flaky", &flaky)]));
+    let verdict = judged(&record(&[("steady", &noisy(2000.0, 9, 6)), ("flaky", &flaky)]));
     assert_eq!(only_cell(&verdict).pairs[0].call, Call::Distinct);
     assert_eq!(of(&verdict, "flaky").rounds_per_second[2], None);
     // One that hardly ever works must not cost the others their rounds.
     let mut broken = vec![0.0; 6];
     broken[0] = 900.0;
     let verdict =
-        judge(&record(&[("a", &noisy(2000.0, 9, 6)), ("b", &noisy(1000.0, 8, 6)), ("broken", &broken)]));
+        judged(&record(&[("a", &noisy(2000.0, 9, 6)), ("b", &noisy(1000.0, 8, 6)), ("broken", &broken)]));
     assert!(of(&verdict, "broken").withheld.is_some());
     assert_eq!((of(&verdict, "a").tier, of(&verdict, "b").tier), (Some(1), Some(2)));
 }
@@ -221,7 +225,7 @@ fn a_saturated_generator_voids_what_it_could_not_drive() {
         });
         window.machine.server_idle_share = 0.6;
     });
-    let verdict = judge(&driven);
+    let verdict = judged(&driven);
     let a = of(&verdict, "a");
     assert_eq!(a.limited_by, LimitedBy::Generator);
     assert_eq!(check(&a.checks, "generator-saturated").outcome, Outcome::Void);
@@ -235,7 +239,7 @@ fn a_saturated_generator_voids_what_it_could_not_drive() {
 
 #[test]
 fn figures_of_a_standing() {
-    let verdict = judge(&record(&[("a", &[20_000.0; 6]), ("few", &[900.0; 6])]));
+    let verdict = judged(&record(&[("a", &[20_000.0; 6]), ("few", &[900.0; 6])]));
     let a = of(&verdict, "a");
     // 64 in flight at 20 000 a second are 3.2 ms each.
     let p99 = a.p99_ns.expect("enough samples").estimate;
@@ -250,7 +254,7 @@ fn figures_of_a_standing() {
 
 #[test]
 fn trust_objects_with_a_remedy_and_passes_without() {
-    let clean = judge(&record(&[("a", &noisy(1000.0, 5, 6))]));
+    let clean = judged(&record(&[("a", &noisy(1000.0, 5, 6))]));
     for check in &clean.trust {
         let passes = check.outcome == Outcome::Pass;
         assert_eq!(passes, check.rule != "noise-floor", "{check:?}");
@@ -266,7 +270,7 @@ fn trust_objects_with_a_remedy_and_passes_without() {
         window.load.checks = vec![little(Outcome::Warn)];
         window.load.series.ok = vec![10, 10, 10, 12, 12, 12, 1];
     });
-    let verdict = judge(&spoilt);
+    let verdict = judged(&spoilt);
     for (rule, outcome) in [
         ("build", Outcome::Void),
         ("books", Outcome::Void),
@@ -288,7 +292,7 @@ fn who_was_not_run_is_said_and_decides_how_the_run_ended() {
     let mut not_run = |stage| {
         let reason = "needs Go 1.23 or newer".to_owned();
         partial.contenders[1].not_run = Some(NotRun { stage, reason, remedy: None, log_tail: Vec::new() });
-        let verdict = judge(&partial);
+        let verdict = judged(&partial);
         assert_eq!(
             verdict.sentences.last().map(String::as_str),
             Some("b was not run: needs Go 1.23 or newer.")
@@ -299,8 +303,8 @@ fn who_was_not_run_is_said_and_decides_how_the_run_ended() {
     assert_eq!(not_run(Stage::Build), Ending::ContenderFailed);
     assert_eq!(not_run(Stage::Answer), Ending::WrongAnswer);
     partial.state = State::Interrupted;
-    assert_eq!(ending(&partial, &judge(&partial), false), Ending::Interrupted);
+    assert_eq!(ending(&partial, &judged(&partial), false), Ending::Interrupted);
     let nothing = record(&[("a", &[])]);
-    assert_eq!(ending(&nothing, &judge(&nothing), false), Ending::ContenderFailed);
-    assert_eq!(judge(&nothing).sentences, ["On hello, no contender was measured."]);
+    assert_eq!(ending(&nothing, &judged(&nothing), false), Ending::ContenderFailed);
+    assert_eq!(judged(&nothing).sentences, ["On hello, no contender was measured."]);
 }

@@ -9,6 +9,7 @@ use assay_model::verdict::{CellVerdict, NoiseFloor};
 use super::MIN_ROUNDS;
 use super::sample::counted_rounds;
 use super::standing::{MORE_CPUS, NOTICEABLE_SHARE, tcp_check};
+use super::window::Evidence;
 use super::words::{count_of, percent};
 use super::{LEAST_HEADROOM, disturbed, floor, is_void, median, objection, order, pass};
 
@@ -22,9 +23,13 @@ const NOTICEABLE_OTHER: f64 = 0.03;
 const NOTICEABLE_PRESSURE: f64 = 0.03;
 
 /// All checks of a run, in the order in which a person wants to read them.
-pub(crate) fn checks(record: &Record, cells: &[CellVerdict], floor: Option<&NoiseFloor>) -> Vec<Check> {
-    let windows: Vec<&Measurement> =
-        record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells).collect();
+pub(crate) fn checks(
+    evidence: &Evidence<'_>,
+    cells: &[CellVerdict],
+    floor: Option<&NoiseFloor>,
+) -> Vec<Check> {
+    let record = evidence.record;
+    let windows: Vec<&Measurement> = evidence.windows().map(|window| window.measured).collect();
     let mut checks = vec![build(record), rounds(record), isolation(record), floor::check(floor)];
     if !windows.is_empty() {
         checks.extend(generator(cells));
@@ -41,7 +46,7 @@ pub(crate) fn checks(record: &Record, cells: &[CellVerdict], floor: Option<&Nois
         checks.extend(database(record));
         checks.extend(pressure(&windows));
         checks.extend(super::losses::check(record, &windows));
-        checks.extend(order::checks(record));
+        checks.extend(order::checks(evidence));
     }
     checks
 }

@@ -15,7 +15,7 @@ use assay_model::verdict::{LimitedBy, Verdict};
 
 use super::tests::{check, noisy, of, spoil};
 use super::*;
-use crate::testing::record;
+use crate::testing::{judged, record};
 
 /// Six rounds of `a`, beside a limit that is four times as fast.
 fn sound() -> Record {
@@ -47,7 +47,7 @@ fn void_rules(record: &Record) -> Vec<String> {
 #[test]
 fn a_sound_record_has_no_objection() {
     let record = sound();
-    let verdict = judge(&record);
+    let verdict = judged(&record);
     assert_eq!(void_rules(&record), Vec::<String>::new());
     assert!(of(&verdict, "a").checks.is_empty(), "{:?}", of(&verdict, "a").checks);
     let objecting = verdict.trust.iter().filter(|check| check.outcome != Outcome::Pass);
@@ -67,14 +67,14 @@ fn a_generator_that_waits_for_its_cpu_voids_the_window() {
         (MAX_GENERATOR_DELAY_SHARE + 0.01, vec!["generator-disturbed"], Some(Outcome::Warn)),
     ] {
         let record = waiting(share);
-        let verdict = judge(&record);
+        let verdict = judged(&record);
         assert_eq!(
             (void_rules(&record), in_row(&verdict, "generator-disturbed")),
             (void.iter().map(|r| String::from(*r)).collect(), row)
         );
         assert_eq!(of(&verdict, "a").withheld.is_some(), !void.is_empty(), "at {share}");
     }
-    let verdict = judge(&waiting(0.3));
+    let verdict = judged(&waiting(0.3));
     assert_eq!(
         check(&verdict.trust, "generator-disturbed").outcome,
         Outcome::Warn,
@@ -99,7 +99,7 @@ fn two_witnesses_of_a_disturbed_generator_are_told_once() {
         (Outcome::Warn, 0.02, false, "keep other programs off the generator's CPUs"),
     ] {
         let record = both(own, share);
-        let verdict = judge(&record);
+        let verdict = judged(&record);
         let rules = if void { vec![GENERATOR_DISTURBED.to_owned()] } else { Vec::new() };
         assert_eq!(void_rules(&record), rules, "{own:?} at {share}");
         let told: Vec<&Check> =
@@ -129,18 +129,18 @@ fn other_programs_and_steal_are_told_before_they_void() {
         [(0.02, Outcome::Pass, false), (0.05, Outcome::Warn, false), (0.2, Outcome::Warn, true)]
     {
         let busy = spoilt(|window| window.machine.server_other_share = share);
-        assert_eq!(check(&judge(&busy).trust, "other-programs").outcome, outcome, "{share}");
+        assert_eq!(check(&judged(&busy).trust, "other-programs").outcome, outcome, "{share}");
         assert_eq!(!void_rules(&busy).is_empty(), void, "{share}");
     }
     for (share, outcome) in [(0.005, Outcome::Pass), (0.02, Outcome::Warn)] {
         let stolen = spoilt(|window| window.machine.steal_share = share);
-        assert_eq!(check(&judge(&stolen).trust, "steal").outcome, outcome, "{share}");
+        assert_eq!(check(&judged(&stolen).trust, "steal").outcome, outcome, "{share}");
     }
     let mut all = sound();
     for name in ["a", "limit"] {
         spoil(&mut all, name, |window| window.machine.server_other_share = 0.6);
     }
-    let verdict = judge(&all);
+    let verdict = judged(&all);
     assert_eq!(check(&verdict.trust, "other-programs").outcome, Outcome::Void);
     assert!(
         verdict.trust.iter().all(|check| check.rule != "headroom"),
@@ -159,7 +159,7 @@ fn failures_in_a_void_window_are_not_held_against_the_server() {
             window.machine.server_other_share = 0.9;
         }
     });
-    let verdict = judge(&record);
+    let verdict = judged(&record);
     assert_eq!((in_row(&verdict, "errors"), ending(&record, &verdict, true)), (None, Ending::Fine));
     assert!(of(&verdict, "a").withheld.is_none());
 }
@@ -171,7 +171,7 @@ fn a_wrong_answer_in_a_void_window_is_held_against_the_server() {
         window.load.books.issued += window.load.books.ok;
         window.machine.server_other_share = 0.9;
     });
-    let verdict = judge(&record);
+    let verdict = judged(&record);
     assert_eq!(
         (in_row(&verdict, "errors"), ending(&record, &verdict, false)),
         (Some(Outcome::Void), Ending::WrongAnswer)
@@ -189,7 +189,7 @@ fn pressure_is_others_only_as_far_as_our_own_waiting_does_not_explain_it() {
                 server(window).run_delay_ns = Some(Nanos::from_millis(own_ms));
             });
         }
-        judge(&record)
+        judged(&record)
     };
     assert_eq!(check(&pressed(0).trust, "pressure").outcome, Outcome::Warn);
     assert_eq!(
@@ -197,7 +197,7 @@ fn pressure_is_others_only_as_far_as_our_own_waiting_does_not_explain_it() {
         Outcome::Pass,
         "its threads waited for each other"
     );
-    assert!(judge(&sound()).trust.iter().all(|check| check.rule != "pressure"), "the kernel did not tell");
+    assert!(judged(&sound()).trust.iter().all(|check| check.rule != "pressure"), "the kernel did not tell");
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn want_of_ports_is_the_generators_fault() {
         window.load.books.issued += 3;
     });
     assert_eq!(void_rules(&record), ["ports"]);
-    let verdict = judge(&record);
+    let verdict = judged(&record);
     assert_eq!(in_row(&verdict, "ports"), Some(Outcome::Void));
     assert_eq!(in_row(&verdict, "errors"), None, "the server did nothing wrong");
     assert_eq!(
@@ -218,16 +218,16 @@ fn want_of_ports_is_the_generators_fault() {
 
 #[test]
 fn retransmits_and_overflows_ask_for_caution() {
-    let sent_again = |segments| judge(&spoilt(move |window| window.machine.tcp_retransmits = segments));
+    let sent_again = |segments| judged(&spoilt(move |window| window.machine.tcp_retransmits = segments));
     assert_eq!(in_row(&sent_again(1), "tcp"), None);
     assert_eq!(in_row(&sent_again(10), "tcp"), Some(Outcome::Warn));
-    let on_a_lossy_link = judge(&spoilt(|window| {
+    let on_a_lossy_link = judged(&spoilt(|window| {
         window.machine.tcp_retransmits = 10;
         let to_server = Flow { lost_frames: 1, ..Flow::default() };
         window.link_use = Some(LinkUse { to_server, ..LinkUse::default() });
     }));
     assert_eq!(in_row(&on_a_lossy_link, "tcp"), None);
-    let overflow = judge(&spoilt(|window| window.machine.listen_overflows = 1));
+    let overflow = judged(&spoilt(|window| window.machine.listen_overflows = 1));
     assert_eq!(
         (in_row(&overflow, "tcp"), check(&overflow.trust, "tcp").outcome),
         (Some(Outcome::Warn), Outcome::Warn)
@@ -241,28 +241,28 @@ fn the_kernel_does_not_speak_for_a_user_space_stack() {
         window.cell.network = "user/ring".parse().ok();
     };
     let mut record = spoilt(strangers);
-    let told = check(&judge(&record).trust, "tcp").clone();
+    let told = check(&judged(&record).trust, "tcp").clone();
     assert_eq!(told.outcome, Outcome::Pass, "{told:?}");
     assert!(told.evidence.starts_with("0 TCP segments"), "{told:?}");
     spoil(&mut record, "limit", strangers);
-    assert!(judge(&record).trust.iter().all(|check| check.rule != "tcp"), "it saw no segment at all");
+    assert!(judged(&record).trust.iter().all(|check| check.rule != "tcp"), "it saw no segment at all");
 }
 
 #[test]
 fn headroom_is_measured_against_the_limit() {
     // Half busy at 80 000 a second, the generator could send 160 000: eight times what `a` took.
-    let verdict = judge(&sound());
+    let verdict = judged(&sound());
     assert!(of(&verdict, "a").headroom.is_some_and(|headroom| (7.5..8.5).contains(&headroom)), "{verdict:?}");
     assert!(check(&verdict.trust, "headroom").evidence.contains("(a)"));
     // Without a limit its own busy share must do.
-    let alone = judge(&record(&[("a", &noisy(20_000.0, 5, 6))]));
+    let alone = judged(&record(&[("a", &noisy(20_000.0, 5, 6))]));
     assert!(of(&alone, "a").headroom.is_some_and(|headroom| (1.9..2.1).contains(&headroom)));
     let mut close = sound();
     spoil(&mut close, "limit", |window| window.load.thread_busy_shares = vec![0.94]);
     let fast = record(&[("limit", &noisy(80_000.0, 4, 6)), ("a", &noisy(70_000.0, 5, 6))]);
     close.rounds = fast.rounds;
     spoil(&mut close, "limit", |window| window.load.thread_busy_shares = vec![0.94]);
-    let verdict = judge(&close);
+    let verdict = judged(&close);
     assert_eq!(in_row(&verdict, "headroom"), Some(Outcome::Warn), "{:?}", of(&verdict, "a"));
     assert!(of(&verdict, "a").withheld.is_none());
     assert_eq!(check(&verdict.trust, "headroom").outcome, Outcome::Warn);
@@ -281,7 +281,7 @@ fn contenders_at_the_generators_ceiling_are_not_told_apart() {
         for name in ["limit", "a", "b", "slow"] {
             spoil(record, name, |window| window.load.thread_busy_shares = vec![busy]);
         }
-        judge(record)
+        judged(record)
     };
     let verdict = with_ceiling(&mut bunched, 1.0);
     for name in ["a", "b"] {
@@ -312,11 +312,11 @@ fn a_tired_machine_shows_in_the_order() {
                 .for_each(|window| window.load.window.ok = (window.load.window.ok as f64 * slower) as u64);
         }
     }
-    let verdict = judge(&tired);
+    let verdict = judged(&tired);
     assert_eq!(check(&verdict.trust, "order").outcome, Outcome::Warn, "{:?}", verdict.trust);
-    assert_eq!(check(&judge(&record(&field)).trust, "trend").outcome, Outcome::Pass);
+    assert_eq!(check(&judged(&record(&field)).trust, "trend").outcome, Outcome::Pass);
     assert!(
-        judge(&record(&[("a", &[1.0, 2.0, 3.0])])).trust.iter().all(|check| check.rule != "order"),
+        judged(&record(&[("a", &[1.0, 2.0, 3.0])])).trust.iter().all(|check| check.rule != "order"),
         "too few rounds"
     );
 }
@@ -325,7 +325,7 @@ fn a_tired_machine_shows_in_the_order() {
 fn limit_of(how: impl FnMut(&mut Measurement)) -> (LimitedBy, String) {
     let mut record = spoilt(how);
     record.isolation.server_cpus = "4-7".to_owned();
-    let verdict = judge(&record);
+    let verdict = judged(&record);
     let a = of(&verdict, "a");
     (a.limited_by, a.limit_evidence.clone())
 }
@@ -408,7 +408,7 @@ fn limit_with_database(busy: f64, process: f64, beside_generator: bool) -> (Limi
         beside_generator,
         not_run: None,
     });
-    let verdict = judge(&record);
+    let verdict = judged(&record);
     let a = of(&verdict, "a");
     (a.limited_by, a.limit_evidence.clone())
 }
@@ -457,9 +457,9 @@ fn limit_over_a_link(busy: f64, share: f64) -> Verdict {
         over_a_link(window, Flow { peak_bytes_per_second: share * 12.5e6, ..Flow::default() });
     });
     record.isolation.server_cpus = "4-7".to_owned();
-    record.link = "veth:100mbit".to_owned();
+    record.link = Some("veth:100mbit".parse().expect("link"));
     record.link_facts = Some(link_facts(None));
-    judge(&record)
+    judged(&record)
 }
 
 /// Of a link of 100 Mbit/s that loses so many of a million frames.
@@ -486,7 +486,7 @@ fn a_link_must_lose_what_it_was_asked_to_lose_and_nothing_else() {
             over_a_link(window, Flow { packets, lost_frames, overflowed_frames, ..Flow::default() });
         });
         record.link_facts = Some(link_facts(asked));
-        judge(&record)
+        judged(&record)
     };
     let as_asked = trust(Some(1000), 1010, 0);
     assert_eq!(check(&as_asked.trust, "link-loss").outcome, Outcome::Pass);
@@ -532,7 +532,7 @@ fn too_few_connections_are_told_by_what_more_of_them_brought() {
             wider.load.window.ok = (wider.load.window.ok as f64 * factor) as u64;
             run.cells.push(wider);
         }
-        let verdict = judge(&record);
+        let verdict = judged(&record);
         let standing =
             verdict.cells[0].standings.iter().find(|standing| standing.contender == "a").expect("a");
         (standing.limited_by, standing.limit_evidence.clone())
@@ -569,7 +569,7 @@ fn the_price_of_an_answer_is_told_as_far_as_it_is_known() {
         run.warmups.push(warmup);
         run.idle = Some(Usage { rss_bytes: 5 << 20, ..Usage::default() });
     }
-    let price = of(&judge(&record), "a").price;
+    let price = of(&judged(&record), "a").price;
     assert_eq!(
         (price.system_calls, price.cycles, price.rss_idle_bytes),
         (Some(2.5), None, Some(f64::from(5 << 20)))

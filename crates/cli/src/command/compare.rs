@@ -56,7 +56,7 @@ fn now(arguments: &CompareArguments) -> Result<Sides, Failure> {
         "record {}",
         arguments.places.runs.join(&record.id).join("record.json").display()
     ));
-    let exit = Exit::from(ending(&record, &judge(&record), false));
+    let exit = Exit::from(ending(&record, &judge(&record)?, false));
     match compare::interleaved(&record) {
         Ok((base, news)) => Ok((base, news, Some(exit))),
         Err(error) => {

@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
 
 /// The run in `format`.
 pub(crate) fn text(record: &Record, format: Format, wishes: Wishes<'_>) -> Result<String, Failure> {
-    let verdict = judge(record);
+    let verdict = judge(record)?;
     Ok(match format {
         Format::Json => export::json(record, &verdict)?,
         Format::Csv => export::csv(record)?,

@@ -14,7 +14,7 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<Exit, Failure> {
     let words = std::iter::once("assay".to_owned()).chain(std::env::args().skip(1)).collect();
     let metadata = arguments.metadata.as_deref();
     let record = techempower::import(&arguments.file, metadata, &store, words, command::run::program())?;
-    let verdict = judge(&record);
+    let verdict = judge(&record)?;
     output::result(&if arguments.json {
         export::json(&record, &verdict)?
     } else {

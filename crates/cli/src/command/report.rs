@@ -44,7 +44,7 @@ fn write_page(arguments: &ReportArguments) -> Result<PathBuf, Failure> {
 }
 
 fn page(records: &[Record]) -> Result<String, Failure> {
-    let verdicts: Vec<Verdict> = records.iter().map(judge).collect();
+    let verdicts: Vec<Verdict> = records.iter().map(judge).collect::<Result<_, _>>()?;
     let runs: Vec<(&Record, &Verdict)> = records.iter().zip(&verdicts).collect();
     Ok(html::pages(&runs)?)
 }
@@ -56,7 +56,10 @@ fn write_index(folder: &Path, output: Option<&Path>) -> Result<PathBuf, Failure>
     let mut judged: Vec<(Record, Verdict)> = Vec::new();
     for id in store.ids() {
         match store.open(&id) {
-            Ok(record) => judged.push((record.clone(), judge(&record))),
+            Ok(record) => match judge(&record) {
+                Ok(verdict) => judged.push((record, verdict)),
+                Err(error) => output::warning(format_args!("{id} is left out: {error}")),
+            },
             Err(error) => output::warning(format_args!("{id} is left out: {error}")),
         }
     }

@@ -11,7 +11,7 @@ use crate::output;
 
 pub(crate) fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
     let record = Store::new(&arguments.places.runs).open(&arguments.run)?;
-    let verdict = judge(&record);
+    let verdict = judge(&record)?;
     let text = if arguments.json {
         export::json(&record, &verdict)?
     } else {

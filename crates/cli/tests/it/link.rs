@@ -54,7 +54,7 @@ fn own(lab: &Lab, name: &str) {
 /// All windows with the networks that they were measured on.
 fn windows(record: &Record) -> impl Iterator<Item = (String, &Measurement)> {
     let all = record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells);
-    all.map(|window| (record.network_of(&window.cell).to_string(), window))
+    all.map(|window| (record.network_of(&window.cell).expect("known").to_string(), window))
 }
 
 /// Whether all networks of a run had windows; says which had none, for want of rights to AF_XDP.
@@ -108,7 +108,7 @@ fn a_full_link_is_named_as_the_limit() {
         let out = stdout(&assert.code(0));
         assert!(out.contains("kernel/veth:20mbit: the kernel's stack over veth:20mbit"), "{out}");
         shape_was_kept(&record);
-        let verdict = judge(&record);
+        let verdict = judge(&record).expect("readable");
         assert_eq!(verdict.cells.len(), 2);
         let standings: Vec<_> = verdict.cells.iter().map(|cell| &cell.standings[0]).collect();
         let counts =
@@ -168,7 +168,7 @@ fn frames_are_lost_as_asked_on_both_stacks_and_nobody_objects() {
         networks.insert(network);
     }
     assert_eq!(networks, ["kernel/veth:loss=5%", "user/xdp:loss=5%"].map(str::to_owned).into());
-    let trust = judge(&record).trust;
+    let trust = judge(&record).expect("readable").trust;
     for rule in ["link-loss", "tcp"] {
         assert!(trust.iter().any(|c| c.rule == rule && c.outcome == Outcome::Pass), "{trust:?}");
     }
@@ -297,7 +297,7 @@ fn fault_with_two_processes(record: &Record, names: &[&str]) -> Option<String> {
     for run in record.rounds.iter().flat_map(|round| &round.runs) {
         for window in &run.cells {
             // A connection of one thread of the generator reaches no other worker than the one on the queue that faces its own.
-            let (load, network) = (&window.load, record.network_of(&window.cell).to_string());
+            let (load, network) = (&window.load, record.network_of(&window.cell).expect("known").to_string());
             let seen = (load.thread_busy_shares.len(), load.books.connections_opened, load.books.failed());
             if seen != (2, 4, 0) || load.books.ok == 0 || !load.books.balance() {
                 return Some(format!("{} on {network}: {}", run.contender, in_full(window)));
@@ -325,7 +325,7 @@ fn without_a_rate_everything_is_measured_and_counted_all_the_same() {
     lab.script("broken", "exit 3");
     lab.run(&["one", "broken", "--link", "veth"]).assert().code(10);
     let record = lab.record();
-    assert_eq!((record.link.as_str(), record.state), ("veth", State::Complete));
+    assert_eq!((record.link_text().as_str(), record.state), ("veth", State::Complete));
     assert!(record.link_facts.as_ref().is_some_and(|facts| facts.shape.is_none()), "{:?}", record.link_facts);
     assert!(not_run(&record, "broken").reason.contains("exit status 3"));
     let windows = record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells);

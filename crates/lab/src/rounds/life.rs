@@ -18,6 +18,7 @@ use assay_model::usage::Counted;
 use assay_model::workload::Workload;
 use assay_verdict::course::Next;
 use assay_verdict::rates::{course_of, rate_for};
+use assay_verdict::{Unreadable, Window};
 
 use super::event::Event;
 use super::telling::Telling;
@@ -337,9 +338,8 @@ impl Living<'_> {
     /// cannot be replaced, so there the search goes on with it.
     fn search(&mut self, cell: &Cell, telling: &Telling<'_>) -> Result<(), Option<NotRun>> {
         let (record, plan) = (self.life.record, self.life.plan);
-        let Some(mut course) = course_of(record, Some(&self.run), &self.run.contender, cell) else {
-            return Ok(());
-        };
+        let course = course_of(record, &self.run, cell).map_err(|error| Some(unreadable(&error)))?;
+        let Some(mut course) = course else { return Ok(()) };
         let mut is_fresh = self.server.pid().is_some();
         while let Next::Window { per_second, settle_s, window_s, fresh_server } = course.next() {
             let needs_another = fresh_server && !is_fresh && self.server.pid().is_some();
@@ -353,7 +353,10 @@ impl Living<'_> {
             let arrival = plan.experiment.arrival.at(per_second);
             let window = u32::try_from(self.run.cells.len()).unwrap_or(u32::MAX);
             let order = Order { cell, arrival, settle_s, length: Span::Seconds(window_s), window };
-            course.take(self.measure(&order, telling)?);
+            let round = u32::try_from(record.rounds.len()).unwrap_or(u32::MAX).saturating_sub(1);
+            let contender = self.life.subject.name.as_str();
+            let window = Window::of(contender, round, self.measure(&order, telling)?);
+            course.take(&window.map_err(|error| Some(unreadable(&error)))?);
             is_fresh = false;
         }
         Ok(())
@@ -402,6 +405,11 @@ impl Living<'_> {
 /// property of the servers, however many rounds there are.
 fn arrivals_seed(seed: u64, round: usize, window: u32) -> u64 {
     seed.wrapping_add((round as u64) << 32).wrapping_add(u64::from(window) << 16)
+}
+
+/// What the generator has just written cannot be read.
+fn unreadable(error: &Unreadable) -> NotRun {
+    generator_failure(LoadError::Failed { problem: error.to_string(), log_tail: Vec::new() })
 }
 
 fn generator_failure(error: LoadError) -> NotRun {

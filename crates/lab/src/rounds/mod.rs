@@ -279,12 +279,12 @@ impl<'a> Runner<'a> {
             let before = Instant::now();
             self.round(index);
             self.time_rounds(index, before.elapsed());
-            let settling = self.look(index);
+            let settling = self.look(index)?;
             self.record.elapsed_ns = self.began.elapsed().into();
             self.folder.save(&self.record)?;
             let of = if self.all_settled() { index + 1 } else { self.rounds_expected().max(index + 1) };
             let left = self.round_length * of.saturating_sub(index + 1);
-            let precision = assay_verdict::precision(&self.record);
+            let precision = assay_verdict::precision(&self.record)?;
             self.telling.notice(&Event::RoundSaved { index, of, precision, settling, left });
         }
         Ok(())
@@ -304,17 +304,17 @@ impl<'a> Runner<'a> {
     }
 
     /// Looks at the results and decides who is measured in the next round.
-    fn look(&mut self, index: u32) -> Option<Settling> {
+    fn look(&mut self, index: u32) -> Result<Option<Settling>, LabError> {
         if !self.plan.experiment.until_settled {
-            return None;
+            return Ok(None);
         }
-        let settling = assay_verdict::settling(&self.record);
+        let settling = assay_verdict::settling(&self.record)?;
         if index + 1 >= least_rounds(&self.plan.experiment, settling.pairs) {
             let before = self.taking_part();
             self.unsettled = Some(settling.unsettled.clone());
             self.round_length = self.round_length.mul_f64(self.taking_part() as f64 / before.max(1) as f64);
         }
-        Some(settling)
+        Ok(Some(settling))
     }
 
     fn another_round(&self) -> bool {
@@ -612,7 +612,7 @@ fn empty_record(plan: &Plan, laid: &[Laid], networks: Vec<NetworkFacts>, id: &st
         workloads: plan.workloads.clone(),
         host: assay_host::facts::facts(),
         isolation: plan.isolation.record(),
-        link: link.map_or(plan.link, Link::spec).to_string(),
+        link: Some(link.map_or(plan.link, Link::spec)),
         link_facts: link.and_then(Link::facts).cloned(),
         networks,
         database: None,

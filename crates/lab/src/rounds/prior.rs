@@ -16,7 +16,9 @@ const LEAST_ROUNDS: usize = 4;
 pub(super) fn prior_cv(store: &Store, host: &HostFacts, isolation: &Isolation) -> Option<f64> {
     let latest = store.ids().into_iter().rev().take(MOST_RUNS);
     let mut records = latest.filter_map(|id| store.open(&id).ok());
-    records.find_map(|record| is_alike(&record, host, isolation).then(|| round_cv(&record)).flatten())
+    records.find_map(|record| {
+        is_alike(&record, host, isolation).then(|| round_cv(&record).ok().flatten()).flatten()
+    })
 }
 
 fn is_alike(record: &Record, host: &HostFacts, isolation: &Isolation) -> bool {

@@ -68,7 +68,7 @@ pub fn import(
             statement: "what ran where is the source's affair".to_owned(),
             ..Isolation::default()
         },
-        link: "not known".to_owned(),
+        link: None,
         database: None,
         link_facts: None,
         networks: Vec::new(),

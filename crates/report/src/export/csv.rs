@@ -6,6 +6,7 @@ use assay_model::network::Stack;
 use assay_model::record::{Machine, Measurement, Record, Run};
 use assay_model::usage::Usage;
 use assay_stats::Histogram;
+use assay_verdict::{Evidence, Life, Window};
 
 use super::field;
 use crate::{ReportError, beside, notes, page};
@@ -19,14 +20,7 @@ struct Row<'a> {
     run: &'a Run,
     cell: &'a Cell,
     /// Absent when it was not measured.
-    window: Option<Window<'a>>,
-}
-
-/// What was measured, with the histograms that several columns are taken from.
-struct Window<'a> {
-    measured: &'a Measurement,
-    service: Histogram,
-    response: Histogram,
+    window: Option<&'a Window<'a>>,
 }
 
 /// A column: its heading, and its field where there is something to tell.
@@ -37,7 +31,7 @@ const COLUMNS: [Column; 41] = [
     ("round", |row| told(row.round)),
     ("place", |row| told(row.place)),
     ("contender", |row| told(&row.run.contender)),
-    ("stack_wire", |row| told(row.record.network_of(row.cell))),
+    ("stack_wire", |row| told(notes::network_text(row.record, row.cell))),
     ("workload", |row| told(&row.cell.workload)),
     ("connections", |row| told(row.cell.connections)),
     ("pipeline", |row| told(row.cell.pipeline)),
@@ -48,10 +42,10 @@ const COLUMNS: [Column; 41] = [
     ("failed", |row| told(row.measured()?.load.window.errors.values().sum::<u64>())),
     ("per_second", |row| told(page::per_second(row.measured()?))),
     ("offered_per_second", |row| offered_per_second(row.measured()?)),
-    ("service_p50_ns", |row| quantile(&row.window.as_ref()?.service, 0.5)),
-    ("service_p99_ns", |row| quantile(&row.window.as_ref()?.service, 0.99)),
-    ("response_p50_ns", |row| quantile(&row.window.as_ref()?.response, 0.5)),
-    ("response_p99_ns", |row| quantile(&row.window.as_ref()?.response, 0.99)),
+    ("service_p50_ns", |row| quantile(Some(&row.window?.times.service), 0.5)),
+    ("service_p99_ns", |row| quantile(Some(&row.window?.times.service), 0.99)),
+    ("response_p50_ns", |row| quantile(row.window?.times.response.as_ref(), 0.5)),
+    ("response_p99_ns", |row| quantile(row.window?.times.response.as_ref(), 0.99)),
     ("server_cpu_ns", |row| told(row.server()?.cpu_ns().0)),
     ("server_system_ns", |row| told(row.server()?.system_ns.0)),
     ("server_busiest_thread_ns", |row| told(row.server()?.busiest_thread_ns?.0)),
@@ -110,15 +104,15 @@ const COUNTERS: [Counter; 9] = [
 /// kernel's worked or the program told nothing.
 ///
 /// # Errors
-/// [`ReportError::Histogram`] when a histogram of the record cannot be read.
+/// [`ReportError::Unreadable`] when a histogram of the record cannot be read.
 pub fn csv(record: &Record) -> Result<String, ReportError> {
     let mut out = headings().join(",") + "\r\n";
-    for round in &record.rounds {
-        for (place, run) in round.runs.iter().enumerate() {
+    let evidence = Evidence::of(record)?;
+    for (round, lives) in record.rounds.iter().zip(&evidence.rounds) {
+        for (place, Life { run, windows }) in lives.iter().enumerate() {
             let row = |cell, window| Row { record, round: round.index, place, run, cell, window };
-            for measured in &run.cells {
-                let window = Window::of(run, round.index, measured)?;
-                out += &row(&measured.cell, Some(window)).line();
+            for window in windows {
+                out += &row(&window.measured.cell, Some(window)).line();
             }
             let missing = if run.failure.is_some() { page::missing_cells(record, run) } else { Vec::new() };
             out.extend(missing.iter().map(|cell| row(cell, None).line()));
@@ -146,7 +140,7 @@ impl Row<'_> {
     }
 
     fn measured(&self) -> Option<&Measurement> {
-        self.window.as_ref().map(|window| window.measured)
+        self.window.map(|window| window.measured)
     }
 
     fn server(&self) -> Option<&Usage> {
@@ -159,7 +153,8 @@ impl Row<'_> {
 
     /// The machine's counters where its kernel's TCP worked.
     fn kernel(&self) -> Option<&Machine> {
-        self.machine().filter(|_| self.record.network_of(self.cell).stack() == Stack::Kernel)
+        self.machine()
+            .filter(|_| self.record.network_of(self.cell).is_some_and(|on| on.stack() == Stack::Kernel))
     }
 
     fn conformance(&self) -> Option<&assay_model::conformance::Conformance> {
@@ -168,20 +163,12 @@ impl Row<'_> {
     }
 }
 
-impl<'a> Window<'a> {
-    fn of(run: &Run, round: u32, measured: &'a Measurement) -> Result<Self, ReportError> {
-        let (service, response) =
-            (page::service(run, round, measured)?, page::response(run, round, measured)?);
-        Ok(Self { measured, service, response })
-    }
-}
-
 fn told(value: impl ToString) -> Option<String> {
     Some(value.to_string())
 }
 
-fn quantile(of: &Histogram, which: f64) -> Option<String> {
-    told(of.quantile(which)?)
+fn quantile(of: Option<&Histogram>, which: f64) -> Option<String> {
+    told(of?.quantile(which)?)
 }
 
 fn offered_per_second(measured: &Measurement) -> Option<String> {

@@ -11,6 +11,8 @@ use assay_model::experiment::Cell;
 use assay_model::record::Record;
 use assay_model::verdict::{Interval, LatencyStanding, Standing, Verdict};
 
+use crate::notes;
+
 /// A family under construction: samples of one name stand together.
 struct Family {
     name: &'static str,
@@ -42,7 +44,7 @@ fn info(record: &Record, out: &mut String) {
         ("version", record.assay.version.clone()),
         ("cpu", text(&record.host.cpu_model)),
         ("kernel", text(&record.host.kernel)),
-        ("link", record.link.clone()),
+        ("link", record.link_text()),
         ("imported_from", imported),
     ];
     out.push_str("# TYPE assay_run info\n# HELP assay_run What was run where; imported_from is empty for what was measured here.\n");
@@ -169,7 +171,7 @@ fn labels(record: &Record, cell: &Cell, contender: &str) -> Labels {
         ("connections", cell.connections.to_string()),
         ("pipeline", cell.pipeline.to_string()),
         ("load", cell.offered.to_string()),
-        ("network", record.network_of(cell).to_string()),
+        ("network", notes::network_text(record, cell)),
     ]
 }
 

@@ -128,7 +128,7 @@ impl Row {
         row.put("connections", Some(cell.connections));
         row.put("pipeline", Some(cell.pipeline));
         row.text("load", &cell.offered.to_string());
-        row.text("network", &record.network_of(cell).to_string());
+        row.text("network", &notes::network_text(record, cell));
         row.text("contender", contender);
         row.text("language", entry.map_or("", |entry| &entry.language));
         row

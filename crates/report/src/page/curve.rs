@@ -1,7 +1,8 @@
 //! Durations over rounds: by quantile, and the share of requests below a duration.
 
 use assay_stats::Histogram;
-use assay_stats::censored::{self, Quantile};
+use assay_stats::censored;
+use assay_stats::order::is_resolved;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -10,9 +11,6 @@ pub(super) const LADDER: [f64; 27] = [
     0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.965, 0.975, 0.985, 0.99, 0.9925, 0.995,
     0.9965, 0.998, 0.999, 0.9995, 0.9998, 0.9999, 0.99995, 0.99998, 0.99999,
 ];
-
-/// A quantile q of n values is shown when at least this many lie above it: n(1 − q) ≥ 100 (METHODOLOGY, quantiles).
-const LEAST_ABOVE: f64 = 100.0;
 
 /// Durations under which shares are told: so many to each power of ten, which is finer than the eye.
 const BOUNDS_PER_DECADE: u32 = 20;
@@ -41,29 +39,34 @@ pub struct Curve {
 }
 
 /// The durations of one window.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Durations {
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Durations<'w> {
     /// Of requests that were answered.
-    pub ended: Histogram,
-    /// Of requests that were given up, which took longer than this.
-    pub censored: Histogram,
+    pub ended: &'w Histogram,
+    /// Of requests that were given up, which took longer than this; absent in a closed loop.
+    pub censored: Option<&'w Histogram>,
     /// Requests that were not answered rightly.
     pub failed: u64,
 }
 
-impl Durations {
+impl Durations<'_> {
     /// A quantile, where enough values lie above it.
     pub(super) fn quantile(&self, quantile: f64) -> Option<u64> {
-        let above = (self.ended.count() + self.censored.count()) as f64 * (1.0 - quantile);
-        // A relative slack of 1e-9: 1 − 0.99 is not exactly 0.01.
-        let enough = above * (1.0 + 1e-9) >= LEAST_ABOVE;
-        let value = |Quantile { value, .. }| value;
-        enough.then(|| censored::quantile(&self.ended, &self.censored, quantile)).flatten().map(value)
+        let given_up = self.given_up();
+        let value = match self.censored {
+            Some(censored) => censored::quantile(self.ended, censored, quantile).map(|told| told.value),
+            None => self.ended.quantile(quantile),
+        };
+        value.filter(|_| is_resolved(self.ended.count() + given_up, quantile))
+    }
+
+    fn given_up(&self) -> u64 {
+        self.censored.map_or(0, Histogram::count)
     }
 }
 
 /// The curve over rounds; `None` when there is nothing to tell.
-pub(super) fn curve(contender: &str, offered: String, rounds: &[&Durations]) -> Option<Curve> {
+pub(super) fn curve(contender: &str, offered: String, rounds: &[&Durations<'_>]) -> Option<Curve> {
     let points: Vec<[u64; 3]> = LADDER.iter().map_while(|&quantile| over_rounds(quantile, rounds)).collect();
     let column = |which: usize| points.iter().map(|point| point[which]).collect();
     let (shares_from, shares) = shares(rounds);
@@ -86,7 +89,7 @@ pub(super) fn bounds() -> Vec<u64> {
 }
 
 /// Median, least and greatest of a quantile over rounds; `None` when in one of them too few values lie above it.
-fn over_rounds(quantile: f64, rounds: &[&Durations]) -> Option<[u64; 3]> {
+fn over_rounds(quantile: f64, rounds: &[&Durations<'_>]) -> Option<[u64; 3]> {
     let mut values: Vec<u64> =
         rounds.iter().map(|durations| durations.quantile(quantile)).collect::<Option<_>>()?;
     values.sort_unstable();
@@ -97,10 +100,10 @@ fn over_rounds(quantile: f64, rounds: &[&Durations]) -> Option<[u64; 3]> {
 }
 
 /// The shares of all requests that were answered within each bound, without the zeros before and the repeats after.
-fn shares(rounds: &[&Durations]) -> (usize, Vec<f64>) {
+fn shares(rounds: &[&Durations<'_>]) -> (usize, Vec<f64>) {
     let mut ended = Histogram::new();
-    rounds.iter().for_each(|durations| ended.merge(&durations.ended));
-    let others: u64 = rounds.iter().map(|durations| durations.censored.count() + durations.failed).sum();
+    rounds.iter().for_each(|durations| ended.merge(durations.ended));
+    let others: u64 = rounds.iter().map(|durations| durations.given_up() + durations.failed).sum();
     let all = (ended.count() + others) as f64;
     let counts: Vec<u64> = bounds().iter().map(|&bound| ended.count_at_or_below(bound)).collect();
     let from = counts.iter().take_while(|&&count| count == 0).count().saturating_sub(1);
@@ -116,33 +119,37 @@ fn shares(rounds: &[&Durations]) -> (usize, Vec<f64>) {
 mod tests {
     use super::*;
 
-    fn durations(values: impl IntoIterator<Item = u64>) -> Durations {
-        let mut durations = Durations::default();
-        values.into_iter().for_each(|value| durations.ended.record(value));
-        durations
+    fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram {
+        let mut histogram = Histogram::new();
+        values.into_iter().for_each(|value| histogram.record(value));
+        histogram
+    }
+
+    fn durations(ended: &Histogram) -> Durations<'_> {
+        Durations { ended, censored: None, failed: 0 }
     }
 
     #[test]
     fn a_quantile_needs_a_hundred_values_above_it() {
-        let enough = durations(1..=10_000);
-        assert!(enough.quantile(0.99).is_some());
-        assert_eq!(durations(1..=9_999).quantile(0.99), None);
-        assert_eq!(enough.quantile(0.995), None);
+        let [enough, too_few] = [1..=10_000, 1..=9_999].map(histogram);
+        assert!(durations(&enough).quantile(0.99).is_some());
+        assert_eq!(durations(&too_few).quantile(0.99), None);
+        assert_eq!(durations(&enough).quantile(0.995), None);
     }
 
     #[test]
     fn a_curve_point_is_the_median_between_the_extremes_of_the_rounds() {
-        let rounds = [20, 40, 10, 30].map(|value| durations(std::iter::repeat_n(value, 200)));
-        let rounds: Vec<&Durations> = rounds.iter().collect();
+        let rounds = [20, 40, 10, 30].map(|value| histogram(std::iter::repeat_n(value, 200)));
+        let rounds: Vec<Durations<'_>> = rounds.iter().map(durations).collect();
+        let rounds: Vec<&Durations<'_>> = rounds.iter().collect();
         assert_eq!(over_rounds(0.5, &rounds), Some([25, 10, 40]));
         assert_eq!(over_rounds(0.9, &rounds), None);
     }
 
     #[test]
     fn requests_that_failed_or_were_given_up_are_never_among_those_answered() {
-        let mut round = durations([2_000_000, 2_000_000, 9_000_000]);
-        round.failed = 1;
-        round.censored.record(1_000_000);
+        let (ended, censored) = (histogram([2_000_000, 2_000_000, 9_000_000]), histogram([1_000_000]));
+        let round = Durations { ended: &ended, censored: Some(&censored), failed: 1 };
         let (from, shares) = shares(&[&round]);
         let bounds = bounds();
         assert_eq!((shares.first(), shares.last()), (Some(&0.0), Some(&0.6)));

@@ -76,7 +76,7 @@ pub(super) fn run_facts(record: &Record) -> RunFacts {
         command: crate::text::shell(&record.command),
         imported: record.imported.as_ref().map(ToString::to_string),
         seed: record.seed.to_string(),
-        link: record.link.clone(),
+        link: record.link_text(),
         networks: record.networks.clone(),
         experiment: record.experiment.clone(),
         workloads: record.workloads.clone(),

@@ -11,13 +11,12 @@ use assay_model::units::Nanos;
 use assay_model::verdict::{
     AnsweredVerdict, Call, CellVerdict, LatencyVerdict, Pair, RedlineVerdict, Standing, Verdict,
 };
-use assay_stats::Histogram;
+use assay_verdict::{Evidence, Window as Timed};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::curve::{Curve, Durations, curve};
-use super::window::{decoded, is_proper, per_second, response, service};
-use crate::ReportError;
+use super::window::{is_proper, per_second};
 
 /// The quantiles of every sample.
 pub(super) const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
@@ -119,13 +118,13 @@ pub(super) fn spots(record: &Record) -> Vec<Spot> {
 }
 
 /// What was found at a place.
-pub(super) fn findings(record: &Record, verdict: &Verdict, spot: &Spot) -> Result<Findings, ReportError> {
+pub(super) fn findings(evidence: &Evidence<'_>, verdict: &Verdict, spot: &Spot) -> Findings {
     let at = |cell: &Cell| Spot::of(cell) == *spot;
     let judged = verdict.cells.iter().find(|judged| at(&judged.cell));
     let latency: Vec<LatencyVerdict> =
         verdict.latency.iter().filter(|judged| at(&judged.cell)).cloned().collect();
-    let windows = windows(record, judged, &latency, spot)?;
-    Ok(Findings {
+    let windows = windows(evidence, judged, &latency, spot);
+    Findings {
         standings: judged.map(|judged| judged.standings.clone()).unwrap_or_default(),
         pairs: judged.map(pairs).unwrap_or_default(),
         redlines: verdict.redlines.iter().filter(|judged| at(&judged.cell)).cloned().collect(),
@@ -133,7 +132,7 @@ pub(super) fn findings(record: &Record, verdict: &Verdict, spot: &Spot) -> Resul
         latency,
         samples: windows.iter().map(sample).collect(),
         curves: curves(&windows),
-    })
+    }
 }
 
 /// A window with its histograms and where it belongs.
@@ -141,43 +140,44 @@ struct Window<'a> {
     round: u32,
     run: &'a Run,
     measurement: &'a Measurement,
-    durations: Durations,
+    durations: Durations<'a>,
     counts: bool,
 }
 
 fn windows<'a>(
-    record: &'a Record,
+    evidence: &'a Evidence<'_>,
     judged: Option<&CellVerdict>,
     latency: &[LatencyVerdict],
     spot: &Spot,
-) -> Result<Vec<Window<'a>>, ReportError> {
+) -> Vec<Window<'a>> {
+    let record = evidence.record;
     let mut windows = Vec::new();
-    for (position, round) in record.rounds.iter().enumerate() {
-        for run in round.runs.iter().filter(|run| is_proper(record, &run.contender)) {
-            for measurement in run.cells.iter().filter(|window| Spot::of(&window.cell) == *spot) {
+    for (position, (round, lives)) in record.rounds.iter().zip(&evidence.rounds).enumerate() {
+        for life in lives.iter().filter(|life| is_proper(record, &life.run.contender)) {
+            let run = life.run;
+            for timed in life.windows.iter().filter(|window| Spot::of(&window.cell) == *spot) {
+                let measurement = timed.measured;
                 let counts = if measurement.cell.offered.is_capacity() {
                     has_throughput(judged, &run.contender, position)
                 } else {
                     is_told(latency, &run.contender, measurement)
                 };
-                let durations = durations(run, round.index, measurement)?;
+                let durations = durations(timed);
                 windows.push(Window { round: round.index, run, measurement, durations, counts });
             }
         }
     }
-    Ok(windows)
+    windows
 }
 
 /// Service times of a closed loop, else response times.
-fn durations(run: &Run, round: u32, measurement: &Measurement) -> Result<Durations, ReportError> {
-    let failed = measurement.load.window.errors.values().sum();
-    if measurement.cell.offered.is_closed() {
-        let ended = service(run, round, measurement)?;
-        return Ok(Durations { ended, censored: Histogram::new(), failed });
+fn durations<'w>(window: &'w Timed<'_>) -> Durations<'w> {
+    let failed = window.load.window.errors.values().sum();
+    let times = &window.times;
+    match times.response.as_ref().filter(|_| !window.cell.offered.is_closed()) {
+        Some(response) => Durations { ended: response, censored: Some(&times.censored), failed },
+        None => Durations { ended: &times.service, censored: None, failed },
     }
-    let censored = measurement.load.latency.censored_hdr.as_deref().unwrap_or_default();
-    let censored = decoded(censored, run, round, measurement)?;
-    Ok(Durations { ended: response(run, round, measurement)?, censored, failed })
 }
 
 /// Whether the verdict has a throughput for this contender in the round at this position of the record.
@@ -214,14 +214,14 @@ fn sample(window: &Window<'_>) -> Sample {
 
 /// A curve for each contender and load. A redline's windows have many loads under one name, so they have none.
 fn curves(windows: &[Window<'_>]) -> Vec<Curve> {
-    let mut groups: BTreeMap<(Offered, &str), Vec<&Durations>> = BTreeMap::new();
+    let mut groups: BTreeMap<(Offered, &str), Vec<&Durations<'_>>> = BTreeMap::new();
     for window in windows.iter().filter(|window| window.counts) {
         let offered = window.measurement.cell.offered;
         if !matches!(offered, Offered::Redline(_)) {
             groups.entry((offered, window.run.contender.as_str())).or_default().push(&window.durations);
         }
     }
-    let of = |((offered, contender), rounds): ((Offered, &str), Vec<&Durations>)| {
+    let of = |((offered, contender), rounds): ((Offered, &str), Vec<&Durations<'_>>)| {
         curve(contender, offered.to_string(), &rounds)
     };
     groups.into_iter().filter_map(of).collect()

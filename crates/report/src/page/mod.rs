@@ -14,6 +14,7 @@ use assay_model::check::Check;
 use assay_model::published::Beside;
 use assay_model::record::{Entry, Record};
 use assay_model::verdict::{NoiseFloor, Standing, Verdict};
+use assay_verdict::Evidence;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
@@ -22,7 +23,7 @@ pub use self::counters::{EndCounters, StackCounters, ToldCounts};
 pub use self::curve::Curve;
 pub use self::facts::{Failure, RunFacts};
 pub use self::findings::{Findings, Pairs, Sample, Spot};
-pub use self::window::{missing_cells, per_second, response, service};
+pub use self::window::{missing_cells, per_second};
 use crate::notes::Warning;
 use crate::stack::{self, StackComparison};
 use crate::{ReportError, notes};
@@ -97,7 +98,7 @@ pub struct Head {
 /// Works out the data of a page over some runs.
 ///
 /// # Errors
-/// [`ReportError::Histogram`] when a histogram of a record cannot be read.
+/// [`ReportError::Unreadable`] when a histogram of a record cannot be read.
 pub fn build(runs: &[(&Record, &Verdict)]) -> Result<Page, ReportError> {
     let title = match runs {
         [(record, verdict)] => title(record, verdict),
@@ -126,9 +127,10 @@ fn leaders(found: &[Findings]) -> Vec<String> {
 }
 
 fn run_page(record: &Record, verdict: &Verdict) -> Result<RunPage, ReportError> {
+    let evidence = Evidence::of(record)?;
     let spots = findings::spots(record);
     let found: Vec<Findings> =
-        spots.iter().map(|spot| findings::findings(record, verdict, spot)).collect::<Result<_, _>>()?;
+        spots.iter().map(|spot| findings::findings(&evidence, verdict, spot)).collect();
     let head = Head {
         run: facts::run_facts(record),
         contenders: record.contenders.iter().filter(|entry| entry.twin_of.is_none()).cloned().collect(),

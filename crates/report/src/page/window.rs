@@ -1,52 +1,14 @@
-//! Windows and their histograms, as the record has them.
+//! Windows as the record has them.
 
 use std::collections::BTreeSet;
 
 use assay_model::experiment::Cell;
 use assay_model::record::{Measurement, Record, Run};
-use assay_stats::Histogram;
-
-use crate::{ReportError, notes};
 
 /// Right answers per second of a window; 0 for an empty one.
 pub fn per_second(measurement: &Measurement) -> f64 {
     let seconds = measurement.load.window_ns.as_secs_f64();
     if seconds > 0.0 { measurement.load.window.ok as f64 / seconds } else { 0.0 }
-}
-
-/// The histogram of service times of a window.
-///
-/// # Errors
-/// [`ReportError::Histogram`] when it cannot be read. A window without one yields an empty histogram.
-pub fn service(run: &Run, round: u32, measurement: &Measurement) -> Result<Histogram, ReportError> {
-    let text = &measurement.load.latency.service_hdr;
-    decoded(text, run, round, measurement)
-}
-
-/// The histogram of response times of a window, from the intended times; empty for a closed loop.
-///
-/// # Errors
-/// [`ReportError::Histogram`] when it cannot be read.
-pub fn response(run: &Run, round: u32, measurement: &Measurement) -> Result<Histogram, ReportError> {
-    let text = measurement.load.latency.response_hdr.as_deref().unwrap_or_default();
-    decoded(text, run, round, measurement)
-}
-
-pub(super) fn decoded(
-    text: &str,
-    run: &Run,
-    round: u32,
-    measurement: &Measurement,
-) -> Result<Histogram, ReportError> {
-    if text.is_empty() {
-        return Ok(Histogram::new());
-    }
-    Histogram::from_hdr_base64(text).map_err(|source| ReportError::Histogram {
-        contender: run.contender.clone(),
-        round,
-        cell: notes::cell_title(&measurement.cell),
-        source,
-    })
 }
 
 /// The planned cells that a run did not measure although its contender answers their workload.

@@ -88,7 +88,7 @@ pub(super) fn theirs(page: &mut Page, source: &str, sentences: &[String]) {
 /// Says what joined client and server, unless it was what everybody expects.
 pub(super) fn link(page: &mut Page, record: &Record) {
     if let Some(facts) = &record.link_facts {
-        paragraph(page, "Link", HEADING, PLAIN, &notes::link_in_words(&record.link, facts));
+        paragraph(page, "Link", HEADING, PLAIN, &notes::link_in_words(&record.link_text(), facts));
         page.line(&[]);
     }
     for (i, facts) in record.networks.iter().enumerate() {

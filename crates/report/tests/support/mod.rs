@@ -74,7 +74,7 @@ fn record() -> Record {
             statement: "Server on CPU 0, generator on CPU 1: two whole cores; the kernel's own work is not kept off them."
                 .to_owned(),
         },
-        link: "loopback".to_owned(),
+        link: Some(assay_model::network::Spec::Loopback),
         database: None,
         link_facts: None,
         imported: None,

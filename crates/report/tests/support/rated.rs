@@ -18,7 +18,7 @@ const LINK: &str = "veth:1gbit";
 /// The sample with all of that.
 pub(crate) fn rated((mut record, mut verdict): (Record, Verdict)) -> (Record, Verdict) {
     record.id = format!("{}-rated", record.id);
-    record.link = LINK.to_owned();
+    record.link = LINK.parse().ok();
     verdict.latency = latency::latency();
     verdict.redlines = latency::redlines();
     verdict.published = Some(beside::published());

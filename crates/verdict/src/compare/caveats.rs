@@ -100,8 +100,13 @@ fn method(base: &Record, new: &Record) -> Vec<String> {
 
 /// Stack and wire of every network that was measured.
 fn networks(record: &Record) -> Vec<String> {
-    let mut names: Vec<String> =
-        record.experiment.cells().iter().map(|cell| record.network_of(cell).to_string()).collect();
+    let mut names: Vec<String> = record
+        .experiment
+        .cells()
+        .iter()
+        .filter_map(|cell| record.network_of(cell))
+        .map(|on| on.to_string())
+        .collect();
     names.sort_unstable();
     names.dedup();
     names

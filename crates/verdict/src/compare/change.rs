@@ -20,10 +20,10 @@ pub(super) fn changes(row: &Planned<'_>, rows: usize, margin: f64) -> Vec<Change
 }
 
 fn change(row: &Planned<'_>, metric: Metric, confidence: f64, margin: f64) -> Option<Change> {
-    let of = |party: &Party<'_>| series(party.record, &party.contender, &row.cell, metric);
+    let of = |party: &Party<'_>| series(party.evidence, &party.contender, &row.cell, metric);
     let (base, new) = (of(&row.base), of(&row.new));
-    let measured = if row.base.record.id == row.new.record.id {
-        within_rounds(&base, &new, row.base.record, confidence)
+    let measured = if row.base.evidence.record.id == row.new.evidence.record.id {
+        within_rounds(&base, &new, row.base.evidence.record, confidence)
     } else {
         between_runs(&base, &new, confidence)
     }?;

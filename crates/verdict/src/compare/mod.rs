@@ -14,32 +14,35 @@ use assay_model::experiment::Cell;
 use assay_model::record::Record;
 use assay_model::verdict::Verdict;
 
-use crate::{CONFIDENCE, Ending, judge};
+use crate::{CONFIDENCE, Ending, Evidence, judge_evidence};
 
 pub use sides::{CompareError, Side, interleaved};
 
 /// Compares each of `news` with `base`, and the changes with the thresholds.
 ///
 /// # Errors
-/// [`CompareError`] when it cannot be told what shall be compared with what, or nothing can.
+/// [`CompareError`] when it cannot be told what shall be compared with what, nothing can, or a histogram cannot be read.
 pub fn compare(base: &Side, news: &[Side], thresholds: &[Threshold]) -> Result<Comparison, CompareError> {
-    let base_verdict = judge(&base.record);
-    let judged: Vec<(&Side, Verdict)> = news.iter().map(|new| (new, judge(&new.record))).collect();
+    let of_base = Evidence::of(&base.record)?;
+    let of_news = news.iter().map(|new| Evidence::of(&new.record)).collect::<Result<Vec<_>, _>>()?;
+    let base_verdict = judge_evidence(&of_base);
+    let judged: Vec<(&Side, &Evidence<'_>, Verdict)> =
+        news.iter().zip(&of_news).map(|(new, evidence)| (new, evidence, judge_evidence(evidence))).collect();
     let mut planned = Vec::new();
-    for (new, verdict) in &judged {
-        for (of_base, of_new) in sides::matched(base, new)? {
+    for (new, evidence, verdict) in &judged {
+        for (one, other) in sides::matched(base, new)? {
             let cells = common_cells(&base.record, &new.record);
             planned.extend(cells.into_iter().map(|cell| Planned {
                 cell,
-                base: Party { record: &base.record, verdict: &base_verdict, contender: of_base.clone() },
-                new: Party { record: &new.record, verdict, contender: of_new.clone() },
+                base: Party { evidence: &of_base, verdict: &base_verdict, contender: one.clone() },
+                new: Party { evidence, verdict, contender: other.clone() },
             }));
         }
     }
     if planned.is_empty() {
         return Err(CompareError::NothingInCommon);
     }
-    let margin = judged.iter().map(|(_, verdict)| verdict.margin).fold(base_verdict.margin, f64::max);
+    let margin = judged.iter().map(|(_, _, verdict)| verdict.margin).fold(base_verdict.margin, f64::max);
     let rows: Vec<Row> = planned.iter().map(|row| judge_row(row, planned.len(), margin)).collect();
     let one_run = news.iter().all(|new| new.record.id == base.record.id);
     Ok(Comparison {
@@ -70,7 +73,7 @@ pub fn ending(comparison: &Comparison, strict: bool) -> Ending {
 
 /// One contender of a record that was judged.
 struct Party<'r> {
-    record: &'r Record,
+    evidence: &'r Evidence<'r>,
     verdict: &'r Verdict,
     contender: String,
 }
@@ -84,7 +87,7 @@ struct Planned<'r> {
 
 impl Party<'_> {
     fn subject(&self) -> Subject {
-        Subject { run: self.record.id.clone(), contender: self.contender.clone() }
+        Subject { run: self.evidence.record.id.clone(), contender: self.contender.clone() }
     }
 
     /// Why the verdict tells nothing of it in a cell.

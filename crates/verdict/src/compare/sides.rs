@@ -3,6 +3,8 @@
 use assay_model::contender::Kind;
 use assay_model::record::{Entry, Origin, Record};
 
+use crate::Unreadable;
+
 /// One side of a comparison.
 #[derive(Clone, Debug)]
 pub struct Side {
@@ -13,7 +15,7 @@ pub struct Side {
 }
 
 /// Why it cannot be told what shall be compared.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompareError {
     /// A name that is no contender of the run.
@@ -47,6 +49,9 @@ pub enum CompareError {
          see `assay show` for both"
     )]
     NothingInCommon,
+    /// A histogram of one of the records cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
     /// A run of commands in which fewer than two were measured.
     #[error("fewer than two of the commands were measured; see `assay show` for what befell them")]
     NothingToCompare,

@@ -4,8 +4,8 @@ use assay_model::record::{Measurement, Record};
 use assay_model::verdict::{Call, Verdict};
 use assay_model::workload::Workload;
 
-use crate::judge;
 use crate::testing;
+use crate::testing::judged;
 
 const EVEN: [f64; 6] = [1000.0, 1010.0, 995.0, 1004.0, 998.0, 1007.0];
 
@@ -48,7 +48,7 @@ fn scaled(window: &Measurement, cell: Cell, factor: f64) -> Measurement {
 }
 
 fn verdict(networks: [&str; 2], factors: &[(&str, f64)]) -> Verdict {
-    judge(&record(networks, factors))
+    judged(&record(networks, factors))
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn what_is_withheld_on_one_stack_has_no_ratio() {
             run.cells[0].machine.steal_share = 1.0;
         }
     }
-    let cost = judge(&record).stack_cost.into_iter().find(|cost| cost.contender == "nginx").expect("told");
+    let cost = judged(&record).stack_cost.into_iter().find(|cost| cost.contender == "nginx").expect("told");
     assert_eq!((cost.ratio, cost.call), (None, None));
     assert!(cost.withheld.is_some_and(|reason| reason.starts_with("on the user-space stack: ")));
 }
@@ -109,7 +109,7 @@ fn a_crossing_lies_between_the_sizes_at_which_each_stack_is_shown_to_be_faster()
         [("body-13", 3.0), ("body-1024", 2.0), ("body-8192", 1.0), ("body-16384", 0.5), ("body-65536", 0.2)];
     let mut record = record(["kernel/veth", "user/xdp"], &factors);
     record.workloads = sizes.map(member).to_vec();
-    let verdict = judge(&record);
+    let verdict = judged(&record);
     let of_nginx: Vec<_> = verdict.crossings.iter().filter(|one| one.contender == "nginx").collect();
     let [crossing] = of_nginx.as_slice() else { panic!("{of_nginx:?}") };
     assert_eq!((crossing.after, crossing.before, crossing.user_is_faster_below), (1024, 16384, true));
@@ -124,6 +124,6 @@ fn a_crossing_lies_between_the_sizes_at_which_each_stack_is_shown_to_be_faster()
 fn without_a_change_of_the_winner_there_is_no_crossing() {
     let mut record = record(["kernel/veth", "user/xdp"], &[("body-13", 3.0), ("body-1024", 2.0)]);
     record.workloads = [13, 1024].map(member).to_vec();
-    let verdict = judge(&record);
+    let verdict = judged(&record);
     assert_eq!((verdict.stack_cost.len(), verdict.crossings.len()), (4, 0));
 }

@@ -7,12 +7,12 @@ use assay_model::load::{Arrival, BodyChecks, Books, ErrorClass, LoadReport};
 use assay_report::format;
 use assay_report::terminal::Style;
 use assay_report::text::{ascii, harmless, wrap};
+use assay_stats::order::is_resolved;
 use assay_stats::{Histogram, censored};
+use assay_verdict::Times;
 
 use crate::failure::Failure;
 
-/// Samples that must lie beyond a quantile for it to be printed (METHODOLOGY, quantiles).
-const SAMPLES_BEYOND: f64 = 100.0;
 const QUANTILES: [(f64, &str); 5] =
     [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9"), (0.9999, "p99.99")];
 
@@ -117,26 +117,24 @@ fn describe_load(report: &LoadReport) -> String {
 }
 
 /// How long requests took, those included of which it is only known that they took longer.
-struct Times {
+struct Durations {
     ended: Histogram,
     censored: Histogram,
 }
 
 /// The time that the arrival model can speak of, with its name.
-fn headline(report: &LoadReport) -> Result<(&'static str, Times), Failure> {
-    let (name, text) = match &report.latency.response_hdr {
-        Some(response) => ("response", response),
-        None => ("service", &report.latency.service_hdr),
-    };
-    let read = |text: &String| Histogram::from_hdr_base64(text).map_err(|e| Failure::Bug(e.to_string()));
-    let censored = report.latency.censored_hdr.as_ref().map(read).transpose()?.unwrap_or_default();
-    Ok((name, Times { ended: read(text)?, censored }))
+fn headline(report: &LoadReport) -> Result<(&'static str, Durations), Failure> {
+    let Times { service, response, censored } =
+        Times::of(&report.latency).map_err(|error| Failure::Bug(error.to_string()))?;
+    Ok(match response {
+        Some(ended) => ("response", Durations { ended, censored }),
+        None => ("service", Durations { ended: service, censored }),
+    })
 }
 
-fn quantiles(times: &Times) -> String {
-    let count = (times.ended.count() + times.censored.count()) as f64;
-    let enough = |q: f64| count * (1.0 - q) >= SAMPLES_BEYOND;
-    let shown = QUANTILES.iter().filter(|(q, _)| enough(*q)).filter_map(|(q, name)| {
+fn quantiles(times: &Durations) -> String {
+    let count = times.ended.count() + times.censored.count();
+    let shown = QUANTILES.iter().filter(|(q, _)| is_resolved(count, *q)).filter_map(|(q, name)| {
         let quantile = censored::quantile(&times.ended, &times.censored, *q)?;
         let sign = if quantile.is_lower_bound { "> " } else { "" };
         Some(format!("{name} {sign}{}", format::duration(quantile.value as f64)))
@@ -145,7 +143,7 @@ fn quantiles(times: &Times) -> String {
     if shown.is_empty() { "too few answers for a percentile".to_owned() } else { shown.join(" · ") }
 }
 
-fn spread(times: &Times) -> String {
+fn spread(times: &Durations) -> String {
     let sign = if times.censored.is_empty() { "" } else { "> " };
     let mut all = times.ended.clone();
     all.merge(&times.censored);

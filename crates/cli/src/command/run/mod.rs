@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: RunArguments) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     let record = measure(&plan, &arguments.places.runs)?;
-    let verdict = judge(&record);
+    let verdict = judge(&record)?;
     show(&record, &verdict, &arguments)?;
     write_files(&record, &verdict, &arguments)?;
     Ok(ending(&record, &verdict, arguments.strict).into())

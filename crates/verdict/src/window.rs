@@ -1,0 +1,189 @@
+//! A record with the histograms of its windows decoded: once, and by one rule.
+
+use std::ops::Deref;
+
+use assay_model::experiment::Cell;
+use assay_model::load::Latency;
+use assay_model::network::Network;
+use assay_model::record::{Measurement, Record, Run};
+use assay_stats::censored::{self, Quantile};
+use assay_stats::order::is_resolved;
+use assay_stats::{Histogram, StatsError};
+
+/// A histogram of a record cannot be read.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error(
+    "the histogram of {contender} in round {round} ({cell}) cannot be read: {source}; the record was changed or cut short \
+     after it was written, so restore it or measure again"
+)]
+pub struct Unreadable {
+    /// Whose.
+    pub contender: String,
+    /// Number of the round, from 1.
+    pub round: u32,
+    /// Which cell.
+    pub cell: Box<Cell>,
+    /// What is wrong with it.
+    pub source: StatsError,
+}
+
+/// How long the requests of a window took, in nanoseconds.
+#[derive(Clone, Debug, Default)]
+pub struct Times {
+    /// From sending to the last byte, of those that were answered.
+    pub service: Histogram,
+    /// From the moment when they were due; absent in a closed loop.
+    pub response: Option<Histogram>,
+    /// Of those that were given up: each would have taken longer.
+    pub censored: Histogram,
+}
+
+/// A window with its times; in everything else the measurement.
+#[derive(Clone, Debug)]
+pub struct Window<'r> {
+    /// As it is in the record.
+    pub measured: &'r Measurement,
+    /// Its histograms.
+    pub times: Times,
+}
+
+/// One life of a contender with its windows.
+#[derive(Clone, Debug)]
+pub struct Life<'r> {
+    /// As it is in the record.
+    pub run: &'r Run,
+    /// In the order in which they were measured.
+    pub windows: Vec<Window<'r>>,
+}
+
+/// A record, decoded.
+#[derive(Clone, Debug)]
+pub struct Evidence<'r> {
+    /// As it is on disk.
+    pub record: &'r Record,
+    /// The lives of each round, in the order of the record's rounds and runs.
+    pub rounds: Vec<Vec<Life<'r>>>,
+}
+
+impl Times {
+    /// Decodes the histograms; one that is not there is empty.
+    ///
+    /// # Errors
+    /// [`StatsError::BadHistogram`] when one of them cannot be read.
+    pub fn of(latency: &Latency) -> Result<Self, StatsError> {
+        let decoded = |text: &str| match text {
+            "" => Ok(Histogram::new()),
+            text => Histogram::from_hdr_base64(text),
+        };
+        Ok(Self {
+            service: decoded(&latency.service_hdr)?,
+            response: latency.response_hdr.as_deref().map(decoded).transpose()?,
+            censored: decoded(latency.censored_hdr.as_deref().unwrap_or_default())?,
+        })
+    }
+
+    /// A quantile of the service time, where enough requests lie beyond it.
+    pub fn service_quantile(&self, q: f64) -> Option<u64> {
+        self.service.quantile(q).filter(|_| is_resolved(self.service.count(), q))
+    }
+
+    /// A quantile of the response time, those among the requests that were given up; where enough lie beyond it.
+    pub fn response_quantile(&self, q: f64) -> Option<Quantile> {
+        let ended = self.response.as_ref()?;
+        let enough = is_resolved(ended.count() + self.censored.count(), q);
+        censored::quantile(ended, &self.censored, q).filter(|_| enough)
+    }
+}
+
+impl<'r> Window<'r> {
+    /// A window of `contender` in a round, counted from 0, decoded.
+    ///
+    /// # Errors
+    /// [`Unreadable`] when one of its histograms cannot be read.
+    pub fn of(contender: &str, round: u32, measured: &'r Measurement) -> Result<Self, Unreadable> {
+        let times = Times::of(&measured.load.latency).map_err(|source| Unreadable {
+            contender: contender.to_owned(),
+            round: round + 1,
+            cell: Box::new(measured.cell.clone()),
+            source,
+        })?;
+        Ok(Self { measured, times })
+    }
+
+    /// Whether it is not void.
+    pub(crate) fn counts(&self) -> bool {
+        self.measured.void_rules().is_empty()
+    }
+}
+
+impl Deref for Window<'_> {
+    type Target = Measurement;
+
+    fn deref(&self) -> &Measurement {
+        self.measured
+    }
+}
+
+impl<'r> Evidence<'r> {
+    /// Decodes all windows of a record.
+    ///
+    /// # Errors
+    /// [`Unreadable`] when a histogram cannot be read.
+    pub fn of(record: &'r Record) -> Result<Self, Unreadable> {
+        let life = |round: u32, run: &'r Run| -> Result<Life<'r>, Unreadable> {
+            let windows = run.cells.iter().map(|window| Window::of(&run.contender, round, window));
+            Ok(Life { run, windows: windows.collect::<Result<_, _>>()? })
+        };
+        let rounds = record.rounds.iter();
+        let rounds = rounds.map(|round| round.runs.iter().map(|run| life(round.index, run)).collect());
+        Ok(Self { record, rounds: rounds.collect::<Result<_, _>>()? })
+    }
+
+    /// All windows, in the order in which they were measured.
+    pub(crate) fn windows(&self) -> impl Iterator<Item = &Window<'r>> {
+        self.rounds.iter().flatten().flat_map(|life| &life.windows)
+    }
+
+    /// The life of a contender on a network in each round.
+    pub(crate) fn lives(&self, contender: &str, network: Option<Network>) -> Vec<Option<&Life<'r>>> {
+        let its = |life: &&Life<'r>| life.run.contender == contender && life.run.network == network;
+        self.rounds.iter().map(|round| round.iter().find(its)).collect()
+    }
+}
+
+impl<'r> Life<'r> {
+    /// Its window in a cell.
+    pub(crate) fn window(&self, cell: &Cell) -> Option<&Window<'r>> {
+        self.windows.iter().find(|window| window.cell == *cell)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{compare, precision, round_cv, settling, testing};
+
+    /// Whatever is asked of a record with a spoilt histogram: the answer is the same error.
+    #[test]
+    fn a_histogram_that_cannot_be_read_is_the_same_error_everywhere() {
+        let mut record = testing::record(&[("a", &[100.0, 110.0]), ("b", &[100.0, 100.0])]);
+        record.rounds[1].runs[0].cells[0].load.latency.service_hdr = "HISTFAAA".to_owned();
+        let error = Evidence::of(&record).expect_err("unreadable");
+        let told = error.to_string();
+        assert!(told.contains("the histogram of a in round 2 (hello at 64)"), "{told}");
+        assert_eq!(crate::judge(&record).expect_err("judged"), error);
+        assert_eq!(settling(&record).expect_err("settled"), error);
+        assert_eq!(precision(&record).expect_err("told"), error);
+        assert_eq!(round_cv(&record).expect_err("told"), error);
+        let side = |name: &str| compare::Side { record: record.clone(), contender: Some(name.to_owned()) };
+        let compared = compare::compare(&side("a"), &[side("b")], &[]).expect_err("compared");
+        assert_eq!(compared, compare::CompareError::Unreadable(error));
+    }
+
+    #[test]
+    fn a_histogram_that_is_not_there_is_empty() {
+        let times = Times::of(&Latency::default()).expect("empty");
+        assert!(times.service.is_empty() && times.response.is_none() && times.censored.is_empty());
+        assert_eq!((times.service_quantile(0.5), times.response_quantile(0.5)), (None, None));
+    }
+}
