@@ -37,6 +37,9 @@ pub struct Verdict {
     /// How far a contender seemed to differ from itself; absent when none took part twice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise_floor: Option<NoiseFloor>,
+    /// How noisy the run was; absent where too few rounds tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Noise>,
     /// One judgement per cell measured at capacity, in the experiment's order.
     pub cells: Vec<CellVerdict>,
     /// One judgement per cell measured at a given rate, in the experiment's order.
@@ -124,6 +127,17 @@ pub struct NoiseFloor {
     pub half_width: f64,
     /// Throughput of the one over that of the other in each cell, the intervals simultaneous over all cells.
     pub ratios: Vec<SelfRatio>,
+}
+
+/// How noisy a run was, over all cells measured at capacity. Each is a coefficient of variation: 0.02 is 2 %.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Noise {
+    /// By how much restarts of one server vary, beyond what their windows do.
+    pub restart_cv: f64,
+    /// By how much windows of one life vary.
+    pub window_cv: f64,
+    /// Windows of a typical life.
+    pub windows_per_life: f64,
 }
 
 /// A contender's throughput over its own, paired by round.
@@ -287,6 +301,10 @@ pub struct CellVerdict {
     pub standings: Vec<Standing>,
     /// Every pair of ranked contenders, the faster one first.
     pub pairs: Vec<Pair>,
+    /// Smallest difference that a typical pair would have shown with a chance of 80 %, as a share (0.04 is 4 %); absent where
+    /// that is nothing useful.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detectable: Option<f64>,
 }
 
 /// One contender in one cell.

@@ -6,46 +6,45 @@ use assay_model::experiment::Cell;
 use assay_model::verdict::{CellVerdict, Standing};
 
 use super::headroom;
-use super::ranking::{Field, Looks, rank};
 use super::sample::{Sample, samples};
 use super::standing::{Beside, standing};
+use super::tables::Tables;
 use super::window::Evidence;
 
-/// Judges one cell; `margin` is the smallest difference that is called one.
-pub(crate) fn judge_cell(evidence: &Evidence<'_>, cell: &Cell, margin: f64) -> CellVerdict {
+/// Judges one cell.
+pub(crate) fn judge_cell(evidence: &Evidence<'_>, tables: &Tables<'_>, cell: &Cell) -> CellVerdict {
     let samples = samples(evidence, cell);
-    let mut verdict =
-        CellVerdict { cell: cell.clone(), standings: standings(evidence, cell, &samples), pairs: Vec::new() };
+    let standings = standings(evidence, tables, cell, &samples);
+    let mut verdict = CellVerdict { cell: cell.clone(), standings, pairs: Vec::new(), detectable: None };
     let is_limit = |name: &str| samples.iter().any(|sample| sample.is_limit() && sample.entry.name == name);
     headroom::withhold_the_bunched(&mut verdict, is_limit);
-    let ranking = rank(field(&samples, &verdict.standings), margin, Looks::of(evidence.record));
+    let ranking = tables.ranking(cell, &field(&samples, &verdict.standings));
     for standing in &mut verdict.standings {
-        if let Some((_, tier, letters)) =
-            ranking.places.iter().find(|(name, _, _)| *name == standing.contender)
-        {
-            standing.tier = Some(*tier);
-            standing.letters.clone_from(letters);
-        }
-        if ranking.left_out.contains(&standing.contender) {
-            standing.withheld = Some("too few rounds together with the others".to_owned());
-            standing.throughput_per_second = None;
+        if let Some(place) = ranking.places.iter().find(|place| place.name == standing.contender) {
+            standing.tier = Some(place.tier);
+            standing.letters.clone_from(&place.letters);
         }
     }
     verdict.standings.sort_by(fastest_first);
-    verdict.pairs = ranking.pairs;
+    (verdict.pairs, verdict.detectable) = (ranking.pairs, ranking.detectable);
     verdict
 }
 
 /// Each contender by itself, beside the limit and beside itself with more connections.
-pub(crate) fn standings(evidence: &Evidence<'_>, cell: &Cell, samples: &[Sample<'_>]) -> Vec<Standing> {
+pub(crate) fn standings(
+    evidence: &Evidence<'_>,
+    tables: &Tables<'_>,
+    cell: &Cell,
+    samples: &[Sample<'_>],
+) -> Vec<Standing> {
     let record = evidence.record;
     // Of a limit that is itself withheld no share can be told.
-    let known = |limit: &&Sample<'_>| standing(record, limit, Beside::default()).withheld.is_none();
+    let known = |limit: &&Sample<'_>| standing(record, limit, Beside::alone(tables, cell)).withheld.is_none();
     let limit = samples.iter().filter(|sample| sample.is_limit()).find(known);
     let wider = next_wider(evidence, cell);
     let beside = |sample: &Sample<'_>| {
         let wider = wider.iter().find(|wider| wider.entry.name == sample.entry.name);
-        standing(record, sample, Beside { limit, wider })
+        standing(record, sample, Beside { tables, cell, limit, wider })
     };
     samples.iter().map(beside).collect()
 }
@@ -58,14 +57,11 @@ fn next_wider<'r>(evidence: &'r Evidence<'_>, cell: &Cell) -> Vec<Sample<'r>> {
     wider.min_by_key(|other| other.connections).map_or_else(Vec::new, |wider| samples(evidence, wider))
 }
 
-/// Everybody who may be ranked: not the limit, and nobody withheld.
-fn field<'s>(samples: &'s [Sample<'_>], standings: &[Standing]) -> Field<'s> {
-    samples
-        .iter()
-        .zip(standings)
-        .filter(|(sample, standing)| !sample.is_limit() && standing.withheld.is_none())
-        .map(|(sample, _)| (sample.entry.name.as_str(), sample.rates()))
-        .collect()
+/// The names of everybody who may be ranked: not the limit, and nobody withheld.
+fn field<'s>(samples: &'s [Sample<'_>], standings: &[Standing]) -> Vec<&'s str> {
+    let both = samples.iter().zip(standings);
+    let ranked = both.filter(|(sample, standing)| !sample.is_limit() && standing.withheld.is_none());
+    ranked.map(|(sample, _)| sample.entry.name.as_str()).collect()
 }
 
 /// Those without a throughput come last, in the order of their names.

@@ -28,6 +28,7 @@ pub(super) fn judge(evidence: &Evidence<'_>, imported: &Imported) -> Verdict {
         rounds: 1,
         margin: 0.0,
         noise_floor: None,
+        noise: None,
         cells,
         latency: Vec::new(),
         redlines: Vec::new(),
@@ -56,7 +57,7 @@ fn trust(imported: &Imported) -> Vec<Check> {
 fn judge_cell(evidence: &Evidence<'_>, cell: &Cell) -> CellVerdict {
     let mut standings: Vec<Standing> = samples(evidence, cell).iter().map(standing).collect();
     standings.sort_by(fastest_first);
-    CellVerdict { cell: cell.clone(), standings, pairs: Vec::new() }
+    CellVerdict { cell: cell.clone(), standings, pairs: Vec::new(), detectable: None }
 }
 
 fn standing(sample: &Sample<'_>) -> Standing {

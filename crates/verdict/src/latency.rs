@@ -5,37 +5,40 @@
 
 use assay_model::experiment::Cell;
 use assay_model::offered::Offered;
-use assay_model::record::Measurement;
+use assay_model::record::{Measurement, Record};
 use assay_model::verdict::{Call, Interval, LatencyPair, LatencyStanding, LatencyVerdict, ResponseQuantile};
 use assay_stats::censored::Quantile;
+use assay_stats::moderation::Prior;
 use assay_stats::order::median_interval;
 use assay_stats::robust::geometric_mean;
-use assay_stats::tiers;
+use assay_stats::sequential::Settled;
+use assay_stats::simultaneous::{Looks, each_of};
+use assay_stats::table::{Pair, Table, Windows};
 
 use super::sample::{Sample, sample_of, samples};
 use super::standing::{errors, generator_objections};
 use super::window::{Evidence, Window};
 use super::words::{all_of, count_of};
-use super::{CONFIDENCE, interval, is_void, point};
+use super::{CONFIDENCE, closed, interval, is_void, point};
 use crate::rates::offered_rate;
 
 /// The percentiles that are told.
 const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 /// The one by which tails are compared.
 const TAIL: f64 = 0.99;
-/// Least confidence with which two tails are called different; five rounds reach 0.938 and four 0.875.
-const LEAST_CONFIDENCE: f64 = 0.9;
 
 /// Judges every cell in which a rate was offered to somebody.
 pub(crate) fn judge(evidence: &Evidence<'_>, margin: f64) -> Vec<LatencyVerdict> {
-    let cells = evidence.record.experiment.cells().into_iter().filter(|cell| cell.offered.is_rate());
-    cells
-        .map(|cell| judge_cell(evidence, cell, margin))
-        .filter(|judged| !judged.standings.is_empty())
-        .collect()
+    let record = evidence.record;
+    let cells = record.experiment.cells().into_iter().filter(|cell| cell.offered.is_rate());
+    let judged = cells.map(|cell| judge_cell(evidence, cell));
+    let mut judged: Vec<_> = judged.filter(|(verdict, _)| !verdict.standings.is_empty()).collect();
+    let tables = closed(record).len() + compared_cells(record).len();
+    compare(&mut judged, tables.max(1), margin);
+    judged.into_iter().map(|(verdict, _)| verdict).collect()
 }
 
-fn judge_cell(evidence: &Evidence<'_>, cell: Cell, margin: f64) -> LatencyVerdict {
+fn judge_cell<'r>(evidence: &'r Evidence<'_>, cell: Cell) -> (LatencyVerdict, Tails<'r>) {
     let samples = samples(evidence, &cell);
     let mut standings: Vec<LatencyStanding> =
         samples.iter().filter_map(|sample| standing(evidence, sample, &cell)).collect();
@@ -44,10 +47,11 @@ fn judge_cell(evidence: &Evidence<'_>, cell: Cell, margin: f64) -> LatencyVerdic
         tail.map_or(f64::INFINITY, |tail| tail.response_ns.estimate)
     };
     standings.sort_by(|a, b| tail(a).total_cmp(&tail(b)).then_with(|| a.contender.cmp(&b.contender)));
-    // At shares of their own capacities the rates differ, so a longer tail is no verdict on anybody.
-    let same_rate = !matches!(cell.offered, Offered::Share(_));
-    let pairs = if same_rate { pairs(&samples, &standings, margin) } else { Vec::new() };
-    LatencyVerdict { cell, standings, pairs }
+    let tails = match cell.offered {
+        Offered::Share(_) => Tails(Vec::new()),
+        _ => Tails::of(&samples, &standings),
+    };
+    (LatencyVerdict { cell, standings, pairs: Vec::new() }, tails)
 }
 
 fn standing(evidence: &Evidence<'_>, sample: &Sample<'_>, cell: &Cell) -> Option<LatencyStanding> {
@@ -92,35 +96,63 @@ fn quantile(sample: &Sample<'_>, q: f64) -> Option<ResponseQuantile> {
     Some(ResponseQuantile { quantile: q, response_ns, is_lower_bound })
 }
 
-/// All pairs of those who are told of, the limit aside, each on its own.
-fn pairs(samples: &[Sample<'_>], standings: &[LatencyStanding], margin: f64) -> Vec<LatencyPair> {
-    let told = |sample: &&Sample<'_>| {
-        let of = |standing: &LatencyStanding| standing.contender == sample.entry.name;
-        !sample.is_limit() && standings.iter().any(|standing| of(standing) && standing.withheld.is_none())
-    };
-    let tails: Vec<(&str, Vec<Option<f64>>)> =
-        samples.iter().filter(told).map(|sample| (sample.entry.name.as_str(), tails(sample))).collect();
-    let all = (0..tails.len()).flat_map(|i| (i + 1..tails.len()).map(move |j| (i, j)));
-    all.filter_map(|(i, j)| pair(&tails[i], &tails[j], margin)).collect()
+/// Compares the tails of everybody who is told of, the limit aside; simultaneous over all pairs of all cells of the run.
+fn compare(cells: &mut [(LatencyVerdict, Tails<'_>)], tables: usize, margin: f64) {
+    let fitted: Vec<Option<Table>> =
+        cells.iter().map(|(_, tails)| Table::fit(&tails.windows()).ok()).collect();
+    let spreads: Vec<_> = fitted.iter().flatten().map(Table::spreads).collect();
+    let prior = Prior::fit(&spreads).unwrap_or(Prior::none());
+    for ((verdict, tails), table) in cells.iter_mut().zip(fitted) {
+        let Some(table) = table else { continue };
+        let everybody: Vec<usize> = (0..tails.0.len()).collect();
+        let confidence = each_of(tables, CONFIDENCE);
+        let compared = table.compare(&everybody, &prior, Looks::Once, confidence, margin);
+        let pairs = compared.into_iter().flat_map(|compared| compared.pairs);
+        verdict.pairs = pairs.filter_map(|pair| pair_of(&pair, tails)).collect();
+    }
 }
 
-/// The tail in each round.
+/// The cells in which tails are compared: at shares of their own capacities the rates differ, so that a longer one is no
+/// verdict on anybody.
+pub(crate) fn compared_cells(record: &Record) -> Vec<Cell> {
+    let cells = record.experiment.cells().into_iter();
+    cells.filter(|cell| cell.offered.is_rate() && !matches!(cell.offered, Offered::Share(_))).collect()
+}
+
+/// By contender, the logarithm of the tail in each round.
+struct Tails<'r>(Vec<(&'r str, Vec<Option<f64>>)>);
+
+impl<'r> Tails<'r> {
+    /// Of those who are told of, the limit aside.
+    fn of(samples: &[Sample<'r>], standings: &[LatencyStanding]) -> Self {
+        let told = |sample: &&Sample<'_>| {
+            let of = |standing: &LatencyStanding| standing.contender == sample.entry.name;
+            !sample.is_limit() && standings.iter().any(|standing| of(standing) && standing.withheld.is_none())
+        };
+        Self(samples.iter().filter(told).map(|sample| (sample.entry.name.as_str(), tails(sample))).collect())
+    }
+
+    /// One window for each life.
+    fn windows(&self) -> Vec<Windows> {
+        self.0.iter().map(|(_, tails)| tails.iter().map(|tail| vec![*tail]).collect()).collect()
+    }
+}
+
+/// The logarithm of the tail in each round.
 fn tails(sample: &Sample<'_>) -> Vec<Option<f64>> {
     let of = |window: Option<&Window<'_>>| {
         let tail = window?.times.response_quantile(TAIL)?;
-        (!tail.is_lower_bound && tail.value > 0).then_some(tail.value as f64)
+        (!tail.is_lower_bound && tail.value > 0).then_some((tail.value as f64).ln())
     };
     sample.rounds().map(of).collect()
 }
 
-fn pair(a: &(&str, Vec<Option<f64>>), b: &(&str, Vec<Option<f64>>), margin: f64) -> Option<LatencyPair> {
-    let both = a.1.iter().zip(&b.1).filter_map(|(a, b)| Some((*a)? / (*b)?));
-    let found = median_interval(&both.collect::<Vec<f64>>(), CONFIDENCE).ok()?;
-    let apart = tiers::call(&found, margin) != tiers::Call::Tie && found.confidence >= LEAST_CONFIDENCE;
-    let call = if apart { Call::Distinct } else { Call::Tie };
-    let ratio = interval(found);
+fn pair_of(pair: &Pair, tails: &Tails<'_>) -> Option<LatencyPair> {
+    let ratio = interval(pair.ratio?);
+    let call = if pair.settled == Settled::Distinct { Call::Distinct } else { Call::Tie };
+    let (first, second) = (tails.0[pair.first].0, tails.0[pair.second].0);
     let (longer, shorter, ratio) =
-        if ratio.estimate >= 1.0 { (a.0, b.0, ratio) } else { (b.0, a.0, inverse(ratio)) };
+        if ratio.estimate >= 1.0 { (first, second, ratio) } else { (second, first, inverse(ratio)) };
     Some(LatencyPair { longer: longer.to_owned(), shorter: shorter.to_owned(), ratio, call })
 }
 
@@ -221,9 +253,9 @@ mod tests {
     #[test]
     fn few_rounds_call_nobody_different_and_shares_are_not_compared() {
         let (mut spoilt, cell) = record("common");
-        spoilt.rounds.truncate(4);
-        offer(&mut spoilt, "a", &cell, |_| 1000);
-        offer(&mut spoilt, "b", &cell, |_| 1400);
+        spoilt.rounds.truncate(2);
+        offer(&mut spoilt, "a", &cell, |round| 1000 + 400 * round);
+        offer(&mut spoilt, "b", &cell, |round| 1700 - 100 * round);
         let verdicts = judged(&spoilt);
         assert_eq!(verdicts[0].pairs[0].call, Call::Tie);
         assert!(sentences(&verdicts)[0].ends_with("a and b are not shown to differ."));

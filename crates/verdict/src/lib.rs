@@ -31,6 +31,7 @@ mod sample;
 mod settling;
 mod stack;
 mod standing;
+mod tables;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod trust;
@@ -46,6 +47,7 @@ use assay_model::verdict::{CellVerdict, Interval, Verdict};
 pub use ending::{Ending, ending};
 pub use sample::throughput;
 pub use settling::{Settling, expected_half_width, round_cv, settling};
+use tables::Tables;
 pub use window::{Evidence, Life, Times, Unreadable, Window};
 
 /// Rounds that are measured even where the budget is too small: from one round no interval can be had.
@@ -81,11 +83,12 @@ fn judge_evidence(evidence: &Evidence<'_>) -> Verdict {
 /// Judges what was measured here.
 fn judge_own(evidence: &Evidence<'_>) -> Verdict {
     let record = evidence.record;
-    let noise_floor = floor::noise_floor(evidence);
-    let margin = floor::margin(noise_floor.as_ref());
+    let tables = Tables::of(evidence);
+    let (noise_floor, noise) = (floor::noise_floor(record, &tables), tables.noise());
+    let margin = tables.greatest_margin();
     let cells: Vec<CellVerdict> =
-        closed(record).iter().map(|cell| cell::judge_cell(evidence, cell, margin)).collect();
-    let trust = trust::checks(evidence, &cells, noise_floor.as_ref());
+        closed(record).iter().map(|cell| cell::judge_cell(evidence, &tables, cell)).collect();
+    let trust = trust::checks(evidence, &cells, floor::check(noise_floor.as_ref(), noise.as_ref()));
     let latency = latency::judge(evidence, margin);
     let redlines = redline::judge(evidence);
     let stack_cost = stack::stack_costs(&cells, margin);
@@ -104,6 +107,7 @@ fn judge_own(evidence: &Evidence<'_>) -> Verdict {
         rounds,
         margin,
         noise_floor,
+        noise,
         cells,
         latency,
         redlines,
@@ -128,9 +132,8 @@ fn closed(record: &Record) -> Vec<Cell> {
 /// [`Unreadable`] when a histogram of the record cannot be read.
 pub fn precision(record: &Record) -> Result<Option<f64>, Unreadable> {
     let evidence = &Evidence::of(record)?;
-    let margin = floor::margin(None);
-    let cells = closed(record);
-    let verdicts = cells.iter().map(|cell| cell::judge_cell(evidence, cell, margin));
+    let (tables, cells) = (Tables::of(evidence), closed(record));
+    let verdicts = cells.iter().map(|cell| cell::judge_cell(evidence, &tables, cell));
     let widths =
         verdicts.flat_map(|cell| cell.pairs).map(|pair| (pair.ratio.high / pair.ratio.low).sqrt() - 1.0);
     Ok(median(&widths.collect::<Vec<f64>>()))

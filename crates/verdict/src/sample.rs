@@ -1,5 +1,6 @@
 //! The numbers of a record, contender by contender and round by round.
 
+use super::turns;
 use super::window::{Evidence, Life, Window};
 use assay_model::contender::Kind;
 use assay_model::cpuset::CpuSet;
@@ -65,6 +66,9 @@ pub(crate) fn counted_rounds(record: &Record) -> u32 {
 
 /// Right answers per second in a window; `None` when there was none.
 pub fn throughput(window: &Measurement) -> Option<f64> {
+    if !window.turns.is_empty() {
+        return turns::typical_rate(&window.turns);
+    }
     let per_second = window.load.window.ok as f64 / window.load.window_ns.as_secs_f64();
     (per_second.is_finite() && per_second > 0.0).then_some(per_second)
 }

@@ -6,17 +6,15 @@ use assay_model::contender::Kind;
 use assay_model::experiment::{Cell, Measure};
 use assay_model::offered::Offered;
 use assay_model::record::{Entry, Record};
-use assay_model::verdict::Standing;
+use assay_model::verdict::{Call, Pair, Standing};
 use assay_stats::planning::half_width_within;
 use assay_stats::ratio::paired_log_ratio;
-use assay_stats::sequential::{Look, Settled, look, settled};
 use assay_stats::simultaneous::Boundary;
-use assay_stats::tiers::{Call, LEAST_MARGIN, call};
 
 use super::cell::standings;
-use super::ranking::Looks;
 use super::sample::{Sample, sample_of, samples};
-use super::{CONFIDENCE, closed, floor, is_void, median};
+use super::tables::Tables;
+use super::{CONFIDENCE, closed, is_void, median};
 use crate::course::Next;
 use crate::rates::course_in;
 use crate::window::{Evidence, Unreadable};
@@ -41,7 +39,6 @@ pub struct Settling {
 /// [`Unreadable`] when a histogram of the record cannot be read.
 pub fn settling(record: &Record) -> Result<Settling, Unreadable> {
     let evidence = &Evidence::of(record)?;
-    let margin = floor::margin(floor::noise_floor(evidence).as_ref());
     let mut settling = Settling::default();
     for (cell, contender) in searches(record) {
         let course = course_in(evidence, &contender, &cell);
@@ -50,7 +47,9 @@ pub fn settling(record: &Record) -> Result<Settling, Unreadable> {
             settling.unsettled.insert(contender);
         }
     }
-    let Some(boundary) = Looks::of(record).boundary() else { return Ok(settling) };
+    if !record.experiment.until_settled {
+        return Ok(settling);
+    }
     // A capacity that was not asked for is measured only because rates follow from it.
     let asked_for = |cell: &Cell| {
         let names = |measure: &Measure| {
@@ -58,15 +57,22 @@ pub fn settling(record: &Record) -> Result<Settling, Unreadable> {
         };
         record.experiment.measures.iter().any(names)
     };
+    let tables = Tables::of(evidence);
     for cell in closed(record).into_iter().filter(asked_for) {
-        let field = comparable(evidence, &cell);
-        let series: Vec<Vec<Option<f64>>> = field.iter().map(Sample::rates).collect();
-        for pair in look(&series, margin, &boundary).unwrap_or_default() {
-            settling.pairs += 1;
-            if is_open(&pair, margin, record.experiment.precision) {
-                settling.open += 1;
-                let names = [pair.first, pair.second].map(|index| field[index].entry.name.clone());
-                settling.unsettled.extend(names);
+        let names = comparable(evidence, &tables, &cell);
+        let pairs = tables.ranking(&cell, &names).pairs;
+        let settled = |a: &str, b: &str| {
+            let of_both =
+                |pair: &&Pair| [&pair.faster, &pair.slower].iter().all(|name| *name == a || *name == b);
+            pairs.iter().find(of_both).is_some_and(|pair| is_settled(pair, record.experiment.precision))
+        };
+        for (index, first) in names.iter().enumerate() {
+            for second in &names[index + 1..] {
+                settling.pairs += 1;
+                if !settled(first, second) {
+                    settling.open += 1;
+                    settling.unsettled.extend([*first, *second].map(str::to_owned));
+                }
             }
         }
     }
@@ -84,25 +90,21 @@ fn searches(record: &Record) -> Vec<(Cell, String)> {
     proper.flat_map(|entry| cells.iter().map(|cell| (cell.clone(), entry.name.clone()))).collect()
 }
 
-/// Contenders of which another round may tell something: neither given up nor void for what they answered.
-fn comparable<'r>(evidence: &'r Evidence<'_>, cell: &Cell) -> Vec<Sample<'r>> {
+/// Names of the contenders of which another round may tell something: neither given up nor void for what they answered.
+fn comparable<'r>(evidence: &'r Evidence<'_>, tables: &Tables<'_>, cell: &Cell) -> Vec<&'r str> {
     let all = samples(evidence, cell);
-    let standings = standings(evidence, cell, &all);
+    let standings = standings(evidence, tables, cell, &all);
     let hopeless = |standing: &Standing| standing.checks.iter().any(is_void);
     let promising = |(sample, standing): &(Sample<'_>, Standing)| {
         !sample.is_limit() && sample.entry.not_run.is_none() && !hopeless(standing)
     };
-    all.into_iter().zip(standings).filter(promising).map(|(sample, _)| sample).collect()
+    all.into_iter().zip(standings).filter(promising).map(|(sample, _)| sample.entry.name.as_str()).collect()
 }
 
-/// Early on the noise floor itself is hardly known, and whatever lies within it would pass for equal; so nothing is settled
-/// as a tie by anything wider than the least margin, or the precision that was asked for.
-fn is_open(pair: &Look, margin: f64, precision: Option<f64>) -> bool {
-    let Some(ratio) = pair.ratio else { return true };
-    let distinct = call(&ratio, margin) != Call::Tie;
-    let equivalent = settled(&ratio, LEAST_MARGIN) == Settled::Equivalent;
-    let precise = precision.is_some_and(|goal| ratio.relative_half_width() <= goal);
-    !(distinct || equivalent || precise)
+/// Whether a pair is shown to differ, shown not to, or known as precisely as was asked for.
+fn is_settled(pair: &Pair, precision: Option<f64>) -> bool {
+    let half_width = (pair.ratio.high / pair.ratio.low).sqrt() - 1.0;
+    pair.call != Call::Tie || precision.is_some_and(|goal| half_width <= goal)
 }
 
 /// How much the ratio of two contenders varies from round to round, as a coefficient of variation: that of the A/A pair

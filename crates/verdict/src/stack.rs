@@ -11,7 +11,7 @@ use assay_model::verdict::{Call, CellVerdict, Interval, StackCost, Standing};
 use assay_stats::ratio::{Ratio, paired_log_ratio};
 use assay_stats::tiers;
 
-use super::floor::equivalence_margin;
+use super::ranking::equivalence_margin;
 use super::{CONFIDENCE, interval, point};
 
 pub(crate) use crossing::crossings;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use assay_model::check::{Check, Outcome};
 use assay_model::conformance::Conformance;
+use assay_model::experiment::Cell;
 use assay_model::link::{Flow, LinkUse};
 use assay_model::load::{ErrorClass, GENERATOR_DISTURBED};
 use assay_model::network::Stack;
@@ -11,12 +12,12 @@ use assay_model::record::{Measurement, Record, SERVER_STALLED};
 use assay_model::verdict::{Interval, LimitedBy, Standing};
 use assay_stats::interval::geometric_mean_interval;
 use assay_stats::order::median_interval;
-use assay_stats::ratio::paired_log_ratio;
 use assay_stats::robust::trimmed_mean;
 
 use super::limit::{self, Limit};
 use super::price::price;
 use super::sample::Sample;
+use super::tables::Tables;
 use super::words::{count_of, percent};
 use super::{
     AT_LIMIT, CONFIDENCE, MAX_ERROR_SHARE, disturbed, headroom, interval, is_void, median, objection, pass,
@@ -41,12 +42,23 @@ const NOTICEABLE_RETRANSMITS: f64 = 1e-4;
 const MAX_DRIFT: f64 = 0.05;
 
 /// What a contender is measured against.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(crate) struct Beside<'a, 'r> {
+    /// The tables of the run.
+    pub tables: &'a Tables<'r>,
+    /// The cell.
+    pub cell: &'a Cell,
     /// The machine's limit in the same cell, if that is known.
     pub limit: Option<&'a Sample<'r>>,
     /// The same contender with the next greater number of connections, if that was measured.
     pub wider: Option<&'a Sample<'r>>,
+}
+
+impl<'a, 'r> Beside<'a, 'r> {
+    /// Against nobody.
+    pub(crate) fn alone(tables: &'a Tables<'r>, cell: &'a Cell) -> Self {
+        Self { tables, cell, limit: None, wider: None }
+    }
 }
 
 /// The standing of `sample`, without its tier.
@@ -71,12 +83,13 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, 
     checks.extend(generator_objections(sample));
     let withheld = withheld(sample, &checks);
     let comparable = beside.limit.filter(|_| withheld.is_none() && !sample.is_limit());
-    let share_of_limit = comparable.and_then(|limit| share_of_limit(sample, limit));
+    let share_of_limit = comparable.and_then(|limit| share_of_limit(sample, limit, &beside));
     checks.extend(at_limit(share_of_limit.as_ref()));
     let rates: Vec<f64> = sample.rates().into_iter().flatten().collect();
     Standing {
         contender: sample.entry.name.clone(),
-        throughput_per_second: if withheld.is_none() { rate_interval(&rates) } else { None },
+        throughput_per_second: rate_interval(&rates, beside.tables.rate(beside.cell, &sample.entry.name))
+            .filter(|_| withheld.is_none()),
         rounds_per_second: sample.rates(),
         trimmed_mean_per_second: trimmed_mean(&rates)
             .ok()
@@ -105,12 +118,21 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, 
     }
 }
 
-fn rate_interval(rates: &[f64]) -> Option<Interval> {
-    match rates {
+/// The spread of the rounds around the rate of a typical one, which is where the row stands among the others.
+fn rate_interval(rates: &[f64], typical: Option<f64>) -> Option<Interval> {
+    let own = match rates {
         [] => None,
         [only] => Some(point(*only)),
         _ => geometric_mean_interval(rates, CONFIDENCE).ok().map(interval),
-    }
+    }?;
+    let shift = typical.map_or(1.0, |typical| typical / own.estimate);
+    let shifted = |value: f64| value * shift;
+    Some(Interval {
+        estimate: shifted(own.estimate),
+        low: shifted(own.low),
+        high: shifted(own.high),
+        confidence: own.confidence,
+    })
 }
 
 fn quantile(sample: &Sample<'_>, q: f64) -> Option<Interval> {
@@ -122,13 +144,14 @@ fn quantile(sample: &Sample<'_>, q: f64) -> Option<Interval> {
 }
 
 /// Paired by round: what a round does to both cancels.
-fn share_of_limit(sample: &Sample<'_>, limit: &Sample<'_>) -> Option<Interval> {
-    let pairs = sample.rates().into_iter().zip(limit.rates()).filter_map(|(own, limit)| own.zip(limit));
-    let (own, limits): (Vec<f64>, Vec<f64>) = pairs.unzip();
-    match (own.as_slice(), limits.as_slice()) {
-        ([own], [limit]) => Some(point(own / limit)),
-        _ => paired_log_ratio(&own, &limits, CONFIDENCE).ok().map(|ratio| interval(ratio.interval)),
-    }
+fn share_of_limit(sample: &Sample<'_>, limit: &Sample<'_>, beside: &Beside<'_, '_>) -> Option<Interval> {
+    let names = (sample.entry.name.as_str(), limit.entry.name.as_str());
+    let ratio = beside.tables.ratio(beside.cell, names.0, names.1);
+    ratio.map(interval).or_else(|| {
+        let (own, limit) =
+            (beside.tables.rate(beside.cell, names.0)?, beside.tables.rate(beside.cell, names.1)?);
+        Some(point(own / limit))
+    })
 }
 
 fn startup(sample: &Sample<'_>) -> Option<f64> {

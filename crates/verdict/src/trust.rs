@@ -4,14 +4,14 @@ use assay_model::check::{Check, Outcome};
 use assay_model::contender::Kind;
 use assay_model::cpuset::CpuSet;
 use assay_model::record::{MAX_OTHER_SHARE, MAX_STEAL_SHARE, Measurement, Record};
-use assay_model::verdict::{CellVerdict, NoiseFloor};
+use assay_model::verdict::CellVerdict;
 
 use super::MIN_ROUNDS;
 use super::sample::counted_rounds;
 use super::standing::{MORE_CPUS, NOTICEABLE_SHARE, tcp_check};
 use super::window::Evidence;
 use super::words::{count_of, percent};
-use super::{LEAST_HEADROOM, disturbed, floor, is_void, median, objection, order, pass};
+use super::{LEAST_HEADROOM, disturbed, is_void, median, objection, order, pass};
 
 /// The generator's rule that compares a window's throughput and latency with what was in flight (Little's law).
 const LITTLE: &str = "littles-law";
@@ -23,14 +23,10 @@ const NOTICEABLE_OTHER: f64 = 0.03;
 const NOTICEABLE_PRESSURE: f64 = 0.03;
 
 /// All checks of a run, in the order in which a person wants to read them.
-pub(crate) fn checks(
-    evidence: &Evidence<'_>,
-    cells: &[CellVerdict],
-    floor: Option<&NoiseFloor>,
-) -> Vec<Check> {
+pub(crate) fn checks(evidence: &Evidence<'_>, cells: &[CellVerdict], control: Check) -> Vec<Check> {
     let record = evidence.record;
     let windows: Vec<&Measurement> = evidence.windows().map(|window| window.measured).collect();
-    let mut checks = vec![build(record), rounds(record), isolation(record), floor::check(floor)];
+    let mut checks = vec![build(record), rounds(record), isolation(record), control];
     if !windows.is_empty() {
         checks.extend(generator(cells));
         checks.extend(headroom(record, cells));

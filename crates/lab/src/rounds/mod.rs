@@ -329,6 +329,11 @@ impl<'a> Runner<'a> {
         time && somebody && !self.stop.soon() && !self.all_settled()
     }
 
+    /// Rounds with which nothing was cut: fewer rounds with more turns each are as good a use of the time.
+    fn rounds_wanted(&self) -> u32 {
+        if self.fills_the_budget() { self.rounds_expected() } else { self.record.experiment.rounds }
+    }
+
     /// Whether the turns of a fixed number of rounds are as many as the budget allows.
     fn fills_the_budget(&self) -> bool {
         self.plan.fills_the_budget()
@@ -542,7 +547,7 @@ impl<'a> Runner<'a> {
         let nobody_left = self.record.contenders.iter().all(|entry| entry.not_run.is_some());
         self.record.state = if self.stop.soon() {
             State::Interrupted
-        } else if rounds >= self.record.experiment.rounds || nobody_left || self.all_settled() {
+        } else if rounds >= self.rounds_wanted() || nobody_left || self.all_settled() {
             State::Complete
         } else {
             State::BudgetSpent

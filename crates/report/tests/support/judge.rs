@@ -45,6 +45,7 @@ pub(super) fn verdict(record: &Record) -> Verdict {
         ],
         rounds: ROUNDS,
         margin: MARGIN,
+        noise: None,
         noise_floor: None,
         latency: Vec::new(),
         redlines: Vec::new(),
@@ -74,7 +75,7 @@ fn judge(record: &Record, cell: Cell) -> CellVerdict {
         standing.tier = Some(tier);
         standing.letters = char::from(b'a' + (tier - 1) as u8).to_string();
     }
-    CellVerdict { cell, standings, pairs }
+    CellVerdict { cell, standings, pairs, detectable: Some(0.04) }
 }
 
 fn estimate(standing: &Standing) -> f64 {

@@ -33,9 +33,10 @@ impl Table {
 
 impl Components {
     /// Those of a run, over all its tables.
-    pub fn of_run(tables: &[Table]) -> Option<Self> {
+    pub fn of_run<'t>(tables: impl IntoIterator<Item = &'t Table, IntoIter: Clone>) -> Option<Self> {
+        let tables = tables.into_iter();
         let told = || {
-            tables.iter().flat_map(|table| &table.spreads.pairs).filter(|pair| pair.degrees_of_freedom > 0.0)
+            tables.clone().flat_map(|table| &table.spreads.pairs).filter(|pair| pair.degrees_of_freedom > 0.0)
         };
         let all: f64 = told().map(|pair| pair.degrees_of_freedom).sum();
         if all <= 0.0 {
@@ -44,14 +45,14 @@ impl Components {
         let mean =
             |of: fn(&Spread) -> f64| told().map(|pair| pair.degrees_of_freedom * of(pair)).sum::<f64>() / all;
         let (variance, within) = (mean(|pair| pair.variance), mean(|pair| pair.within));
-        let lives = tables.iter().flat_map(|table| table.lives.iter().flatten().flatten());
+        let lives = tables.clone().flat_map(|table| table.lives.iter().flatten().flatten());
         let windows = middle(&mut lives.map(|life| life.windows as f64).collect::<Vec<f64>>()).unwrap_or(1.0);
         // A pair is two contenders.
         Some(Self {
             restart_sd: ((variance - within).max(0.0) / 2.0).sqrt(),
             window_sd: (within * windows / 2.0).sqrt(),
             windows,
-            degrees_of_freedom: tables.iter().map(|table| table.spreads().independent).sum(),
+            degrees_of_freedom: tables.map(|table| table.spreads().independent).sum(),
         })
     }
 

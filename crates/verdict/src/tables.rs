@@ -1,0 +1,164 @@
+//! The tables of a run: one for each cell measured at capacity, with all windows of all who were measured in it. What lives
+//! vary by is learnt from all tables together, because one alone has few restarts (METHODOLOGY, "From runs to a verdict").
+
+use assay_model::experiment::Cell;
+use assay_model::record::{Entry, Measurement, Record};
+use assay_model::verdict::{Noise, SelfRatio};
+use assay_stats::moderation::Prior;
+use assay_stats::simultaneous::{Looks, each_of};
+use assay_stats::table::{Components, Table, Windows};
+use assay_stats::tiers::{LEAST_MARGIN, margin_beyond_bias};
+
+use super::ranking::{Ranking, ranking};
+use super::sample::{Sample, sample_of, throughput};
+use super::window::Evidence;
+use super::{CONFIDENCE, closed, interval, latency, turns};
+
+/// All tables of a run.
+pub(crate) struct Tables<'r> {
+    cells: Vec<CellTable<'r>>,
+    prior: Prior,
+    looks: Looks,
+    /// Of each table, so that the run as a whole is right with [`CONFIDENCE`].
+    confidence: f64,
+}
+
+/// One cell.
+struct CellTable<'r> {
+    cell: Cell,
+    entries: Vec<&'r Entry>,
+    table: Table,
+}
+
+impl<'r> Tables<'r> {
+    /// Fits all tables of a record.
+    pub(crate) fn of(evidence: &'r Evidence<'_>) -> Self {
+        let cells: Vec<CellTable<'r>> =
+            closed(evidence.record).into_iter().filter_map(|cell| CellTable::of(evidence, cell)).collect();
+        let spreads: Vec<_> = cells.iter().map(|cell| cell.table.spreads()).collect();
+        let all = cells.len() + latency::compared_cells(evidence.record).len();
+        Self {
+            prior: Prior::fit(&spreads).unwrap_or(Prior::none()),
+            cells,
+            looks: looks(evidence.record),
+            confidence: each_of(all.max(1), CONFIDENCE),
+        }
+    }
+
+    /// Compares those called `names` in a cell; an empty ranking where nothing can be said.
+    pub(crate) fn ranking(&self, cell: &Cell, names: &[&str]) -> Ranking {
+        let Some(of) = self.cell(cell) else { return Ranking::default() };
+        let indices: Vec<usize> = names.iter().filter_map(|name| of.place(name)).collect();
+        let margin = self.margin(cell);
+        let compared = of.table.compare(&indices, &self.prior, self.looks, self.confidence, margin);
+        compared.map_or_else(|_| Ranking::default(), |compared| ranking(&compared, &of.names(), margin))
+    }
+
+    /// The rate of a contender in a typical round, in right answers per second; all rows of a cell are in the order of these.
+    pub(crate) fn rate(&self, cell: &Cell, name: &str) -> Option<f64> {
+        let of = self.cell(cell)?;
+        Some(of.table.effect(of.place(name)?)?.exp())
+    }
+
+    /// Throughput of one contender over another's, with an interval of its own.
+    pub(crate) fn ratio(&self, cell: &Cell, first: &str, second: &str) -> Option<assay_stats::Interval> {
+        self.ratio_at(cell, first, second, CONFIDENCE)
+    }
+
+    fn ratio_at(
+        &self,
+        cell: &Cell,
+        first: &str,
+        second: &str,
+        confidence: f64,
+    ) -> Option<assay_stats::Interval> {
+        let of = self.cell(cell)?;
+        of.table.ratio((of.place(first)?, of.place(second)?), &self.prior, confidence).ok().flatten()
+    }
+
+    /// The A/A control in each cell: one contender over itself, restarted independently; simultaneous over the cells.
+    pub(crate) fn self_ratios(&self) -> Vec<SelfRatio> {
+        let ratio = |of: &CellTable<'_>| {
+            let ratio = self.self_ratio(of)?;
+            Some(SelfRatio {
+                cell: of.cell.clone(),
+                ratio: super::Interval { confidence: CONFIDENCE, ..interval(ratio) },
+            })
+        };
+        self.cells.iter().filter_map(ratio).collect()
+    }
+
+    fn self_ratio(&self, of: &CellTable<'_>) -> Option<assay_stats::Interval> {
+        let twin = of.entries.iter().find(|entry| entry.twin_of.is_some())?;
+        let each = each_of(self.cells.len().max(1), CONFIDENCE);
+        self.ratio_at(&of.cell, twin.twin_of.as_deref()?, &twin.name, each)
+    }
+
+    /// The smallest difference that is called one in a cell: the least one that anybody cares for, and never less than a bias
+    /// that the A/A control shows.
+    pub(crate) fn margin(&self, cell: &Cell) -> f64 {
+        let control = self.cell(cell).and_then(|of| self.self_ratio(of));
+        margin_beyond_bias(LEAST_MARGIN, control.as_ref())
+    }
+
+    /// The greatest margin of all cells.
+    pub(crate) fn greatest_margin(&self) -> f64 {
+        self.cells.iter().map(|of| self.margin(&of.cell)).fold(LEAST_MARGIN, f64::max)
+    }
+
+    /// What restarts and windows vary by, over all cells.
+    pub(crate) fn noise(&self) -> Option<Noise> {
+        let components = Components::of_run(self.cells.iter().map(|of| &of.table))?;
+        Some(Noise {
+            restart_cv: components.restart_sd,
+            window_cv: components.window_sd,
+            windows_per_life: components.windows,
+        })
+    }
+
+    fn cell(&self, cell: &Cell) -> Option<&CellTable<'r>> {
+        self.cells.iter().find(|of| of.cell == *cell)
+    }
+}
+
+impl<'r> CellTable<'r> {
+    fn of(evidence: &'r Evidence<'_>, cell: Cell) -> Option<Self> {
+        let measured = evidence.record.contenders.iter().filter_map(|entry| {
+            let windows = windows(&sample_of(evidence, entry, &cell));
+            windows.iter().flatten().any(Option::is_some).then_some((entry, windows))
+        });
+        let (entries, windows): (Vec<&Entry>, Vec<Windows>) = measured.unzip();
+        Some(Self { table: Table::fit(&windows).ok()?, entries, cell })
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        self.entries.iter().position(|entry| entry.name == name)
+    }
+
+    fn names(&self) -> Vec<&'r str> {
+        self.entries.iter().map(|entry| entry.name.as_str()).collect()
+    }
+}
+
+/// When the results of a run are looked at, which decides how wide their intervals must be.
+fn looks(record: &Record) -> Looks {
+    match record.experiment.until_settled {
+        false => Looks::Once,
+        true => Looks::EveryRound { most_rounds: record.experiment.rounds as usize },
+    }
+}
+
+/// The logarithms of the rates of all windows that count, by round and by rotation.
+fn windows(sample: &Sample<'_>) -> Windows {
+    let counting =
+        sample.rounds().map(|window| window.map_or_else(Vec::new, |window| rates_of(window.measured)));
+    counting.collect()
+}
+
+/// In one piece, or by rotation.
+fn rates_of(window: &Measurement) -> Vec<Option<f64>> {
+    if window.turns.is_empty() {
+        return vec![throughput(window).map(f64::ln)];
+    }
+    turns::log_rates(&window.turns)
+}
