@@ -118,7 +118,7 @@ fn quantile_ms(hdr: &str, q: f64) -> f64 {
 
 fn objections(report: &LoadReport) -> Vec<&str> {
     let objecting = report.checks.iter().filter(|check| check.outcome == Outcome::Void);
-    objecting.map(|check| check.rule.as_str()).collect()
+    objecting.map(|check| check.rule.name()).collect()
 }
 
 /// Measures until the times are as they should be, a few times at most.

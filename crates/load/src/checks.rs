@@ -2,7 +2,8 @@
 //! evidence to checks.
 
 use assay_model::check::{Check, Outcome};
-use assay_model::load::{ANSWERS, ErrorClass, GENERATOR_DISTURBED, StackCounts};
+use assay_model::load::{ErrorClass, StackCounts};
+use assay_model::rule::Rule;
 use assay_model::units::Nanos;
 use assay_stats::Histogram;
 
@@ -86,7 +87,7 @@ fn answers(evidence: &Evidence<'_>) -> Check {
     let ok = evidence.recorder.window.ok;
     let seen = format!("{ok} right answers came in the window");
     let remedy = "look at the failures, or measure longer";
-    check(ANSWERS, ok == 0, Outcome::Void, seen, remedy)
+    check(Rule::Answers, ok == 0, Outcome::Void, seen, remedy)
 }
 
 /// Whether a thread of the generator was the limit. For a closed loop only the runner can tell, who sees the server's CPUs
@@ -99,7 +100,7 @@ fn saturation(evidence: &Evidence<'_>) -> Check {
     };
     let seen = format!("the busiest thread of the generator used {:.1} % of its CPU", busiest * 100.0);
     let remedy = "give the generator more CPUs, or use fewer connections or a lower rate";
-    check("generator-saturated", busiest > limit, outcome, seen, remedy)
+    check(Rule::GeneratorSaturated, busiest > limit, outcome, seen, remedy)
 }
 
 /// Whether other programs had the generator's CPUs while it wanted them.
@@ -113,7 +114,7 @@ fn disturbance(evidence: &Evidence<'_>) -> Check {
     );
     let remedy = "end what else runs on the generator's CPUs, or give it others with --cpus";
     let is_long = longest * evidence.window.0 as f64 > WAITING_FLOOR.0 as f64;
-    check(GENERATOR_DISTURBED, is_long && longest > WAITING_LIMIT_WARN, outcome, seen, remedy)
+    check(Rule::GeneratorDisturbed, is_long && longest > WAITING_LIMIT_WARN, outcome, seen, remedy)
 }
 
 /// Requests that failed never count as throughput, but the server did other work than intended.
@@ -125,7 +126,7 @@ fn failures(evidence: &Evidence<'_>) -> Check {
         failed => format!("{failed} of {} requests failed: {}", window.ok + failed, classes.join(", ")),
     };
     let remedy = "look at the samples of wrong answers and at the server's log";
-    check("failures", window.failed() > 0, Outcome::Warn, seen, remedy)
+    check(Rule::Failures, window.failed() > 0, Outcome::Warn, seen, remedy)
 }
 
 /// Requests without an end have a latency that is only known to be long.
@@ -139,7 +140,7 @@ fn unfinished(evidence: &Evidence<'_>) -> Check {
         seen.push_str(&format!("; percentiles above {share:.3} are lower bounds"));
     }
     let remedy = "give a longer time to drain, or look why the server does not answer";
-    check("unfinished", censored > 0, Outcome::Warn, seen, remedy)
+    check(Rule::Unfinished, censored > 0, Outcome::Warn, seen, remedy)
 }
 
 fn send_lag(evidence: &Evidence<'_>) -> Check {
@@ -155,7 +156,7 @@ fn send_lag(evidence: &Evidence<'_>) -> Check {
         micros(limit)
     );
     let remedy = "keep other programs off the generator's CPUs, give it more of them, or use a lower rate";
-    check("send-lag", lag > limit, Outcome::Void, seen, remedy)
+    check(Rule::SendLag, lag > limit, Outcome::Void, seen, remedy)
 }
 
 fn offered_load(evidence: &Evidence<'_>) -> Check {
@@ -168,7 +169,7 @@ fn offered_load(evidence: &Evidence<'_>) -> Check {
     let missing = intended.saturating_sub(sent) as f64;
     let short = missing > (1.0 - OFFERED_SHARE) * intended.max(EDGE_REQUESTS) as f64 || evidence.given_up > 0;
     let remedy = "the server, or the number of connections, cannot carry this rate: use more connections or a lower rate";
-    check("offered-load", short, Outcome::Void, seen, remedy)
+    check(Rule::OfferedLoad, short, Outcome::Void, seen, remedy)
 }
 
 /// Little's law, L = λW: the mean number in flight, integrated over time, against throughput times mean latency, with the
@@ -188,21 +189,21 @@ fn littles_law(evidence: &Evidence<'_>) -> Check {
         difference * 100.0,
     );
     let remedy = "this is a fault of the generator: please report it with the record of this run";
-    check("littles-law", difference > LITTLE_LIMIT, Outcome::Void, seen, remedy)
+    check(Rule::LittlesLaw, difference > LITTLE_LIMIT, Outcome::Void, seen, remedy)
 }
 
 fn unsolicited(evidence: &Evidence<'_>) -> Check {
     let n = evidence.recorder.unsolicited;
     let seen = format!("bytes that no request had asked for came on {n} connections");
     let remedy = "the server breaks HTTP/1.1; look at the samples of wrong answers";
-    check("unsolicited-bytes", n > 0, Outcome::Warn, seen, remedy)
+    check(Rule::UnsolicitedBytes, n > 0, Outcome::Warn, seen, remedy)
 }
 
 fn connections(evidence: &Evidence<'_>) -> Check {
     let (asked, opened) = (u64::from(evidence.connections), evidence.opened);
     let seen = format!("{opened} connections were made to keep {asked} open");
     let remedy = "look at the server's limits of connections and of its listen queue";
-    check("connections", opened < asked, Outcome::Warn, seen, remedy)
+    check(Rule::Connections, opened < asked, Outcome::Warn, seen, remedy)
 }
 
 /// Without a free local port nothing is sent, which is no fault of the server's.
@@ -211,7 +212,7 @@ fn local_ports(evidence: &Evidence<'_>) -> Check {
     let seen = format!("for {n} requests there was no free local port");
     let remedy =
         "name more addresses with --source, widen net.ipv4.ip_local_port_range, or keep connections open";
-    check("local-ports", n > 0, Outcome::Void, seen, remedy)
+    check(Rule::LocalPorts, n > 0, Outcome::Void, seen, remedy)
 }
 
 /// Where nothing is lost, a retransmission timer that ran out is a stall of one of the two ends, and of a second at least.
@@ -222,12 +223,12 @@ fn retransmissions(stack: &StackCounts) -> Check {
     );
     let remedy =
         "a thread at one end did not run for a second: end what else uses its CPU, or give it another";
-    check("retransmissions", stack.has_stalled(), Outcome::Void, seen, remedy)
+    check(Rule::Retransmissions, stack.has_stalled(), Outcome::Void, seen, remedy)
 }
 
-fn check(rule: &str, objection: bool, outcome: Outcome, evidence: String, remedy: &str) -> Check {
+fn check(rule: Rule, objection: bool, outcome: Outcome, evidence: String, remedy: &str) -> Check {
     let outcome = if objection { outcome } else { Outcome::Pass };
-    Check { rule: rule.to_owned(), outcome, evidence, remedy: objection.then(|| remedy.to_owned()) }
+    Check { rule, outcome, evidence, remedy: objection.then(|| remedy.to_owned()) }
 }
 
 #[cfg(test)]
@@ -261,7 +262,7 @@ mod tests {
         }
     }
 
-    fn outcome(checks: &[Check], rule: &str) -> Outcome {
+    fn outcome(checks: &[Check], rule: Rule) -> Outcome {
         let check = checks.iter().find(|check| check.rule == rule).unwrap();
         assert_eq!(check.remedy.is_none(), check.outcome == Outcome::Pass);
         check.outcome
@@ -299,11 +300,17 @@ mod tests {
     fn a_busy_generator_voids_an_open_run_and_is_evidence_in_a_closed_one() {
         let recorder = recorder(true);
         assert_eq!(
-            outcome(&all(&evidence(true, &recorder, &[0.1, 0.81])), "generator-saturated"),
+            outcome(&all(&evidence(true, &recorder, &[0.1, 0.81])), Rule::GeneratorSaturated),
             Outcome::Void
         );
-        assert_eq!(outcome(&all(&evidence(false, &recorder, &[0.81])), "generator-saturated"), Outcome::Pass);
-        assert_eq!(outcome(&all(&evidence(false, &recorder, &[0.96])), "generator-saturated"), Outcome::Warn);
+        assert_eq!(
+            outcome(&all(&evidence(false, &recorder, &[0.81])), Rule::GeneratorSaturated),
+            Outcome::Pass
+        );
+        assert_eq!(
+            outcome(&all(&evidence(false, &recorder, &[0.96])), Rule::GeneratorSaturated),
+            Outcome::Warn
+        );
     }
 
     #[test]
@@ -314,7 +321,7 @@ mod tests {
             let waiting = |window| {
                 let evidence =
                     Evidence { waiting_shares: &shares, window, ..evidence(false, &recorder, &[0.1]) };
-                outcome(&all(&evidence), GENERATOR_DISTURBED)
+                outcome(&all(&evidence), Rule::GeneratorDisturbed)
             };
             assert_eq!((waiting(Nanos::from_millis(1000)), waiting(WINDOW)), (expected, Outcome::Pass));
         }
@@ -324,7 +331,7 @@ mod tests {
     fn want_of_ports_voids() {
         let mut recorder = traffic(false, 0);
         recorder.failed_unsent(ErrorClass::AddressExhausted, 1, Nanos(5));
-        assert_eq!(outcome(&all(&evidence(false, &recorder, &[0.1])), "local-ports"), Outcome::Void);
+        assert_eq!(outcome(&all(&evidence(false, &recorder, &[0.1])), Rule::LocalPorts), Outcome::Void);
     }
 
     #[test]
@@ -336,7 +343,7 @@ mod tests {
             let stack = StackCounts { lossless, retransmission_timeouts: timeouts, ..StackCounts::default() };
             let evidence = Evidence { stack: Some(&stack), ..evidence(false, &recorder, &[0.1]) };
             assert_eq!(
-                outcome(&all(&evidence), "retransmissions"),
+                outcome(&all(&evidence), Rule::Retransmissions),
                 expected,
                 "{timeouts} timers, {lossless}"
             );
@@ -346,18 +353,18 @@ mod tests {
     #[test]
     fn a_late_generator_voids_an_open_run() {
         let (late, in_time) = (traffic(true, 51_000), traffic(true, 49_000));
-        assert_eq!(outcome(&all(&evidence(true, &late, &[0.1])), "send-lag"), Outcome::Void);
-        assert_eq!(outcome(&all(&evidence(true, &in_time, &[0.1])), "send-lag"), Outcome::Pass);
+        assert_eq!(outcome(&all(&evidence(true, &late, &[0.1])), Rule::SendLag), Outcome::Void);
+        assert_eq!(outcome(&all(&evidence(true, &in_time, &[0.1])), Rule::SendLag), Outcome::Pass);
     }
 
     #[test]
     fn a_load_that_was_not_offered_voids_an_open_run() {
         let recorder = traffic(true, 0);
         let due = |n| Evidence { intended_in_window: n, ..evidence(true, &recorder, &[0.1]) };
-        assert_eq!(outcome(&all(&due(1001)), "offered-load"), Outcome::Pass, "at the window's edge");
-        assert_eq!(outcome(&all(&due(1002)), "offered-load"), Outcome::Void);
+        assert_eq!(outcome(&all(&due(1001)), Rule::OfferedLoad), Outcome::Pass, "at the window's edge");
+        assert_eq!(outcome(&all(&due(1002)), Rule::OfferedLoad), Outcome::Void);
         let given_up = Evidence { given_up: 1, ..evidence(true, &recorder, &[0.1]) };
-        assert_eq!(outcome(&all(&given_up), "offered-load"), Outcome::Void);
+        assert_eq!(outcome(&all(&given_up), Rule::OfferedLoad), Outcome::Void);
     }
 
     #[test]
@@ -365,7 +372,7 @@ mod tests {
         for is_open in [false, true] {
             let mut recorder = traffic(is_open, 0);
             (0..20).for_each(|_| recorder.sent(Nanos(1000)));
-            assert_eq!(outcome(&all(&evidence(is_open, &recorder, &[0.1])), "littles-law"), Outcome::Void);
+            assert_eq!(outcome(&all(&evidence(is_open, &recorder, &[0.1])), Rule::LittlesLaw), Outcome::Void);
         }
     }
 
@@ -376,7 +383,7 @@ mod tests {
         recorder.censored = 1;
         recorder.unsolicited = 1;
         let evidence = Evidence { opened: 0, ..evidence(false, &recorder, &[0.1]) };
-        for rule in ["failures", "unfinished", "unsolicited-bytes", "connections"] {
+        for rule in [Rule::Failures, Rule::Unfinished, Rule::UnsolicitedBytes, Rule::Connections] {
             assert_eq!(outcome(&all(&evidence), rule), Outcome::Warn, "{rule}");
         }
     }

@@ -3,11 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::rule::Rule;
+
 /// The outcome of one rule about a measurement, with its evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
-    /// Stable name of the rule, such as `generator-saturated`.
-    pub rule: String,
+    /// Which rule.
+    #[schemars(with = "String")]
+    pub rule: Rule,
     /// What the rule found.
     pub outcome: Outcome,
     /// What was seen, in a sentence with its figures.

@@ -29,6 +29,7 @@ pub mod offered;
 pub mod published;
 pub mod rate;
 pub mod record;
+pub mod rule;
 pub mod shape;
 pub mod slo;
 pub mod tally;

@@ -9,13 +9,6 @@ use crate::check::Check;
 use crate::units::Nanos;
 use crate::usage::Usage;
 
-/// The rule of a [`Check`] that some right answer came in the window.
-pub const ANSWERS: &str = "answers";
-
-/// The rule of a [`Check`] that no thread of the generator waited for its CPU. The generator knows it of each thread, the
-/// runner from the counters of all; they share the name, so that one fact is one rule.
-pub const GENERATOR_DISTURBED: &str = "generator-disturbed";
-
 /// Name and version of the format of [`LoadReport`].
 pub const LOAD_SCHEMA: &str = "assay-load/1";
 

@@ -13,8 +13,9 @@ use crate::experiment::{Cell, Experiment};
 use crate::host::{HostFacts, Isolation};
 use crate::imported::Imported;
 use crate::link::{LinkFacts, LinkUse};
-use crate::load::{ANSWERS, ErrorClass, GENERATOR_DISTURBED, LoadReport, LoadTurn, StackCounts};
+use crate::load::{ErrorClass, LoadReport, LoadTurn, StackCounts};
 use crate::network::{Network, Spec};
+use crate::rule::Rule;
 use crate::units::Nanos;
 use crate::usage::{Counted, Usage};
 use crate::workload::Workload;
@@ -371,9 +372,6 @@ pub struct DatabaseUsage {
 /// this the whole run carries a warning; the kernel counts in ticks of 10 ms, too coarse to void a short window for less.
 pub const MAX_STEAL_SHARE: f64 = 0.1;
 
-/// The rule that a retransmission timer of the server's own stack ran out where nothing is lost.
-pub const SERVER_STALLED: &str = "server-retransmissions";
-
 /// Share of the server CPUs' time that other programs may use before a window is void, 0 to 1.
 pub const MAX_OTHER_SHARE: f64 = 0.1;
 
@@ -432,21 +430,21 @@ impl Entry {
 
 impl Measurement {
     /// The rules that it broke so badly that it must not be used, each once; empty for one that counts.
-    pub fn void_rules(&self) -> Vec<String> {
+    pub fn void_rules(&self) -> Vec<Rule> {
         // A server that answers nothing right has failed; its window is not disturbed.
-        let void = |check: &&Check| check.outcome == Outcome::Void && check.rule != ANSWERS;
+        let void = |check: &&Check| check.outcome == Outcome::Void && check.rule != Rule::Answers;
         let checks = self.load.checks.iter().filter(void);
-        let mut broken: Vec<String> = checks.map(|check| check.rule.clone()).collect();
+        let mut broken: Vec<Rule> = checks.map(|check| check.rule).collect();
         let own = [
-            ("steal", self.machine.steal_share > MAX_STEAL_SHARE),
-            ("other-programs", self.machine.server_other_share > MAX_OTHER_SHARE),
-            (GENERATOR_DISTURBED, self.generator_delay_share() > MAX_GENERATOR_DELAY_SHARE),
-            (SERVER_STALLED, self.server_stack.as_ref().is_some_and(StackCounts::has_stalled)),
-            ("ports", self.load.books.errors.contains_key(&ErrorClass::AddressExhausted)),
+            (Rule::Steal, self.machine.steal_share > MAX_STEAL_SHARE),
+            (Rule::OtherPrograms, self.machine.server_other_share > MAX_OTHER_SHARE),
+            (Rule::GeneratorDisturbed, self.generator_delay_share() > MAX_GENERATOR_DELAY_SHARE),
+            (Rule::ServerRetransmissions, self.server_stack.as_ref().is_some_and(StackCounts::has_stalled)),
+            (Rule::Ports, self.load.books.errors.contains_key(&ErrorClass::AddressExhausted)),
         ];
         for (rule, _) in own.into_iter().filter(|(_, is_broken)| *is_broken) {
-            if !broken.iter().any(|known| known == rule) {
-                broken.push(rule.to_owned());
+            if !broken.contains(&rule) {
+                broken.push(rule);
             }
         }
         broken

@@ -11,17 +11,24 @@ use assay_model::link::LinkFacts;
 use assay_model::network::{Network, Stack, Wire};
 use assay_model::offered::Offered;
 use assay_model::record::{Record, Stage, State};
+use assay_model::rule::Rule;
 use assay_model::verdict::{LatencyStanding, LimitedBy, RedlineEnd, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::format;
 
+/// Names of rules, divided by spaces.
+pub(crate) fn rules_text(rules: impl IntoIterator<Item = Rule>) -> String {
+    rules.into_iter().map(Rule::name).collect::<Vec<_>>().join(" ")
+}
+
 /// A rule that was broken, once, with everything it concerns.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Warning {
-    /// Stable name of the rule.
-    pub rule: String,
+    /// Which rule.
+    #[schemars(with = "String")]
+    pub rule: Rule,
     /// How bad it is, at its worst.
     pub outcome: Outcome,
     /// What was seen at its worst place, in a sentence with its figures.
@@ -74,7 +81,7 @@ pub(crate) fn warnings(verdict: &Verdict) -> Vec<Warning> {
 fn gather(warnings: &mut Vec<Warning>, check: &Check, place: Option<(&String, &Cell)>) {
     let index = warnings.iter().position(|warning| warning.rule == check.rule).unwrap_or_else(|| {
         warnings.push(Warning {
-            rule: check.rule.clone(),
+            rule: check.rule,
             outcome: check.outcome,
             evidence: check.evidence.clone(),
             remedy: check.remedy.clone(),

@@ -40,7 +40,7 @@ fn comparison() -> Comparison {
         confidence: 0.95,
         margin: 0.01,
         caveats: vec![Check {
-            rule: "machine".to_owned(),
+            rule: assay_model::rule::Rule::Machine,
             outcome: Outcome::Void,
             evidence: "they ran on different machines: CPUs 2 → 4".to_owned(),
             remedy: Some("compare runs of the same machine".to_owned()),

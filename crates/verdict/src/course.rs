@@ -5,6 +5,7 @@
 
 use assay_model::load::ErrorClass;
 use assay_model::record::Measurement;
+use assay_model::rule::Rule;
 use assay_model::slo::Slo;
 use assay_stats::Histogram;
 use assay_stats::redline::{Decision, Judge, Outcome, Plan, Redline, Search, Slice, Step};
@@ -37,7 +38,7 @@ const SETTLE_SHARE: f64 = 0.2;
 /// Allowed share of an objective that allows nothing: no finite number of requests could show that none is ever late.
 const LEAST_SHARE: f64 = 1e-4;
 /// A rule of the generator that speaks of the server here: a load that cannot be carried is late, not void.
-const CARRIED: &str = "offered-load";
+const CARRIED: Rule = Rule::OfferedLoad;
 
 /// A search with what is known of its current trial.
 #[derive(Clone, Debug)]
@@ -199,7 +200,7 @@ fn judge(slo: Slo, per_second: f64) -> Option<Judge> {
 
 /// How many requests of a window were late or failed; `None` for a void window.
 fn slice(window: &Window<'_>, slo: Slo) -> Option<Slice> {
-    if window.void_rules().iter().any(|rule| rule != CARRIED) {
+    if window.void_rules().iter().any(|rule| *rule != CARRIED) {
         return None;
     }
     let nothing = Histogram::new();
@@ -292,7 +293,7 @@ mod tests {
         assert!(found.lower.is_some_and(|lower| lower > 7_100.0), "{found:?}");
         let mut slow = window(9_000.0, 1.0, 7_300.0);
         let mut rule = testing::little(assay_model::check::Outcome::Void);
-        rule.rule = CARRIED.to_owned();
+        rule.rule = CARRIED;
         slow.load.checks = vec![rule];
         assert_eq!(slice(&decoded(&slow), slo()), Some(Slice { late: 9_000, due: 9_000 }));
     }

@@ -2,8 +2,8 @@
 //! threads together, the generator that of its longest-waiting one.
 
 use assay_model::check::{Check, Outcome};
-use assay_model::load::GENERATOR_DISTURBED;
 use assay_model::record::Measurement;
+use assay_model::rule::Rule;
 
 use super::standing::NOTICEABLE_SHARE;
 use super::words::{count_of, percent};
@@ -18,7 +18,7 @@ pub(crate) fn check(windows: &[&Measurement]) -> Check {
     let disturbed = windows.iter().filter(|window| is_disturbed(window)).count();
     let evidence = format!("the generator waited for its CPU up to {} of a window", percent(worst));
     if disturbed == 0 {
-        return pass(GENERATOR_DISTURBED, evidence);
+        return pass(Rule::GeneratorDisturbed, evidence);
     }
     let own = windows.iter().filter_map(|window| own_word(window));
     let own = own.max_by_key(|check| check.outcome).filter(|check| check.outcome != Outcome::Pass);
@@ -29,12 +29,12 @@ pub(crate) fn check(windows: &[&Measurement]) -> Check {
         format!("{evidence}, noticeably in {disturbed} of {}{lost}{said}", count_of(windows.len(), "window"));
     // Where only the generator objects, it knows better what it waited for (a database on the same CPUs).
     let own_remedy = own.and_then(|check| check.remedy.as_deref()).filter(|_| worst <= NOTICEABLE_SHARE);
-    objection(GENERATOR_DISTURBED, Outcome::Warn, evidence, own_remedy.unwrap_or(REMEDY))
+    objection(Rule::GeneratorDisturbed, Outcome::Warn, evidence, own_remedy.unwrap_or(REMEDY))
 }
 
 /// Whether that alone makes the window void.
 pub(crate) fn is_void(window: &Measurement) -> bool {
-    window.void_rules().iter().any(|rule| rule == GENERATOR_DISTURBED)
+    window.void_rules().iter().any(|rule| *rule == Rule::GeneratorDisturbed)
 }
 
 fn is_disturbed(window: &Measurement) -> bool {
@@ -44,5 +44,5 @@ fn is_disturbed(window: &Measurement) -> bool {
 
 /// What the generator said of it.
 fn own_word(window: &Measurement) -> Option<&Check> {
-    window.load.checks.iter().find(|check| check.rule == GENERATOR_DISTURBED)
+    window.load.checks.iter().find(|check| check.rule == Rule::GeneratorDisturbed)
 }

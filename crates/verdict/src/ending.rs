@@ -1,6 +1,7 @@
 //! How a run ended, for those who asked for it: the one thing that a script wants to know.
 
 use assay_model::record::{Record, Stage, State};
+use assay_model::rule::Rule;
 use assay_model::verdict::Verdict;
 
 use super::is_void;
@@ -32,7 +33,7 @@ pub fn ending(record: &Record, verdict: &Verdict, strict: bool) -> Ending {
     let stages: Vec<Stage> = for_good.chain(once).map(|reason| reason.stage).collect();
     let standings = || verdict.cells.iter().flat_map(|cell| &cell.standings);
     let wrong = standings()
-        .any(|standing| standing.checks.iter().any(|check| check.rule == "errors" && is_void(check)));
+        .any(|standing| standing.checks.iter().any(|check| check.rule == Rule::Errors && is_void(check)));
     let nobody = standings().next().is_none();
     if stages.contains(&Stage::Answer) || wrong {
         Ending::WrongAnswer

@@ -2,14 +2,13 @@
 
 use assay_model::check::{Check, Outcome};
 use assay_model::record::Record;
+use assay_model::rule::Rule;
 use assay_model::verdict::{Noise, NoiseFloor, SelfRatio};
 
 use super::tables::Tables;
 use super::words::percent;
 use super::{median, objection, pass};
 
-/// The name of the rule.
-const RULE: &str = "noise-floor";
 
 /// What the contender that took part twice differs from itself by; `None` when there is none, or too few rounds.
 pub(crate) fn noise_floor(record: &Record, tables: &Tables<'_>) -> Option<NoiseFloor> {
@@ -28,12 +27,12 @@ pub(crate) fn check(floor: Option<&NoiseFloor>, noise: Option<&Noise>) -> Check 
     );
     let Some(floor) = floor else {
         let evidence = format!("{noise}; no contender took part twice as an A/A control");
-        return objection(RULE, Outcome::Warn, evidence, "measure at least two rounds, and without --no-aa");
+        return objection(Rule::NoiseFloor, Outcome::Warn, evidence, "measure at least two rounds, and without --no-aa");
     };
     let apart = floor.ratios.iter().find(|one| one.ratio.low > 1.0 || one.ratio.high < 1.0);
     let Some(SelfRatio { cell, ratio }) = apart else {
         return pass(
-            RULE,
+            Rule::NoiseFloor,
             format!("{noise}; A/A control: {} is not shown to differ from itself", floor.contender),
         );
     };
@@ -43,5 +42,5 @@ pub(crate) fn check(floor: Option<&NoiseFloor>, noise: Option<&Noise>) -> Check 
     );
     let remedy =
         "trust no difference of this size: look for what disturbs the machine, and measure more rounds";
-    objection(RULE, Outcome::Warn, evidence, remedy)
+    objection(Rule::NoiseFloor, Outcome::Warn, evidence, remedy)
 }

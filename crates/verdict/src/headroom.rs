@@ -7,6 +7,7 @@
 
 use assay_model::check::{Check, Outcome};
 use assay_model::record::Measurement;
+use assay_model::rule::Rule;
 use assay_model::verdict::CellVerdict;
 
 use super::sample::{Sample, throughput};
@@ -33,7 +34,7 @@ fn ceiling(sample: &Sample<'_>) -> Option<f64> {
 pub(crate) fn check(sample: &Sample<'_>, headroom: Option<f64>) -> Option<Check> {
     let headroom = headroom.filter(|headroom| *headroom < LEAST_HEADROOM && !sample.is_limit())?;
     let evidence = format!("the generator could send only {headroom:.2} times as much");
-    Some(objection("headroom", Outcome::Warn, evidence, MORE_CPUS))
+    Some(objection(Rule::Headroom, Outcome::Warn, evidence, MORE_CPUS))
 }
 
 /// Two or more contenders at the generator's ceiling were not told apart by their own speed: all of them are withheld.
@@ -52,7 +53,7 @@ pub(crate) fn withhold_the_bunched(cell: &mut CellVerdict, is_limit: impl Fn(&st
         bunched.len()
     );
     for standing in bunched {
-        standing.checks.push(objection("bunched", Outcome::Void, evidence.clone(), MORE_CPUS));
+        standing.checks.push(objection(Rule::Bunched, Outcome::Void, evidence.clone(), MORE_CPUS));
         standing.withheld = Some(evidence.clone());
         standing.throughput_per_second = None;
         standing.share_of_limit = None;

@@ -4,6 +4,7 @@ use assay_model::check::{Check, Outcome};
 use assay_model::experiment::Cell;
 use assay_model::imported::Imported;
 use assay_model::record::Record;
+use assay_model::rule::Rule;
 use assay_model::verdict::{CellVerdict, LimitedBy, Price, Standing, Verdict};
 
 use super::cell::fastest_first;
@@ -49,8 +50,8 @@ fn trust(imported: &Imported) -> Vec<Check> {
     let elsewhere = "the machine, its state and the answers during the load are known to the source at best";
     let measure = "measure the ones you care for here: assay run -e techempower";
     vec![
-        objection("imported", Outcome::Warn, format!("{imported}; {elsewhere}"), measure),
-        objection("single-run", Outcome::Warn, ALONE.trim_end_matches('.').to_owned(), measure),
+        objection(Rule::Imported, Outcome::Warn, format!("{imported}; {elsewhere}"), measure),
+        objection(Rule::SingleRun, Outcome::Warn, ALONE.trim_end_matches('.').to_owned(), measure),
     ]
 }
 
@@ -95,7 +96,7 @@ fn errors(sample: &Sample<'_>) -> Option<Check> {
     (!told.is_empty()).then(|| {
         let evidence = format!("the source's generator counted {}", told.join(", "));
         objection(
-            "errors",
+            Rule::Errors,
             Outcome::Warn,
             evidence,
             "read the source's logs; a server that fails may seem fast",

@@ -6,6 +6,7 @@
 use assay_model::experiment::Cell;
 use assay_model::offered::Offered;
 use assay_model::record::{Measurement, Record};
+use assay_model::rule::Rule;
 use assay_model::verdict::{Call, Interval, LatencyPair, LatencyStanding, LatencyVerdict, ResponseQuantile};
 use assay_stats::censored::Quantile;
 use assay_stats::moderation::Prior;
@@ -77,7 +78,7 @@ fn standing(evidence: &Evidence<'_>, sample: &Sample<'_>, cell: &Cell) -> Option
 
 /// Why nothing is told of windows of which so few count.
 pub(crate) fn too_few(sample: &Sample<'_>, counting: usize, measured: usize) -> String {
-    let mut broken: Vec<String> = sample.measured().flat_map(Measurement::void_rules).collect();
+    let mut broken: Vec<&str> = sample.measured().flat_map(Measurement::void_rules).map(Rule::name).collect();
     broken.sort_unstable();
     broken.dedup();
     format!("only {counting} of {} count ({})", count_of(measured, "window"), broken.join(", "))

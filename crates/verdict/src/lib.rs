@@ -42,6 +42,7 @@ mod words;
 use assay_model::check::{Check, Outcome};
 use assay_model::experiment::Cell;
 use assay_model::record::Record;
+use assay_model::rule::Rule;
 use assay_model::verdict::{CellVerdict, Interval, Verdict};
 
 pub use ending::{Ending, ending};
@@ -144,13 +145,13 @@ fn is_void(check: &Check) -> bool {
 }
 
 /// A check that did not pass.
-fn objection(rule: &str, outcome: Outcome, evidence: String, remedy: &str) -> Check {
-    Check { rule: rule.to_owned(), outcome, evidence, remedy: Some(remedy.to_owned()) }
+fn objection(rule: Rule, outcome: Outcome, evidence: String, remedy: &str) -> Check {
+    Check { rule, outcome, evidence, remedy: Some(remedy.to_owned()) }
 }
 
 /// A check that passed.
-fn pass(rule: &str, evidence: String) -> Check {
-    Check { rule: rule.to_owned(), outcome: Outcome::Pass, evidence, remedy: None }
+fn pass(rule: Rule, evidence: String) -> Check {
+    Check { rule, outcome: Outcome::Pass, evidence, remedy: None }
 }
 
 pub(crate) fn interval(of: assay_stats::Interval) -> Interval {

@@ -4,6 +4,7 @@
 use assay_model::check::{Check, Outcome};
 use assay_model::link::{Flow, LinkUse};
 use assay_model::record::{Measurement, Record};
+use assay_model::rule::Rule;
 
 use super::words::percent;
 use super::{objection, pass};
@@ -40,10 +41,10 @@ pub(crate) fn check(record: &Record, windows: &[&Measurement]) -> Option<Check> 
     );
     let is_as_asked = (lost - expected).abs() <= DEVIATIONS * variance.sqrt() + ON_THEIR_WAY;
     Some(if is_as_asked {
-        pass("link-loss", evidence)
+        pass(Rule::LinkLoss, evidence)
     } else {
         objection(
-            "link-loss",
+            Rule::LinkLoss,
             Outcome::Warn,
             evidence,
             "this is a fault of assay or of the kernel: please report it",

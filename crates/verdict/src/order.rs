@@ -6,6 +6,7 @@
 
 use assay_model::check::{Check, Outcome};
 use assay_model::record::Run;
+use assay_model::rule::Rule;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -87,7 +88,7 @@ fn place(points: &[Point], rounds: usize, seed: u64) -> Check {
     let change = (effect * (places - 1) as f64).exp() - 1.0;
     let remedy =
         "let the machine rest between contenders, or measure more rounds: the order is drawn anew in each";
-    verdict("order", change, p, "from the first to the last place within a round", remedy)
+    verdict(Rule::Order, change, p, "from the first to the last place within a round", remedy)
 }
 
 /// Over rounds: what they did to all contenders.
@@ -99,10 +100,10 @@ fn trend(points: &[Point], rounds: usize, seed: u64) -> Check {
     let p = rarity(effect, seed, |random| slope_with(&shuffled(rounds, random)));
     let change = (effect * (rounds - 1) as f64).exp() - 1.0;
     let remedy = "look for what changed meanwhile (heat, other programs); comparisons are made within rounds and stand";
-    verdict("trend", change, p, "from the first to the last round", remedy)
+    verdict(Rule::Trend, change, p, "from the first to the last round", remedy)
 }
 
-fn verdict(rule: &str, change: f64, p: f64, span: &str, remedy: &str) -> Check {
+fn verdict(rule: Rule, change: f64, p: f64, span: &str, remedy: &str) -> Check {
     let way = if change < 0.0 { "fell" } else { "rose" };
     if p > RARE || change.abs() < WORTH_TELLING {
         return pass(rule, format!("no change {span} beyond chance"));

@@ -6,9 +6,10 @@ use assay_model::check::{Check, Outcome};
 use assay_model::conformance::Conformance;
 use assay_model::experiment::Cell;
 use assay_model::link::{Flow, LinkUse};
-use assay_model::load::{ErrorClass, GENERATOR_DISTURBED};
+use assay_model::load::ErrorClass;
 use assay_model::network::Stack;
-use assay_model::record::{Measurement, Record, SERVER_STALLED};
+use assay_model::record::{Measurement, Record};
+use assay_model::rule::Rule;
 use assay_model::verdict::{Interval, LimitedBy, Standing};
 use assay_stats::interval::geometric_mean_interval;
 use assay_stats::order::median_interval;
@@ -25,7 +26,7 @@ use super::{
 };
 
 /// Rules of the generator that are judged here, where the server's side and all rounds are known too.
-const JUDGED_HERE: [&str; 3] = ["generator-saturated", "failures", GENERATOR_DISTURBED];
+const JUDGED_HERE: [Rule; 3] = [Rule::GeneratorSaturated, Rule::Failures, Rule::GeneratorDisturbed];
 /// For figures that the link sets.
 const FASTER_LINK: &str = "to tell servers apart, give --link a higher rate or ask for smaller bodies";
 /// What helps when the generator is the limit, or close to it.
@@ -173,7 +174,12 @@ pub(crate) fn errors(sample: &Sample<'_>) -> Option<Check> {
     let seen = seen.map_or_else(String::new, |seen| format!("; for example {}", seen.detail));
     let evidence = format!("{failed} of {all} requests failed ({}){seen}", percent(share));
     let outcome = if share > MAX_ERROR_SHARE { Outcome::Void } else { Outcome::Warn };
-    Some(objection("errors", outcome, evidence, "see its log and the samples in the record; mend the server"))
+    Some(objection(
+        Rule::Errors,
+        outcome,
+        evidence,
+        "see its log and the samples in the record; mend the server",
+    ))
 }
 
 /// In a window in which others had its CPUs, want of an answer says nothing against a server, but a wrong one does. The
@@ -190,7 +196,12 @@ fn deaths(sample: &Sample<'_>) -> Option<Check> {
     let failures: Vec<_> = sample.runs.iter().flatten().filter_map(|run| run.failure.as_ref()).collect();
     let last = failures.last()?;
     let evidence = format!("{} of {} failed: {}", failures.len(), count_of(started, "run"), last.reason);
-    Some(objection("failed-runs", Outcome::Warn, evidence, last.remedy.as_deref().unwrap_or("see its log")))
+    Some(objection(
+        Rule::FailedRuns,
+        Outcome::Warn,
+        evidence,
+        last.remedy.as_deref().unwrap_or("see its log"),
+    ))
 }
 
 /// The generator's own want of ports, which is no fault of the server's.
@@ -204,14 +215,14 @@ fn ports(sample: &Sample<'_>) -> Option<Check> {
     );
     let outcome = if hits * 2 > windows { Outcome::Void } else { Outcome::Warn };
     let remedy = "use fewer connections, or widen net.ipv4.ip_local_port_range: `assay doctor` tells how";
-    (hits > 0).then(|| objection("ports", outcome, evidence, remedy))
+    (hits > 0).then(|| objection(Rule::Ports, outcome, evidence, remedy))
 }
 
 fn saturation(sample: &Sample<'_>, limited_by: LimitedBy, evidence: &str) -> Option<Check> {
     // A rate that was asked for is part of the question; that differences between servers cannot show there is worth saying.
     if limited_by == LimitedBy::Link {
         let evidence = format!("the link sets this figure, not the server: {evidence}");
-        return Some(objection("link-saturated", Outcome::Warn, evidence, FASTER_LINK));
+        return Some(objection(Rule::LinkSaturated, Outcome::Warn, evidence, FASTER_LINK));
     }
     if limited_by != LimitedBy::Generator {
         return None;
@@ -219,7 +230,7 @@ fn saturation(sample: &Sample<'_>, limited_by: LimitedBy, evidence: &str) -> Opt
     let evidence = format!("the generator was saturated while the server was not: {evidence}");
     // The limit is what generator and server can do together, so there it is only worth knowing.
     let outcome = if sample.is_limit() { Outcome::Warn } else { Outcome::Void };
-    Some(objection("generator-saturated", outcome, evidence, MORE_CPUS))
+    Some(objection(Rule::GeneratorSaturated, outcome, evidence, MORE_CPUS))
 }
 
 /// Segments sent again and connections dropped, for which there is no reason.
@@ -245,9 +256,9 @@ pub(crate) fn tcp_check<'a>(windows: impl Iterator<Item = &'a Measurement>) -> O
         "{again} TCP segments sent again and {overflows} connections dropped at a full accept queue, whoever's they were"
     );
     if overflows == 0 && share <= NOTICEABLE_RETRANSMITS {
-        return Some(pass("tcp", evidence));
+        return Some(pass(Rule::Tcp, evidence));
     }
-    Some(objection("tcp", Outcome::Warn, evidence, TCP_REMEDY))
+    Some(objection(Rule::Tcp, Outcome::Warn, evidence, TCP_REMEDY))
 }
 
 /// Whether frames got lost on the link: what was sent again then is the answer, and told with the link.
@@ -263,7 +274,7 @@ fn link_overflow(sample: &Sample<'_>) -> Option<Check> {
     let evidence =
         format!("{} lost at the full queue before the link's rate", count_of(lost as usize, "frame"));
     let remedy = "measure fewer connections or smaller bodies, or give the link a higher rate";
-    (lost > 0).then(|| objection("link-overflow", Outcome::Warn, evidence, remedy))
+    (lost > 0).then(|| objection(Rule::LinkOverflow, Outcome::Warn, evidence, remedy))
 }
 
 /// Where nothing is lost, a retransmission timer that ran out in the server's own stack is a stall of one of the two ends.
@@ -282,7 +293,7 @@ fn stalls(sample: &Sample<'_>) -> Option<Check> {
     let outcome = if stalled * 2 > windows || sample.is_limit() { Outcome::Void } else { Outcome::Warn };
     let remedy =
         "a thread at one end did not run for a while: end what else uses its CPU, or give it another";
-    Some(objection(SERVER_STALLED, outcome, evidence, remedy))
+    Some(objection(Rule::ServerRetransmissions, outcome, evidence, remedy))
 }
 
 /// Whether it had stopped getting faster before it was measured.
@@ -296,7 +307,7 @@ fn warm_up(sample: &Sample<'_>) -> Option<Check> {
         "still getting faster when its warm-up ended, in {unsettled} of {}",
         count_of(runs.len(), "run")
     );
-    Some(objection("warm-up", Outcome::Warn, evidence, "give it longer with --warmup"))
+    Some(objection(Rule::WarmUp, Outcome::Warn, evidence, "give it longer with --warmup"))
 }
 
 fn drift(sample: &Sample<'_>) -> Option<Check> {
@@ -309,7 +320,7 @@ fn drift(sample: &Sample<'_>) -> Option<Check> {
         "throughput {way} by {} from the first to the last third of a window",
         percent((drift - 1.0).abs())
     );
-    Some(objection("drift", Outcome::Warn, evidence, "warm up for longer, or measure longer windows"))
+    Some(objection(Rule::Drift, Outcome::Warn, evidence, "warm up for longer, or measure longer windows"))
 }
 
 fn at_limit(share: Option<&Interval>) -> Option<Check> {
@@ -318,13 +329,12 @@ fn at_limit(share: Option<&Interval>) -> Option<Check> {
         "it reaches {} of this machine's limit: it may be faster than can be seen here",
         percent(share.estimate)
     );
-    Some(objection("at-limit", Outcome::Warn, evidence, MORE_CPUS))
+    Some(objection(Rule::AtLimit, Outcome::Warn, evidence, MORE_CPUS))
 }
 
 /// What the generator itself said, each rule once with its worst outcome.
 pub(crate) fn generator_objections(sample: &Sample<'_>) -> Vec<Check> {
-    let objects =
-        |check: &&Check| check.outcome != Outcome::Pass && !JUDGED_HERE.contains(&check.rule.as_str());
+    let objects = |check: &&Check| check.outcome != Outcome::Pass && !JUDGED_HERE.contains(&check.rule);
     let mut found: Vec<Check> = Vec::new();
     for check in sample.measured().flat_map(|window| &window.load.checks).filter(objects) {
         match found.iter_mut().find(|known| known.rule == check.rule) {
@@ -354,8 +364,8 @@ fn withheld(sample: &Sample<'_>, checks: &[Check]) -> Option<String> {
         return Some(void.evidence.clone());
     }
     let (rates, started) = (sample.rates().iter().flatten().count(), sample.runs.iter().flatten().count());
-    let broken: BTreeSet<String> = sample.measured().flat_map(Measurement::void_rules).collect();
-    let void = broken.into_iter().collect::<Vec<_>>().join(", ");
+    let broken: BTreeSet<Rule> = sample.measured().flat_map(Measurement::void_rules).collect();
+    let void = broken.into_iter().map(Rule::name).collect::<Vec<_>>().join(", ");
     match rates {
         0 if void.is_empty() => Some("not one right answer in a window".to_owned()),
         0 => Some(format!("every window is void ({void})")),

@@ -12,6 +12,7 @@ use assay_model::network::Spec;
 use assay_model::record::{
     Entry, Machine, Measurement, Origin, Program, RECORD_SCHEMA, Record, Round, Run, State,
 };
+use assay_model::rule::Rule;
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 use assay_model::verdict::Verdict;
@@ -52,8 +53,7 @@ pub fn load_report(connections: u32, per_second: f64) -> LoadReport {
 
 /// What the generator says of Little's law.
 pub fn little(outcome: Outcome) -> Check {
-    let (rule, evidence) = ("littles-law".to_owned(), "3 % apart".to_owned());
-    Check { rule, outcome, evidence, remedy: None }
+    Check { rule: Rule::LittlesLaw, outcome, evidence: "3 % apart".to_owned(), remedy: None }
 }
 
 /// A window whose server used its only CPU fully.

@@ -27,7 +27,7 @@ pub(super) fn of<'v>(verdict: &'v Verdict, name: &str) -> &'v Standing {
 }
 
 pub(super) fn check<'c>(checks: &'c [Check], rule: &str) -> &'c Check {
-    checks.iter().find(|check| check.rule == rule).expect(rule)
+    checks.iter().find(|check| check.rule.name() == rule).expect(rule)
 }
 
 /// Every window of a contender, to spoil it.
@@ -260,7 +260,7 @@ fn trust_objects_with_a_remedy_and_passes_without() {
     let clean = judged(&record(&[("a", &noisy(1000.0, 5, 6))]));
     for check in &clean.trust {
         let passes = check.outcome == Outcome::Pass;
-        assert_eq!(passes, check.rule != "noise-floor", "{check:?}");
+        assert_eq!(passes, check.rule != Rule::NoiseFloor, "{check:?}");
         assert_eq!(passes, check.remedy.is_none(), "{check:?}");
     }
     let mut spoilt = record(&[("a", &noisy(1000.0, 5, 6))]);

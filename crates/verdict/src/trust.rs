@@ -4,6 +4,7 @@ use assay_model::check::{Check, Outcome};
 use assay_model::contender::Kind;
 use assay_model::cpuset::CpuSet;
 use assay_model::record::{MAX_OTHER_SHARE, MAX_STEAL_SHARE, Measurement, Record};
+use assay_model::rule::Rule;
 use assay_model::verdict::CellVerdict;
 
 use super::MIN_ROUNDS;
@@ -13,8 +14,6 @@ use super::window::Evidence;
 use super::words::{count_of, percent};
 use super::{LEAST_HEADROOM, disturbed, is_void, median, objection, order, pass};
 
-/// The generator's rule that compares a window's throughput and latency with what was in flight (Little's law).
-const LITTLE: &str = "littles-law";
 /// Share of the server's CPUs that other programs may use before it is told. More than for other disturbances: the
 /// difference of two readings is known to about a tick of 10 ms in a window of a second, and kernel threads are in it.
 const NOTICEABLE_OTHER: f64 = 0.03;
@@ -49,23 +48,23 @@ pub(crate) fn checks(evidence: &Evidence<'_>, cells: &[CellVerdict], control: Ch
 
 fn build(record: &Record) -> Check {
     if record.assay.profile == "release" {
-        return pass("build", format!("assay {} built for release", record.assay.version));
+        return pass(Rule::Build, format!("assay {} built for release", record.assay.version));
     }
     let evidence = format!(
         "assay was built for {}: its generator and limit are many times too slow",
         record.assay.profile
     );
-    objection("build", Outcome::Void, evidence, "measure with `cargo build --release`")
+    objection(Rule::Build, Outcome::Void, evidence, "measure with `cargo build --release`")
 }
 
 fn rounds(record: &Record) -> Check {
     let counted = counted_rounds(record);
     if counted >= MIN_ROUNDS {
-        return pass("rounds", format!("{counted} complete rounds, each with fresh server processes"));
+        return pass(Rule::Rounds, format!("{counted} complete rounds, each with fresh server processes"));
     }
     let evidence =
         format!("{} complete: nothing can be said of differences", count_of(counted as usize, "round"));
-    objection("rounds", Outcome::Warn, evidence, "measure at least two rounds, better six")
+    objection(Rule::Rounds, Outcome::Warn, evidence, "measure at least two rounds, better six")
 }
 
 fn isolation(record: &Record) -> Check {
@@ -74,9 +73,9 @@ fn isolation(record: &Record) -> Check {
     let shared = !cpus(&isolation.server_cpus).is_disjoint(&cpus(&isolation.generator_cpus));
     if shared {
         let remedy = "use a machine with at least two CPUs, or give each side its own";
-        return objection("isolation", Outcome::Void, isolation.statement.clone(), remedy);
+        return objection(Rule::Isolation, Outcome::Void, isolation.statement.clone(), remedy);
     }
-    pass("isolation", isolation.statement.clone())
+    pass(Rule::Isolation, isolation.statement.clone())
 }
 
 /// The worst of what the standings say of their generator.
@@ -85,10 +84,11 @@ fn generator(cells: &[CellVerdict]) -> Option<Check> {
     let counting = standings().filter(|standing| standing.rounds_per_second.iter().any(Option::is_some));
     let busiest = counting.map(|standing| standing.generator_busy_share).reduce(f64::max)?;
     let evidence = format!("the generator used up to {} of its CPU", percent(busiest));
-    let saturated = standings().flat_map(|s| &s.checks).filter(|check| check.rule == "generator-saturated");
+    let saturated =
+        standings().flat_map(|s| &s.checks).filter(|check| check.rule == Rule::GeneratorSaturated);
     Some(match saturated.map(|check| check.outcome).max() {
-        None => pass("generator", evidence),
-        Some(outcome) => objection("generator", outcome, evidence, MORE_CPUS),
+        None => pass(Rule::Generator, evidence),
+        Some(outcome) => objection(Rule::Generator, outcome, evidence, MORE_CPUS),
     })
 }
 
@@ -102,40 +102,47 @@ fn headroom(record: &Record, cells: &[CellVerdict]) -> Option<Check> {
     if least >= LEAST_HEADROOM {
         let evidence =
             format!("the generator could send at least {least:.1} times what a contender took ({contender})");
-        return Some(pass("headroom", evidence));
+        return Some(pass(Rule::Headroom, evidence));
     }
     let evidence = format!("the generator could send only {least:.2} times what {contender} took");
-    Some(objection("headroom", Outcome::Warn, evidence, MORE_CPUS))
+    Some(objection(Rule::Headroom, Outcome::Warn, evidence, MORE_CPUS))
 }
 
 fn errors(windows: &[&Measurement]) -> Check {
     let failed: u64 = windows.iter().map(|window| window.load.books.failed()).sum();
     let all: u64 = windows.iter().map(|window| window.load.books.ok).sum::<u64>() + failed;
     if failed == 0 {
-        return pass("errors", format!("0 of {all} requests failed; every answer was checked"));
+        return pass(Rule::Errors, format!("0 of {all} requests failed; every answer was checked"));
     }
     let evidence = format!("{failed} of {all} requests failed; none of them counts as throughput");
-    objection("errors", Outcome::Warn, evidence, "see which contender failed, and the samples in the record")
+    objection(
+        Rule::Errors,
+        Outcome::Warn,
+        evidence,
+        "see which contender failed, and the samples in the record",
+    )
 }
 
 fn books(windows: &[&Measurement]) -> Check {
     let broken = windows.iter().filter(|window| !window.load.books.balance()).count();
     if broken == 0 {
-        return pass("books", "issued = right + failed + unfinished in every window".to_owned());
+        return pass(Rule::Books, "issued = right + failed + unfinished in every window".to_owned());
     }
     let evidence =
         format!("in {} the requests issued are not those accounted for", count_of(broken, "window"));
-    objection("books", Outcome::Void, evidence, "report this: it is a fault of assay")
+    objection(Rule::Books, Outcome::Void, evidence, "report this: it is a fault of assay")
 }
 
 /// Each generator compares what was in flight, counted, with throughput times latency; here all windows together.
 fn little(windows: &[&Measurement]) -> Check {
-    let told = || windows.iter().flat_map(|window| &window.load.checks).filter(|check| check.rule == LITTLE);
+    let told = || {
+        windows.iter().flat_map(|window| &window.load.checks).filter(|check| check.rule == Rule::LittlesLaw)
+    };
     let (checked, failed) = (told().count(), told().filter(|check| check.outcome != Outcome::Pass).count());
     if checked > 0 && failed == 0 {
         let evidence =
             format!("throughput × latency is what was in flight in {}", count_of(checked, "window"));
-        return pass("little", evidence);
+        return pass(Rule::Little, evidence);
     }
     let evidence = match told().find(|check| check.outcome != Outcome::Pass) {
         Some(check) => {
@@ -144,7 +151,7 @@ fn little(windows: &[&Measurement]) -> Check {
         None => "the generator did not compare throughput with what was in flight".to_owned(),
     };
     objection(
-        "little",
+        Rule::Little,
         Outcome::Warn,
         evidence,
         "measure longer windows; look for what disturbed the generator",
@@ -153,7 +160,7 @@ fn little(windows: &[&Measurement]) -> Check {
 
 fn other_programs(windows: &[&Measurement]) -> Check {
     let share = Disturbance {
-        rule: "other-programs",
+        rule: Rule::OtherPrograms,
         who: "other programs used",
         what: "of the server's CPUs",
         remedy: "stop the other programs, or measure when they are done; `assay doctor` shows what they take",
@@ -173,7 +180,7 @@ fn generator_disturbed(windows: &[&Measurement]) -> Check {
 
 fn steal(windows: &[&Measurement]) -> Check {
     let share = Disturbance {
-        rule: "steal",
+        rule: Rule::Steal,
         who: "a hypervisor took",
         what: "of a window's CPU time",
         remedy: "use a machine that is not shared, or measure more rounds",
@@ -185,7 +192,7 @@ fn steal(windows: &[&Measurement]) -> Check {
 
 /// A share of a window's time that somebody else took.
 struct Disturbance {
-    rule: &'static str,
+    rule: Rule,
     who: &'static str,
     what: &'static str,
     remedy: &'static str,
@@ -220,15 +227,15 @@ fn database(record: &Record) -> Option<Check> {
     let Some(cpus) = &database.cpus else {
         let evidence =
             "the database is the user's own: what it used, and what used it, is not known".to_owned();
-        return Some(pass("database", evidence));
+        return Some(pass(Rule::Database, evidence));
     };
     if !database.beside_generator {
-        return Some(pass("database", format!("the database had CPUs {cpus} for itself")));
+        return Some(pass(Rule::Database, format!("the database had CPUs {cpus} for itself")));
     }
     let evidence =
         format!("the database shared CPUs {cpus} with the generator, so latencies include waiting for it");
     let remedy = "use a machine with three physical cores, or name a database elsewhere in DATABASE_URL";
-    Some(objection("database", Outcome::Warn, evidence, remedy))
+    Some(objection(Rule::Database, Outcome::Warn, evidence, remedy))
 }
 
 /// Tasks that waited for a CPU and were neither the server's nor the generator's: a sign of other programs, wherever they
@@ -246,9 +253,9 @@ fn pressure(windows: &[&Measurement]) -> Option<Check> {
     let evidence =
         format!("tasks of others waited for a CPU {} of the time in half of the windows", percent(usual));
     Some(match usual <= NOTICEABLE_PRESSURE {
-        true => pass("pressure", evidence),
+        true => pass(Rule::Pressure, evidence),
         false => objection(
-            "pressure",
+            Rule::Pressure,
             Outcome::Warn,
             evidence,
             "stop the other programs; `assay doctor` shows what they take",

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_model::check::{Check, Outcome};
 use assay_model::database::DatabaseKind;
 use assay_model::link::{Flow, LinkFacts, LinkShape, LinkUse};
-use assay_model::load::{ErrorClass, GENERATOR_DISTURBED};
+use assay_model::load::ErrorClass;
 use assay_model::record::{
     Database, DatabaseOrigin, DatabaseUsage, MAX_GENERATOR_DELAY_SHARE, Measurement, Record, Warmup,
 };
@@ -36,22 +36,22 @@ fn server(window: &mut Measurement) -> &mut Usage {
 
 /// A rule's outcome in `a`'s row; a pass is not in it.
 fn in_row(verdict: &Verdict, rule: &str) -> Option<Outcome> {
-    of(verdict, "a").checks.iter().find(|check| check.rule == rule).map(|check| check.outcome)
+    of(verdict, "a").checks.iter().find(|check| check.rule.name() == rule).map(|check| check.outcome)
 }
 
-fn void_rules(record: &Record) -> Vec<String> {
+fn void_rules(record: &Record) -> Vec<&'static str> {
     let run = record.rounds[0].runs.iter().find(|run| run.contender == "a").expect("a ran");
-    run.cells[0].void_rules()
+    run.cells[0].void_rules().into_iter().map(Rule::name).collect()
 }
 
 #[test]
 fn a_sound_record_has_no_objection() {
     let record = sound();
     let verdict = judged(&record);
-    assert_eq!(void_rules(&record), Vec::<String>::new());
+    assert_eq!(void_rules(&record), Vec::<&str>::new());
     assert!(of(&verdict, "a").checks.is_empty(), "{:?}", of(&verdict, "a").checks);
     let objecting = verdict.trust.iter().filter(|check| check.outcome != Outcome::Pass);
-    assert_eq!(objecting.map(|check| check.rule.as_str()).collect::<Vec<_>>(), ["noise-floor"]);
+    assert_eq!(objecting.map(|check| check.rule.name()).collect::<Vec<_>>(), ["noise-floor"]);
 }
 
 #[test]
@@ -68,10 +68,7 @@ fn a_generator_that_waits_for_its_cpu_voids_the_window() {
     ] {
         let record = waiting(share);
         let verdict = judged(&record);
-        assert_eq!(
-            (void_rules(&record), in_row(&verdict, "generator-disturbed")),
-            (void.iter().map(|r| String::from(*r)).collect(), row)
-        );
+        assert_eq!((void_rules(&record), in_row(&verdict, "generator-disturbed")), (void.clone(), row));
         assert_eq!(of(&verdict, "a").withheld.is_some(), !void.is_empty(), "at {share}");
     }
     let verdict = judged(&waiting(0.3));
@@ -89,7 +86,12 @@ fn two_witnesses_of_a_disturbed_generator_are_told_once() {
     let both = |own: Outcome, share: f64| {
         spoilt(move |window| {
             window.load.generator.run_delay_ns = Some(Nanos((window.load.window_ns.0 as f64 * share) as u64));
-            window.load.checks.push(objection(GENERATOR_DISTURBED, own, "a thread waited".to_owned(), "own"));
+            window.load.checks.push(objection(
+                Rule::GeneratorDisturbed,
+                own,
+                "a thread waited".to_owned(),
+                "own",
+            ));
         })
     };
     for (own, share, void, remedy) in [
@@ -100,10 +102,10 @@ fn two_witnesses_of_a_disturbed_generator_are_told_once() {
     ] {
         let record = both(own, share);
         let verdict = judged(&record);
-        let rules = if void { vec![GENERATOR_DISTURBED.to_owned()] } else { Vec::new() };
+        let rules = if void { vec![Rule::GeneratorDisturbed.name()] } else { Vec::new() };
         assert_eq!(void_rules(&record), rules, "{own:?} at {share}");
         let told: Vec<&Check> =
-            of(&verdict, "a").checks.iter().filter(|check| check.rule == GENERATOR_DISTURBED).collect();
+            of(&verdict, "a").checks.iter().filter(|check| check.rule == Rule::GeneratorDisturbed).collect();
         let [told] = told.as_slice() else { panic!("told {} times", told.len()) };
         assert!(told.evidence.ends_with("it says itself: a thread waited"), "{}", told.evidence);
         assert!(told.remedy.as_deref().is_some_and(|said| said.starts_with(remedy)), "{:?}", told.remedy);
@@ -143,7 +145,7 @@ fn other_programs_and_steal_are_told_before_they_void() {
     let verdict = judged(&all);
     assert_eq!(check(&verdict.trust, "other-programs").outcome, Outcome::Void);
     assert!(
-        verdict.trust.iter().all(|check| check.rule != "headroom"),
+        verdict.trust.iter().all(|check| check.rule != Rule::Headroom),
         "no window counts, so nothing is known of it"
     );
     assert_eq!(ending(&all, &verdict, true), Ending::Void);
@@ -197,7 +199,10 @@ fn pressure_is_others_only_as_far_as_our_own_waiting_does_not_explain_it() {
         Outcome::Pass,
         "its threads waited for each other"
     );
-    assert!(judged(&sound()).trust.iter().all(|check| check.rule != "pressure"), "the kernel did not tell");
+    assert!(
+        judged(&sound()).trust.iter().all(|check| check.rule != Rule::Pressure),
+        "the kernel did not tell"
+    );
 }
 
 #[test]
@@ -245,7 +250,7 @@ fn the_kernel_does_not_speak_for_a_user_space_stack() {
     assert_eq!(told.outcome, Outcome::Pass, "{told:?}");
     assert!(told.evidence.starts_with("0 TCP segments"), "{told:?}");
     spoil(&mut record, "limit", strangers);
-    assert!(judged(&record).trust.iter().all(|check| check.rule != "tcp"), "it saw no segment at all");
+    assert!(judged(&record).trust.iter().all(|check| check.rule != Rule::Tcp), "it saw no segment at all");
 }
 
 #[test]
@@ -316,7 +321,7 @@ fn a_tired_machine_shows_in_the_order() {
     assert_eq!(check(&verdict.trust, "order").outcome, Outcome::Warn, "{:?}", verdict.trust);
     assert_eq!(check(&judged(&record(&field)).trust, "trend").outcome, Outcome::Pass);
     assert!(
-        judged(&record(&[("a", &[1.0, 2.0, 3.0])])).trust.iter().all(|check| check.rule != "order"),
+        judged(&record(&[("a", &[1.0, 2.0, 3.0])])).trust.iter().all(|check| check.rule != Rule::Order),
         "too few rounds"
     );
 }
@@ -441,7 +446,7 @@ fn waiting_for_a_database_on_the_same_cpus_is_no_disturbance() {
         });
         void_rules(&record)
     };
-    assert_eq!(with(true), Vec::<String>::new());
+    assert_eq!(with(true), Vec::<&str>::new());
     assert_eq!(with(false), ["generator-disturbed"]);
 }
 
@@ -492,10 +497,10 @@ fn a_link_must_lose_what_it_was_asked_to_lose_and_nothing_else() {
     assert_eq!(check(&as_asked.trust, "link-loss").outcome, Outcome::Pass);
     assert!(check(&as_asked.trust, "link-loss").evidence.contains("0.10 % were asked for"));
     assert_eq!(check(&trust(Some(1000), 2000, 0).trust, "link-loss").outcome, Outcome::Warn);
-    assert!(trust(None, 0, 0).trust.iter().all(|check| check.rule != "link-loss"));
+    assert!(trust(None, 0, 0).trust.iter().all(|check| check.rule != Rule::LinkLoss));
     let overflowed = trust(None, 0, 7);
     assert_eq!(check(&of(&overflowed, "a").checks, "link-overflow").outcome, Outcome::Warn);
-    assert!(of(&as_asked, "a").checks.iter().all(|check| check.rule != "link-overflow"));
+    assert!(of(&as_asked, "a").checks.iter().all(|check| check.rule != Rule::LinkOverflow));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use assay_link::{Cable, Link, Spec};
 use assay_model::check::Outcome;
 use assay_model::load::Latency;
 use assay_model::record::{Measurement, Record, State};
+use assay_model::rule::Rule;
 use assay_model::verdict::LimitedBy;
 use assay_verdict::judge;
 use assert_cmd::assert::OutputAssertExt as _;
@@ -160,7 +161,7 @@ fn frames_are_lost_as_asked_on_both_stacks_and_nobody_objects() {
             "{network}: {:?}",
             window.load.books
         );
-        let sent_again = window.load.checks.iter().find(|check| check.rule == "retransmissions");
+        let sent_again = window.load.checks.iter().find(|check| check.rule == Rule::Retransmissions);
         assert!(sent_again.is_none_or(|check| check.outcome == Outcome::Pass), "{sent_again:?}");
         // The kernel counts where the server lives.
         let has_told = window.machine.tcp_retransmits > 0;
@@ -169,7 +170,7 @@ fn frames_are_lost_as_asked_on_both_stacks_and_nobody_objects() {
     }
     assert_eq!(networks, ["kernel/veth:loss=5%", "user/xdp:loss=5%"].map(str::to_owned).into());
     let trust = judge(&record).expect("readable").trust;
-    for rule in ["link-loss", "tcp"] {
+    for rule in [Rule::LinkLoss, Rule::Tcp] {
         assert!(trust.iter().any(|c| c.rule == rule && c.outcome == Outcome::Pass), "{trust:?}");
     }
 }

@@ -9,8 +9,9 @@ use assay_link::Meter;
 use assay_model::check::{Check, Outcome};
 use assay_model::experiment::Cell;
 use assay_model::link::LinkUse;
-use assay_model::load::{GENERATOR_DISTURBED, LoadReport, StackCounts};
+use assay_model::load::{LoadReport, StackCounts};
 use assay_model::record::{DatabaseUsage, Measurement};
+use assay_model::rule::Rule;
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 
@@ -113,8 +114,9 @@ impl Seen {
 /// The generator cannot know that it waited for the database, which has the same CPUs by plan. What is left without that
 /// part is judged by [`Measurement::generator_delay_share`].
 fn excuse_waiting(checks: &mut [Check]) {
-    for check in
-        checks.iter_mut().filter(|check| check.rule == GENERATOR_DISTURBED && check.outcome == Outcome::Void)
+    for check in checks
+        .iter_mut()
+        .filter(|check| check.rule == Rule::GeneratorDisturbed && check.outcome == Outcome::Void)
     {
         check.outcome = Outcome::Warn;
         check.evidence += "; the database has the same CPUs";
@@ -128,13 +130,13 @@ mod tests {
 
     #[test]
     fn waiting_for_the_database_beside_it_does_not_void_a_generators_window() {
-        let check = |rule: &str| Check {
-            rule: rule.to_owned(),
+        let check = |rule: Rule| Check {
+            rule,
             outcome: Outcome::Void,
             evidence: "it waited".to_owned(),
             remedy: None,
         };
-        let mut checks = vec![check(GENERATOR_DISTURBED), check("send-lag")];
+        let mut checks = vec![check(Rule::GeneratorDisturbed), check(Rule::SendLag)];
         excuse_waiting(&mut checks);
         assert_eq!(
             checks.iter().map(|check| check.outcome).collect::<Vec<_>>(),

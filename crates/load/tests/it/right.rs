@@ -9,6 +9,7 @@ use assay_engine::{Config, EngineKind, Uring};
 use assay_load::{News, Plan, Reuse, Span, run};
 use assay_model::check::Outcome;
 use assay_model::load::{Arrival, ErrorClass};
+use assay_model::rule::Rule;
 use assay_model::units::Nanos;
 use assay_model::workload::{Expect, RequestKind};
 use assay_stats::Histogram;
@@ -25,7 +26,7 @@ fn all_right(plan: &Plan, server: &Server, n: u64) {
     assert_eq!((report.window.ok, histogram(&report.latency.service_hdr).count()), (n, n));
     assert_eq!(report.series.ok.iter().sum::<u64>(), n);
     assert!(
-        report.checks.iter().all(|c| c.rule != "littles-law" || c.outcome == Outcome::Pass),
+        report.checks.iter().all(|c| c.rule != Rule::LittlesLaw || c.outcome == Outcome::Pass),
         "{:?}",
         report.checks
     );
@@ -179,7 +180,7 @@ fn a_warm_up_is_in_the_books_and_not_in_the_window() {
     assert!(report.window.ok > 0 && report.window.ok < report.books.ok);
     assert_eq!((report.window_ns, report.series.ok.len()), (ms(200), 2));
     assert_eq!(histogram(&report.latency.service_hdr).count(), report.window.ok);
-    let little = report.checks.iter().find(|check| check.rule == "littles-law").unwrap();
+    let little = report.checks.iter().find(|check| check.rule == Rule::LittlesLaw).unwrap();
     assert_eq!(little.outcome, Outcome::Pass, "{}", little.evidence);
     assert!(report.generator.cpu_ns() > Nanos::ZERO && report.thread_busy_shares[0] > 0.0);
 }

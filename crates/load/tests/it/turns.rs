@@ -9,6 +9,7 @@ use crate::support::{Act, Server, hello, plan};
 use assay_load::{LoadError, News, Plan, WindowOrder, run_windows};
 use assay_model::check::Outcome;
 use assay_model::load::{LoadReport, LoadTurn};
+use assay_model::rule::Rule;
 use assay_model::units::Nanos;
 use assay_stats::Histogram;
 
@@ -63,7 +64,7 @@ fn the_books_of_all_windows_together_are_the_servers() {
         }
         let settling = sum(|turn| turn.slices.ok[..5].iter().sum());
         assert!(settling > 0, "there is load before a window too: {turns:?}");
-        let little = report.checks.iter().find(|check| check.rule == "littles-law").expect("checked");
+        let little = report.checks.iter().find(|check| check.rule == Rule::LittlesLaw).expect("checked");
         assert_eq!(little.outcome, Outcome::Pass, "{little:?}");
     }
 }

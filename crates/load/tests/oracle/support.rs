@@ -11,6 +11,7 @@ use assay_host::cpuset;
 use assay_load::{Plan, Span, run};
 use assay_model::check::Outcome;
 use assay_model::load::{Arrival, ErrorClass, LoadReport};
+use assay_model::rule::Rule;
 use assay_model::workload::{Expect, RequestKind};
 use assay_serve::stub::{self, BODY, Counts, Program, Site};
 use assay_stats::Histogram;
@@ -141,7 +142,7 @@ impl Run {
         ] {
             assert_eq!(books.errors.get(&class).copied().unwrap_or(0), counted, "{class:?}");
         }
-        let little = report.checks.iter().find(|check| check.rule == "littles-law");
+        let little = report.checks.iter().find(|check| check.rule == Rule::LittlesLaw);
         assert!(little.is_none_or(|check| check.outcome == Outcome::Pass), "{little:?}");
         let service = self.service();
         let all = report.latency.response_hdr.is_some() || books.ok == report.window.ok;

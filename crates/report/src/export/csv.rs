@@ -64,7 +64,7 @@ const COLUMNS: [Column; 41] = [
     ("listen_overflows", |row| told(row.kernel()?.listen_overflows)),
     ("generator_busy_share", |row| told(busiest_thread_share(row.measured()?))),
     ("generator_delay_share", |row| told(row.measured()?.generator_delay_share())),
-    ("void", |row| told(row.measured()?.void_rules().join(" "))),
+    ("void", |row| told(notes::rules_text(row.measured()?.void_rules()))),
     ("failure", failure),
     ("rules_kept", |row| told(row.conformance()?.score().kept)),
     ("rules_applicable", |row| told(row.conformance()?.score().applicable)),

@@ -3,6 +3,7 @@
 use assay_model::check::{Check, Outcome};
 use assay_model::experiment::Cell;
 use assay_model::record::{Entry, NotRun, Record, Stage};
+use assay_model::rule::Rule;
 use assay_model::verdict::{LatencyVerdict, RedlineVerdict, Standing, Verdict};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
@@ -55,12 +56,13 @@ fn of_check(check: &Check, strict: bool) -> TestCase {
         Outcome::Void if strict => failure("void", &check.evidence),
         Outcome::Warn | Outcome::Void => skipped(&check.evidence),
     };
-    case(&check.rule, status, &told(check))
+    case(check.rule.name(), status, &told(check))
 }
 
 fn of_standing(record: &Record, entry: &Entry, standing: Option<&Standing>, strict: bool) -> TestCase {
     let Some(standing) = standing else { return unmeasured(record, entry) };
-    let wrong = standing.checks.iter().find(|check| check.rule == "errors" && check.outcome == Outcome::Void);
+    let wrong =
+        standing.checks.iter().find(|check| check.rule == Rule::Errors && check.outcome == Outcome::Void);
     let void = standing.checks.iter().find(|check| check.outcome == Outcome::Void);
     let status = match (wrong, void, &standing.withheld) {
         (Some(check), ..) => failure("wrong answer", &check.evidence),

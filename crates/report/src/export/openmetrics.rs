@@ -68,7 +68,7 @@ fn run_families(record: &Record, verdict: &Verdict) -> Vec<Family> {
             Outcome::Warn => 1.0,
             Outcome::Void => 2.0,
         };
-        checks.add([run.as_slice(), &[("rule", check.rule.clone())]].concat(), Some(outcome));
+        checks.add([run.as_slice(), &[("rule", check.rule.to_string())]].concat(), Some(outcome));
     }
     vec![started, rounds, checks]
 }

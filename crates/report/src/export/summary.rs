@@ -90,7 +90,7 @@ fn capacity_row(record: &Record, cell: &CellVerdict, standing: &Standing) -> Row
     row.put("rules_kept", standing.conformance.map(|score| score.kept));
     row.put("rules_applicable", standing.conformance.map(|score| score.applicable));
     row.put("failed", Some(standing.failed));
-    row.text("checks", &rules(standing.checks.iter().map(|check| check.rule.as_str())));
+    row.text("checks", &notes::rules_text(standing.checks.iter().map(|check| check.rule)));
     row.text("withheld", standing.withheld.as_deref().unwrap_or_default());
     row
 }
@@ -107,13 +107,9 @@ fn latency_row(record: &Record, cell: &LatencyVerdict, standing: &LatencyStandin
     row.interval("response_p99", "_ns", quantile(0.99));
     row.put("response_p999_ns", quantile(0.999).map(|of| of.estimate));
     row.put("failed", Some(standing.failed));
-    row.text("checks", &rules(standing.checks.iter().map(|check| check.rule.as_str())));
+    row.text("checks", &notes::rules_text(standing.checks.iter().map(|check| check.rule)));
     row.text("withheld", standing.withheld.as_deref().unwrap_or_default());
     row
-}
-
-fn rules<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    names.collect::<Vec<_>>().join(" ")
 }
 
 impl Row {

@@ -56,7 +56,7 @@ pub(super) fn trust(page: &mut Page, verdict: &Verdict) {
             Outcome::Void => ("Void", ALARM),
             Outcome::Warn | Outcome::Pass => ("Warning", CAUTION),
         };
-        let rule = warning.rule.replace('-', " ");
+        let rule = warning.rule.name().replace('-', " ");
         let places = match warning.places.as_slice() {
             [] => String::new(),
             places => format!(" [{}]", notes::places_in_words(places)),

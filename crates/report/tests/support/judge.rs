@@ -4,6 +4,7 @@ use assay_model::check::{Check, Outcome};
 use assay_model::conformance::{Conformance, Score};
 use assay_model::experiment::Cell;
 use assay_model::record::{Measurement, Record, Run};
+use assay_model::rule::Rule;
 use assay_model::verdict::{Call, CellVerdict, Interval, LimitedBy, Pair, Price, Standing, Verdict};
 use assay_stats::Histogram;
 
@@ -23,21 +24,21 @@ pub(super) fn verdict(record: &Record) -> Verdict {
         ],
         trust: vec![
             check(
-                "generator-headroom",
+                Rule::Headroom,
                 Outcome::Pass,
                 "The generator used at most 61 % of its core; headroom 1.9×.",
                 None,
             ),
             check(
-                "little",
+                Rule::Little,
                 Outcome::Pass,
                 "Requests in flight match throughput × time: Little 0.99–1.01.",
                 None,
             ),
-            check("books", Outcome::Pass, "Every one of 14,012,331 requests is accounted for.", None),
-            check("noise-floor", Outcome::Pass, "One server measured twice differs by 1.1 %.", None),
+            check(Rule::Books, Outcome::Pass, "Every one of 14,012,331 requests is accounted for.", None),
+            check(Rule::NoiseFloor, Outcome::Pass, "One server measured twice differs by 1.1 %.", None),
             check(
-                "virtual-machine",
+                Rule::Steal,
                 Outcome::Warn,
                 "The machine is virtual (kvm): neighbours may take its CPU.",
                 Some("repeat on bare metal before you trust differences under 5 %"),
@@ -57,8 +58,8 @@ pub(super) fn verdict(record: &Record) -> Verdict {
     }
 }
 
-fn check(rule: &str, outcome: Outcome, evidence: &str, remedy: Option<&str>) -> Check {
-    Check { rule: rule.to_owned(), outcome, evidence: evidence.to_owned(), remedy: remedy.map(str::to_owned) }
+fn check(rule: Rule, outcome: Outcome, evidence: &str, remedy: Option<&str>) -> Check {
+    Check { rule, outcome, evidence: evidence.to_owned(), remedy: remedy.map(str::to_owned) }
 }
 
 fn judge(record: &Record, cell: Cell) -> CellVerdict {
@@ -130,13 +131,13 @@ fn conformance(record: &Record, name: &str) -> Option<Score> {
 fn checks(name: &str) -> Vec<Check> {
     match name {
         WITHHELD => vec![check(
-            "generator-saturated",
+            Rule::GeneratorSaturated,
             Outcome::Void,
             "The generator's thread was 99.8 % busy while the server's CPU was 31 % idle.",
             Some("give the generator more CPUs: --generator-cpus 1-3"),
         )],
         DYING => vec![check(
-            "rounds-missing",
+            Rule::FailedRuns,
             Outcome::Warn,
             "One of 6 rounds yielded nothing: the server died.",
             Some("see its log under \"Not run\""),

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use assay_model::check::{Check, Outcome};
 use assay_model::record::Record;
+use assay_model::rule::Rule;
 
 use super::Side;
 
@@ -22,7 +23,7 @@ pub(super) fn caveats(base: &Side, news: &[Side]) -> Vec<Check> {
 
 fn between(base: &Record, new: &Record) -> Vec<Check> {
     let unpaired = Check {
-        rule: "pairing".to_owned(),
+        rule: Rule::Pairing,
         outcome: Outcome::Warn,
         evidence: format!(
             "{} and {} are different runs: what drifted between them is part of the change",
@@ -31,14 +32,14 @@ fn between(base: &Record, new: &Record) -> Vec<Check> {
         remedy: Some("measure both now, in the same rounds: assay compare --cmd OLD --cmd NEW".to_owned()),
     };
     let differences = [
-        (Outcome::Void, "imported", "not all of them were measured here", imported(base, new)),
-        (Outcome::Void, "machine", "they ran on different machines", machine(base, new)),
-        (Outcome::Warn, "machine-state", "the machine was in another state", state(base, new)),
-        (Outcome::Warn, "method", "they were measured differently", method(base, new)),
+        (Outcome::Void, Rule::Imported, "not all of them were measured here", imported(base, new)),
+        (Outcome::Void, Rule::Machine, "they ran on different machines", machine(base, new)),
+        (Outcome::Warn, Rule::MachineState, "the machine was in another state", state(base, new)),
+        (Outcome::Warn, Rule::Method, "they were measured differently", method(base, new)),
     ];
     let told = differences.into_iter().filter(|(_, _, _, what)| !what.is_empty()).map(
         |(outcome, rule, sentence, what)| Check {
-            rule: rule.to_owned(),
+            rule,
             outcome,
             evidence: format!("{sentence}: {}", what.join("; ")),
             remedy: Some("compare runs of the same machine in the same state, measured alike".to_owned()),

@@ -82,7 +82,7 @@ fn different_runs_are_compared_by_their_means_with_a_caveat() {
     let names: Vec<&str> = found.rows.iter().map(|row| row.new.contender.as_str()).collect();
     assert_eq!(names, ["a", "b"], "those of the same name");
     assert_eq!((rps(&found.rows[0]).call, rps(&found.rows[1]).call), (Shift::NotShown, Shift::Worse));
-    let rules: Vec<&str> = found.caveats.iter().map(|check| check.rule.as_str()).collect();
+    let rules: Vec<&str> = found.caveats.iter().map(|check| check.rule.name()).collect();
     assert_eq!(rules, ["pairing"]);
     let paired = compare(&side(&new, "a"), &[side(&new, "b")], &[]).unwrap();
     let width = |row: &Row| rps(row).ratio.map(|ratio| ratio.high / ratio.low).unwrap();
@@ -98,7 +98,7 @@ fn what_differed_besides_the_contenders_is_named() {
     new.host.mitigations = vec!["Spectre".to_owned()];
     new.experiment.window_s = 3.0;
     let found = compare(&side(&base, ""), &[side(&new, "")], &[]).unwrap();
-    let caveats: Vec<(&str, Outcome)> = found.caveats.iter().map(|c| (c.rule.as_str(), c.outcome)).collect();
+    let caveats: Vec<(&str, Outcome)> = found.caveats.iter().map(|c| (c.rule.name(), c.outcome)).collect();
     let warn = |rule| (rule, Outcome::Warn);
     assert_eq!(caveats, [warn("pairing"), ("machine", Outcome::Void), warn("machine-state"), warn("method")]);
     assert!(found.caveats[1].evidence.contains("CPU unknown → \"another\""), "{:?}", found.caveats[1]);

@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn the_last_line_says_what_the_checks_come_to() {
         let check = |outcome| assay_model::check::Check {
-            rule: String::new(),
+            rule: assay_model::rule::Rule::Answers,
             outcome,
             evidence: String::new(),
             remedy: None,

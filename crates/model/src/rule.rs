@@ -1,0 +1,141 @@
+//! The rules that a number must keep to be believed, by their stable names.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Each rule with what it demands and its name in files.
+macro_rules! rules {
+    ($($(#[$about:meta])+ $rule:ident => $name:literal,)+) => {
+        /// A rule about a measurement.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        pub enum Rule {
+            $($(#[$about])+ #[serde(rename = $name)] $rule,)+
+            /// A rule of another version of assay, of which only the outcome is known.
+            #[serde(other, rename = "unknown")]
+            Unknown,
+        }
+
+        impl Rule {
+            /// Its stable name, such as `generator-saturated`.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$rule => $name,)+
+                    Self::Unknown => "unknown",
+                }
+            }
+        }
+    };
+}
+
+rules! {
+    /// A right answer came in the window.
+    Answers => "answers",
+    /// A contender can be told from the machine's limit.
+    AtLimit => "at-limit",
+    /// Requests issued are those accounted for.
+    Books => "books",
+    /// assay was built for release.
+    Build => "build",
+    /// Contenders do not crowd at the generator's ceiling.
+    Bunched => "bunched",
+    /// As many connections were made as asked for.
+    Connections => "connections",
+    /// The database has CPUs for itself.
+    Database => "database",
+    /// Throughput is the same at both ends of a window.
+    Drift => "drift",
+    /// Requests do not fail.
+    Errors => "errors",
+    /// A contender lives through all of its runs.
+    FailedRuns => "failed-runs",
+    /// No request that ended in the window failed; the generator's own word, judged with `errors`.
+    Failures => "failures",
+    /// The generator is not what limits a run.
+    Generator => "generator",
+    /// No thread of the generator waits for its CPU. The generator knows it of each thread, the runner from the
+    /// counters of all; they share the rule, so that one fact is one rule.
+    GeneratorDisturbed => "generator-disturbed",
+    /// No thread of the generator uses all of its CPU.
+    GeneratorSaturated => "generator-saturated",
+    /// The generator could send more than it did.
+    Headroom => "headroom",
+    /// Figures were measured here.
+    Imported => "imported",
+    /// Server and generator have CPUs of their own.
+    Isolation => "isolation",
+    /// A link loses what it was asked to lose.
+    LinkLoss => "link-loss",
+    /// A link loses nothing else.
+    LinkOverflow => "link-overflow",
+    /// The link is not what limits a contender.
+    LinkSaturated => "link-saturated",
+    /// Little's law holds over all windows.
+    Little => "little",
+    /// Little's law holds in a window: what was in flight is throughput times latency.
+    LittlesLaw => "littles-law",
+    /// Every connection found a local port; the generator's own word.
+    LocalPorts => "local-ports",
+    /// Runs that are compared were made on the same machine.
+    Machine => "machine",
+    /// They were made in the same state of it.
+    MachineState => "machine-state",
+    /// They were measured alike.
+    Method => "method",
+    /// A contender does not differ from itself.
+    NoiseFloor => "noise-floor",
+    /// What was due was sent.
+    OfferedLoad => "offered-load",
+    /// The place within a round does not matter.
+    Order => "order",
+    /// No other program uses the server's CPUs.
+    OtherPrograms => "other-programs",
+    /// What is compared was measured in the same rounds.
+    Pairing => "pairing",
+    /// The generator finds a port for each connection.
+    Ports => "ports",
+    /// Nobody else waits for a CPU.
+    Pressure => "pressure",
+    /// No retransmission timer of the generator's own stack runs out where nothing is lost.
+    Retransmissions => "retransmissions",
+    /// There are rounds enough to compare.
+    Rounds => "rounds",
+    /// Requests leave when they are due.
+    SendLag => "send-lag",
+    /// No retransmission timer of the server's own stack runs out where nothing is lost.
+    ServerRetransmissions => "server-retransmissions",
+    /// A figure is more than a single run.
+    SingleRun => "single-run",
+    /// No hypervisor takes CPU time.
+    Steal => "steal",
+    /// The kernel sends no segment again and drops no connection.
+    Tcp => "tcp",
+    /// Rounds do not get slower or faster.
+    Trend => "trend",
+    /// Every request has an end.
+    Unfinished => "unfinished",
+    /// No bytes come that nobody asked for.
+    UnsolicitedBytes => "unsolicited-bytes",
+    /// A server is as fast as it will be before it is measured.
+    WarmUp => "warm-up",
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_is_read_by_its_name_and_a_strangers_rule_is_unknown() {
+        let read = |text: &str| serde_json::from_str::<Rule>(text).expect("a rule");
+        assert_eq!(serde_json::to_string(&Rule::SendLag).expect("json"), "\"send-lag\"");
+        assert_eq!((read("\"send-lag\""), read("\"of-the-future\"")), (Rule::SendLag, Rule::Unknown));
+        assert_eq!(Rule::GeneratorDisturbed.to_string(), "generator-disturbed");
+    }
+}
