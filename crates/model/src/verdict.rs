@@ -26,8 +26,6 @@ pub struct Interval {
 /// The judgement of a whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
-    /// The findings in words, most important first.
-    pub sentences: Vec<String>,
     /// Checks over the whole run, each with its evidence.
     pub trust: Vec<Check>,
     /// Rounds that count.

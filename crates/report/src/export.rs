@@ -19,7 +19,7 @@ use assay_model::verdict::{CellVerdict, Interval, LatencyVerdict, RedlineVerdict
 use serde::Serialize;
 
 use crate::absent::absent;
-use crate::{ReportError, beside, format, notes, stack, text};
+use crate::{ReportError, beside, format, notes, stack, text, words};
 
 /// Name and version of the format that [`json`] writes.
 pub const REPORT_SCHEMA: &str = "assay-report/1";
@@ -30,18 +30,25 @@ pub const REPORT_SCHEMA: &str = "assay-report/1";
 /// [`ReportError::Json`] when a value cannot be written.
 pub fn json(record: &Record, verdict: &Verdict) -> Result<String, ReportError> {
     #[derive(Serialize)]
+    struct InWords<'a> {
+        sentences: Vec<String>,
+        #[serde(flatten)]
+        verdict: &'a Verdict,
+    }
+    #[derive(Serialize)]
     struct Document<'a> {
         schema: &'static str,
-        verdict: &'a Verdict,
+        verdict: InWords<'a>,
         record: &'a Record,
     }
-    Ok(serde_json::to_string_pretty(&Document { schema: REPORT_SCHEMA, verdict, record })? + "\n")
+    let in_words = InWords { sentences: words::sentences(record, verdict), verdict };
+    Ok(serde_json::to_string_pretty(&Document { schema: REPORT_SCHEMA, verdict: in_words, record })? + "\n")
 }
 
 /// The standings, what they are worth, and how to repeat them, as GitHub-flavoured Markdown.
 pub fn markdown(record: &Record, verdict: &Verdict) -> String {
     let mut out = String::new();
-    for (i, sentence) in verdict.sentences.iter().enumerate() {
+    for (i, sentence) in words::sentences(record, verdict).iter().enumerate() {
         let sentence = cell_text(sentence);
         out += &if i == 0 { format!("**{sentence}**\n") } else { format!("{sentence}\n") };
     }

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use assay_model::record::Record;
 use assay_model::verdict::Verdict;
 
-use crate::{format, notes, text};
+use crate::{format, notes, text, words};
 use trend::{Machine, Section, Trend};
 
 const STYLE: &str = include_str!("../assets/index.css");
@@ -89,7 +89,8 @@ fn row(run: &Listed<'_>, machines: &[Machine]) -> String {
         None => when,
     };
     let proper = record.contenders.iter().filter(|entry| entry.twin_of.is_none() && entry.not_run.is_none());
-    let finding = run.verdict.sentences.first().map_or("nothing was measured", String::as_str);
+    let sentences = words::sentences(run.record, run.verdict);
+    let finding = sentences.first().map_or("nothing was measured", String::as_str);
     let state =
         notes::state_in_words(record.state).map(|words| format!("<br><small>{}</small>", escape(words)));
     let machine =

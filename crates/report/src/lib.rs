@@ -32,5 +32,6 @@ pub mod page;
 pub mod stack;
 pub mod terminal;
 pub mod text;
+pub mod words;
 
 pub use error::ReportError;

@@ -69,7 +69,7 @@ pub fn render(record: &Record, verdict: &Verdict, style: &Style) -> String {
     prose::not_run(&mut page, record);
     prose::conformance(&mut page, record);
     prose::trust(&mut page, verdict);
-    prose::sentences(&mut page, verdict);
+    prose::sentences(&mut page, record, verdict);
     page.finish()
 }
 

@@ -48,9 +48,8 @@ fn only_runs_of_one_machine_are_joined() {
 
 #[test]
 fn the_page_needs_nothing_and_runs_nothing() {
-    let (mut record, mut verdict) = on("2026-11-01", "A");
-    record.contenders[1].title = HOSTILE.to_owned();
-    verdict.sentences[0] = HOSTILE.to_owned();
+    let (mut record, verdict) = on("2026-11-01", "A");
+    record.contenders[2].title = HOSTILE.to_owned();
     let page = page(&[(record.clone(), verdict.clone()), on("2026-11-02", "A"), (record, verdict)]);
     assert!(page.contains("default-src 'none'") && !page.contains("<script"), "a script");
     assert!(!page.contains("http://") && !page.contains("src=") && !page.contains("@import"));

@@ -90,7 +90,7 @@ fn a_withheld_number_is_nowhere_in_the_summaries() {
 #[test]
 fn response_times_have_tables_of_their_own() {
     let (record, mut verdict) = sample();
-    (verdict.cells, verdict.trust, verdict.sentences) = (Vec::new(), Vec::new(), Vec::new());
+    (verdict.cells, verdict.trust) = (Vec::new(), Vec::new());
     verdict.latency = latency::latency();
     let at = |width| render(&record, &verdict, &Style { width, colour: false, ascii: false });
     insta::assert_snapshot!(at(80).split(" Failed").next().unwrap());
@@ -139,7 +139,7 @@ fn on_both_stacks() -> Vec<assay_model::verdict::StackCost> {
 #[test]
 fn what_the_stack_costs_names_both_axes_at_any_width() {
     let (record, mut verdict) = sample();
-    (verdict.cells, verdict.trust, verdict.sentences) = (Vec::new(), Vec::new(), Vec::new());
+    (verdict.cells, verdict.trust) = (Vec::new(), Vec::new());
     verdict.stack_cost = on_both_stacks();
     for width in [80, 200] {
         let table = render(&record, &verdict, &Style { width, colour: false, ascii: false });
@@ -163,7 +163,7 @@ fn what_the_stack_costs_names_both_axes_at_any_width() {
 #[test]
 fn redlines_are_told_with_both_bounds() {
     let (record, mut verdict) = sample();
-    (verdict.cells, verdict.trust, verdict.sentences) = (Vec::new(), Vec::new(), Vec::new());
+    (verdict.cells, verdict.trust) = (Vec::new(), Vec::new());
     verdict.redlines = latency::redlines();
     let table = render(&record, &verdict, &Style { width: 100, colour: false, ascii: false });
     insta::assert_snapshot!(table.split(" Failed").next().unwrap().split(" Not run").next().unwrap());
@@ -180,7 +180,7 @@ fn redlines_are_told_with_both_bounds() {
 #[test]
 fn figures_of_others_stand_beside_ours_as_ratios() {
     let (record, mut verdict) = sample();
-    (verdict.cells, verdict.trust, verdict.sentences) = (Vec::new(), Vec::new(), Vec::new());
+    (verdict.cells, verdict.trust) = (Vec::new(), Vec::new());
     (verdict.published, verdict.answered) = (Some(beside::published()), beside::answered());
     let at = |width| render(&record, &verdict, &Style { width, colour: false, ascii: false });
     insta::assert_snapshot!(at(100).split(" Failed").next().unwrap().split(" Not run").next().unwrap());
@@ -242,13 +242,12 @@ fn a_run_that_was_stopped_says_so() {
 
 #[test]
 fn the_page_is_whole_and_hostile_text_cannot_leave_its_data() {
-    let (mut record, mut verdict) = sample();
+    let (mut record, verdict) = sample();
     record.contenders[2].title = HOSTILE.to_owned();
-    verdict.sentences[0] = HOSTILE.to_owned();
     let page = html::page(&record, &verdict).unwrap();
     assert!(!page.contains("<script>alert"), "hostile text has become markup");
     assert!(!page.contains("</script><script>"), "hostile text has closed a script");
-    assert!(page.contains("<title>showdown: &lt;/script&gt;&lt;script&gt;"));
+    assert!(page.contains("<title>showdown: On hello at 64 connections, &lt;/script&gt;&lt;script&gt;"));
     assert!(!page.contains("http-equiv=\"refresh\"") && page.contains("default-src 'none'"));
     let loads = ["src=\"http", "href=\"http", "url(http", "@import"];
     assert!(loads.iter().all(|load| !page.contains(load)), "the page needs something from outside");

@@ -3,28 +3,23 @@
 use assay_model::check::{Check, Outcome};
 use assay_model::experiment::Cell;
 use assay_model::imported::Imported;
-use assay_model::record::Record;
 use assay_model::rule::Rule;
 use assay_model::verdict::{CellVerdict, LimitedBy, Price, Standing, Verdict};
 
 use super::cell::fastest_first;
 use super::sample::{Sample, samples};
 use super::window::Evidence;
-use super::words::count_of;
 use super::{closed, objection, point};
 
 /// Why there is no order among them.
 const ALONE: &str = "Each figure is a single run without an interval: which of two is greater may be chance, so nothing \
-                     is ranked and no tier is told.";
+                     is ranked and no tier is told";
 
 /// The figures as they are: no interval, no tier, no pair, no share of a limit.
 pub(super) fn judge(evidence: &Evidence<'_>, imported: &Imported) -> Verdict {
     let record = evidence.record;
     let cells: Vec<CellVerdict> = closed(record).iter().map(|cell| judge_cell(evidence, cell)).collect();
-    let mut sentences = vec![format!("{}.", opening(imported)), ALONE.to_owned()];
-    sentences.extend(cells.iter().filter_map(|cell| greatest(record, cell, &cells)));
     Verdict {
-        sentences,
         trust: trust(imported),
         rounds: 1,
         margin: 0.0,
@@ -40,18 +35,12 @@ pub(super) fn judge(evidence: &Evidence<'_>, imported: &Imported) -> Verdict {
     }
 }
 
-fn opening(imported: &Imported) -> String {
-    let text = imported.to_string();
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
 fn trust(imported: &Imported) -> Vec<Check> {
     let elsewhere = "the machine, its state and the answers during the load are known to the source at best";
     let measure = "measure the ones you care for here: assay run -e techempower";
     vec![
         objection(Rule::Imported, Outcome::Warn, format!("{imported}; {elsewhere}"), measure),
-        objection(Rule::SingleRun, Outcome::Warn, ALONE.trim_end_matches('.').to_owned(), measure),
+        objection(Rule::SingleRun, Outcome::Warn, ALONE.to_owned(), measure),
     ]
 }
 
@@ -102,18 +91,4 @@ fn errors(sample: &Sample<'_>) -> Option<Check> {
             "read the source's logs; a server that fails may seem fast",
         )
     })
-}
-
-/// One sentence for each workload, at the number of connections where its greatest figure is.
-fn greatest(record: &Record, cell: &CellVerdict, all: &[CellVerdict]) -> Option<String> {
-    let rate = |cell: &CellVerdict| cell.standings.first()?.throughput_per_second.map(|rate| rate.estimate);
-    let own = rate(cell)?;
-    let alike = all.iter().filter(|other| other.cell.workload == cell.cell.workload);
-    if alike.filter_map(rate).any(|other| other > own) {
-        return None;
-    }
-    let best = cell.standings.first()?;
-    let entry = record.contenders.iter().find(|entry| entry.name == best.contender)?;
-    let connections = count_of(cell.cell.connections as usize, "connection");
-    Some(format!("Greatest on {}, at {connections}: {}.", cell.cell.workload, entry.title))
 }

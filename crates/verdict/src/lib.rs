@@ -6,7 +6,7 @@
 //! - What decides the course of a run is judged here too, from the record so far: whether pairs are settled
 //!   ([`settling`]), which load comes next in the search for a redline ([`course`]), which rate is offered ([`rates`]).
 //!
-//! Must not know: sockets, processes, files, clocks, how anything is measured, stored or drawn.
+//! Must not know: sockets, processes, files, clocks, how anything is measured, stored, drawn or put into sentences.
 #![forbid(unsafe_code)]
 
 mod answered;
@@ -94,16 +94,9 @@ fn judge_own(evidence: &Evidence<'_>) -> Verdict {
     let redlines = redline::judge(evidence);
     let stack_cost = stack::stack_costs(&cells, margin);
     let crossings = stack::crossings(&stack_cost, &record.workloads);
-    let mut sentences = words::warning(&trust);
-    // Whoever measures on two stacks asks what that changes, before who is the fastest on each.
-    sentences.extend(stack::sentences(record, &stack_cost, &crossings));
-    sentences.extend(words::sentences(record, &cells, &trust));
-    sentences.extend(latency::sentences(&latency));
-    sentences.extend(redline::sentences(record, &redlines));
     let rounds = sample::counted_rounds(record);
     let (answered, published) = (answered::judge(evidence), published::judge(evidence, &cells));
     Verdict {
-        sentences,
         trust,
         rounds,
         margin,

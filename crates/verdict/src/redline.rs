@@ -2,7 +2,7 @@
 
 use assay_model::experiment::Cell;
 use assay_model::offered::Offered;
-use assay_model::record::{Entry, Measurement, Origin, Record, Run};
+use assay_model::record::{Entry, Measurement, Origin, Run};
 use assay_model::verdict::{RedlineEnd, RedlineStanding, RedlineVerdict};
 use assay_stats::redline::End;
 use assay_stats::robust::geometric_mean;
@@ -67,90 +67,4 @@ fn standing(evidence: &Evidence<'_>, entry: &Entry, cell: &Cell) -> Option<Redli
         void_windows: count(void),
         end,
     })
-}
-
-/// A sentence for each contender whose redline was searched.
-pub(crate) fn sentences(record: &Record, verdicts: &[RedlineVerdict]) -> Vec<String> {
-    let why = |end| match end {
-        RedlineEnd::TooManyVoid => "too many windows in a row were void".to_owned(),
-        _ => too_early(record),
-    };
-    let of = |verdict: &RedlineVerdict| {
-        let told =
-            verdict.standings.iter().map(|standing| sentence(&verdict.cell, standing, &why(standing.end)));
-        told.collect::<Vec<_>>()
-    };
-    verdicts.iter().flat_map(of).collect()
-}
-
-/// What a search lacked that did not come to its end: servers, of which each round starts one, or time.
-fn too_early(record: &Record) -> String {
-    let experiment = &record.experiment;
-    let spent = !experiment.until_settled && record.rounds.len() >= experiment.rounds as usize;
-    match spent {
-        true => format!(
-            "each round starts one server, and {} were too few for the search; leave --rounds out",
-            experiment.rounds
-        ),
-        false => "the search was over too early; give it more time with --budget".to_owned(),
-    }
-}
-
-fn sentence(cell: &Cell, standing: &RedlineStanding, why: &str) -> String {
-    let Offered::Redline(slo) = cell.offered else { return String::new() };
-    let (name, at) = (&standing.contender, format!("{} at {}", cell.workload, cell.width()));
-    let servers = match standing.servers {
-        0 => "on one server that was never restarted".to_owned(),
-        1 => "on 1 server".to_owned(),
-        n => format!("on {n} servers"),
-    };
-    match (standing.end, standing.kept_per_second, standing.missed_per_second) {
-        (RedlineEnd::Confirmed, Some(kept), Some(missed)) => {
-            format!(
-                "{name} keeps {slo} up to {kept:.0} requests per second and misses it from {missed:.0} on ({at}, {servers}){}.",
-                recovery(standing)
-            )
-        }
-        (RedlineEnd::AboveHighest, Some(kept), _) => {
-            format!(
-                "{name} keeps {slo} at {kept:.0} requests per second and all below; more was not offered ({at})."
-            )
-        }
-        (RedlineEnd::BelowLowest, _, Some(missed)) => {
-            format!("{name} misses {slo} even at {missed:.0} requests per second ({at}).")
-        }
-        (_, Some(kept), Some(missed)) => format!(
-            "The redline of {name} for {slo} lies between {kept:.0} and {missed:.0} requests per second so far, not \
-             confirmed: {why} ({at})."
-        ),
-        _ => format!("The redline of {name} for {slo} was not found: {why} ({at})."),
-    }
-}
-
-/// What an overload leaves behind.
-fn recovery(standing: &RedlineStanding) -> String {
-    match (standing.recovered_per_second, standing.kept_per_second) {
-        (Some(recovered), Some(kept)) if recovered < kept => {
-            format!("; once overloaded it recovers at {recovered:.0}")
-        }
-        (Some(_), _) => "; an overload leaves nothing behind".to_owned(),
-        (None, _) => String::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing;
-
-    #[test]
-    fn a_search_without_an_end_says_what_it_lacked() {
-        let mut record = testing::record(&[("a", &[1000.0, 1000.0, 1000.0])]);
-        (record.experiment.rounds, record.experiment.until_settled) = (3, false);
-        assert!(too_early(&record).contains("3 were too few for the search; leave --rounds out"));
-        record.experiment.rounds = 4;
-        assert!(too_early(&record).contains("--budget"));
-        (record.experiment.rounds, record.experiment.until_settled) = (3, true);
-        assert!(too_early(&record).contains("--budget"));
-    }
 }

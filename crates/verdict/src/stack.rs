@@ -4,7 +4,6 @@
 //! stacks; over a ring the wire is another one too, and the ratio is that of both together.
 
 mod crossing;
-mod words;
 
 use assay_model::network::{Network, Stack, Wire};
 use assay_model::verdict::{Call, CellVerdict, Interval, StackCost, Standing};
@@ -15,7 +14,6 @@ use super::ranking::equivalence_margin;
 use super::{CONFIDENCE, interval, point};
 
 pub(crate) use crossing::crossings;
-pub(crate) use words::sentences;
 
 /// Compares each cell on the user-space stack with the same cell on the kernel's counterpart, where both were measured;
 /// `margin` is the smallest difference that is called one.

@@ -52,7 +52,6 @@ fn the_same_server_twice_is_never_called_different() {
         assert_ne!(only_cell(&verdict).pairs[0].call, Call::Distinct, "seed {seed}");
         assert_eq!((of(&verdict, "a").tier, of(&verdict, "b").tier), (Some(1), Some(1)));
         assert_eq!(of(&verdict, "a").letters, of(&verdict, "b").letters);
-        assert!(verdict.sentences[0].contains("not shown to differ"), "{}", verdict.sentences[0]);
     }
 }
 
@@ -65,11 +64,6 @@ fn ten_percent_are_found_out_in_six_rounds() {
     assert!(pair.ratio.low < 1.111 && 1.111 < pair.ratio.high, "{:?}", pair.ratio);
     assert_eq!(cell.standings[0].contender, "fast");
     assert_eq!((of(&verdict, "fast").tier, of(&verdict, "slow").tier), (Some(1), Some(2)));
-    assert!(
-        verdict.sentences[0].starts_with("On hello at 64 connections, fast is the fastest with "),
-        "{verdict:?}"
-    );
-    assert!(verdict.sentences[1].starts_with("fast serves 1.1"), "{verdict:?}");
     assert!(
         precision(&record(&[("a", &[100.0, 110.0]), ("b", &[100.0, 100.0])]))
             .unwrap()
@@ -95,7 +89,6 @@ fn a_contender_that_takes_part_twice_is_the_noise_floor_and_no_contender() {
     assert!(told.evidence.ends_with("a is not shown to differ from itself"), "{}", told.evidence);
     let names: Vec<&str> = only_cell(&verdict).standings.iter().map(|s| s.contender.as_str()).collect();
     assert_eq!(names, ["a", "b"]);
-    assert!(verdict.sentences.iter().all(|sentence| !sentence.contains('′')), "{:?}", verdict.sentences);
 }
 
 #[test]
@@ -138,7 +131,6 @@ fn the_limit_is_reported_and_not_ranked() {
     assert!((share.estimate - 0.5).abs() < 1e-4 && share.low <= 0.5 + 1e-4, "{share:?}");
     assert_eq!(a.tier, Some(1));
     assert!(only_cell(&verdict).pairs.is_empty());
-    assert!(verdict.sentences[0].contains("50 % of this machine's limit"), "{}", verdict.sentences[0]);
 }
 
 #[test]
@@ -150,8 +142,6 @@ fn of_a_limit_that_answers_wrongly_no_share_is_told() {
     });
     let verdict = judged(&spoilt);
     assert_eq!((of(&verdict, "a").share_of_limit, of(&verdict, "a").tier), (None, Some(1)));
-    let last = verdict.sentences.last().expect("a sentence");
-    assert!(last.starts_with("This machine's limit is not known: "), "{last}");
 }
 
 #[test]
@@ -161,7 +151,6 @@ fn one_round_gives_points_and_no_tiers() {
     assert!((rate.estimate - 100.0).abs() < 1e-6 && rate.confidence == 0.0, "{rate:?}");
     assert_eq!(of(&verdict, "a").tier, None);
     assert_eq!(check(&verdict.trust, "rounds").outcome, Outcome::Warn);
-    assert!(verdict.sentences[0].contains("one round shows no differences"), "{}", verdict.sentences[0]);
 }
 
 #[test]
@@ -193,11 +182,6 @@ fn wrong_answers_withhold_a_contender_and_a_few_are_a_warning() {
     assert!(of(&verdict, "odd").withheld.is_none());
     assert_eq!(check(&of(&verdict, "odd").checks, "errors").outcome, Outcome::Warn);
     assert_eq!(ending(&spoilt, &verdict, false), Ending::WrongAnswer);
-    assert!(
-        verdict.sentences.iter().any(|s| s.starts_with("bad is not ranked: 60 of ")),
-        "{:?}",
-        verdict.sentences
-    );
 }
 
 #[test]
@@ -286,20 +270,15 @@ fn trust_objects_with_a_remedy_and_passes_without() {
         assert!(check.outcome == outcome && check.remedy.is_some(), "{check:?}");
     }
     assert_eq!(check(&of(&verdict, "a").checks, "drift").outcome, Outcome::Warn);
-    assert!(verdict.sentences[0].starts_with("Do not use these numbers: assay was built for debug"));
 }
 
 #[test]
-fn who_was_not_run_is_said_and_decides_how_the_run_ended() {
+fn who_was_not_run_decides_how_the_run_ended() {
     let mut partial = record(&[("a", &noisy(1000.0, 5, 6)), ("b", &[])]);
     let mut not_run = |stage| {
         let reason = "needs Go 1.23 or newer".to_owned();
         partial.contenders[1].not_run = Some(NotRun { stage, reason, remedy: None, log_tail: Vec::new() });
         let verdict = judged(&partial);
-        assert_eq!(
-            verdict.sentences.last().map(String::as_str),
-            Some("b was not run: needs Go 1.23 or newer.")
-        );
         ending(&partial, &verdict, false)
     };
     assert_eq!(not_run(Stage::Needs), Ending::Fine);
@@ -309,5 +288,4 @@ fn who_was_not_run_is_said_and_decides_how_the_run_ended() {
     assert_eq!(ending(&partial, &judged(&partial), false), Ending::Interrupted);
     let nothing = record(&[("a", &[])]);
     assert_eq!(ending(&nothing, &judged(&nothing), false), Ending::ContenderFailed);
-    assert_eq!(judged(&nothing).sentences, ["On hello, no contender was measured."]);
 }

@@ -12,7 +12,7 @@ use super::sample::counted_rounds;
 use super::standing::{MORE_CPUS, NOTICEABLE_SHARE, tcp_check};
 use super::window::Evidence;
 use super::words::{count_of, percent};
-use super::{LEAST_HEADROOM, disturbed, is_void, median, objection, order, pass};
+use super::{LEAST_HEADROOM, disturbed, median, objection, order, pass};
 
 /// Share of the server's CPUs that other programs may use before it is told. More than for other disturbances: the
 /// difference of two readings is known to about a tick of 10 ms in a window of a second, and kernel threads are in it.
@@ -261,9 +261,4 @@ fn pressure(windows: &[&Measurement]) -> Option<Check> {
             "stop the other programs; `assay doctor` shows what they take",
         ),
     })
-}
-
-/// Whether any number of the run is void as a whole.
-pub(crate) fn void(checks: &[Check]) -> Option<&Check> {
-    checks.iter().find(|check| is_void(check))
 }

@@ -62,7 +62,6 @@ fn throughput_is_the_sources_good_answers_over_the_length_asked_for() {
 fn nothing_is_ranked_and_everything_says_where_it_comes_from() {
     let record = imported(str::to_owned).expect("imported");
     let verdict = assay_verdict::testing::judged(&record);
-    assert!(verdict.sentences[0].starts_with("Not measured here"), "{:?}", verdict.sentences);
     let rules: Vec<&str> = verdict.trust.iter().map(|check| check.rule.name()).collect();
     assert_eq!(rules, ["imported", "single-run"]);
     for cell in &verdict.cells {

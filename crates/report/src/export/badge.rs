@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use assay_model::record::Record;
 use assay_model::verdict::{CellVerdict, Standing, Verdict};
 
-use crate::{format, notes, text};
+use crate::{format, notes, text, words};
 
 /// Which cell is drawn; what is absent is free, and the first cell that fits is taken.
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,7 +92,8 @@ fn title<'a>(record: &'a Record, standing: &'a Standing) -> &'a str {
 
 fn opening(record: &Record, verdict: &Verdict, cell: &CellVerdict, height: f64) -> String {
     let head = notes::cell_title(&cell.cell);
-    let told = verdict.sentences.first().map_or(record.experiment.name.as_str(), String::as_str);
+    let sentences = words::sentences(record, verdict);
+    let told = sentences.first().map_or(record.experiment.name.as_str(), String::as_str);
     let (head, told) = (escape(&head), escape(told));
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" \

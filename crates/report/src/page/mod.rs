@@ -26,6 +26,7 @@ pub use self::findings::{Findings, Pairs, Sample, Spot};
 pub use self::window::{missing_cells, per_second};
 use crate::notes::Warning;
 use crate::stack::{self, StackComparison};
+use crate::words::sentences;
 use crate::{ReportError, notes};
 
 /// Name and version of the format of [`Page`].
@@ -114,7 +115,7 @@ pub fn schema() -> schemars::Schema {
 }
 
 fn title(record: &Record, verdict: &Verdict) -> String {
-    match verdict.sentences.first() {
+    match sentences(record, verdict).first() {
         Some(sentence) => format!("{}: {sentence}", record.experiment.name),
         None => record.experiment.name.clone(),
     }
@@ -134,7 +135,7 @@ fn run_page(record: &Record, verdict: &Verdict) -> Result<RunPage, ReportError> 
     let head = Head {
         run: facts::run_facts(record),
         contenders: record.contenders.iter().filter(|entry| entry.twin_of.is_none()).cloned().collect(),
-        sentences: verdict.sentences.clone(),
+        sentences: sentences(record, verdict),
         trust: verdict.trust.clone(),
         warnings: notes::warnings(verdict),
         rounds: verdict.rounds,

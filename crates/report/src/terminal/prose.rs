@@ -8,7 +8,7 @@ use assay_model::verdict::Verdict;
 use super::{ALARM, CAUTION, FAINT, HEADING, PLAIN, Page};
 use crate::absent::absent;
 use crate::text::{width, wrap};
-use crate::{format, notes};
+use crate::{format, notes, words};
 
 /// Columns of the label at the left of every paragraph, with the spaces around it.
 const LABEL: usize = 10;
@@ -68,9 +68,9 @@ pub(super) fn trust(page: &mut Page, verdict: &Verdict) {
     }
 }
 
-pub(super) fn sentences(page: &mut Page, verdict: &Verdict) {
+pub(super) fn sentences(page: &mut Page, record: &Record, verdict: &Verdict) {
     page.line(&[]);
-    for (i, sentence) in verdict.sentences.iter().enumerate() {
+    for (i, sentence) in words::sentences(record, verdict).iter().enumerate() {
         let label = if i == 0 { "Verdict" } else { "" };
         paragraph(page, label, HEADING, if i == 0 { HEADING } else { PLAIN }, sentence);
     }

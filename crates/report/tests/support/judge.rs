@@ -16,12 +16,6 @@ const MARGIN: f64 = 0.011;
 
 pub(super) fn verdict(record: &Record) -> Verdict {
     Verdict {
-        sentences: vec![
-            "nginx serves 1.26 ± 0.01 times what net-http, the next one, serves (hello, 64 connections)."
-                .to_owned(),
-            "net-http and gin are not shown to differ: 1.01 ± 0.02.".to_owned(),
-            "nginx reaches 86 % of what this machine could do with these bytes.".to_owned(),
-        ],
         trust: vec![
             check(
                 Rule::Headroom,

@@ -61,9 +61,6 @@ fn a_contender_is_compared_with_itself_on_the_other_stack() {
     assert!(cost.ratio.is_some_and(|ratio| (ratio.estimate - 2.5).abs() < 0.01), "{cost:?}");
     assert_eq!((cost.call, cost.withheld.as_deref()), (Some(Call::Distinct), None));
     assert!(cost.p50_ratio.is_some_and(|ratio| (ratio - 0.4).abs() < 0.02), "{cost:?}");
-    let sentence = verdict.sentences.iter().find(|text| text.contains("nginx serves 2.5")).expect("sentence");
-    assert!(sentence.contains("the user-space stack over AF_XDP on veth"), "{sentence}");
-    assert!(sentence.contains("the kernel's stack over veth") && sentence.contains("same kind of wire"));
 }
 
 #[test]
@@ -116,8 +113,6 @@ fn a_crossing_lies_between_the_sizes_at_which_each_stack_is_shown_to_be_faster()
     assert_eq!((crossing.family.as_str(), crossing.parameter.as_str()), ("body", "bytes"));
     let estimate = crossing.estimate.expect("both sides are known");
     assert!((8000.0..8400.0).contains(&estimate), "{estimate}");
-    let told = verdict.sentences.iter().any(|text| text.contains("faster up to bytes = 1024"));
-    assert!(told, "{:?}", verdict.sentences);
 }
 
 #[test]

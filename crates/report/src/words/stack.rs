@@ -4,10 +4,12 @@ use assay_model::network::Network;
 use assay_model::record::Record;
 use assay_model::verdict::{Call, Crossing, StackCost};
 
-use crate::words::{Speaker, count_of, plus_minus};
+use super::phrases::{count_of, plus_minus};
+use super::standings::Speaker;
+use crate::format;
 
 /// A sentence for each contender on each user-space network, then the crossings.
-pub(crate) fn sentences(record: &Record, costs: &[StackCost], crossings: &[Crossing]) -> Vec<String> {
+pub(super) fn sentences(record: &Record, costs: &[StackCost], crossings: &[Crossing]) -> Vec<String> {
     let speaker = Speaker { record };
     let mut told: Vec<(&str, Option<Network>)> = Vec::new();
     let mut sentences = Vec::new();
@@ -60,7 +62,9 @@ fn passing(speaker: &Speaker<'_>, crossing: &Crossing) -> String {
     let Crossing { family, parameter, after, before, .. } = crossing;
     let (user, kernel) = (crossing.user.in_words(), crossing.kernel.in_words());
     let (first, second) = if crossing.user_is_faster_below { (user, kernel) } else { (kernel, user) };
-    let about = crossing.estimate.map_or_else(String::new, |value| format!("; equal at about {value:.0}"));
+    let about = crossing.estimate.map_or_else(String::new, |value| {
+        format!("; equal at about {}", format::count(value.round() as u64))
+    });
     format!(
         "{} on {family} at {}: {first} is faster up to {parameter} = {after}, {second} from {before} on{about}.",
         speaker.title(&crossing.contender),

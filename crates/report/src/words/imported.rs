@@ -1,0 +1,38 @@
+//! Figures that somebody else measured, in sentences.
+
+use assay_model::imported::Imported;
+use assay_model::record::Record;
+use assay_model::verdict::CellVerdict;
+
+use super::phrases::count_of;
+
+/// Why there is no order among them.
+const ALONE: &str = "Each figure is a single run without an interval: which of two is greater may be chance, so nothing \
+                     is ranked and no tier is told.";
+
+/// What they are, and who has the greatest.
+pub(super) fn sentences(record: &Record, imported: &Imported, cells: &[CellVerdict]) -> Vec<String> {
+    let mut sentences = vec![format!("{}.", opening(imported)), ALONE.to_owned()];
+    sentences.extend(cells.iter().filter_map(|cell| greatest(record, cell, cells)));
+    sentences
+}
+
+fn opening(imported: &Imported) -> String {
+    let text = imported.to_string();
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// One sentence for each workload, at the number of connections where its greatest figure is.
+fn greatest(record: &Record, cell: &CellVerdict, all: &[CellVerdict]) -> Option<String> {
+    let rate = |cell: &CellVerdict| cell.standings.first()?.throughput_per_second.map(|rate| rate.estimate);
+    let own = rate(cell)?;
+    let alike = all.iter().filter(|other| other.cell.workload == cell.cell.workload);
+    if alike.filter_map(rate).any(|other| other > own) {
+        return None;
+    }
+    let best = cell.standings.first()?;
+    let entry = record.contenders.iter().find(|entry| entry.name == best.contender)?;
+    let connections = count_of(cell.cell.connections as usize, "connection");
+    Some(format!("Greatest on {}, at {connections}: {}.", cell.cell.workload, entry.title))
+}

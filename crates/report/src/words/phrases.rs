@@ -1,0 +1,59 @@
+//! Parts of sentences.
+
+use assay_model::verdict::Interval;
+
+/// Half-width, as a share of the estimate, from which an interval is told by its ends.
+const WIDE: f64 = 0.1;
+/// Nobody measures ratios more exactly, however well a few rounds agree by chance.
+const LEAST_HALF_WIDTH: f64 = 0.001;
+
+/// "1 round", "3 rounds".
+pub(super) fn count_of(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
+/// "1.27 ± 0.02": as many digits as the half-width allows. A wide interval is lopsided; then its ends are told.
+pub(super) fn plus_minus(ratio: &Interval) -> String {
+    let half = ((ratio.high - ratio.low) / 2.0).max(LEAST_HALF_WIDTH);
+    if half > WIDE * ratio.estimate {
+        return format!("{:.1} to {:.1}", ratio.low, ratio.high);
+    }
+    let digits = if half >= 0.95 {
+        0
+    } else if half >= 0.095 {
+        1
+    } else if half >= 0.0095 {
+        2
+    } else {
+        3
+    };
+    format!("{:.digits$} ± {half:.digits$}", ratio.estimate)
+}
+
+/// "a", "a and b", "a, b and c".
+pub(super) fn all_of(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_and_lists_for_people() {
+        let of = |estimate: f64, half: f64| {
+            plus_minus(&Interval { estimate, low: estimate - half, high: estimate + half, confidence: 0.95 })
+        };
+        assert_eq!(of(1.2699, 0.021), "1.27 ± 0.02");
+        assert_eq!(of(1.002, 0.0012), "1.002 ± 0.001");
+        assert_eq!(of(14.26, 0.3), "14.3 ± 0.3");
+        assert_eq!(of(2.3151, 0.0001), "2.315 ± 0.001");
+        assert_eq!(of(2.0, 0.5), "1.5 to 2.5");
+        assert_eq!(all_of(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+        assert_eq!((count_of(1, "round"), count_of(3, "round")), ("1 round".into(), "3 rounds".into()));
+    }
+}

@@ -1,0 +1,199 @@
+//! What each workload came to, and who is missing.
+
+use assay_model::check::{Check, Outcome};
+use assay_model::contender::Kind;
+use assay_model::network::Network;
+use assay_model::record::{NetworkFacts, NotRunOn, Record};
+use assay_model::verdict::{Call, CellVerdict, LimitedBy, Pair, Standing};
+
+use super::phrases::{all_of, count_of, plus_minus};
+use crate::format;
+
+/// What has to be said before anything else.
+pub(super) fn warning(trust: &[Check]) -> Vec<String> {
+    let void = void(trust).into_iter();
+    void.map(|check| format!("Do not use these numbers: {}.", check.evidence)).collect()
+}
+
+/// The findings: each workload, then who is missing and why.
+pub(super) fn sentences(record: &Record, cells: &[CellVerdict], trust: &[Check]) -> Vec<String> {
+    let mut sentences: Vec<String> = Vec::new();
+    let void = void(trust);
+    let mut places: Vec<(&str, Option<Network>)> = Vec::new();
+    for cell in cells.iter().map(|judged| &judged.cell) {
+        if !places.contains(&(&cell.workload, cell.network)) {
+            places.push((&cell.workload, cell.network));
+        }
+    }
+    // Where nothing counts one sentence says why; it need not be said again of every place and everybody.
+    let is_told = |cell: &CellVerdict| void.is_none() || !ranked(record, cell).is_empty();
+    for (workload, network) in places {
+        let here = |cell: &&CellVerdict| cell.cell.workload == workload && cell.cell.network == network;
+        if cells.iter().filter(here).any(is_told) {
+            sentences.extend(headline(record, cells, workload, network));
+        }
+    }
+    sentences.extend(missing(record, cells, void.is_none()));
+    sentences
+}
+
+/// What happened on a workload on a network, at the number of connections where the best was best.
+fn headline(record: &Record, cells: &[CellVerdict], workload: &str, network: Option<Network>) -> Vec<String> {
+    let speak = Speaker { record };
+    let best_rate =
+        |cell: &&CellVerdict| ranked(record, cell).first().map_or(0.0, |standing| rate_of(standing));
+    let of_workload = cells.iter().filter(|c| c.cell.workload == workload && c.cell.network == network);
+    let Some(cell) = of_workload.max_by(|a, b| best_rate(a).total_cmp(&best_rate(b))) else {
+        return Vec::new();
+    };
+    let ranked = ranked(record, cell);
+    let Some(best) = ranked.first() else {
+        let measured = if cell.standings.is_empty() {
+            "no contender was measured"
+        } else {
+            "no contender can be ranked"
+        };
+        return vec![format!("On {workload}{}, {measured}.", with(network))];
+    };
+    let mut sentences = vec![speak.opening(cell, best, &ranked)];
+    sentences.extend(speak.comparison(cell, best, &ranked));
+    sentences.extend(speak.limit(best));
+    sentences
+}
+
+/// Both axes of the network, where the experiment names it.
+fn with(network: Option<Network>) -> String {
+    network.map(|network| format!(" with {}", network.in_words())).unwrap_or_default()
+}
+
+/// Contenders with a throughput, fastest first, without the limit.
+fn ranked<'c>(record: &Record, cell: &'c CellVerdict) -> Vec<&'c Standing> {
+    let is_limit =
+        |name: &str| record.contenders.iter().any(|entry| entry.name == name && entry.kind == Kind::Limit);
+    let with_rate = cell.standings.iter().filter(|standing| standing.throughput_per_second.is_some());
+    with_rate.filter(|standing| !is_limit(&standing.contender)).collect()
+}
+
+fn rate_of(standing: &Standing) -> f64 {
+    standing.throughput_per_second.map_or(0.0, |rate| rate.estimate)
+}
+
+/// As the table has it.
+fn rate_text(standing: &Standing) -> String {
+    standing.throughput_per_second.map_or_else(String::new, |rate| format::rate_interval(&rate).estimate)
+}
+
+pub(super) struct Speaker<'r> {
+    pub(super) record: &'r Record,
+}
+
+impl Speaker<'_> {
+    pub(super) fn title(&self, name: &str) -> String {
+        let entry = self.record.contenders.iter().find(|entry| entry.name == name);
+        entry.map_or_else(|| name.to_owned(), |entry| entry.title.clone())
+    }
+
+    /// Who is in front, alone or not, and how far from the limit.
+    fn opening(&self, cell: &CellVerdict, best: &Standing, ranked: &[&Standing]) -> String {
+        let at = format!(
+            "On {} at {}{}",
+            cell.cell.workload,
+            count_of(cell.cell.connections as usize, "connection"),
+            with(cell.cell.network)
+        );
+        let of_limit = best.share_of_limit.map_or_else(String::new, |share| {
+            format!(", {} of this machine's limit", format::percent(share.estimate))
+        });
+        let rate = format!("{} right answers per second{of_limit}", rate_text(best));
+        let leaders: Vec<String> = ranked
+            .iter()
+            .filter(|standing| best.tier.is_some() && standing.tier == best.tier)
+            .map(|standing| self.title(&standing.contender))
+            .collect();
+        let name = self.title(&best.contender);
+        match leaders.len() {
+            0 | 1 if ranked.len() == 1 => format!("{at}, {name} serves {rate}."),
+            0 => format!("{at}, {name} came out first with {rate}; one round shows no differences."),
+            1 => format!("{at}, {name} is the fastest with {rate}."),
+            _ => format!("{at}, {} lead with up to {rate}; they are not shown to differ.", all_of(&leaders)),
+        }
+    }
+
+    /// What held the best where it is, when that is known and was not the server's own CPUs, which everybody expects.
+    fn limit(&self, best: &Standing) -> Option<String> {
+        let what = match best.limited_by {
+            LimitedBy::Server | LimitedBy::Unknown => return None,
+            LimitedBy::ServerCore => "one core of its CPUs",
+            LimitedBy::Generator => "the generator",
+            LimitedBy::Both => "its CPUs and the generator's together",
+            LimitedBy::Database => "the database",
+            LimitedBy::Link => "the link",
+            LimitedBy::Connections => "the number of connections",
+            LimitedBy::Neither => "neither its CPUs nor the generator's",
+        };
+        Some(format!("{} was limited by {what}: {}.", self.title(&best.contender), best.limit_evidence))
+    }
+
+    /// The best against the next that is shown to be slower, and against the slowest.
+    fn comparison(&self, cell: &CellVerdict, best: &Standing, ranked: &[&Standing]) -> Option<String> {
+        let slower: Vec<&Pair> = ranked
+            .iter()
+            .filter(|standing| standing.tier > best.tier)
+            .filter_map(|standing| pair(cell, &best.contender, &standing.contender))
+            .filter(|pair| pair.call == Call::Distinct)
+            .collect();
+        let (next, slowest) = (slower.first()?, slower.last()?);
+        let against = |pair: &Pair| {
+            format!("{} times what {} serves", plus_minus(&pair.ratio), self.title(&pair.slower))
+        };
+        let start = format!("{} serves {}", self.title(&best.contender), against(next));
+        if next.slower == slowest.slower {
+            return Some(format!("{start}."));
+        }
+        Some(format!("{start}, and {}, the slowest.", against(slowest)))
+    }
+}
+
+fn pair<'c>(cell: &'c CellVerdict, faster: &str, slower: &str) -> Option<&'c Pair> {
+    cell.pairs.iter().find(|pair| pair.faster == faster && pair.slower == slower)
+}
+
+/// Which network could not be had, and who is not ranked or was not run, each once, with the reason.
+fn missing(record: &Record, cells: &[CellVerdict], with_withheld: bool) -> Vec<String> {
+    let lost = |facts: &NetworkFacts| {
+        facts.not_run.as_ref().map(|why| format!("{} was not measured: {}.", facts.network, why.reason))
+    };
+    let mut sentences: Vec<String> = record.networks.iter().filter_map(lost).collect();
+    for entry in record.contenders.iter().filter(|entry| entry.twin_of.is_none()) {
+        let own = |cell: &'_ CellVerdict| cell.standings.iter().find(|s| s.contender == entry.name).cloned();
+        let standings: Vec<(String, Standing)> =
+            cells.iter().filter_map(|cell| Some((cell.cell.to_string(), own(cell)?))).collect();
+        let withheld: Vec<_> =
+            standings.iter().filter_map(|(at, s)| Some((at, s.withheld.as_ref()?))).collect();
+        if let Some((at, reason)) = withheld.first().filter(|_| with_withheld) {
+            let place = if withheld.len() == standings.len() { String::new() } else { format!(" on {at}") };
+            sentences.push(match entry.kind {
+                Kind::Limit => format!("This machine's limit is not known{place}: {reason}."),
+                _ => format!("{} is not ranked{place}: {reason}.", entry.title),
+            });
+        }
+        match &entry.not_run {
+            Some(why) if standings.is_empty() => {
+                sentences.push(format!("{} was not run: {}.", entry.title, why.reason))
+            }
+            Some(why) => sentences.push(format!("{} was given up: {}.", entry.title, why.reason)),
+            None => {
+                let on = |absence: &NotRunOn| {
+                    format!("{} was not run on {}: {}.", entry.title, absence.network, absence.why.reason)
+                };
+                sentences.extend(entry.not_run_on.iter().map(on));
+            }
+        }
+    }
+    sentences
+}
+
+/// The first check that voids the run as a whole.
+fn void(checks: &[Check]) -> Option<&Check> {
+    checks.iter().find(|check| check.outcome == Outcome::Void)
+}

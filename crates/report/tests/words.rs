@@ -1,0 +1,116 @@
+//! Verdicts on records made up, in sentences.
+
+use assay_model::load::ErrorClass;
+use assay_model::network::Network;
+use assay_model::record::{Measurement, NotRun, Record, Stage};
+use assay_report::terminal::{Style, render};
+use assay_report::words;
+use assay_verdict::testing::{judged, record, with_twin};
+
+const EVEN: [f64; 6] = [1000.0, 1012.0, 994.0, 1003.0, 997.0, 1006.0];
+const OTHER: [f64; 6] = [1004.0, 1003.0, 1001.0, 995.0, 1006.0, 998.0];
+
+fn times(series: [f64; 6], factor: f64) -> Vec<f64> {
+    series.map(|rate| rate * factor).to_vec()
+}
+
+fn said(record: &Record) -> Vec<String> {
+    words::sentences(record, &judged(record))
+}
+
+fn spoil(record: &mut Record, name: &str, mut how: impl FnMut(&mut Measurement)) {
+    for run in record.rounds.iter_mut().flat_map(|round| &mut round.runs).filter(|run| run.contender == name)
+    {
+        run.cells.iter_mut().for_each(&mut how);
+    }
+}
+
+#[test]
+fn who_leads_and_by_how_much() {
+    let (fast, slow) = (times(EVEN, 50.0), times(OTHER, 45.0));
+    let told = said(&record(&[("slow", &slow), ("fast", &fast)]));
+    assert!(told[0].starts_with("On hello at 64 connections, fast is the fastest with 50."), "{told:?}");
+    assert!(told[1].starts_with("fast serves 1.1"), "{told:?}");
+    let equal = said(&record(&[("a", &times(EVEN, 50.0)), ("b", &times(OTHER, 50.0))]));
+    assert!(equal[0].contains("b and a lead") || equal[0].contains("a and b lead"), "{equal:?}");
+    assert!(equal[0].ends_with("they are not shown to differ."), "{equal:?}");
+    let once = said(&record(&[("a", &[100.0]), ("b", &[50.0])]));
+    assert!(once[0].contains("one round shows no differences"), "{once:?}");
+    let half = said(&record(&[("limit", &times(EVEN, 80.0)), ("a", &times(EVEN, 40.0))]));
+    assert!(half[0].contains("50 % of this machine's limit"), "{half:?}");
+}
+
+/// The same throughput is the same text wherever it stands.
+#[test]
+fn a_number_reads_alike_in_a_sentence_and_in_a_table() {
+    let record = record(&[("a", &[9_999.0; 6])]);
+    let table = render(&record, &judged(&record), &Style { width: 120, colour: false, ascii: false });
+    assert!(said(&record)[0].contains("a serves 9.999k right answers"), "{:?}", said(&record));
+    assert!(table.lines().any(|line| line.starts_with(" a ") && line.contains(" 9.999k ")), "{table}");
+}
+
+#[test]
+fn a_twin_is_nobody_of_its_own() {
+    let (a, b) = (times(EVEN, 50.0), times(OTHER, 45.0));
+    let told = said(&with_twin(record(&[("a", &a), ("b", &b), ("a′", &times(OTHER, 50.0))])));
+    assert!(told.iter().all(|sentence| !sentence.contains('′')), "{told:?}");
+}
+
+#[test]
+fn who_is_not_ranked_or_was_not_run_is_said_with_the_reason() {
+    let mut wrong = record(&[("good", &EVEN), ("bad", &times(EVEN, 2.0)), ("limit", &times(EVEN, 4.0))]);
+    for name in ["bad", "limit"] {
+        spoil(&mut wrong, name, |window| {
+            window.load.books.errors.insert(ErrorClass::UnexpectedStatus, 1000);
+            window.load.books.issued += 1000;
+        });
+    }
+    let told = said(&wrong);
+    assert!(told.iter().any(|sentence| sentence.starts_with("bad is not ranked: 6000 of ")), "{told:?}");
+    assert!(
+        told.last().is_some_and(|last| last.starts_with("This machine's limit is not known: ")),
+        "{told:?}"
+    );
+    let mut partial = record(&[("a", &EVEN), ("b", &[])]);
+    let reason = "needs Go 1.23 or newer".to_owned();
+    partial.contenders[1].not_run =
+        Some(NotRun { stage: Stage::Needs, reason, remedy: None, log_tail: Vec::new() });
+    assert_eq!(said(&partial).last().map(String::as_str), Some("b was not run: needs Go 1.23 or newer."));
+    assert_eq!(said(&record(&[("a", &[])])), ["On hello, no contender was measured."]);
+}
+
+#[test]
+fn what_voids_a_run_comes_first() {
+    let mut debug = record(&[("a", &EVEN)]);
+    debug.assay.profile = "debug".to_owned();
+    assert!(
+        said(&debug)[0].starts_with("Do not use these numbers: assay was built for debug"),
+        "{:?}",
+        said(&debug)
+    );
+}
+
+/// Both axes are named on both sides.
+#[test]
+fn a_stack_against_another() {
+    let networks = ["kernel/veth", "user/xdp"].map(|name| name.parse::<Network>().expect("network"));
+    let mut record = record(&[("nginx", &EVEN)]);
+    record.experiment.measures[0].networks = networks.to_vec();
+    for round in &mut record.rounds {
+        let runs = networks.map(|network| {
+            let mut run = round.runs[0].clone();
+            (run.network, run.cells[0].cell.network) = (Some(network), Some(network));
+            let faster = network == networks[1];
+            run.cells[0].load.window.ok *= if faster { 5 } else { 2 };
+            run
+        });
+        round.runs = runs.to_vec();
+    }
+    let told = said(&record);
+    let sentence = told.iter().find(|text| text.contains("nginx serves 2.5")).expect("a sentence");
+    assert!(sentence.contains("the user-space stack over AF_XDP on veth"), "{sentence}");
+    assert!(
+        sentence.contains("the kernel's stack over veth") && sentence.contains("same kind of wire"),
+        "{sentence}"
+    );
+}
