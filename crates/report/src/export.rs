@@ -15,10 +15,11 @@ pub use summary::summary;
 
 use assay_model::check::Outcome;
 use assay_model::record::Record;
-use assay_model::verdict::{CellVerdict, Interval, LatencyVerdict, RedlineVerdict, Standing, Verdict};
+use assay_model::verdict::{CellVerdict, LatencyVerdict, RedlineVerdict, Standing, Verdict};
 use serde::Serialize;
 
 use crate::absent::absent;
+use crate::standings::{Column, telling};
 use crate::{ReportError, beside, format, notes, stack, text, words};
 
 /// Name and version of the format that [`json`] writes.
@@ -80,41 +81,31 @@ pub fn markdown(record: &Record, verdict: &Verdict) -> String {
 }
 
 fn markdown_standings(record: &Record, cell: &CellVerdict) -> String {
-    let in_flight = cell.cell.in_flight();
+    let columns: Vec<&Column> = telling(cell).filter(|column| column.in_markdown).collect();
     let mut out = format!("\n### {}\n\n", notes::cell_title(&cell.cell));
-    out += &format!(
-        "| tier | contender | req/s | 95 % interval | of limit | p50 at {in_flight} in flight | p99 | cpu/req | rss | conform | limited by |\n"
-    );
-    out += "|--:|:--|--:|:-:|--:|--:|--:|--:|--:|--:|:--|\n";
+    let in_flight = cell.cell.in_flight();
+    let head = |column: &&Column| match column.head {
+        "p50" => format!(" p50 at {in_flight} in flight |"),
+        head => format!(" {head} |"),
+    };
+    out += &format!("| contender |{}\n", columns.iter().map(head).collect::<String>());
+    let aligned = columns.iter().map(|column| if column.is_text { ":--|" } else { "--:|" });
+    out += &format!("|:--|{}\n", aligned.collect::<String>());
     for standing in &cell.standings {
-        out += &markdown_row(record, standing);
+        out += &markdown_row(record, standing, &columns);
     }
     out
 }
 
-fn markdown_row(record: &Record, standing: &Standing) -> String {
+fn markdown_row(record: &Record, standing: &Standing, columns: &[&Column]) -> String {
     let name = cell_text(&standing.contender);
     if let Some(reason) = &standing.withheld {
-        return format!("| – | {name} | withheld: {} | | | | | | | | |\n", cell_text(reason));
+        let rest = " |".repeat(columns.len().saturating_sub(1));
+        return format!("| {name} | withheld: {} |{rest}\n", cell_text(reason));
     }
     let limit = if notes::is_limit(record, &standing.contender) { " (limit)" } else { "" };
-    let throughput = standing.throughput_per_second.map(|of| format::rate_interval(&of));
-    let [rate, mut interval] = throughput.map_or_else(dashes, |of| [of.estimate, of.interval]);
-    if let Some(trimmed) = standing.trimmed_mean_per_second {
-        interval += &format!(", trimmed mean {}", format::rate(trimmed));
-    }
-    let duration = |of: Option<Interval>| or_dash(of.map(|of| format::duration(of.estimate)));
-    format!(
-        "| {} | {name}{limit} | {rate} | {interval} | {} | {} | {} | {} | {} | {} | {} |\n",
-        or_dash(standing.tier.map(|tier| tier.to_string())),
-        or_dash(standing.share_of_limit.map(|of| format::percent(of.estimate))),
-        duration(standing.p50_ns),
-        duration(standing.p99_ns),
-        or_dash(standing.cpu_per_request_ns.map(format::duration)),
-        or_dash(standing.rss_peak_bytes.map(format::bytes)),
-        or_dash(standing.conformance.map(|score| format::score(&score))),
-        notes::limit_in_words(standing.limited_by),
-    )
+    let cells = columns.iter().map(|column| format!(" {} |", (column.text)(standing)));
+    format!("| {name}{limit} |{}\n", cells.collect::<String>())
 }
 
 fn markdown_latency(record: &Record, verdict: &LatencyVerdict) -> String {
@@ -198,10 +189,6 @@ pub(crate) fn cell_text(raw: &str) -> String {
 
 fn or_dash(value: Option<String>) -> String {
     value.unwrap_or_else(|| "–".to_owned())
-}
-
-fn dashes() -> [String; 2] {
-    [or_dash(None), or_dash(None)]
 }
 
 /// A text as a CSV field: quoted where needed, and led by an apostrophe where a spreadsheet would take it for a formula.

@@ -30,6 +30,7 @@ pub mod index;
 pub mod notes;
 pub mod page;
 pub mod stack;
+mod standings;
 pub mod terminal;
 pub mod text;
 pub mod words;

@@ -12,8 +12,9 @@ use assay_model::record::Record;
 use assay_model::verdict::{CellVerdict, Standing, Verdict};
 
 use crate::notes;
+use crate::standings::LETTERS;
 use crate::text::{ascii, elide, harmless, width};
-use columns::{Column, LETTERS, fitting};
+use columns::{Column, fitting};
 
 /// What the terminal can do, as whoever prints has found out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +128,7 @@ impl Page {
             self.row(record, standing, &columns, name_width);
         }
         self.line(&[]);
-        columns.iter().any(|column| column.head == LETTERS)
+        columns.iter().any(|column| column.of.head == LETTERS)
     }
 
     fn title(&self, record: &Record, contender: &str) -> String {
@@ -145,13 +146,13 @@ impl Page {
         let note = format!("service time at {} in flight", cell.cell.in_flight());
         let table_width =
             1 + name_width + columns.iter().map(|column| GAP.len() + column.width).sum::<usize>();
-        let shows_times = columns.iter().any(|column| column.is_service_time);
+        let shows_times = columns.iter().any(|column| column.of.head.starts_with('p'));
         let space = table_width.saturating_sub(width(&title) + width(&note));
         match shows_times && space >= GAP.len() {
             true => self.line(&[(HEADING, &title), (PLAIN, &" ".repeat(space)), (FAINT, &note)]),
             false => self.line(&[(HEADING, &title)]),
         }
-        let heads = columns.iter().map(|column| column.align(&column.head));
+        let heads = columns.iter().map(|column| column.align(column.of.head));
         let heads = heads.map(|head| format!("{GAP}{head}")).collect::<String>();
         self.line(&[(FAINT, &format!(" {:name_width$}{heads}", ""))]);
     }
@@ -165,7 +166,7 @@ impl Page {
             return self.line(&[(PLAIN, &name), (PLAIN, GAP), (CAUTION, &reason)]);
         }
         let cells = columns.iter().map(|column| {
-            let text = self.spell(&(column.cell)(standing));
+            let text = self.spell(&(column.of.text)(standing));
             format!("{GAP}{}", column.align(&text))
         });
         let cells = cells.collect::<String>();

@@ -214,7 +214,7 @@ fn the_trimmed_mean_stands_beside_the_interval_where_it_is_asked_for() {
     }
     let style = Style { width: 200, colour: false, ascii: false };
     assert!(render(&record, &verdict, &style).contains("95 % interval  trimmed"));
-    assert!(export::markdown(&record, &verdict).contains("], trimmed mean 7"));
+    assert!(export::markdown(&record, &verdict).contains("| 95 % interval | trimmed |"));
 }
 
 #[test]

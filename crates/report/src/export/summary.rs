@@ -5,6 +5,7 @@ use assay_model::verdict::{CellVerdict, Interval, LatencyStanding, LatencyVerdic
 
 use super::field;
 use crate::notes;
+use crate::standings::COLUMNS;
 
 const HEAD: [&str; 41] = [
     "run",
@@ -72,26 +73,9 @@ pub fn summary(record: &Record, verdict: &Verdict) -> String {
 
 fn capacity_row(record: &Record, cell: &CellVerdict, standing: &Standing) -> Row {
     let mut row = Row::of(record, &cell.cell, &standing.contender);
-    row.put("tier", standing.tier);
-    row.text("letters", &standing.letters);
-    row.put("rounds", Some(standing.rounds_per_second.iter().flatten().count()));
-    row.interval("per_second", "", standing.throughput_per_second);
-    row.put("confidence", standing.throughput_per_second.map(|of| of.confidence));
-    row.interval("share_of_limit", "", standing.share_of_limit);
-    if standing.withheld.is_none() {
-        row.put("service_p50_ns", standing.p50_ns.map(|of| of.estimate));
-        row.interval("service_p99", "_ns", standing.p99_ns);
-        row.put("cpu_per_request_ns", standing.cpu_per_request_ns);
-        row.put("rss_peak_bytes", standing.rss_peak_bytes);
-        row.put("startup_ns", standing.startup_ns);
-        row.put("headroom", standing.headroom);
-        row.text("limited_by", notes::limit_in_words(standing.limited_by));
+    for (name, value) in COLUMNS.iter().flat_map(|column| column.fields) {
+        row.text(name, &value(standing).unwrap_or_default());
     }
-    row.put("rules_kept", standing.conformance.map(|score| score.kept));
-    row.put("rules_applicable", standing.conformance.map(|score| score.applicable));
-    row.put("failed", Some(standing.failed));
-    row.text("checks", &notes::rules_text(standing.checks.iter().map(|check| check.rule)));
-    row.text("withheld", standing.withheld.as_deref().unwrap_or_default());
     row
 }
 

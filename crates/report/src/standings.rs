@@ -1,0 +1,210 @@
+//! The columns of the standings at capacity: one list for the terminal, Markdown and CSV.
+
+use assay_model::verdict::{CellVerdict, Interval, Standing};
+
+use crate::{format, notes};
+
+/// One column: what people see, and what a program reads.
+pub(crate) struct Column {
+    /// What it is headed with.
+    pub(crate) head: &'static str,
+    /// How gladly it is given up where there is no room: the highest number goes first.
+    pub(crate) drop: u8,
+    /// Whether it is words and no number.
+    pub(crate) is_text: bool,
+    /// Whether a pull request wants it.
+    pub(crate) in_markdown: bool,
+    /// Its text.
+    pub(crate) text: fn(&Standing) -> String,
+    /// Its figures for a program, by the names of their fields; none of a figure that is withheld.
+    pub(crate) fields: &'static [Field],
+}
+
+/// A field of a file: its name, and its value where it is known.
+pub(crate) type Field = (&'static str, fn(&Standing) -> Option<String>);
+
+/// What stands for a figure that is not known; a column of nothing else is not shown.
+const UNKNOWN: &str = "–";
+/// Needs an explanation below the tables.
+pub(crate) const LETTERS: &str = "letters";
+
+const PLAIN: Column =
+    Column { head: "", drop: 0, is_text: false, in_markdown: true, text: |_| String::new(), fields: &[] };
+
+/// In the order in which they stand. A closed loop's p50 goes early: by Little's law it repeats the throughput.
+pub(crate) const COLUMNS: [Column; 17] = [
+    Column {
+        head: "req/s",
+        text: |s| or_dash(s.throughput_per_second, |t| format::rate_interval(&t).estimate),
+        fields: &[
+            ("rounds", |s| told(Some(s.rounds_per_second.iter().flatten().count()))),
+            ("per_second", |s| told(s.throughput_per_second.map(|of| of.estimate))),
+        ],
+        ..PLAIN
+    },
+    Column {
+        head: "95 % interval",
+        drop: 3,
+        text: |s| or_dash(s.throughput_per_second, |t| format::rate_interval(&t).interval),
+        fields: &[
+            ("per_second_low", |s| told(low(s.throughput_per_second))),
+            ("per_second_high", |s| told(high(s.throughput_per_second))),
+            ("confidence", |s| told(s.throughput_per_second.map(|of| of.confidence))),
+        ],
+        ..PLAIN
+    },
+    Column { head: "trimmed", drop: 4, text: |s| or_dash(s.trimmed_mean_per_second, format::rate), ..PLAIN },
+    Column {
+        head: "of limit",
+        drop: 2,
+        text: |s| or_dash(s.share_of_limit, |l| format::percent(l.estimate)),
+        fields: &[("share_of_limit", |s| told(s.share_of_limit.map(|of| of.estimate)))],
+        ..PLAIN
+    },
+    Column {
+        head: "interval",
+        drop: 13,
+        in_markdown: false,
+        text: |s| or_dash(s.share_of_limit, |l| format::percent_interval(&l).interval),
+        fields: &[
+            ("share_of_limit_low", |s| told(low(s.share_of_limit))),
+            ("share_of_limit_high", |s| told(high(s.share_of_limit))),
+        ],
+        ..PLAIN
+    },
+    Column {
+        head: "p50",
+        drop: 8,
+        text: |s| or_dash(s.p50_ns, |t| format::duration(t.estimate)),
+        fields: &[("service_p50_ns", |s| known(s, s.p50_ns.map(|of| of.estimate)))],
+        ..PLAIN
+    },
+    Column {
+        head: "p99",
+        drop: 5,
+        text: |s| or_dash(s.p99_ns, |t| format::duration(t.estimate)),
+        fields: &[("service_p99_ns", |s| known(s, s.p99_ns.map(|of| of.estimate)))],
+        ..PLAIN
+    },
+    Column {
+        head: "p99 interval",
+        drop: 12,
+        in_markdown: false,
+        text: |s| or_dash(s.p99_ns, |t| format::duration_interval(&t).interval),
+        fields: &[
+            ("service_p99_low_ns", |s| known(s, low(s.p99_ns))),
+            ("service_p99_high_ns", |s| known(s, high(s.p99_ns))),
+        ],
+        ..PLAIN
+    },
+    Column {
+        head: "cpu/req",
+        drop: 6,
+        text: |s| or_dash(s.cpu_per_request_ns, format::duration),
+        fields: &[("cpu_per_request_ns", |s| known(s, s.cpu_per_request_ns))],
+        ..PLAIN
+    },
+    Column {
+        head: "rss",
+        drop: 7,
+        text: |s| or_dash(s.rss_peak_bytes, format::bytes),
+        fields: &[("rss_peak_bytes", |s| known(s, s.rss_peak_bytes))],
+        ..PLAIN
+    },
+    Column {
+        head: "start-up",
+        drop: 9,
+        in_markdown: false,
+        text: |s| or_dash(s.startup_ns, format::duration),
+        fields: &[("startup_ns", |s| known(s, s.startup_ns))],
+        ..PLAIN
+    },
+    Column {
+        head: "conform",
+        drop: 7,
+        text: |s| or_dash(s.conformance, |score| format::score(&score)),
+        fields: &[
+            ("rules_kept", |s| told(s.conformance.map(|score| score.kept))),
+            ("rules_applicable", |s| told(s.conformance.map(|score| score.applicable))),
+        ],
+        ..PLAIN
+    },
+    Column {
+        head: "failed",
+        drop: 4,
+        text: |s| format::count(s.failed),
+        fields: &[("failed", |s| told(Some(s.failed)))],
+        ..PLAIN
+    },
+    Column {
+        head: "limited by",
+        drop: 10,
+        is_text: true,
+        text: |s| notes::limit_in_words(s.limited_by).to_owned(),
+        fields: &[
+            ("limited_by", |s| known(s, Some(notes::limit_in_words(s.limited_by)))),
+            ("headroom", |s| known(s, s.headroom)),
+        ],
+        ..PLAIN
+    },
+    Column {
+        head: "tier",
+        drop: 1,
+        text: |s| or_dash(s.tier, |tier| tier.to_string()),
+        fields: &[("tier", |s| told(s.tier))],
+        ..PLAIN
+    },
+    Column {
+        head: LETTERS,
+        drop: 11,
+        is_text: true,
+        in_markdown: false,
+        text: |s| s.letters.clone(),
+        fields: &[("letters", |s| told(Some(s.letters.clone())))],
+        ..PLAIN
+    },
+    // Told below the tables, where people read; a program wants them in the row.
+    Column {
+        head: "checks",
+        drop: u8::MAX,
+        in_markdown: false,
+        text: |_| UNKNOWN.to_owned(),
+        fields: &[
+            ("checks", |s| told(Some(notes::rules_text(s.checks.iter().map(|check| check.rule))))),
+            ("withheld", |s| s.withheld.clone()),
+        ],
+        ..PLAIN
+    },
+];
+
+/// The columns that tell something of a cell: of figures that were imported little is known, and few experiments ask for all.
+pub(crate) fn telling(cell: &CellVerdict) -> impl Iterator<Item = &'static Column> {
+    let is_known = |column: &&Column| {
+        let texts = cell.standings.iter().map(|standing| (column.text)(standing));
+        column.drop == 0
+            || texts.into_iter().any(|text| !["", UNKNOWN, "unknown", "0"].contains(&text.as_str()))
+    };
+    COLUMNS.iter().filter(is_known).collect::<Vec<_>>().into_iter()
+}
+
+fn or_dash<T>(value: Option<T>, format: impl Fn(T) -> String) -> String {
+    value.map_or_else(|| UNKNOWN.to_owned(), format)
+}
+
+fn told(value: Option<impl ToString>) -> Option<String> {
+    value.map(|value| value.to_string())
+}
+
+/// What goes with a throughput is withheld with it.
+fn known(standing: &Standing, value: Option<impl ToString>) -> Option<String> {
+    told(value.filter(|_| standing.withheld.is_none()))
+}
+
+/// The lower end; a single figure has none.
+fn low(of: Option<Interval>) -> Option<f64> {
+    of.filter(|of| of.confidence > 0.0).map(|of| of.low)
+}
+
+fn high(of: Option<Interval>) -> Option<f64> {
+    of.filter(|of| of.confidence > 0.0).map(|of| of.high)
+}
