@@ -8,6 +8,7 @@ mod layers;
 mod measure;
 mod oracle;
 mod schemas;
+mod simulate;
 mod soak;
 mod tidy;
 mod ui;
@@ -42,6 +43,8 @@ enum Task {
         #[command(subcommand)]
         subject: bench::Subject,
     },
+    /// Judge simulated runs whose truth is known: how often the verdict errs, and what it shows.
+    Simulate(simulate::Options),
     /// Keep servers on our own TCP stack under load for a long time: memory, errors, stalls, and what is left behind.
     Soak(soak::Options),
     /// Build the report page from report-ui; with --check only compare.
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Task::Schemas { check } => schemas::run(&root, check),
         Task::Bench { subject } => bench::run(&root, &subject),
         Task::Oracle(options) => oracle::run(&root, &options),
+        Task::Simulate(options) => simulate::run(&options),
         Task::Soak(options) => soak::run(&root, &options),
         Task::Ui { check } => ui::run(&root, check),
     };

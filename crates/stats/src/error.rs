@@ -103,6 +103,15 @@ pub(crate) fn not_negative(name: &'static str, value: f64) -> Result<(), StatsEr
     }
 }
 
+/// Checks that `value` is a finite number above 0.
+pub(crate) fn positive(name: &'static str, value: f64) -> Result<(), StatsError> {
+    if value.is_finite() && value > 0.0 {
+        Ok(())
+    } else {
+        Err(StatsError::OutOfRange { name, range: "a finite number above 0", value })
+    }
+}
+
 /// The natural logarithm of every value, all of which must be finite and above zero.
 pub(crate) fn logarithms(values: &[f64]) -> Result<Vec<f64>, StatsError> {
     let log = |(index, &value): (usize, &f64)| {

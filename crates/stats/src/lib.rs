@@ -20,6 +20,8 @@
 //! | and if some were never answered? | [`censored`] |
 //! | how fast is one contender, and how sure is that? | [`interval`], [`order`], [`robust`] |
 //! | who is faster than whom, in a table of windows, lives and rounds? | [`table`], [`moderation`] |
+//! | and of two builds that ran at once? | [`duet`] |
+//! | how often would all this be wrong? | [`simulation`] |
 //! | how much faster is one than another? | [`ratio`]; of another experiment: [`unpaired`] |
 //! | and among many, compared at once? | [`pairwise`], [`simultaneous`], [`tiers`], [`letters`], [`ranks`] |
 //! | what precision will so many rounds give? | [`planning`] |
@@ -30,6 +32,7 @@
 
 pub mod censored;
 pub mod drift;
+pub mod duet;
 mod error;
 mod hdr;
 pub mod histogram;

@@ -30,7 +30,7 @@ const ALLOWED_FALL: f64 = 1.0;
 const ONE_ERROR: f64 = 0.5;
 /// What is known of a spread's part between restarts before any run: contenders' restarts vary by 0.4 to 3 %, and variances
 /// that are spread so far are worth about two degrees of freedom to each other.
-const BETWEEN: f64 = 2.0;
+pub(crate) const BETWEEN: f64 = 2.0;
 /// Degrees of freedom from which on a spread notices that it is not like the others.
 const LEAST_OWN: f64 = 2.0;
 /// Restarts that vary by less than a ten-thousandth of a percent are not told apart.

@@ -4,7 +4,7 @@
 use assay_stats::moderation::Prior;
 use assay_stats::ratio::paired_log_ratio;
 use assay_stats::sequential::Settled;
-use assay_stats::simulation::{Shape, Simulated, World};
+use assay_stats::simulation::{Outcome, Shape, Simulated, Trials, World, alike, ladder, uneven};
 use assay_stats::simultaneous::{Looks, each_of};
 use assay_stats::table::{Comparison, Table, Windows};
 use assay_stats::tiers::LEAST_MARGIN;
@@ -192,104 +192,56 @@ proptest! {
     }
 }
 
-/// What became of simulated runs.
-struct Errors {
-    /// Share of runs in which equals were called different.
-    false_runs: f64,
-    /// Share of pairs' own intervals that held the true ratio.
-    covered: f64,
-    /// Share of runs in which every true difference was shown.
-    all_shown: f64,
-    /// Share of true differences that were shown.
-    shown: f64,
+fn outcome(world: World, tables: usize, runs: u32, seed: u64) -> Outcome {
+    Trials::once(world, tables).outcome(runs, &mut rng(seed)).unwrap()
 }
 
-fn errors(world: &World, cells: usize, runs: u32, seed: u64) -> Errors {
-    let mut rng = rng(seed);
-    let (mut false_runs, mut complete, mut intervals, mut covered, mut real, mut shown) = (0, 0, 0, 0, 0, 0);
-    for _ in 0..runs {
-        let tables: Vec<Table> = (0..cells).map(|_| Table::fit(&world.measure(&mut rng)).unwrap()).collect();
-        let prior = Prior::fit(&tables.iter().map(Table::spreads).collect::<Vec<_>>()).unwrap();
-        let (mut wrong, mut missed) = (false, false);
-        for (table, comparison) in tables.iter().zip(judged(&tables, LEAST_MARGIN).unwrap()) {
-            for pair in comparison.pairs {
-                let truth = world.ratio(pair.first, pair.second);
-                let distinct = pair.settled == Settled::Distinct;
-                wrong |= truth == 1.0 && distinct;
-                missed |= truth != 1.0 && !distinct;
-                real += u32::from(truth != 1.0);
-                shown += u32::from(truth != 1.0 && distinct);
-                if let Some(own) = table.ratio((pair.first, pair.second), &prior, 0.95).unwrap() {
-                    intervals += 1;
-                    covered += u32::from(own.contains(truth));
-                }
-            }
-        }
-        false_runs += u32::from(wrong);
-        complete += u32::from(!missed);
-    }
-    let share = |count: u32, of: u32| f64::from(count) / f64::from(of.max(1));
-    Errors {
-        false_runs: share(false_runs, runs),
-        covered: share(covered, intervals),
-        all_shown: share(complete, runs),
-        shown: share(shown, real),
-    }
-}
-
-/// Contenders of equal rate whose restarts vary as much as those that were measured: by 0.4 to 3 %.
-fn uneven(window_sd: f64) -> Vec<Simulated> {
-    [0.004, 0.008, 0.012, 0.02, 0.025, 0.03].map(|sd| Simulated::of(1.0, sd, window_sd)).to_vec()
-}
-
-/// Each `step` times as fast as the one before.
-fn ladder(contenders: u32, step: f64, restart_sd: f64, window_sd: f64) -> Vec<Simulated> {
-    (0..contenders).map(|i| Simulated::of(step.powf(f64::from(i)), restart_sd, window_sd)).collect()
+/// One window per life, heavy tails.
+fn heavy(contenders: Vec<Simulated>, rounds: usize) -> World {
+    World { machine_sd: 0.0, ..World::noisy(contenders, rounds, 1) }
 }
 
 #[test]
 fn equals_are_seldom_called_different_and_intervals_cover() {
-    let one_restless: Vec<Simulated> =
-        [0.005, 0.005, 0.005, 0.005, 0.005, 0.05].map(|sd| Simulated::of(1.0, sd, 0.0)).to_vec();
-    let heavy = |contenders, rounds| World { machine_sd: 0.0, ..World::noisy(contenders, rounds, 1) };
+    let mut one_restless = alike(6, 0.005, 0.0);
+    one_restless[5].restart_sd = 0.05;
+    let contaminated = World { restarts: Shape::Contaminated, ..World::quiet(uneven(0.0), 5) };
     let cases = [
-        ("six alike, normal", World::quiet(vec![Simulated::of(1.0, 0.02, 0.0); 6], 5), 1),
-        ("six alike, heavy tails", heavy(vec![Simulated::of(1.0, 0.02, 0.0); 6], 5), 1),
+        ("six alike, normal", World::quiet(alike(6, 0.02, 0.0), 5), 1),
+        ("six alike, heavy tails", heavy(alike(6, 0.02, 0.0), 5), 1),
         ("uneven, normal", World::quiet(uneven(0.0), 4), 1),
         ("uneven, heavy tails, three tables", heavy(uneven(0.0), 5), 3),
-        ("uneven, contaminated", World { restarts: Shape::Contaminated, ..World::quiet(uneven(0.0), 5) }, 1),
+        ("uneven, contaminated", contaminated, 1),
         ("one restless", World::quiet(one_restless, 4), 1),
-        ("two alike", World::quiet(vec![Simulated::of(1.0, 0.02, 0.0); 2], 5), 1),
-        ("carousel of two rounds", World::noisy(vec![Simulated::of(1.0, 0.015, 0.22); 7], 2, 20), 3),
+        ("two alike", World::quiet(alike(2, 0.02, 0.0), 5), 1),
+        ("carousel of two rounds", World::noisy(alike(7, 0.015, 0.22), 2, 20), 3),
         ("carousel, uneven", World::noisy(uneven(0.2), 3, 20), 3),
     ];
-    for (seed, (name, world, cells)) in (1..).zip(cases) {
-        let runs = if world.rotations > 1 { 150 } else { 600 };
-        let errors = errors(&world, cells, runs, seed);
-        assert!(errors.false_runs <= 0.05, "{name}: called different in {}", errors.false_runs);
-        assert!(errors.covered >= 0.92, "{name}: covered {}", errors.covered);
+    for (seed, (name, world, tables)) in (1..).zip(cases) {
+        let runs = if world.rotations > 1 { 100 } else { 600 };
+        let outcome = outcome(world, tables, runs, seed);
+        assert!(outcome.false_runs <= 0.05 && outcome.covered >= 0.92, "{name}: {outcome:?}");
     }
 }
 
 #[test]
 fn intervals_are_no_wider_than_they_must_be() {
-    // Five rounds of six that vary alike have twenty degrees of freedom between them; 5 % is shown more often than not.
-    let world = World { void_share: 0.05, ..World::quiet(ladder(6, 1.06, 0.02, 0.0), 5) };
-    let errors = errors(&world, 1, 300, 31);
-    assert!(errors.covered <= 0.97, "covered {}", errors.covered);
+    let outcome = outcome(World { void_share: 0.05, ..World::quiet(alike(6, 0.02, 0.0), 5) }, 1, 600, 31);
+    assert!(outcome.covered <= 0.97 && outcome.detectable <= 0.08, "{outcome:?}");
 }
 
 #[test]
 fn six_contenders_with_two_percent_noise_are_told_apart_at_eight_percent() {
     let world = World { void_share: 0.05, ..World::quiet(ladder(6, 1.08, 0.02, 0.0), 5) };
-    let normal = errors(&world, 1, 300, 41).shown;
-    let heavy = errors(&World { restarts: Shape::HeavyTailed, ..world }, 1, 300, 42).shown;
-    assert!(normal >= 0.8 && heavy >= 0.8, "shown in {normal} and {heavy}");
+    let heavy = World { restarts: Shape::HeavyTailed, ..world.clone() };
+    for (seed, world) in [(41, world), (42, heavy)] {
+        let outcome = outcome(world, 1, 300, seed);
+        assert!(outcome.shown >= 0.8, "{outcome:?}");
+    }
 }
 
 #[test]
 fn a_showdown_shows_every_pair_that_differs_by_a_third() {
-    let world = World::noisy(ladder(7, 1.3, 0.015, 0.23), 4, 20);
-    let errors = errors(&world, 3, 100, 51);
-    assert!(errors.all_shown >= 0.9, "all shown in {}, pairs in {}", errors.all_shown, errors.shown);
+    let outcome = outcome(World::noisy(ladder(7, 1.3, 0.015, 0.23), 4, 20), 3, 100, 51);
+    assert!(outcome.all_shown >= 0.9, "{outcome:?}");
 }

@@ -1,5 +1,7 @@
 //! Several contenders of a table compared at once: order, tiers, letters and pairs, all from the same effects.
 
+use std::collections::BTreeSet;
+
 use super::spreads::pairs_of;
 use super::{Table, around};
 use crate::letters::letters;
@@ -62,6 +64,14 @@ impl Pair {
             degrees_of_freedom: 0.0,
             settled: Settled::Open,
         }
+    }
+}
+
+impl Comparison {
+    /// Contenders of pairs that are neither shown to differ nor to be equivalent: whoever is worth measuring again.
+    pub fn open(&self) -> BTreeSet<usize> {
+        let open = self.pairs.iter().filter(|pair| pair.settled == Settled::Open);
+        open.flat_map(|pair| [pair.first, pair.second]).collect()
     }
 }
 

@@ -6,14 +6,8 @@
 //! and a window that the machine spoilt pulls no harder than one that lies 1.345 standard deviations off.
 //! A rotation's effect is weighted by the contenders' scales: a steady server tells more of the machine than a restless one.
 
-use crate::robust::middle;
+use crate::robust::{CLIP, huber_weight as weight, middle, spread_of};
 
-/// Huber's tuning constant for 95 % efficiency at the normal distribution.
-const CLIP: f64 = 1.345;
-/// What a median of absolute deviations is multiplied by to estimate a normal distribution's standard deviation.
-const NORMAL_CONSISTENT: f64 = 1.4826;
-/// A scale below this is rounding, and nothing is an outlier by it.
-const LEAST_SCALE: f64 = 1e-9;
 /// Sweeps of the median polish that starts the fit (Tukey, *Exploratory Data Analysis*, 1977).
 const POLISHES: usize = 4;
 /// Most sweeps of the fit; complete tables need a few, gappy ones some tens.
@@ -40,25 +34,17 @@ pub(super) fn lives(rounds: &[Round<'_>]) -> Vec<Vec<Option<Life>>> {
     let started: Vec<Fit> = rounds.iter().map(|round| Fit::polished(round)).collect();
     let contenders = rounds.iter().map(Vec::len).max().unwrap_or(0);
     let of_contender = |i: usize| -> Vec<f64> {
-        let of_round =
-            |(fit, round): (&Fit, &Round<'_>)| fit.residuals(round, i).flatten().collect::<Vec<_>>();
+        let of_round = |(fit, round): (&Fit, &Round<'_>)| {
+            fit.residuals(round, i).flatten().map(f64::abs).collect::<Vec<_>>()
+        };
         started.iter().zip(rounds).flat_map(of_round).collect()
     };
-    let scales: Vec<f64> = (0..contenders).map(|i| scale(of_contender(i))).collect();
+    let scales: Vec<f64> = (0..contenders).map(|i| spread_of(&mut of_contender(i))).collect();
     started
         .into_iter()
         .zip(rounds)
         .map(|(fit, round)| fit.settled(round, &scales).lives(round, &scales))
         .collect()
-}
-
-/// Robust standard deviation of residuals: from the middle absolute one, or from the mean one where more than half are zero.
-fn scale(mut residuals: Vec<f64>) -> f64 {
-    residuals.iter_mut().for_each(|residual| *residual = residual.abs());
-    let mean = residuals.iter().sum::<f64>() / residuals.len().max(1) as f64;
-    let middle = middle(&mut residuals).unwrap_or(0.0);
-    let scale = if middle > LEAST_SCALE { NORMAL_CONSISTENT * middle } else { mean };
-    if scale > LEAST_SCALE { scale } else { f64::INFINITY }
 }
 
 /// Effects of lives and rotations in one round.
@@ -113,6 +99,14 @@ impl Fit {
                 break;
             }
         }
+        self.centred()
+    }
+
+    /// Gives lives the level of a typical rotation: what is common to all rotations is the round's and no rotation's.
+    fn centred(mut self) -> Self {
+        let mean = self.rotations.iter().sum::<f64>() / self.rotations.len().max(1) as f64;
+        self.rotations.iter_mut().for_each(|rotation| *rotation -= mean);
+        self.levels.iter_mut().for_each(|level| *level += mean);
         self
     }
 
@@ -152,12 +146,6 @@ impl Fit {
 
 fn window(row: &[Option<f64>], rotation: usize) -> Option<f64> {
     row.get(rotation).copied().flatten()
-}
-
-/// ψ(r) / r of Huber's function.
-fn weight(residual: f64, scale: f64) -> f64 {
-    let clip = CLIP * scale;
-    if residual.abs() <= clip { 1.0 } else { clip / residual.abs() }
 }
 
 /// What a weight is divided by; a contender without a scale has no say that could be weighed.

@@ -108,6 +108,34 @@ impl Table {
         Ok(Some(around(difference, reach, confidence)))
     }
 
+    /// How much each contender's lives vary by themselves, from which [`Prior::fit`] learns for [`Table::rate`]: rounds are not
+    /// taken out, because they are part of how sure a rate is that is told by itself.
+    pub fn levels(&self) -> Group {
+        let spreads = self.lives.iter().map(|lives| spreads::own_spread(lives)).collect();
+        // What a round does to all contenders, it does once.
+        Group { spreads, independent: self.rounds().saturating_sub(1) as f64 }
+    }
+
+    /// The rate of one contender with the interval that holds for other rounds on this machine; `prior` was fitted to
+    /// [`Table::levels`]. The estimate is that of [`Table::effect`], so rates stand in the order of the table. `None` where no
+    /// interval can be told.
+    ///
+    /// # Errors
+    /// When `confidence` is not strictly between 0 and 1.
+    pub fn rate(
+        &self,
+        contender: usize,
+        prior: &Prior,
+        confidence: f64,
+    ) -> Result<Option<Interval>, StatsError> {
+        let moderated =
+            self.lives.get(contender).and_then(|lives| prior.moderate(&spreads::own_spread(lives)));
+        let (Some(effect), Some(moderated)) = (self.effect(contender), moderated) else { return Ok(None) };
+        let error = (moderated.variance / self.lived(contender) as f64).sqrt();
+        let reach = student::critical_value_of(confidence, moderated.degrees_of_freedom)? * error;
+        Ok(Some(around(effect, reach, confidence)))
+    }
+
     /// Difference of effects, its standard error, and the moderated variance behind it.
     fn difference(&self, first: usize, second: usize, prior: &Prior) -> Option<(f64, f64, Moderated)> {
         let effect = |i: usize| self.effects.of_contenders.get(i).copied().flatten();

@@ -60,6 +60,26 @@ fn pair_spread([a, b]: [&[Option<Life>]; 2], [of_a, of_b]: [&[f64]; 2]) -> Sprea
     Spread { variance, degrees_of_freedom, within }
 }
 
+/// How much one contender's lives vary, whatever rounds did to all.
+pub(super) fn own_spread(lives: &[Option<Life>]) -> Spread {
+    let levels: Vec<f64> = lives.iter().flatten().map(|life| life.level).collect();
+    let mean = levels.iter().sum::<f64>() / levels.len().max(1) as f64;
+    let squares: f64 = levels.iter().map(|level| (level - mean).powi(2)).sum();
+    let degrees_of_freedom = levels.len().saturating_sub(1) as f64;
+    let within: Vec<f64> = lives.iter().flatten().filter_map(variance_of_own_windows).collect();
+    Spread {
+        variance: if degrees_of_freedom > 0.0 { squares / degrees_of_freedom } else { 0.0 },
+        degrees_of_freedom,
+        within: within.iter().sum::<f64>() / within.len().max(1) as f64,
+    }
+}
+
+fn variance_of_own_windows(life: &Life) -> Option<f64> {
+    let squares: f64 = life.influences.iter().flatten().map(|influence| influence * influence).sum();
+    let windows = life.windows as f64;
+    (life.windows > 1).then(|| squares / (windows * (windows - 1.0)))
+}
+
 /// The variance of two lives' difference in one round, by the windows that both have; `None` where that is fewer than two.
 fn variance_of_windows(a: &Life, b: &Life) -> Option<f64> {
     let both = a.influences.iter().zip(&b.influences).filter_map(|(a, b)| Some((*a)? - (*b)?));

@@ -4,9 +4,14 @@
 //! 2nd ed. 2005, §3.2), where CV is the coefficient of variation of two contenders' ratio from round to round. It has to
 //! be known beforehand: from an earlier run on this machine, or from the first rounds.
 
+mod design;
+
 use crate::error::{at_least, not_negative};
 use crate::simultaneous::{Boundary, MOST_ROUNDS};
 use crate::{StatsError, student};
+
+pub use crate::table::Components;
+pub use design::{Costs, Design, Expectation, Plan, best, best_rotations, budget_for, shows};
 
 /// The expected relative half-width of one ratio's interval after `rounds` rounds, 0.014 for ± 1.4 %, when the ratio varies
 /// with coefficient of variation `difference_cv` (0.02 for 2 %) from round to round.

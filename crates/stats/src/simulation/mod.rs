@@ -5,9 +5,13 @@
 //! noise: heavy tails in restarts, windows and rounds, contenders that vary to different extents, void windows, and a
 //! machine whose speed wanders within seconds.
 
+mod trials;
+
 use rand::{Rng, RngExt as _};
 
 use crate::table::Windows;
+
+pub use trials::{Outcome, Trials};
 
 /// How a random number of mean 0 and variance 1 is distributed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +22,8 @@ pub enum Shape {
     HeavyTailed,
     /// Nine in ten normal, the tenth three times as wide (Tukey 1960).
     Contaminated,
+    /// Exponential: seldom below the mean by much, often far above it, as tails of response times are.
+    Skewed,
 }
 
 /// One contender of a simulated table.
@@ -68,6 +74,7 @@ impl Shape {
                 let wide = if rng.random::<f64>() < 0.1 { 3.0 } else { 1.0 };
                 wide * normal(rng) / 1.8_f64.sqrt()
             }
+            Self::Skewed => -(1.0 - rng.random::<f64>()).ln() - 1.0,
         }
     }
 }
@@ -77,6 +84,21 @@ impl Simulated {
     pub fn of(times: f64, restart_sd: f64, window_sd: f64) -> Self {
         Self { log_rate: times.ln(), restart_sd, window_sd }
     }
+}
+
+/// Six contenders of equal rate whose restarts vary as much as those that were measured: by 0.4 to 3 %.
+pub fn uneven(window_sd: f64) -> Vec<Simulated> {
+    [0.004, 0.008, 0.012, 0.02, 0.025, 0.03].map(|sd| Simulated::of(1.0, sd, window_sd)).to_vec()
+}
+
+/// Contenders of equal rate that vary alike.
+pub fn alike(contenders: usize, restart_sd: f64, window_sd: f64) -> Vec<Simulated> {
+    vec![Simulated::of(1.0, restart_sd, window_sd); contenders]
+}
+
+/// Contenders of which each is `step` times as fast as the one before.
+pub fn ladder(contenders: usize, step: f64, restart_sd: f64, window_sd: f64) -> Vec<Simulated> {
+    (0..contenders).map(|i| Simulated::of(step.powi(i as i32), restart_sd, window_sd)).collect()
 }
 
 impl World {

@@ -1,0 +1,164 @@
+//! How often simulated runs are judged wrongly, and how often what is there is shown.
+
+use rand::Rng;
+
+use super::World;
+use crate::StatsError;
+use crate::moderation::Prior;
+use crate::sequential::Settled;
+use crate::simultaneous::{Looks, each_of};
+use crate::table::{Table, Windows};
+
+/// What a run shall hold with, over all its tables.
+const CONFIDENCE: f64 = 0.95;
+
+/// Simulated runs of one kind.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trials {
+    /// What is measured in each table.
+    pub world: World,
+    /// Tables of a run, each with its own restarts.
+    pub tables: usize,
+    /// The largest difference that is none.
+    pub margin: f64,
+    /// When results are looked at. A run that is looked at after every round ends when no pair is open.
+    pub looks: Looks,
+}
+
+/// What became of them, as shares.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Outcome {
+    /// Runs in which any two equals were called different, or two others the wrong way round.
+    pub false_runs: f64,
+    /// Runs in which the simultaneous intervals of all pairs held the true ratios.
+    pub all_covered: f64,
+    /// Pairs whose own interval, as if it were the only one, held the true ratio.
+    pub covered: f64,
+    /// Runs in which every true difference was shown.
+    pub all_shown: f64,
+    /// True differences that were shown.
+    pub shown: f64,
+    /// Mean number of rounds.
+    pub rounds: f64,
+    /// The middle of what the runs say they could have shown, where they say it.
+    pub detectable: f64,
+}
+
+impl Trials {
+    /// Runs that are looked at once, with the least margin.
+    pub fn once(world: World, tables: usize) -> Self {
+        Self { world, tables, margin: crate::tiers::LEAST_MARGIN, looks: Looks::Once }
+    }
+
+    /// Judges so many runs.
+    ///
+    /// # Errors
+    /// When the world has no contenders or fewer than two rounds.
+    pub fn outcome(&self, runs: u32, rng: &mut impl Rng) -> Result<Outcome, StatsError> {
+        let mut counts = Counts::default();
+        for _ in 0..runs {
+            self.run(&mut counts, rng)?;
+        }
+        Ok(counts.outcome(f64::from(runs)))
+    }
+
+    fn run(&self, counts: &mut Counts, rng: &mut impl Rng) -> Result<(), StatsError> {
+        let measured: Vec<Vec<Windows>> = (0..self.tables).map(|_| self.world.measure(rng)).collect();
+        let all = self.world.rounds;
+        let first = if self.looks == Looks::Once { all } else { all.min(2) };
+        for rounds in first..=all {
+            let so_far = |of: &Windows| of[..rounds].to_vec();
+            let tables =
+                measured.iter().map(|table| Table::fit(&table.iter().map(so_far).collect::<Vec<_>>()));
+            let judged = self.judge(tables.collect::<Result<_, _>>()?)?;
+            if rounds == all || judged.open == 0 {
+                counts.add(&judged, rounds);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn judge(&self, tables: Vec<Table>) -> Result<Judged, StatsError> {
+        let groups: Vec<_> = tables.iter().map(Table::spreads).collect();
+        // Where so many windows are void that no pair has two rounds, nothing is lent and nothing shown.
+        let prior = Prior::fit(&groups).unwrap_or(Prior::none());
+        let mut judged = Judged::default();
+        for table in &tables {
+            let everybody: Vec<usize> = (0..table.contenders()).collect();
+            let confidence = each_of(self.tables, CONFIDENCE);
+            let comparison = table.compare(&everybody, &prior, self.looks, confidence, self.margin)?;
+            judged.detectable.extend(comparison.detectable(self.margin));
+            for pair in &comparison.pairs {
+                let truth = self.world.ratio(pair.first, pair.second);
+                let distinct = pair.settled == Settled::Distinct;
+                let right_way = pair.ratio.is_some_and(|ratio| (ratio.estimate > 1.0) == (truth > 1.0));
+                judged.is_false |= distinct && (truth == 1.0 || !right_way);
+                judged.uncovered |= pair.ratio.is_some_and(|ratio| !ratio.contains(truth));
+                judged.open += usize::from(pair.settled == Settled::Open);
+                judged.real += u32::from(truth != 1.0);
+                judged.shown += u32::from(truth != 1.0 && distinct);
+                if let Some(own) = table.ratio((pair.first, pair.second), &prior, CONFIDENCE)? {
+                    judged.intervals += 1;
+                    judged.covered += u32::from(own.contains(truth));
+                }
+            }
+        }
+        Ok(judged)
+    }
+}
+
+/// One run.
+#[derive(Default)]
+struct Judged {
+    is_false: bool,
+    uncovered: bool,
+    open: usize,
+    real: u32,
+    shown: u32,
+    intervals: u32,
+    covered: u32,
+    detectable: Vec<f64>,
+}
+
+/// Many of them.
+#[derive(Default)]
+struct Counts {
+    false_runs: u32,
+    all_covered: u32,
+    all_shown: u32,
+    real: u32,
+    shown: u32,
+    intervals: u32,
+    covered: u32,
+    rounds: usize,
+    detectable: Vec<f64>,
+}
+
+impl Counts {
+    fn add(&mut self, run: &Judged, rounds: usize) {
+        self.false_runs += u32::from(run.is_false);
+        self.all_covered += u32::from(!run.uncovered);
+        self.all_shown += u32::from(run.shown == run.real);
+        self.real += run.real;
+        self.shown += run.shown;
+        self.intervals += run.intervals;
+        self.covered += run.covered;
+        self.rounds += rounds;
+        self.detectable.extend(&run.detectable);
+    }
+
+    fn outcome(mut self, runs: f64) -> Outcome {
+        let share = |count: u32, of: u32| f64::from(count) / f64::from(of.max(1));
+        let of_runs = |count: u32| f64::from(count) / runs.max(1.0);
+        Outcome {
+            false_runs: of_runs(self.false_runs),
+            all_covered: of_runs(self.all_covered),
+            covered: share(self.covered, self.intervals),
+            all_shown: of_runs(self.all_shown),
+            shown: share(self.shown, self.real),
+            rounds: self.rounds as f64 / runs.max(1.0),
+            detectable: crate::robust::middle(&mut self.detectable).unwrap_or(f64::NAN),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What is simulated. Figures of noise are those that were measured: restarts vary by 0.4 to 3 %, windows of a tenth of a
+//! second by 17 to 30 %, 5 % of windows are void.
+
+use assay_stats::simulation::{Outcome, Shape, Simulated, Trials, World, alike, ladder, uneven};
+use assay_stats::simultaneous::Looks;
+
+use super::Case;
+
+/// Rounds after which runs end that are looked at once.
+const ROUNDS: [usize; 4] = [2, 3, 5, 10];
+
+/// One run in twenty may be wrong; intervals may be two hundredths short of what they say.
+fn honest(outcome: &Outcome) -> bool {
+    outcome.false_runs <= 0.05 && outcome.covered >= 0.925
+}
+
+fn case(name: String, trials: Trials, holds: fn(&Outcome) -> bool) -> Case {
+    Case { name, trials, holds }
+}
+
+/// One window per life on a machine that others share.
+fn heavy(contenders: Vec<Simulated>, rounds: usize) -> World {
+    World { machine_sd: 0.0, ..World::noisy(contenders, rounds, 1) }
+}
+
+fn one_restless() -> Vec<Simulated> {
+    let mut contenders = alike(6, 0.005, 0.0);
+    contenders[5].restart_sd = 0.05;
+    contenders
+}
+
+pub(super) fn equals() -> Vec<Case> {
+    let of = |rounds: usize| {
+        let contaminated = World { restarts: Shape::Contaminated, ..World::quiet(uneven(0.0), rounds) };
+        [
+            ("6 alike, normal", World::quiet(alike(6, 0.02, 0.0), rounds), 1),
+            ("6 alike, heavy tails, 3 tables", heavy(alike(6, 0.02, 0.0), rounds), 3),
+            ("6 uneven, normal", World::quiet(uneven(0.0), rounds), 1),
+            ("6 uneven, heavy tails, 3 tables", heavy(uneven(0.0), rounds), 3),
+            ("6 uneven, contaminated", contaminated, 1),
+            ("5 steady and 1 ten times as restless", World::quiet(one_restless(), rounds), 1),
+            ("2 alike, heavy tails", heavy(alike(2, 0.02, 0.0), rounds), 1),
+            ("20 alike, heavy tails", heavy(alike(20, 0.02, 0.0), rounds), 1),
+            ("carousel of 20, 7 alike, 3 tables", World::noisy(alike(7, 0.015, 0.23), rounds, 20), 3),
+            ("carousel of 20, 6 uneven, 3 tables", World::noisy(uneven(0.2), rounds, 20), 3),
+            ("carousel of 40, 2 alike", World::noisy(alike(2, 0.015, 0.23), rounds, 40), 1),
+        ]
+        .map(|(name, world, tables)| {
+            case(format!("{name}, {rounds} rounds"), Trials::once(world, tables), honest)
+        })
+    };
+    ROUNDS.into_iter().flat_map(of).collect()
+}
+
+/// A 99th percentile varies by tens of per cent from restart to restart, so no margin hides a false call.
+pub(super) fn tails() -> Vec<Case> {
+    let of = |rounds: usize| {
+        let uneven: Vec<Simulated> =
+            [0.05, 0.1, 0.2, 0.3, 0.4, 0.5].map(|sd| Simulated::of(1.0, sd, 0.0)).to_vec();
+        let round = |world: World| World { round_sd: 0.5, ..world };
+        [
+            ("6 alike, normal", round(World::quiet(alike(6, 0.3, 0.0), rounds))),
+            ("6 alike, heavy tails", round(heavy(alike(6, 0.3, 0.0), rounds))),
+            ("6 uneven, heavy tails", round(heavy(uneven, rounds))),
+            ("6 alike, skewed", World { restarts: Shape::Skewed, ..round(World::quiet(alike(6, 0.3, 0.0), rounds)) }),
+        ]
+        .map(|(name, world)| {
+            let trials = Trials { margin: 0.0, ..Trials::once(world, 1) };
+            case(format!("{name}, {rounds} rounds"), trials, |outcome| outcome.false_runs <= 0.05)
+        })
+    };
+    ROUNDS.into_iter().flat_map(of).collect()
+}
+
+pub(super) fn looks() -> Vec<Case> {
+    let of = |(name, world, tables): (&str, World, usize)| {
+        let looks = Looks::EveryRound { most_rounds: world.rounds };
+        let name = format!("{name}, at most {} rounds", world.rounds);
+        case(name, Trials { looks, ..Trials::once(world, tables) }, |outcome| outcome.false_runs <= 0.05)
+    };
+    [
+        ("2 alike, normal", World::quiet(alike(2, 0.02, 0.0), 10), 1),
+        ("6 alike, normal", World::quiet(alike(6, 0.02, 0.0), 10), 1),
+        ("6 alike, heavy tails", heavy(alike(6, 0.02, 0.0), 20), 1),
+        ("6 uneven, normal", World::quiet(uneven(0.0), 10), 1),
+        ("6 uneven, heavy tails, 3 tables", heavy(uneven(0.0), 10), 3),
+        ("5 steady and 1 ten times as restless", World::quiet(one_restless(), 10), 1),
+        ("carousel of 20, 7 alike, 3 tables", World::noisy(alike(7, 0.015, 0.23), 6, 20), 3),
+        ("6, each 8 % faster", heavy(ladder(6, 1.08, 0.02, 0.0), 10), 1),
+        ("carousel of 20, 7, each 1.3 times, 3 tables", World::noisy(ladder(7, 1.3, 0.015, 0.23), 6, 20), 3),
+    ]
+    .into_iter()
+    .map(of)
+    .collect()
+}
+
+pub(super) fn power() -> Vec<Case> {
+    let mut cases: Vec<Case> = [1.04, 1.06, 1.08]
+        .into_iter()
+        .flat_map(|step| {
+            let normal = World { void_share: 0.05, ..World::quiet(ladder(6, step, 0.02, 0.0), 5) };
+            let heavy = World { restarts: Shape::HeavyTailed, ..normal.clone() };
+            let holds: fn(&Outcome) -> bool =
+                if step < 1.08 { |_| true } else { |outcome| outcome.shown >= 0.8 };
+            [("normal", normal), ("heavy tails", heavy)].map(|(noise, world)| {
+                let name = format!("6, each {:.0} % faster, 5 % void, {noise}", 100.0 * (step - 1.0));
+                case(name, Trials::once(world, 1), holds)
+            })
+        })
+        .collect();
+    cases.extend([(2, 40), (3, 15), (3, 20), (3, 25), (4, 15), (4, 20), (5, 15)].map(
+        |(rounds, rotations)| {
+            let world = World::noisy(ladder(7, 1.3, 0.015, 0.25), rounds, rotations);
+            let holds: fn(&Outcome) -> bool =
+                if rounds * rotations < 75 { |_| true } else { |outcome| outcome.all_shown >= 0.9 };
+            case(
+                format!("showdown: 7, each 1.3 times, 3 tables, {rounds} × {rotations}"),
+                Trials::once(world, 3),
+                holds,
+            )
+        },
+    ));
+    cases
+}

@@ -1,0 +1,88 @@
+//! Is the judge right as often as he says? Runs with known truth, judged by the code that judges real ones.
+
+mod cases;
+
+use std::time::Instant;
+
+use assay_stats::simulation::{Outcome, Trials};
+use clap::{Args, ValueEnum};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng as _;
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// What to simulate; everything, unless told otherwise.
+    #[arg(value_enum)]
+    subjects: Vec<Subject>,
+    /// Simulated runs of each kind.
+    #[arg(long, default_value_t = 2_000)]
+    runs: u32,
+    /// Beginning of the stream of random numbers.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Subject {
+    /// Equals: how often they are called different, and how often intervals hold the truth.
+    Equals,
+    /// 99th percentiles of equals at one rate, without a margin.
+    Tails,
+    /// Runs that end when all pairs are settled.
+    Looks,
+    /// True differences: how often they are shown.
+    Power,
+}
+
+pub(crate) fn run(options: &Options) -> Result<(), Vec<String>> {
+    let subjects = if options.subjects.is_empty() { Subject::value_variants() } else { &options.subjects };
+    let mut findings = Vec::new();
+    for subject in subjects {
+        let (title, cases) = match subject {
+            Subject::Equals => ("equals", cases::equals()),
+            Subject::Tails => ("tails of equals, no margin", cases::tails()),
+            Subject::Looks => ("a look after every round", cases::looks()),
+            Subject::Power => ("true differences", cases::power()),
+        };
+        findings.extend(table(title, cases, options));
+    }
+    if findings.is_empty() { Ok(()) } else { Err(findings) }
+}
+
+/// What is simulated, and what of it must hold.
+struct Case {
+    name: String,
+    trials: Trials,
+    holds: fn(&Outcome) -> bool,
+}
+
+fn table(title: &str, cases: Vec<Case>, options: &Options) -> Vec<String> {
+    println!(
+        "\n| {title} | false runs | all covered | pairs covered | all shown | pairs shown | rounds | could show |"
+    );
+    println!("|---|--:|--:|--:|--:|--:|--:|--:|");
+    let started = Instant::now();
+    let broken = cases.iter().filter_map(|case| row(case, options)).collect();
+    eprintln!("{title}: {} runs of each in {:.0} s", options.runs, started.elapsed().as_secs_f64());
+    broken
+}
+
+fn row(case: &Case, options: &Options) -> Option<String> {
+    let outcome = match case.trials.outcome(options.runs, &mut ChaCha8Rng::seed_from_u64(options.seed)) {
+        Ok(outcome) => outcome,
+        Err(error) => return Some(format!("{}: {error}", case.name)),
+    };
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    println!(
+        "| {} | {} | {} | {} | {} | {} | {:.1} | {} |",
+        case.name,
+        percent(outcome.false_runs),
+        percent(outcome.all_covered),
+        percent(outcome.covered),
+        percent(outcome.all_shown),
+        percent(outcome.shown),
+        outcome.rounds,
+        percent(outcome.detectable),
+    );
+    (!(case.holds)(&outcome)).then(|| format!("{}: {outcome:?}", case.name))
+}
