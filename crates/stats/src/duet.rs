@@ -138,29 +138,20 @@ fn spread(levels: &[Level], lost: f64) -> Result<Spread, StatsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{Shape, normal};
+    use crate::simulation::{DuetOutcome, Duets};
     use rand_chacha::ChaCha8Rng;
     use rand_chacha::rand_core::SeedableRng as _;
 
-    /// As measured: windows vary by 2.1 %, restarts by 0.44 %, one side is 3 % better.
-    fn restart(ratio: f64, windows: usize, swap: Option<bool>, rng: &mut ChaCha8Rng) -> Restart {
-        let level = ratio.ln() + 0.0044 * Shape::HeavyTailed.draw(rng);
-        let mut draw =
-            |side: f64| (0..windows).map(|_| level + side + 0.021 * Shape::HeavyTailed.draw(rng)).collect();
-        Restart {
-            straight: if swap == Some(true) { Vec::new() } else { draw(-0.03) },
-            swapped: if swap == Some(false) { Vec::new() } else { draw(0.03) },
-        }
+    fn outcome(duets: Duets, margin: f64, seed: u64) -> DuetOutcome {
+        duets.outcome(800, margin, &mut ChaCha8Rng::seed_from_u64(seed)).unwrap()
     }
 
     #[test]
     fn the_advantage_of_a_side_cancels() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let both: Vec<Restart> = (0..8).map(|_| restart(1.4, 40, None, &mut rng)).collect();
-        let alternating: Vec<Restart> =
-            (0..8).map(|i| restart(1.4, 40, Some(i % 2 == 0), &mut rng)).collect();
-        for (restarts, degrees_of_freedom) in [(both, 7.0), (alternating, 6.0)] {
-            let found = duet(&[restarts], &Prior::none(), 0.95).unwrap();
+        let both = Duets::measured(1.4, 8, 40);
+        for (duets, degrees_of_freedom) in [(both, 7.0), (Duets { in_turns: true, ..both }, 6.0)] {
+            let found = duet(&duets.measure(&mut rng), &Prior::none(), 0.95).unwrap();
             assert!(
                 (found.ratio.estimate / 1.4 - 1.0).abs() < 0.01 && found.ratio.contains(1.4),
                 "{found:?}"
@@ -174,48 +165,25 @@ mod tests {
 
     #[test]
     fn equals_are_called_different_in_at_most_one_run_of_twenty() {
-        let mut rng = ChaCha8Rng::seed_from_u64(2);
-        for (restarts, swap) in [(4, false), (6, false), (6, true), (10, false)] {
-            let wrong = (0..1000).filter(|_| {
-                let swapped = |i: usize| swap.then_some(i % 2 == 0);
-                let all = (0..restarts).map(|i| restart(1.0, 20, swapped(i), &mut rng)).collect();
-                !duet(&[all], &Prior::none(), 0.95).unwrap().ratio.contains(1.0)
-            });
-            let share = wrong.count() as f64 / 1000.0;
-            assert!((0.005..=0.05).contains(&share), "{restarts} restarts: {share}");
+        for (seed, restarts, in_turns) in [(2, 4, false), (3, 6, false), (4, 6, true), (5, 10, false)] {
+            let found = outcome(Duets { in_turns, ..Duets::measured(1.0, restarts, 20) }, 0.0, seed);
+            assert!((0.005..=0.05).contains(&found.shown), "{restarts} restarts: {found:?}");
         }
     }
 
     #[test]
     fn two_percent_are_shown_by_few_restarts() {
-        let mut rng = ChaCha8Rng::seed_from_u64(3);
-        let shown = (0..300).filter(|_| {
-            let all = (0..6).map(|_| restart(1.02, 40, None, &mut rng)).collect();
-            duet(&[all], &Prior::none(), 0.95).unwrap().ratio.low > 1.01
-        });
-        assert!(shown.count() >= 240);
+        let found = outcome(Duets::measured(1.02, 6, 40), 0.01, 6);
+        assert!(found.shown >= 0.8, "{found:?}");
     }
 
     #[test]
     fn builds_are_the_outer_level() {
-        let mut rng = ChaCha8Rng::seed_from_u64(4);
-        let mut wrong = [0, 0];
-        for _ in 0..400 {
-            // Each build is faster or slower by luck, with a standard deviation of 2 %.
-            let builds: Vec<Vec<Restart>> = (0..5)
-                .map(|_| {
-                    let luck = (0.02 * normal(&mut rng)).exp();
-                    (0..3).map(|_| restart(luck, 10, None, &mut rng)).collect()
-                })
-                .collect();
-            let misses = |builds: &[Vec<Restart>]| {
-                u32::from(!duet(builds, &Prior::none(), 0.95).unwrap().ratio.contains(1.0))
-            };
-            wrong[0] += misses(&builds);
-            wrong[1] += misses(&builds[..1]);
-        }
-        assert!(wrong[0] <= 30, "five builds: {wrong:?} of 400");
-        assert!(wrong[1] >= 100, "one build's luck is taken for the change: {wrong:?} of 400");
+        let lucky = Duets { builds: (5, 0.02), ..Duets::measured(1.0, 3, 10) };
+        let found = outcome(lucky, 0.0, 7);
+        assert!(found.covered >= 0.93, "five builds: {found:?}");
+        let one = outcome(Duets { builds: (1, 0.02), ..lucky }, 0.0, 8);
+        assert!(one.covered < 0.75, "one build's luck is taken for the change: {one:?}");
     }
 
     #[test]

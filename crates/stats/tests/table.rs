@@ -114,6 +114,32 @@ fn windows_alone_tell_how_much_they_add() {
 }
 
 #[test]
+fn rates_stand_in_the_order_of_the_table_and_cover_what_rounds_do() {
+    let world = World { round_sd: 0.05, ..World::quiet(alike(5, 0.02, 0.0), 6) };
+    let (mut held, mut told) = (0, 0);
+    for seed in 0..200 {
+        let table = Table::fit(&world.measure(&mut rng(seed))).unwrap();
+        let prior = Prior::fit(&[table.levels()]).unwrap();
+        for contender in 0..5 {
+            let rate = table.rate(contender, &prior, 0.95).unwrap().unwrap();
+            assert!((rate.estimate.ln() - table.effect(contender).unwrap()).abs() < 1e-9);
+            told += 1;
+            held += u32::from(rate.contains(1.0));
+        }
+    }
+    let covered = f64::from(held) / f64::from(told);
+    assert!((0.93..=0.99).contains(&covered), "{covered}");
+}
+
+#[test]
+fn who_is_in_an_open_pair_is_worth_measuring_again() {
+    let near = A.map(|rate| rate * 1.004 + (rate - 100.0));
+    let table = Table::fit(&[single(&A), single(&near), single(&[10.0, 10.3, 9.9, 10.1, 9.95])]).unwrap();
+    let judged = judged(&[table], LEAST_MARGIN).unwrap().remove(0);
+    assert_eq!(judged.open().into_iter().collect::<Vec<_>>(), [0, 1], "{judged:?}");
+}
+
+#[test]
 fn contenders_that_never_met_are_placed_but_not_compared() {
     let of = |rounds: std::ops::Range<usize>, rate: f64| -> Windows {
         (0..6)
@@ -221,6 +247,16 @@ fn equals_are_seldom_called_different_and_intervals_cover() {
         let runs = if world.rotations > 1 { 100 } else { 600 };
         let outcome = outcome(world, tables, runs, seed);
         assert!(outcome.false_runs <= 0.05 && outcome.covered >= 0.92, "{name}: {outcome:?}");
+    }
+}
+
+#[test]
+fn looks_after_every_round_do_not_make_more_errors() {
+    for (seed, world) in [(21, World::quiet(alike(6, 0.02, 0.0), 8)), (22, heavy(uneven(0.0), 8))] {
+        let looks = Looks::EveryRound { most_rounds: world.rounds };
+        let trials = Trials { looks, margin: 0.0, ..Trials::once(world, 1) };
+        let outcome = trials.outcome(200, &mut rng(seed)).unwrap();
+        assert!(outcome.false_runs <= 0.06, "{outcome:?}");
     }
 }
 

@@ -1,7 +1,9 @@
 //! What is simulated. Figures of noise are those that were measured: restarts vary by 0.4 to 3 %, windows of a tenth of a
 //! second by 17 to 30 %, 5 % of windows are void.
 
-use assay_stats::simulation::{Outcome, Shape, Simulated, Trials, World, alike, ladder, uneven};
+use assay_stats::simulation::{
+    DuetOutcome, Duets, Outcome, Shape, Simulated, Trials, World, alike, ladder, uneven,
+};
 use assay_stats::simultaneous::Looks;
 
 use super::Case;
@@ -9,9 +11,21 @@ use super::Case;
 /// Rounds after which runs end that are looked at once.
 const ROUNDS: [usize; 4] = [2, 3, 5, 10];
 
+/// Where nothing makes an interval wider than it must be, one in twenty is wrong, and simulations scatter around that.
+const EXACT: f64 = 0.056;
+
 /// One run in twenty may be wrong; intervals may be two hundredths short of what they say.
 fn honest(outcome: &Outcome) -> bool {
     outcome.false_runs <= 0.05 && outcome.covered >= 0.925
+}
+
+/// As far apart as the frameworks of the TechEmpower benchmarks: twenty over a factor of ninety, some of them close.
+fn frameworks() -> Vec<Simulated> {
+    let mut contenders = ladder(20, 90_f64.powf(1.0 / 19.0), 0.015, 0.25);
+    for (place, times) in [(4, 1.01), (9, 1.03), (14, 1.06), (17, 1.1)] {
+        contenders[place].log_rate = contenders[place - 1].log_rate + f64::ln(times);
+    }
+    contenders
 }
 
 fn case(name: String, trials: Trials, holds: fn(&Outcome) -> bool) -> Case {
@@ -43,6 +57,7 @@ pub(super) fn equals() -> Vec<Case> {
             ("20 alike, heavy tails", heavy(alike(20, 0.02, 0.0), rounds), 1),
             ("carousel of 20, 7 alike, 3 tables", World::noisy(alike(7, 0.015, 0.23), rounds, 20), 3),
             ("carousel of 20, 6 uneven, 3 tables", World::noisy(uneven(0.2), rounds, 20), 3),
+            ("carousel of 30, 20 alike, 4 tables", World::noisy(alike(20, 0.015, 0.25), rounds, 30), 4),
             ("carousel of 40, 2 alike", World::noisy(alike(2, 0.015, 0.23), rounds, 40), 1),
         ]
         .map(|(name, world, tables)| {
@@ -62,7 +77,10 @@ pub(super) fn tails() -> Vec<Case> {
             ("6 alike, normal", round(World::quiet(alike(6, 0.3, 0.0), rounds))),
             ("6 alike, heavy tails", round(heavy(alike(6, 0.3, 0.0), rounds))),
             ("6 uneven, heavy tails", round(heavy(uneven, rounds))),
-            ("6 alike, skewed", World { restarts: Shape::Skewed, ..round(World::quiet(alike(6, 0.3, 0.0), rounds)) }),
+            (
+                "6 alike, skewed",
+                World { restarts: Shape::Skewed, ..round(World::quiet(alike(6, 0.3, 0.0), rounds)) },
+            ),
         ]
         .map(|(name, world)| {
             let trials = Trials { margin: 0.0, ..Trials::once(world, 1) };
@@ -111,8 +129,11 @@ pub(super) fn power() -> Vec<Case> {
     cases.extend([(2, 40), (3, 15), (3, 20), (3, 25), (4, 15), (4, 20), (5, 15)].map(
         |(rounds, rotations)| {
             let world = World::noisy(ladder(7, 1.3, 0.015, 0.25), rounds, rotations);
-            let holds: fn(&Outcome) -> bool =
-                if rounds * rotations < 75 { |_| true } else { |outcome| outcome.all_shown >= 0.9 };
+            let holds: fn(&Outcome) -> bool = if rounds < 4 || rotations * rounds < 75 {
+                |_| true
+            } else {
+                |outcome| outcome.all_shown >= 0.9
+            };
             case(
                 format!("showdown: 7, each 1.3 times, 3 tables, {rounds} × {rotations}"),
                 Trials::once(world, 3),
@@ -120,5 +141,55 @@ pub(super) fn power() -> Vec<Case> {
             )
         },
     ));
+    cases.extend([(3, 35), (4, 25)].map(|(rounds, rotations)| {
+        let world = World::noisy(frameworks(), rounds, rotations);
+        case(format!("frameworks: 20, 4 tables, {rounds} × {rotations}"), Trials::once(world, 4), |outcome| {
+            outcome.settled >= 0.85 && outcome.open_up_to < 1.5
+        })
+    }));
+    cases
+}
+
+/// What is simulated of duets: the name, the duets, the margin, and what must hold.
+pub(super) type DuetCase = (String, Duets, f64, fn(&DuetOutcome) -> bool);
+
+pub(super) fn duets() -> Vec<DuetCase> {
+    let equal: fn(&DuetOutcome) -> bool = |outcome| outcome.shown <= EXACT;
+    let mut cases: Vec<DuetCase> = [3, 4, 6, 10, 20]
+        .into_iter()
+        .flat_map(|restarts| {
+            let both = Duets::measured(1.0, restarts, 30);
+            let normal = Duets { shape: Shape::Normal, ..both };
+            let mut of = vec![
+                (format!("equal, {restarts} restarts, heavy tails, no margin"), both, 0.0, equal),
+                (format!("equal, {restarts} restarts, normal, no margin"), normal, 0.0, |o: &DuetOutcome| {
+                    o.shown <= EXACT
+                }),
+            ];
+            if restarts > 3 {
+                let turns = Duets { in_turns: true, ..both };
+                of.push((
+                    format!("equal, {restarts} restarts, sides in turns, no margin"),
+                    turns,
+                    0.0,
+                    equal,
+                ));
+            }
+            of
+        })
+        .collect();
+    let builds = Duets { builds: (5, 0.01), ..Duets::measured(1.0, 4, 30) };
+    cases.push((
+        "equal, 5 builds that vary by 1 %, 4 restarts each, no margin".to_owned(),
+        builds,
+        0.0,
+        |o| o.shown <= EXACT,
+    ));
+    cases.extend([4, 6, 10, 20].map(|restarts| {
+        let name = format!("2 % slower, {restarts} restarts, margin 1 %");
+        let holds: fn(&DuetOutcome) -> bool =
+            if restarts < 6 { |_| true } else { |outcome| outcome.shown >= 0.8 };
+        (name, Duets::measured(1.0 / 1.02, restarts, 30), 0.01, holds)
+    }));
     cases
 }

@@ -32,19 +32,23 @@ enum Subject {
     Looks,
     /// True differences: how often they are shown.
     Power,
+    /// Two builds measured at once.
+    Duet,
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), Vec<String>> {
     let subjects = if options.subjects.is_empty() { Subject::value_variants() } else { &options.subjects };
     let mut findings = Vec::new();
     for subject in subjects {
-        let (title, cases) = match subject {
-            Subject::Equals => ("equals", cases::equals()),
-            Subject::Tails => ("tails of equals, no margin", cases::tails()),
-            Subject::Looks => ("a look after every round", cases::looks()),
-            Subject::Power => ("true differences", cases::power()),
-        };
-        findings.extend(table(title, cases, options));
+        let started = Instant::now();
+        findings.extend(match subject {
+            Subject::Equals => table("equals", &cases::equals(), options),
+            Subject::Tails => table("tails of equals, no margin", &cases::tails(), options),
+            Subject::Looks => table("a look after every round", &cases::looks(), options),
+            Subject::Power => table("true differences", &cases::power(), options),
+            Subject::Duet => duets(options),
+        });
+        eprintln!("{} runs of each in {:.0} s", options.runs, started.elapsed().as_secs_f64());
     }
     if findings.is_empty() { Ok(()) } else { Err(findings) }
 }
@@ -56,15 +60,13 @@ struct Case {
     holds: fn(&Outcome) -> bool,
 }
 
-fn table(title: &str, cases: Vec<Case>, options: &Options) -> Vec<String> {
+fn table(title: &str, cases: &[Case], options: &Options) -> Vec<String> {
     println!(
-        "\n| {title} | false runs | all covered | pairs covered | all shown | pairs shown | rounds | could show |"
+        "\n| {title} | false runs | all covered | pairs covered | runs with all shown | pairs shown | settled | \
+         open up to | rounds | could show |"
     );
-    println!("|---|--:|--:|--:|--:|--:|--:|--:|");
-    let started = Instant::now();
-    let broken = cases.iter().filter_map(|case| row(case, options)).collect();
-    eprintln!("{title}: {} runs of each in {:.0} s", options.runs, started.elapsed().as_secs_f64());
-    broken
+    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
+    cases.iter().filter_map(|case| row(case, options)).collect()
 }
 
 fn row(case: &Case, options: &Options) -> Option<String> {
@@ -72,17 +74,38 @@ fn row(case: &Case, options: &Options) -> Option<String> {
         Ok(outcome) => outcome,
         Err(error) => return Some(format!("{}: {error}", case.name)),
     };
-    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     println!(
-        "| {} | {} | {} | {} | {} | {} | {:.1} | {} |",
+        "| {} | {} | {} | {} | {} | {} | {} | {:.2} | {:.1} | {} |",
         case.name,
         percent(outcome.false_runs),
         percent(outcome.all_covered),
         percent(outcome.covered),
         percent(outcome.all_shown),
         percent(outcome.shown),
+        percent(outcome.settled),
+        outcome.open_up_to,
         outcome.rounds,
         percent(outcome.detectable),
     );
     (!(case.holds)(&outcome)).then(|| format!("{}: {outcome:?}", case.name))
+}
+
+fn duets(options: &Options) -> Vec<String> {
+    println!("\n| duets | covered | shown | interval |");
+    println!("|---|--:|--:|--:|");
+    cases::duets().into_iter().filter_map(|case| duet(case, options)).collect()
+}
+
+fn duet((name, duets, margin, holds): cases::DuetCase, options: &Options) -> Option<String> {
+    let outcome = match duets.outcome(options.runs, margin, &mut ChaCha8Rng::seed_from_u64(options.seed)) {
+        Ok(outcome) => outcome,
+        Err(error) => return Some(format!("{name}: {error}")),
+    };
+    let [covered, shown] = [outcome.covered, outcome.shown].map(percent);
+    println!("| {name} | {covered} | {shown} | ± {:.2} % |", 100.0 * outcome.half_width);
+    (!holds(&outcome)).then(|| format!("{name}: {outcome:?}"))
+}
+
+fn percent(share: f64) -> String {
+    if share.is_nan() { "–".to_owned() } else { format!("{:.1} %", 100.0 * share) }
 }

@@ -5,12 +5,14 @@
 //! noise: heavy tails in restarts, windows and rounds, contenders that vary to different extents, void windows, and a
 //! machine whose speed wanders within seconds.
 
+mod duets;
 mod trials;
 
 use rand::{Rng, RngExt as _};
 
 use crate::table::Windows;
 
+pub use duets::{DuetOutcome, Duets};
 pub use trials::{Outcome, Trials};
 
 /// How a random number of mean 0 and variance 1 is distributed.

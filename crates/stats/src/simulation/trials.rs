@@ -38,6 +38,10 @@ pub struct Outcome {
     pub all_shown: f64,
     /// True differences that were shown.
     pub shown: f64,
+    /// Pairs that were shown to differ or to be equivalent.
+    pub settled: f64,
+    /// The true ratio beyond which nine runs of ten left no pair open.
+    pub open_up_to: f64,
     /// Mean number of rounds.
     pub rounds: f64,
     /// The middle of what the runs say they could have shown, where they say it.
@@ -95,7 +99,11 @@ impl Trials {
                 let right_way = pair.ratio.is_some_and(|ratio| (ratio.estimate > 1.0) == (truth > 1.0));
                 judged.is_false |= distinct && (truth == 1.0 || !right_way);
                 judged.uncovered |= pair.ratio.is_some_and(|ratio| !ratio.contains(truth));
-                judged.open += usize::from(pair.settled == Settled::Open);
+                judged.pairs += 1;
+                if pair.settled == Settled::Open {
+                    judged.open += 1;
+                    judged.widest_open = judged.widest_open.max(truth.max(1.0 / truth));
+                }
                 judged.real += u32::from(truth != 1.0);
                 judged.shown += u32::from(truth != 1.0 && distinct);
                 if let Some(own) = table.ratio((pair.first, pair.second), &prior, CONFIDENCE)? {
@@ -113,7 +121,9 @@ impl Trials {
 struct Judged {
     is_false: bool,
     uncovered: bool,
-    open: usize,
+    pairs: u32,
+    open: u32,
+    widest_open: f64,
     real: u32,
     shown: u32,
     intervals: u32,
@@ -127,6 +137,9 @@ struct Counts {
     false_runs: u32,
     all_covered: u32,
     all_shown: u32,
+    pairs: u32,
+    open: u32,
+    widest_open: Vec<f64>,
     real: u32,
     shown: u32,
     intervals: u32,
@@ -140,6 +153,9 @@ impl Counts {
         self.false_runs += u32::from(run.is_false);
         self.all_covered += u32::from(!run.uncovered);
         self.all_shown += u32::from(run.shown == run.real);
+        self.pairs += run.pairs;
+        self.open += run.open;
+        self.widest_open.push(run.widest_open.max(1.0));
         self.real += run.real;
         self.shown += run.shown;
         self.intervals += run.intervals;
@@ -151,12 +167,16 @@ impl Counts {
     fn outcome(mut self, runs: f64) -> Outcome {
         let share = |count: u32, of: u32| f64::from(count) / f64::from(of.max(1));
         let of_runs = |count: u32| f64::from(count) / runs.max(1.0);
+        self.widest_open.sort_unstable_by(f64::total_cmp);
+        let ninth_tenth = (0.9 * runs) as usize;
         Outcome {
             false_runs: of_runs(self.false_runs),
             all_covered: of_runs(self.all_covered),
             covered: share(self.covered, self.intervals),
             all_shown: of_runs(self.all_shown),
             shown: share(self.shown, self.real),
+            settled: 1.0 - share(self.open, self.pairs),
+            open_up_to: self.widest_open.get(ninth_tenth).copied().unwrap_or(f64::NAN),
             rounds: self.rounds as f64 / runs.max(1.0),
             detectable: crate::robust::middle(&mut self.detectable).unwrap_or(f64::NAN),
         }

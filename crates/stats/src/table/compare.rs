@@ -125,8 +125,9 @@ impl Table {
             Looks::EveryRound { .. } => self.rounds_of_both(first, second).max(FIRST_LOOK),
         };
         let Some(boundary) = boundary else { return pair };
-        if let Some(critical_value) = boundary.critical_value_of(look, degrees_of_freedom) {
-            let ratio = around(difference, critical_value * standard_error, boundary.confidence());
+        if let Some(critical_value) = boundary.critical_value_of(look, degrees_of_freedom)
+            && let Some(ratio) = around(difference, critical_value * standard_error, boundary.confidence())
+        {
             pair = Pair { ratio: Some(ratio), critical_value, settled: settled(&ratio, margin), ..pair };
         }
         pair

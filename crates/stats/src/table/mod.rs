@@ -28,6 +28,9 @@ use spreads::{Lives, Spreads, pairs_of};
 /// a window that is void or was not measured; rows that end early are filled up with it.
 pub type Windows = Vec<Vec<Option<f64>>>;
 
+/// An interval that reaches further than a thousand times its estimate is no statement.
+const MOST_REACH: f64 = 6.9;
+
 /// Lives, effects and spreads of one table. Contenders are indices.
 pub struct Table {
     lives: Lives,
@@ -105,7 +108,7 @@ impl Table {
             return Ok(None);
         };
         let reach = student::critical_value_of(confidence, moderated.degrees_of_freedom)? * error;
-        Ok(Some(around(difference, reach, confidence)))
+        Ok(around(difference, reach, confidence))
     }
 
     /// How much each contender's lives vary by themselves, from which [`Prior::fit`] learns for [`Table::rate`]: rounds are not
@@ -133,7 +136,7 @@ impl Table {
         let (Some(effect), Some(moderated)) = (self.effect(contender), moderated) else { return Ok(None) };
         let error = (moderated.variance / self.lived(contender) as f64).sqrt();
         let reach = student::critical_value_of(confidence, moderated.degrees_of_freedom)? * error;
-        Ok(Some(around(effect, reach, confidence)))
+        Ok(around(effect, reach, confidence))
     }
 
     /// Difference of effects, its standard error, and the moderated variance behind it.
@@ -155,9 +158,11 @@ impl Table {
     }
 }
 
-/// The interval of a ratio whose logarithm lies `reach` around `difference`.
-fn around(difference: f64, reach: f64, confidence: f64) -> Interval {
-    Interval { estimate: difference, low: difference - reach, high: difference + reach, confidence }.exp()
+/// The interval of a ratio whose logarithm lies `reach` around `difference`; `None` where it says nothing about anything.
+fn around(difference: f64, reach: f64, confidence: f64) -> Option<Interval> {
+    let interval =
+        Interval { estimate: difference, low: difference - reach, high: difference + reach, confidence };
+    (reach <= MOST_REACH).then(|| interval.exp())
 }
 
 fn lives_of(contenders: &[Windows]) -> Lives {
