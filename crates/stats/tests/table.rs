@@ -101,6 +101,24 @@ fn what_the_machine_does_to_a_rotation_is_taken_out() {
 }
 
 #[test]
+fn windows_that_nobody_shares_count_by_themselves() {
+    // One at a time: each contender has rotations of its own, and its life is their robust mean.
+    let log = [0.01, -0.02, 0.03, -0.01, 0.0, 0.02, -0.03, 0.015];
+    let of = |first: usize, rate: f64| -> Windows {
+        let windows = (0..16).map(|k| log.get(usize::wrapping_sub(k, first)).map(|log| log + rate));
+        vec![windows.collect()]
+    };
+    let table = Table::fit(&[of(0, 1.0), of(8, 2.0)]).unwrap();
+    let difference = table.life(1, 0).unwrap() - table.life(0, 0).unwrap();
+    assert!((difference - 1.0).abs() < 1e-9, "{difference}");
+    assert!(
+        (table.life(0, 0).unwrap() - 1.001875).abs() < 0.002,
+        "no worse than a mean: {:?}",
+        table.life(0, 0)
+    );
+}
+
+#[test]
 fn windows_alone_tell_how_much_they_add() {
     let mut world = World::quiet(vec![Simulated::of(1.0, 0.0, 0.2); 7], 6);
     world.rotations = 100;
@@ -137,6 +155,14 @@ fn who_is_in_an_open_pair_is_worth_measuring_again() {
     let table = Table::fit(&[single(&A), single(&near), single(&[10.0, 10.3, 9.9, 10.1, 9.95])]).unwrap();
     let judged = judged(&[table], LEAST_MARGIN).unwrap().remove(0);
     assert_eq!(judged.open().into_iter().collect::<Vec<_>>(), [0, 1], "{judged:?}");
+}
+
+#[test]
+fn an_interval_that_says_nothing_is_none() {
+    let wild = Table::fit(&[single(&[1.0, 900.0]), single(&[700.0, 2.0])]).unwrap();
+    let comparison = wild.compare(&[0, 1], &Prior::none(), Looks::Once, 0.95, 0.01).unwrap();
+    assert_eq!((comparison.pairs[0].ratio, comparison.detectable(0.01)), (None, None));
+    assert!(comparison.pairs[0].standard_error.is_finite());
 }
 
 #[test]
@@ -177,8 +203,8 @@ fn one_round_says_nothing_and_nonsense_is_refused() {
 fn any_world() -> impl Strategy<Value = (World, u64)> {
     let contender = (0.0..0.3_f64, 0.0001..0.05_f64, 0.001..0.3_f64)
         .prop_map(|(log_rate, restart_sd, window_sd)| Simulated { log_rate, restart_sd, window_sd });
-    let contenders = prop::collection::vec(contender, 2..9);
-    (contenders, 1..6_usize, 1..12_usize, 0.0..0.6_f64, any::<u64>()).prop_map(
+    let contenders = prop::collection::vec(contender, 2..7);
+    (contenders, 1..5_usize, 1..12_usize, 0.0..0.6_f64, any::<u64>()).prop_map(
         |(contenders, rounds, rotations, void, seed)| {
             let world = World { void_share: void, ..World::noisy(contenders, rounds, rotations) };
             (world, seed)
@@ -187,7 +213,7 @@ fn any_world() -> impl Strategy<Value = (World, u64)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn a_table_never_contradicts_itself((world, seed) in any_world(), margin in 0.0..0.03_f64) {
@@ -244,7 +270,7 @@ fn equals_are_seldom_called_different_and_intervals_cover() {
         ("carousel, uneven", World::noisy(uneven(0.2), 3, 20), 3),
     ];
     for (seed, (name, world, tables)) in (1..).zip(cases) {
-        let runs = if world.rotations > 1 { 100 } else { 600 };
+        let runs = if world.rotations > 1 { 80 } else { 500 };
         let outcome = outcome(world, tables, runs, seed);
         assert!(outcome.false_runs <= 0.05 && outcome.covered >= 0.92, "{name}: {outcome:?}");
     }
@@ -255,7 +281,7 @@ fn looks_after_every_round_do_not_make_more_errors() {
     for (seed, world) in [(21, World::quiet(alike(6, 0.02, 0.0), 8)), (22, heavy(uneven(0.0), 8))] {
         let looks = Looks::EveryRound { most_rounds: world.rounds };
         let trials = Trials { looks, margin: 0.0, ..Trials::once(world, 1) };
-        let outcome = trials.outcome(200, &mut rng(seed)).unwrap();
+        let outcome = trials.outcome(150, &mut rng(seed)).unwrap();
         assert!(outcome.false_runs <= 0.06, "{outcome:?}");
     }
 }
@@ -278,6 +304,6 @@ fn six_contenders_with_two_percent_noise_are_told_apart_at_eight_percent() {
 
 #[test]
 fn a_showdown_shows_every_pair_that_differs_by_a_third() {
-    let outcome = outcome(World::noisy(ladder(7, 1.3, 0.015, 0.23), 4, 20), 3, 100, 51);
+    let outcome = outcome(World::noisy(ladder(7, 1.3, 0.015, 0.23), 4, 20), 3, 60, 51);
     assert!(outcome.all_shown >= 0.9, "{outcome:?}");
 }

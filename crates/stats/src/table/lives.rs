@@ -51,16 +51,16 @@ pub(super) fn lives(rounds: &[Round<'_>]) -> Vec<Vec<Option<Life>>> {
 struct Fit {
     levels: Vec<f64>,
     rotations: Vec<f64>,
-    /// Rotations that more than one contender tells of; whoever is alone has no effect of rotations to be freed of.
-    shared: usize,
+    /// Rotations that more than one contender tells of; in the others nothing can be told from the window itself.
+    shared: Vec<usize>,
 }
 
 impl Fit {
     /// The median polish: robust, and good enough to start from and to measure scales by.
     fn polished(round: &Round<'_>) -> Self {
         let columns = round.iter().map(|row| row.len()).max().unwrap_or(0);
-        let alone = round.iter().filter(|row| row.iter().any(Option::is_some)).count() < 2;
-        let shared = if alone { 0 } else { columns };
+        let told = |k: &usize| round.iter().filter(|row| window(row, *k).is_some()).count();
+        let shared: Vec<usize> = (0..columns).filter(|k| told(k) > 1).collect();
         let mut fit = Self { levels: vec![0.0; round.len()], rotations: vec![0.0; columns], shared };
         for _ in 0..POLISHES {
             for (i, row) in round.iter().enumerate() {
@@ -68,7 +68,7 @@ impl Fit {
                     row.iter().zip(&fit.rotations).filter_map(|(y, b)| y.map(|y| y - b)).collect();
                 fit.levels[i] = middle(&mut free).unwrap_or(0.0);
             }
-            for k in 0..shared {
+            for &k in &fit.shared {
                 let free = round.iter().zip(&fit.levels).filter_map(|(row, a)| window(row, k).map(|y| y - a));
                 fit.rotations[k] = middle(&mut free.collect::<Vec<f64>>()).unwrap_or(0.0);
             }
@@ -84,7 +84,7 @@ impl Fit {
     /// Iteratively reweighted least squares, a sweep over lives and one over rotations at a time.
     fn settled(mut self, round: &Round<'_>, scales: &[f64]) -> Self {
         for _ in 0..MOST_SWEEPS {
-            for k in 0..self.shared {
+            for &k in &self.shared {
                 let (mut sum, mut weights) = (0.0, 0.0);
                 for (i, row) in round.iter().enumerate() {
                     let Some(y) = window(row, k) else { continue };
@@ -104,8 +104,9 @@ impl Fit {
 
     /// Gives lives the level of a typical rotation: what is common to all rotations is the round's and no rotation's.
     fn centred(mut self) -> Self {
-        let mean = self.rotations.iter().sum::<f64>() / self.rotations.len().max(1) as f64;
-        self.rotations.iter_mut().for_each(|rotation| *rotation -= mean);
+        let shared = self.shared.iter().map(|&k| self.rotations[k]);
+        let mean = shared.sum::<f64>() / self.shared.len().max(1) as f64;
+        self.shared.iter().for_each(|&k| self.rotations[k] -= mean);
         self.levels.iter_mut().for_each(|level| *level += mean);
         self
     }
