@@ -60,7 +60,7 @@ pub fn duet(builds: &[Vec<Restart>], prior: &Prior, confidence: f64) -> Result<D
         return Err(StatsError::TooFew { what: "a duet", needed: 3, got: outermost.len() });
     };
     let mean = outermost.iter().map(|level| level.mean).sum::<f64>() / outermost.len() as f64;
-    let error = (moderated.variance / outermost.len() as f64).sqrt();
+    let error = (moderated.variance * share_of_variance(builds, outermost.len())).sqrt();
     let reach = student::critical_value_of(confidence, moderated.degrees_of_freedom)? * error;
     Ok(Duet {
         ratio: Interval { estimate: mean, low: mean - reach, high: mean + reach, confidence }.exp(),
@@ -102,6 +102,18 @@ fn side_effect<'r>(restarts: impl Iterator<Item = &'r Restart>) -> Result<f64, S
 /// Whether every restart saw both arrangements, so that the sides' effect costs no degree of freedom between restarts.
 fn exchanged_within(builds: &[Vec<Restart>]) -> bool {
     builds.iter().flatten().all(|restart| !restart.straight.is_empty() && !restart.swapped.is_empty())
+}
+
+/// What share of one level's variance is left in the mean of so many; more than one over their number where the two
+/// arrangements were not seen equally often, because the mean lies halfway between them.
+fn share_of_variance(builds: &[Vec<Restart>], levels: usize) -> f64 {
+    let count =
+        |of: fn(&Restart) -> bool| builds.iter().flatten().filter(|restart| of(restart)).count() as f64;
+    let straight = count(|restart| restart.swapped.is_empty());
+    let swapped = count(|restart| restart.straight.is_empty());
+    let in_turns =
+        builds.len() == 1 && straight + swapped == levels as f64 && straight > 0.0 && swapped > 0.0;
+    if in_turns { (1.0 / straight + 1.0 / swapped) / 4.0 } else { 1.0 / levels as f64 }
 }
 
 fn level(restart: &Restart, side: f64) -> Result<Level, StatsError> {

@@ -298,7 +298,9 @@ fn six_contenders_with_two_percent_noise_are_told_apart_at_eight_percent() {
     let heavy = World { restarts: Shape::HeavyTailed, ..world.clone() };
     for (seed, world) in [(41, world), (42, heavy)] {
         let outcome = outcome(world, 1, 300, seed);
-        assert!(outcome.shown >= 0.8, "{outcome:?}");
+        // Five of the fifteen pairs are neighbours, and what is missed lies among them.
+        let neighbours = 1.0 - 3.0 * (1.0 - outcome.shown);
+        assert!(neighbours >= 0.75, "{neighbours} of neighbours, {outcome:?}");
     }
 }
 
