@@ -3,6 +3,7 @@
 
 use assay_model::host::HostFacts;
 
+use crate::accounting::interrupts_are_apart_in;
 use crate::cgroup;
 use crate::cpuset::{self, CpuSet};
 use crate::limits::{ephemeral_ports_in, nofile};
@@ -39,6 +40,7 @@ pub(crate) fn facts_in(tree: &Tree, allowed: &CpuSet) -> HostFacts {
         turbo: turbo(tree),
         hypervisor: hypervisor(tree, &cpuinfo),
         container: container(tree),
+        interrupts_apart: interrupts_are_apart_in(tree),
         clock_source: tree.read("sys/devices/system/clocksource/clocksource0/current_clocksource"),
         mitigations: mitigations(tree),
         nofile: None,

@@ -13,6 +13,7 @@
 //! Must not know: contenders, workloads, rounds, which number makes a run void, terminals.
 #![forbid(unsafe_code)]
 
+pub mod accounting;
 pub mod cgroup;
 pub mod counters;
 pub mod cpuset;

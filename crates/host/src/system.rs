@@ -12,6 +12,7 @@ use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 
 use crate::cpuset::CpuSet;
+use crate::snapshot::tick;
 use crate::text::Tree;
 
 /// Clock ticks that a CPU, or several, spent on each kind of work. Guest time is part of user time, as in the
@@ -161,18 +162,42 @@ impl SystemDelta {
         wanted.fold(CpuTicks::default(), |sum, (_, ticks)| sum.plus(ticks)).shares()
     }
 
+    /// Share of these CPUs' time for which some ticks stand, 0 to 1: of the wall clock's, because idle time is measured but
+    /// work sampled, and what always begins with a tick is missed by all of them.
+    fn share_of_time(&self, cpus: &CpuSet, some: impl Fn(&CpuTicks) -> u64) -> f64 {
+        let found: Vec<u64> =
+            self.cpus.iter().filter(|(cpu, _)| cpus.contains(**cpu)).map(|(_, cpu)| some(cpu)).collect();
+        let capacity = self.wall_ns.0 as f64 * found.len() as f64;
+        let spent = found.iter().sum::<u64>() as f64 * tick().0 as f64;
+        if capacity > 0.0 { (spent / capacity).min(1.0) } else { 0.0 }
+    }
+
     /// The form that is kept in a run's record, of the CPUs of `server` and `generator`; `used` is what the server's
-    /// processes consumed in the same span, where they can be seen.
-    pub fn machine(&self, server: &CpuSet, generator: &CpuSet, used: Option<&Usage>) -> Machine {
+    /// processes consumed in the same span, where they can be seen. `interrupts_apart`: whether that is without the time of
+    /// interrupts ([`crate::accounting::interrupts_are_apart`]). Where this is not known they are left out, so that others
+    /// are told to have used too little and never too much.
+    pub fn machine(
+        &self,
+        server: &CpuSet,
+        generator: &CpuSet,
+        used: Option<&Usage>,
+        interrupts_apart: Option<bool>,
+    ) -> Machine {
         let tcp = self.tcp.unwrap_or_default();
         let cpus = self.shares(server);
-        let accounted = cpus.idle + cpus.irq + cpus.softirq + cpus.steal;
-        let others = used.map_or(0.0, |used| (1.0 - accounted - used.busy_share(server.len())).max(0.0));
+        // Without that accounting interrupts are part of what the interrupted program used.
+        let apart = interrupts_apart.unwrap_or(true);
+        let unused = self.share_of_time(server, |cpu| {
+            cpu.idle + cpu.iowait + cpu.steal + if apart { cpu.irq + cpu.softirq } else { 0 }
+        });
+        let all_counted = used.filter(|used| used.uncounted_processes == 0);
+        let others = all_counted.map_or(0.0, |used| (1.0 - unused - used.busy_share(server.len())).max(0.0));
         let busy = |cpu: u32| 1.0 - self.shares(&[cpu].into_iter().collect()).idle;
         Machine {
             steal_share: self.shares(&server.union(generator)).steal,
             server_idle_share: cpus.idle,
             server_other_share: others,
+            server_interrupt_share: cpus.irq + cpus.softirq,
             generator_idle_share: self.shares(generator).idle,
             server_cpu_busy_shares: server.iter().map(busy).collect(),
             cpu_pressure_share: self.cpu_pressure,
@@ -187,7 +212,7 @@ impl CpuTicks {
         self.combine(then, u64::saturating_sub)
     }
 
-    fn plus(&self, other: &Self) -> Self {
+    pub(crate) fn plus(&self, other: &Self) -> Self {
         self.combine(other, u64::saturating_add)
     }
 
@@ -245,7 +270,7 @@ impl TcpCounters {
 }
 
 /// The lines `cpuN …` of `/proc/stat`.
-fn parse_stat(text: &str) -> BTreeMap<u32, CpuTicks> {
+pub(crate) fn parse_stat(text: &str) -> BTreeMap<u32, CpuTicks> {
     let cpu = |line: &str| {
         let mut fields = line.strip_prefix("cpu")?.split_whitespace();
         let id = fields.next()?.parse().ok()?;
@@ -383,14 +408,41 @@ IpExt: 0 0";
         let cpu = |list: &str| list.parse::<CpuSet>().expect("a list");
         // Of CPU 0's 100 ticks 50 were work, 45 idle, 5 stolen; its server says that 20 were its own.
         let own = Usage { wall_ns: Nanos(1_000_000_000), user_ns: Nanos(200_000_000), ..Usage::default() };
-        let machine = delta.machine(&cpu("0"), &cpu("1"), Some(&own));
+        let machine = delta.machine(&cpu("0"), &cpu("1"), Some(&own), Some(true));
         assert!((machine.server_other_share - 0.3).abs() < 1e-9, "{machine:?}");
         assert_eq!(
             (machine.server_cpu_busy_shares.as_slice(), machine.generator_idle_share),
             (&[0.55][..], 1.0)
         );
         assert_eq!((machine.cpu_pressure_share, machine.tcp_retransmits), (Some(0.01), 50));
-        assert_eq!(delta.machine(&cpu("0"), &cpu("1"), None).server_other_share, 0.0);
+        assert_eq!(delta.machine(&cpu("0"), &cpu("1"), None, Some(true)).server_other_share, 0.0);
+    }
+
+    /// A server whose CPU is never idle; 40 of 100 ticks fell into deferred interrupt work, mostly its own traffic's.
+    #[test]
+    fn interrupt_time_is_subtracted_once() {
+        let start = Instant::now();
+        let before = sample(start, 0, 0);
+        let mut after = before.clone();
+        after.at = start + Duration::from_secs(1);
+        after.cpus.insert(0, CpuTicks { user: 30, system: 35, idle: 1000, softirq: 40, ..CpuTicks::default() });
+        let cpu = |list: &str| list.parse::<CpuSet>().expect("a list");
+        let own = |ms: u64, uncounted_processes| Usage {
+            wall_ns: Nanos(1_000_000_000),
+            system_ns: Nanos(ms * 1_000_000),
+            uncounted_processes,
+            ..Usage::default()
+        };
+        let others = |own: &Usage, apart| {
+            let machine = after.since(&before).machine(&cpu("0"), &cpu("1"), Some(own), apart);
+            assert!((machine.server_interrupt_share - 0.4).abs() < 1e-9, "{machine:?}");
+            machine.server_other_share
+        };
+        // Interrupts are in the 750 ms of the server, or apart from its 350 ms: either way 250 ms are left to others.
+        assert!((others(&own(750, 0), Some(false)) - 0.25).abs() < 1e-9);
+        assert!((others(&own(350, 0), Some(true)) - 0.25).abs() < 1e-9);
+        assert_eq!(others(&own(750, 0), None), 0.0, "not known: rather too little");
+        assert_eq!(others(&own(350, 1), Some(true)), 0.0, "what a lost child used would look like others' work");
     }
 
     #[test]

@@ -87,7 +87,7 @@ pub(crate) fn difference(before: &Snapshot, after: &Snapshot) -> Window {
     let mut threads: Vec<ThreadWindow> =
         after.processes.iter().flat_map(|now| thread_windows(earlier(now), now)).collect();
     let (ended, uncounted) = ended(before, after, &known);
-    let usage = total(before, after, &processes, &threads, ended);
+    let usage = total(before, after, &processes, &threads, (ended, uncounted));
     processes.sort_by_key(|process| std::cmp::Reverse(process.cpu.total()));
     threads.sort_by_key(|thread| std::cmp::Reverse(thread.cpu_ns));
     Window { usage, processes, threads, ended, uncounted, steady: before.steady && after.steady }
@@ -168,7 +168,7 @@ fn total(
     after: &Snapshot,
     processes: &[ProcessWindow],
     threads: &[ThreadWindow],
-    ended: CpuTime,
+    (ended, uncounted_processes): (CpuTime, u32),
 ) -> Usage {
     let cpu = processes.iter().map(|process| process.cpu).sum::<CpuTime>() + ended;
     let peak = |snapshot: &Snapshot| snapshot.processes.iter().map(|usage| usage.rss_peak_bytes).sum::<u64>();
@@ -191,6 +191,8 @@ fn total(
         busiest_thread_ns: threads.iter().map(|thread| thread.cpu_ns).max(),
         minor_faults: processes.iter().map(|process| process.faults[0]).sum(),
         major_faults: processes.iter().map(|process| process.faults[1]).sum(),
+        pss_bytes: None,
+        uncounted_processes,
         processes: u32::try_from(living.clone().count()).unwrap_or(u32::MAX),
         threads: living.map(|usage| u32::try_from(usage.threads.len()).unwrap_or(u32::MAX)).sum(),
         source,
@@ -303,7 +305,7 @@ mod tests {
             vec![process(5, cpu(0, 0), cpu(0, 0), vec![]), process(6, cpu(300, 0), cpu(0, 0), vec![])];
         let after = vec![process(5, cpu(70, 0), cpu(0, 0), vec![])];
         let window = window(before, after);
-        assert_eq!((window.uncounted, window.ended), (1, cpu(0, 0)));
+        assert_eq!((window.uncounted, window.usage.uncounted_processes, window.ended), (1, 1, cpu(0, 0)));
         assert_eq!(window.usage.user_ns, Nanos(70 * MS));
     }
 

@@ -34,6 +34,10 @@ pub struct HostFacts {
     pub hypervisor: Option<String>,
     /// Container engine, when the process runs in one.
     pub container: Option<String>,
+    /// Whether the kernel takes the time of interrupts out of the CPU time of programs (`CONFIG_IRQ_TIME_ACCOUNTING`). CPU time
+    /// per request of two machines compares only where this is the same: on loopback, interrupts are the receiving half.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupts_apart: Option<bool>,
     /// Clock source of the kernel.
     pub clock_source: Option<String>,
     /// Mitigations that are active, as `/sys/devices/system/cpu/vulnerabilities` names them.

@@ -470,10 +470,15 @@ pub struct Machine {
     pub steal_share: f64,
     /// Share of the server CPUs' time that was idle, 0 to 1.
     pub server_idle_share: f64,
-    /// Share of the server CPUs' time that other programs used, 0 to 1: neither idle nor the server's, nor spent in
-    /// interrupts or taken by the hypervisor. At least so much; zero where the server's own use is not known.
+    /// Share of the server CPUs' time that other programs used, 0 to 1: neither idle nor the server's, nor taken by the
+    /// hypervisor, nor spent in interrupts where the kernel counts these apart ([`HostFacts::interrupts_apart`]). At least so
+    /// much; zero where the server's own use is not known, or not all of it.
     #[serde(default)]
     pub server_other_share: f64,
+    /// Share of the server CPUs' time in hard and soft interrupts, 0 to 1. Where the kernel does not count these apart it is a
+    /// sample of ticks, and part of what the interrupted programs used.
+    #[serde(default)]
+    pub server_interrupt_share: f64,
     /// Share of the generator CPUs' time that was idle, 0 to 1.
     pub generator_idle_share: f64,
     /// Share of each server CPU's time that was not idle, 0 to 1, by ascending CPU number.

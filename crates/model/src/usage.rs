@@ -35,12 +35,25 @@ pub struct Usage {
     /// Page faults that waited for a disk.
     #[serde(default)]
     pub major_faults: u64,
+    /// Proportional set size at the end of the span, in bytes: memory of their own, and of what they share their share (kernel:
+    /// filesystems/proc.rst, `smaps_rollup`). Absent where the kernel did not tell it of every process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pss_bytes: Option<u64>,
+    /// Processes that ended within the span and whose CPU time nobody was given, because their parent does not wait for its
+    /// children (`wait(2)`, SIGCHLD ignored). If not zero, the CPU times are too low.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub uncounted_processes: u32,
     /// Processes alive at the end of the span.
     pub processes: u32,
     /// Threads alive at the end of the span.
     pub threads: u32,
     /// Where the CPU time came from.
     pub source: UsageSource,
+}
+
+/// Whether a count is left out of a record.
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Usage {
