@@ -27,10 +27,12 @@
 //! | what precision will so many rounds give? | [`planning`] |
 //! | what load does a server bear? | [`redline`] |
 //! | may the experiment stop here? | [`sequential`] |
+//! | did the machine's own speed change? | [`covariate`] |
 //! | had the server warmed up? | [`drift`] |
 #![forbid(unsafe_code)]
 
 pub mod censored;
+pub mod covariate;
 pub mod drift;
 pub mod duet;
 mod error;
