@@ -1,5 +1,5 @@
-//! What this machine is and what it does: facts, CPU sets, and samplers of processes, control groups and the
-//! whole system.
+//! What this machine is and what it does: facts, CPU sets, samplers of processes, control groups and the whole
+//! system, and a probe of its speed.
 //!
 //! Invariants
 //! - It only looks, but for four named acts: pinning the calling thread ([`cpuset::pin_current_thread`]), the
@@ -21,7 +21,9 @@ pub mod doctor;
 pub mod facts;
 pub mod isolation;
 pub mod limits;
+pub mod listener;
 pub mod memory;
+pub mod probe;
 pub mod process;
 pub mod snapshot;
 pub mod system;

@@ -1,4 +1,8 @@
-//! The memory of this process itself.
+//! Memory of this process, and of others at a moment.
+
+use std::io::ErrorKind;
+
+use rustix::io::Errno;
 
 use crate::text::{Tree, number};
 
@@ -15,6 +19,28 @@ pub struct Resident {
 /// be off by a few hundred KiB. `None` when not readable.
 pub fn own() -> Option<Resident> {
     Tree::live().read("proc/self/status").and_then(|status| parse(&status))
+}
+
+/// Proportional set size of some processes now, in bytes: what each has for itself, and of what several have together its share
+/// (kernel: filesystems/proc.rst, `smaps_rollup`; Linux 4.14). Workers that were forked share most of their memory, so that
+/// the sum of their resident sizes tells it many times over. `None` when it may not be read of one that still lives.
+pub fn proportional(processes: impl IntoIterator<Item = u32>) -> Option<u64> {
+    let mut bytes = 0;
+    for pid in processes {
+        match std::fs::read_to_string(Tree::live().path(format!("proc/{pid}/smaps_rollup"))) {
+            Ok(rollup) => bytes += number(&rollup, "Pss")? * 1024,
+            // Ended meanwhile, or a zombie, which has no memory any more.
+            Err(error) if error.kind() == ErrorKind::NotFound && exists(pid) => return None,
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => {}
+            Err(_) => return None,
+        }
+    }
+    Some(bytes)
+}
+
+fn exists(pid: u32) -> bool {
+    Tree::live().exists(format!("proc/{pid}"))
 }
 
 fn parse(status: &str) -> Option<Resident> {
@@ -37,5 +63,16 @@ mod tests {
     fn this_process_is_larger_than_nothing() {
         let own = own().expect("procfs");
         assert!(own.now_bytes > 0 && own.peak_bytes >= own.now_bytes / 2);
+    }
+
+    #[test]
+    fn shared_memory_is_told_once() {
+        let me = std::process::id();
+        let (own, resident) = (proportional([me]).expect("procfs"), own().expect("procfs"));
+        // Other tests of this process run meanwhile, so the bounds are wide.
+        assert!(own > 0 && own < 2 * resident.peak_bytes, "{own} of {resident:?}");
+        assert!(proportional([me, me]).expect("procfs") > own / 2 * 3);
+        assert_eq!(proportional([u32::MAX - 1]), Some(0), "nobody has nothing");
+        assert_eq!(proportional([]), Some(0));
     }
 }

@@ -55,10 +55,16 @@ pub fn find(pid: u32) -> Option<Process> {
     process.stat().ok().map(Process::from)
 }
 
-/// `root` and all processes below it, ascending.
-pub(crate) fn scan_tree(root: u32) -> Vec<Process> {
+/// The processes above `pid`, the nearest first, as far as they can be seen.
+pub(crate) fn ancestors(pid: u32) -> Vec<u32> {
+    let above = |pid: &u32| find(*pid).map(|process| process.parent).filter(|parent| *parent > 0);
+    std::iter::successors(above(&pid), above).collect()
+}
+
+/// `roots` and all processes below them, ascending, each once.
+pub(crate) fn scan_trees(roots: &[u32]) -> Vec<Process> {
     let all = scan();
-    let wanted = tree(&all, root);
+    let wanted: BTreeSet<u32> = roots.iter().flat_map(|root| tree(&all, *root)).collect();
     all.into_iter().filter(|process| wanted.contains(&process.pid)).collect()
 }
 
@@ -155,9 +161,10 @@ mod tests {
     #[test]
     fn this_process_is_found() {
         let me = find(std::process::id()).expect("alive");
-        assert!(!me.zombie && scan_tree(me.parent).iter().any(|process| process.pid == me.pid));
+        assert!(!me.zombie && scan_trees(&[me.parent]).iter().any(|process| process.pid == me.pid));
         assert!(group_members(me.group).contains(&me) && session_members(me.session).contains(&me));
         assert_eq!(find(u32::MAX), None);
         assert!(descendants(u32::MAX).is_empty());
+        assert_eq!(ancestors(me.pid).first(), Some(&me.parent));
     }
 }

@@ -14,7 +14,7 @@ use std::time::Instant;
 use assay_model::units::Nanos;
 use assay_model::usage::{Usage, UsageSource};
 
-use crate::process::{Process, scan_tree};
+use crate::process::{Process, scan_trees};
 use crate::window::{Window, difference};
 
 /// How often a scan is repeated when processes come or go during it.
@@ -49,6 +49,8 @@ pub struct ThreadUsage {
     pub voluntary_switches: u64,
     /// Times it was taken off its CPU; zero where not readable.
     pub involuntary_switches: u64,
+    /// The CPU that it was last on.
+    pub processor: Option<u32>,
 }
 
 /// What one process has consumed since its start.
@@ -98,13 +100,13 @@ pub struct Gone {
 pub fn tree_usage(root: u32) -> Result<Usage, Gone> {
     let snapshot = Snapshot::of_tree(root)?;
     let nothing = Snapshot { at: snapshot.at, processes: Vec::new(), steady: true };
-    Ok(snapshot.since(&nothing).usage)
+    Ok(snapshot.since(&nothing).with_memory().usage)
 }
 
-/// Reads a tree before and after a span.
+/// Reads one tree, or several, before and after a span.
 #[derive(Clone, Debug)]
 pub struct Sampler {
-    root: u32,
+    roots: Vec<u32>,
     before: Snapshot,
 }
 
@@ -114,15 +116,23 @@ impl Sampler {
     /// # Errors
     /// When `root` has ended.
     pub fn start(root: u32) -> Result<Self, Gone> {
-        Ok(Self { root, before: Snapshot::of_tree(root)? })
+        Self::start_all(&[root])
     }
 
-    /// What was used since the start. May be called again for a longer span.
+    /// Begins a span for several processes and all below them.
     ///
     /// # Errors
-    /// When `root` has ended.
+    /// When one of `roots` has ended.
+    pub fn start_all(roots: &[u32]) -> Result<Self, Gone> {
+        Ok(Self { roots: roots.to_vec(), before: Snapshot::of_trees(roots)? })
+    }
+
+    /// What was used since the start, and the memory that is in use now. May be called again for a longer span.
+    ///
+    /// # Errors
+    /// When a root has ended.
     pub fn finish(&self) -> Result<Window, Gone> {
-        Ok(Snapshot::of_tree(self.root)?.since(&self.before))
+        Ok(Snapshot::of_trees(&self.roots)?.since(&self.before).with_memory())
     }
 }
 
@@ -132,16 +142,25 @@ impl Snapshot {
     /// # Errors
     /// When `root` has ended (a zombie has not: its times can still be read).
     pub fn of_tree(root: u32) -> Result<Self, Gone> {
+        Self::of_trees(&[root])
+    }
+
+    /// Reads some processes and all below them, each once.
+    ///
+    /// # Errors
+    /// When one of `roots` has ended.
+    pub fn of_trees(roots: &[u32]) -> Result<Self, Gone> {
         let mut attempt = 1;
         loop {
-            let members = scan_tree(root);
+            let members = scan_trees(roots);
             let at = Instant::now();
             let processes: Vec<ProcessUsage> = members.iter().filter_map(read_process).collect();
-            if !processes.iter().any(|usage| usage.process.pid == root) {
-                return Err(Gone { pid: root });
+            let is_there = |root: &&u32| processes.iter().any(|usage| usage.process.pid == **root);
+            if let Some(&pid) = roots.iter().find(|root| !is_there(root)) {
+                return Err(Gone { pid });
             }
             // A worker reaped between the reading of itself and of its parent would count twice or never.
-            let steady = processes.len() == members.len() && same_family(&members, &scan_tree(root));
+            let steady = processes.len() == members.len() && same_family(&members, &scan_trees(roots));
             if steady || attempt == ATTEMPTS {
                 return Ok(Self { at, processes, steady });
             }
@@ -210,6 +229,7 @@ fn read_thread(task: &procfs::process::Task) -> Option<ThreadUsage> {
         wait_ns: sched.map(|sched| Nanos(sched.run_delay)),
         voluntary_switches: status.as_ref().and_then(|status| status.voluntary_ctxt_switches).unwrap_or(0),
         involuntary_switches: status.and_then(|status| status.nonvoluntary_ctxt_switches).unwrap_or(0),
+        processor: stat.processor.and_then(|cpu| u32::try_from(cpu).ok()),
     })
 }
 

@@ -425,7 +425,9 @@ IpExt: 0 0";
         let before = sample(start, 0, 0);
         let mut after = before.clone();
         after.at = start + Duration::from_secs(1);
-        after.cpus.insert(0, CpuTicks { user: 30, system: 35, idle: 1000, softirq: 40, ..CpuTicks::default() });
+        after
+            .cpus
+            .insert(0, CpuTicks { user: 30, system: 35, idle: 1000, softirq: 40, ..CpuTicks::default() });
         let cpu = |list: &str| list.parse::<CpuSet>().expect("a list");
         let own = |ms: u64, uncounted_processes| Usage {
             wall_ns: Nanos(1_000_000_000),
@@ -442,7 +444,11 @@ IpExt: 0 0";
         assert!((others(&own(750, 0), Some(false)) - 0.25).abs() < 1e-9);
         assert!((others(&own(350, 0), Some(true)) - 0.25).abs() < 1e-9);
         assert_eq!(others(&own(750, 0), None), 0.0, "not known: rather too little");
-        assert_eq!(others(&own(350, 1), Some(true)), 0.0, "what a lost child used would look like others' work");
+        assert_eq!(
+            others(&own(350, 1), Some(true)),
+            0.0,
+            "what a lost child used would look like others' work"
+        );
     }
 
     #[test]

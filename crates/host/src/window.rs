@@ -12,7 +12,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_model::units::Nanos;
 use assay_model::usage::{Usage, UsageSource};
 
+use crate::cpuset::CpuSet;
+use crate::memory;
 use crate::snapshot::{CpuTime, ProcessUsage, Snapshot, ThreadUsage, tick};
+
+/// A thread with less than one part in so many of all CPU time did not do the work.
+const IDLERS_SHARE: u64 = 20;
 
 /// What was used over a span of time.
 #[derive(Clone, Debug)]
@@ -70,6 +75,26 @@ pub struct ThreadWindow {
     pub voluntary_switches: u64,
     /// Times it was taken off its CPU.
     pub involuntary_switches: u64,
+    /// The CPUs that it was on at the span's start and end.
+    pub processors: [Option<u32>; 2],
+}
+
+impl Window {
+    /// Looks up the memory of the processes, as it is now ([`memory::proportional`]). It takes a while with large ones, so it
+    /// comes after all else has been read.
+    #[must_use]
+    pub fn with_memory(mut self) -> Self {
+        self.usage.pss_bytes = memory::proportional(self.processes.iter().map(|process| process.pid));
+        self
+    }
+
+    /// The CPUs on which the threads that did the work were seen, at the span's start and end.
+    pub fn seen_on(&self) -> CpuSet {
+        let all: u64 = self.threads.iter().map(|thread| thread.cpu_ns.0).sum();
+        let worked =
+            self.threads.iter().filter(|thread| thread.cpu_ns.0 > 0 && thread.cpu_ns.0 >= all / IDLERS_SHARE);
+        worked.flat_map(|thread| thread.processors).flatten().collect()
+    }
 }
 
 type Identity = (u32, u64);
@@ -141,6 +166,7 @@ fn thread_windows(before: Option<&ProcessUsage>, now: &ProcessUsage) -> Vec<Thre
                 .map(|wait| Nanos(since(wait.0, |then| then.wait_ns.unwrap_or_default().0))),
             voluntary_switches: since(thread.voluntary_switches, |then| then.voluntary_switches),
             involuntary_switches: since(thread.involuntary_switches, |then| then.involuntary_switches),
+            processors: [earlier.and_then(|then| then.processor), thread.processor],
         }
     };
     now.threads.iter().map(window).collect()
@@ -221,6 +247,7 @@ mod tests {
             wait_ns: Some(Nanos(cpu_us * 10)),
             voluntary_switches: cpu_us / 10,
             involuntary_switches: cpu_us / 100,
+            processor: Some(tid % 4),
         }
     }
 
@@ -276,6 +303,8 @@ mod tests {
         let busiest = &window.threads[0];
         assert_eq!((busiest.tid, busiest.cpu_ns, busiest.voluntary_switches), (6, Nanos(304 * MS), 30_400));
         assert_eq!(busiest.wait_ns, Some(Nanos(3_040_000)));
+        // Thread 8, with 4 of 408 ms, was idle; 5 and 6 were seen on CPUs 1 and 2.
+        assert_eq!(window.seen_on().to_string(), "1-2");
     }
 
     #[test]

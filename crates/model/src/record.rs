@@ -16,6 +16,8 @@ use crate::link::{LinkFacts, LinkUse};
 use crate::load::{ErrorClass, LoadReport, LoadTurn, StackCounts};
 use crate::network::{Network, Spec};
 use crate::rule::Rule;
+use crate::running::Running;
+use crate::speed::WindowSpeed;
 use crate::units::Nanos;
 use crate::usage::{Counted, Usage};
 use crate::workload::Workload;
@@ -188,6 +190,9 @@ pub struct Entry {
     pub versions: BTreeMap<String, String>,
     /// The command that started it; empty for a URL.
     pub command: Vec<String>,
+    /// For a URL, whose server that is on this machine and where it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running: Option<Running>,
     /// Names of the workloads it answers.
     pub workloads: Vec<String>,
     /// Name of the contender that this is, taking part a second time for the noise floor; absent for a contender proper.
@@ -339,6 +344,13 @@ pub struct Measurement {
     /// could not be observed, and where nobody took turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_busy_share: Option<f64>,
+    /// The CPUs, as a kernel list, on which the server's busy threads were seen at the begin and end of the span; only of a
+    /// server that was running already, because others are where they were put.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_seen_on: Option<String>,
+    /// How fast the CPUs of server and generator were beside the span.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed: Option<WindowSpeed>,
 }
 
 /// One of the short windows in which the servers of a round take turns.

@@ -1,0 +1,236 @@
+//! Whose server answers at an address of this machine, and on which CPUs it may run.
+//!
+//! From the address to the sockets that listen there (`/proc/net/tcp` and `tcp6`, proc_pid_net(5)), from their inodes to the
+//! processes that hold them (`/proc/PID/fd`), and from there to all below these and to their threads. A group of sockets
+//! that share a port (`SO_REUSEPORT`, socket(7)) is several sockets of one server.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+
+use procfs::net::TcpState;
+use procfs::process::FDTarget;
+
+use crate::cpuset::CpuSet;
+use crate::process::{Process, ancestors, scan_trees};
+
+/// The server at an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Those of its processes that hold a listening socket and have no such parent; all others are below them.
+    pub roots: Vec<u32>,
+    /// All of its processes, ascending by pid.
+    pub processes: Vec<Process>,
+    /// The CPUs on which its threads may run.
+    pub cpus: CpuSet,
+}
+
+/// Why a server cannot be found.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unseen {
+    /// The address is not this machine's, or of another network namespace.
+    #[error("{address} is no address of this machine, or that of another network namespace (a container)")]
+    Elsewhere {
+        /// The address.
+        address: IpAddr,
+    },
+    /// The address is ours, but no socket listens at the port.
+    #[error(
+        "no socket listens on port {port} in this network namespace: it is handed on to another one (a container), or nobody is there"
+    )]
+    NobodyListens {
+        /// The port.
+        port: u16,
+    },
+    /// The sockets are there, but not in sight whose.
+    #[error(
+        "the server at port {port} belongs to user {uid}, whose processes cannot be looked into: run as root"
+    )]
+    OtherUser {
+        /// The port.
+        port: u16,
+        /// The owner of the socket, by number.
+        uid: u32,
+    },
+    /// A socket is held by whoever started us, or all else: a service manager that keeps it for a server.
+    #[error(
+        "the socket at port {port} is held by process {pid}, a manager of services, and not by a server of its own"
+    )]
+    Manager {
+        /// The port.
+        port: u16,
+        /// Its process.
+        pid: u32,
+    },
+}
+
+/// A socket that listens.
+#[derive(Clone, Copy, Debug)]
+struct Listening {
+    address: SocketAddr,
+    inode: u64,
+    uid: u32,
+}
+
+/// The server that answers at `address`.
+///
+/// # Errors
+/// When it is not on this machine, or cannot be seen from here.
+pub fn find(address: SocketAddr) -> Result<Found, Unseen> {
+    let (ip, port) = (address.ip().to_canonical(), address.port());
+    // A socket can be bound to an address of this machine only (bind(2), EADDRNOTAVAIL).
+    if UdpSocket::bind((ip, 0)).is_err() {
+        return Err(Unseen::Elsewhere { address: ip });
+    }
+    let listening = listening();
+    let reached = reached(&listening, SocketAddr::new(ip, port));
+    let Some(uid) = reached.first().map(|socket| socket.uid) else {
+        return Err(Unseen::NobodyListens { port });
+    };
+    let inodes: BTreeSet<u64> = reached.iter().map(|socket| socket.inode).collect();
+    let holders = holders(&inodes);
+    let Some(&first) = holders.first() else { return Err(Unseen::OtherUser { port, uid }) };
+    // Below a process above us is everything, we included. systemd keeps the sockets that it hands on (systemd.socket(5)).
+    let above = ancestors(std::process::id());
+    let own: Vec<u32> = holders.into_iter().filter(|pid| *pid > 1 && !above.contains(pid)).collect();
+    if own.is_empty() {
+        return Err(Unseen::Manager { port, pid: first });
+    }
+    Ok(describe(&own))
+}
+
+impl Found {
+    /// The name of the program: that of its first process.
+    pub fn name(&self) -> &str {
+        self.processes.first().map_or("", |process| process.name.as_str())
+    }
+}
+
+/// All sockets that listen in this network namespace.
+fn listening() -> Vec<Listening> {
+    let tables = [procfs::net::tcp(), procfs::net::tcp6()].into_iter().flatten().flatten();
+    let listening = tables.filter(|socket| socket.state == TcpState::Listen);
+    let listening = listening.map(|socket| Listening {
+        address: socket.local_address,
+        inode: socket.inode,
+        uid: socket.uid,
+    });
+    listening.collect()
+}
+
+/// The sockets among which the kernel chooses for a connection to `address`: those bound to this very address, else those
+/// bound to any; of both first those of IPv4 for IPv4 (kernel: `inet_hashtables.c`, `__inet_lookup_listener`).
+fn reached(listening: &[Listening], address: SocketAddr) -> Vec<&Listening> {
+    let at = |ip: IpAddr| {
+        let bound = SocketAddr::new(ip, address.port());
+        listening.iter().filter(|socket| socket.address == bound).collect::<Vec<_>>()
+    };
+    let mapped = match address.ip() {
+        IpAddr::V4(ip) => IpAddr::V6(ip.to_ipv6_mapped()),
+        IpAddr::V6(ip) => IpAddr::V6(ip),
+    };
+    let both_kinds = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
+    let ranks = match address {
+        SocketAddr::V4(_) => vec![address.ip(), mapped, IpAddr::V4(Ipv4Addr::UNSPECIFIED), both_kinds],
+        SocketAddr::V6(_) => vec![address.ip(), both_kinds],
+    };
+    ranks.into_iter().map(at).find(|sockets| !sockets.is_empty()).unwrap_or_default()
+}
+
+/// The processes that hold one of these sockets, ascending, as far as they can be looked into.
+fn holders(inodes: &BTreeSet<u64>) -> Vec<u32> {
+    let holds = |process: &procfs::process::Process| {
+        let descriptors = process.fd().into_iter().flatten().flatten();
+        let mut sockets = descriptors.filter_map(|descriptor| match descriptor.target {
+            FDTarget::Socket(inode) => Some(inode),
+            _ => None,
+        });
+        sockets.any(|inode| inodes.contains(&inode))
+    };
+    let visible = procfs::process::all_processes().into_iter().flatten().flatten();
+    let holding = visible.filter(holds).filter_map(|process| u32::try_from(process.pid).ok());
+    let mut holding: Vec<u32> = holding.collect();
+    holding.sort_unstable();
+    holding
+}
+
+fn describe(holders: &[u32]) -> Found {
+    let processes = scan_trees(holders);
+    // A holder below another one comes with it.
+    let parent_of =
+        |pid: u32| processes.iter().find(|process| process.pid == pid).map(|process| process.parent);
+    let below = |pid: &u32| {
+        let mut above = std::iter::successors(parent_of(*pid), |pid| parent_of(*pid)).take(processes.len());
+        above.any(|pid| holders.contains(&pid))
+    };
+    let roots = holders.iter().copied().filter(|pid| !below(pid)).collect();
+    let cpus = processes.iter().flat_map(|process| threads_of(process.pid)).filter_map(CpuSet::of_thread);
+    let cpus = cpus.fold(CpuSet::new(), |all, own| all.union(&own));
+    Found { roots, processes, cpus }
+}
+
+fn threads_of(pid: u32) -> Vec<u32> {
+    let process = i32::try_from(pid).ok().and_then(|pid| procfs::process::Process::new(pid).ok());
+    let tasks = process.and_then(|process| process.tasks().ok()).into_iter().flatten().flatten();
+    tasks.filter_map(|task| u32::try_from(task.tid).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    fn socket(address: &str, inode: u64) -> Listening {
+        Listening { address: address.parse().expect(address), inode, uid: 0 }
+    }
+
+    #[test]
+    fn the_sockets_that_a_connection_reaches() {
+        let listening = [
+            socket("0.0.0.0:80", 1),
+            socket("[::]:80", 2),
+            socket("127.0.0.2:80", 3),
+            socket("127.0.0.2:80", 4),
+            socket("[::ffff:127.0.0.3]:80", 5),
+            socket("[::]:81", 6),
+            socket("[::1]:81", 7),
+        ];
+        for (address, expected) in [
+            ("127.0.0.1:80", &[1][..]),
+            ("127.0.0.2:80", &[3, 4]),
+            ("127.0.0.3:80", &[5]),
+            ("[::1]:80", &[2]),
+            ("127.0.0.1:81", &[6]),
+            ("[::1]:81", &[7]),
+            ("[::1]:82", &[]),
+        ] {
+            let found = reached(&listening, address.parse().expect(address));
+            assert_eq!(found.iter().map(|socket| socket.inode).collect::<Vec<_>>(), expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn this_process_is_found_at_its_addresses() {
+        for bound in ["127.0.0.1:0", "0.0.0.0:0", "[::1]:0", "[::]:0"] {
+            let Ok(listener) = TcpListener::bind(bound) else { continue };
+            let address = listener.local_addr().expect("bound");
+            let ip = match address.ip() {
+                ip if !ip.is_unspecified() => ip,
+                // A socket of both kinds is reached by IPv4 as well.
+                _ => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            };
+            let found = find(SocketAddr::new(ip, address.port())).expect(bound);
+            assert_eq!(found.roots, [std::process::id()], "{bound}");
+            assert!(CpuSet::allowed().is_subset(&found.cpus) && !found.name().is_empty());
+            drop(listener);
+            let gone = find(SocketAddr::new(ip, address.port()));
+            assert_eq!(gone, Err(Unseen::NobodyListens { port: address.port() }), "{bound}");
+        }
+    }
+
+    #[test]
+    fn another_machines_server_is_not_looked_for() {
+        // TEST-NET-1 (RFC 5737) is nobody's address.
+        let address: SocketAddr = "192.0.2.1:80".parse().expect("an address");
+        assert_eq!(find(address), Err(Unseen::Elsewhere { address: address.ip() }));
+    }
+}
