@@ -117,6 +117,12 @@ pub trait Engine {
     /// cannot take what came for the whole: [`Event::Closed`] follows, with [`Reason::Other`].
     fn send_file(&mut self, conn: Conn, parts: &[&[u8]], range: FileRange) -> bool;
 
+    /// When the last [`poll`](Self::poll) handed over what had been sent before it, for a stack that takes it only then;
+    /// `None` for one that takes it at once with [`send`](Self::send).
+    fn submitted_at(&self) -> Option<Nanos> {
+        None
+    }
+
     /// Bytes accepted that the stack had no room for; [`Event::Writable`] tells when there are none any more.
     fn queued(&self, conn: Conn) -> u64;
 

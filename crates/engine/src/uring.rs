@@ -49,6 +49,8 @@ pub struct Uring {
     listeners: Vec<Listener>,
     /// Listeners made so far, which numbers them.
     numbered: u32,
+    /// When an enter last took sends with it.
+    submitted_at: Option<Nanos>,
     /// Slots reserved for accepts that wait in the kernel.
     accepting: usize,
     /// Connections whose queues leave with the next poll.
@@ -105,6 +107,7 @@ impl Uring {
             listeners: Vec::new(),
             numbered: 0,
             accepting: 0,
+            submitted_at: None,
             dirty: Vec::new(),
             settle_at_once: false,
             farewells: Vec::new(),
@@ -185,6 +188,9 @@ impl Engine for Uring {
         let hurry = std::mem::take(&mut self.settle_at_once) || found;
         let timeout = if hurry { Some(Nanos::ZERO) } else { self.wait_span(until) };
         let mut completions = std::mem::take(&mut self.completions);
+        if !submitted.is_empty() {
+            self.submitted_at = Some(clock::now());
+        }
         let entered = self.ring.enter(timeout, &mut completions);
         self.stats.waits = self.ring.enters;
         if let Some(error) = entered.err().or_else(|| self.broken.take()) {
@@ -222,6 +228,10 @@ impl Engine for Uring {
 
     fn send_file(&mut self, conn: Conn, parts: &[&[u8]], range: FileRange) -> bool {
         self.enqueue_file(conn, parts, range)
+    }
+
+    fn submitted_at(&self) -> Option<Nanos> {
+        self.submitted_at
     }
 
     fn queued(&self, conn: Conn) -> u64 {

@@ -51,6 +51,14 @@ impl Flow {
         self.balance_ns -= self.clip(at);
     }
 
+    /// What was said to enter at `from` entered no earlier than at `to`.
+    #[inline]
+    pub(crate) fn postpone(&mut self, from: Nanos, to: Nanos) {
+        self.entered_in_window -= u64::from(self.contains(from));
+        self.entered_in_window += u64::from(self.contains(to));
+        self.balance_ns += self.clip(from) - self.clip(to);
+    }
+
     #[inline]
     pub(crate) fn leave(&mut self, at: Nanos) {
         self.left += 1;
@@ -155,6 +163,18 @@ mod tests {
         one.close(Nanos(200));
         other.close(Nanos(200));
         assert_eq!(one.mean_in_flight(Nanos(100)), other.mean_in_flight(Nanos(100)));
+    }
+
+    #[test]
+    fn an_entry_that_was_later_than_thought_is_as_if_it_had_been_told_so() {
+        let (mut one, mut other) = (flow(), flow());
+        for (thought, truth) in [(50, 99), (90, 120), (150, 170), (190, 210)] {
+            one.enter(Nanos(thought));
+            one.postpone(Nanos(thought), Nanos(truth));
+            other.enter(Nanos(truth));
+        }
+        assert_eq!(one.mean_in_flight(Nanos(200)), other.mean_in_flight(Nanos(200)));
+        assert_eq!((one.entered_in_window(), other.entered_in_window()), (2, 2));
     }
 
     #[test]

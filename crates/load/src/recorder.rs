@@ -61,6 +61,8 @@ pub(crate) struct Times {
 #[derive(Clone, Default)]
 pub(crate) struct Waits {
     pub(crate) response: Histogram,
+    /// The response time less what the generator was late.
+    pub(crate) response_from_sent: Histogram,
     pub(crate) client_lag: Histogram,
     pub(crate) pool_wait: Histogram,
 }
@@ -125,6 +127,7 @@ impl Recorder {
             self.times.ttfb.record((first_byte - flight.sent).0);
             if let Some(waits) = &mut self.waits {
                 waits.response.record((now - flight.intended).0);
+                waits.response_from_sent.record((now - flight.intended - flight.client_lag()).0);
                 waits.record(flight);
             }
         }
@@ -189,6 +192,7 @@ impl Recorder {
         self.times.censored.merge(&other.times.censored);
         if let (Some(mine), Some(theirs)) = (&mut self.waits, &other.waits) {
             mine.response.merge(&theirs.response);
+            mine.response_from_sent.merge(&theirs.response_from_sent);
             mine.client_lag.merge(&theirs.client_lag);
             mine.pool_wait.merge(&theirs.pool_wait);
         }
@@ -246,8 +250,8 @@ impl Recorder {
 impl Waits {
     #[inline]
     fn record(&mut self, flight: &Flight) {
-        self.client_lag.record((flight.noticed - flight.intended).0);
-        self.pool_wait.record((flight.sent - flight.noticed).0);
+        self.client_lag.record(flight.client_lag().0);
+        self.pool_wait.record(flight.pool_wait().0);
     }
 }
 
@@ -266,7 +270,7 @@ mod tests {
 
     fn flight(intended: u64, noticed: u64, sent: u64) -> Flight {
         let [intended, noticed, sent] = [intended, noticed, sent].map(Nanos);
-        Flight { intended, noticed, sent, kind: 0, number: 0, is_last: false }
+        Flight { intended, noticed, issued: sent, sent, ..Flight::default() }
     }
 
     #[test]
@@ -291,7 +295,7 @@ mod tests {
         let waits = recorder.waits.unwrap();
         assert_eq!((recorder.window.ok, recorder.times.service.sum(), waits.response.sum()), (1, 100, 140));
         let sums = [waits.client_lag.sum(), waits.pool_wait.sum(), recorder.times.ttfb.sum()];
-        assert_eq!(sums, [10, 30, 61]);
+        assert_eq!((sums, waits.response_from_sent.sum()), ([10, 30, 61], 130));
     }
 
     #[test]

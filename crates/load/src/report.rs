@@ -13,7 +13,7 @@ use assay_tcp::Stack;
 use crate::LoadError;
 use crate::checks::{self, Evidence};
 use crate::judge::SAMPLED_ONE_IN;
-use crate::plan::Plan;
+use crate::plan::{Plan, Reuse, Span};
 use crate::recorder::Recorder;
 use crate::tally::Tally;
 use crate::thread::{Outcome, Reading};
@@ -59,6 +59,7 @@ pub(crate) fn assemble(
         intended_in_window: sum(|outcome| outcome.intended_in_window),
         given_up: sum(|outcome| outcome.given_up),
         mean_in_flight: recorder.flow.mean_in_flight(window),
+        in_flight_wanted: in_flight_wanted(plan),
         connections: plan.connections,
         opened: last.iter().map(|outcome| outcome.statistics.connected).sum(),
         stack: stack.as_ref(),
@@ -109,6 +110,14 @@ pub(crate) fn turn(plan: &Plan, window: &Window) -> LoadTurn {
     }
 }
 
+/// What a closed loop with lasting connections has in flight all the time. A pipeline is refilled when half of it is answered; at
+/// the end of a number of requests fewer and fewer are left.
+fn in_flight_wanted(plan: &Plan) -> Option<f64> {
+    let lasting = !plan.is_open() && plan.reuse == Reuse::Always && matches!(plan.span, Span::Time(_));
+    let each = if plan.pipeline > 1 { f64::from(plan.pipeline) / 2.0 } else { 1.0 };
+    lasting.then(|| f64::from(plan.connections) * each)
+}
+
 fn total(times: impl Iterator<Item = Nanos>) -> Nanos {
     times.fold(Nanos::ZERO, |sum, time| sum + time)
 }
@@ -150,6 +159,7 @@ fn latency(recorder: &Recorder) -> Result<Latency, LoadError> {
         ttfb_hdr: recorder.times.ttfb.to_hdr_base64()?,
         connect_hdr: recorder.times.connect.to_hdr_base64()?,
         response_hdr: wait(|waits| &waits.response)?,
+        response_from_sent_hdr: wait(|waits| &waits.response_from_sent)?,
         client_lag_hdr: wait(|waits| &waits.client_lag)?,
         pool_wait_hdr: wait(|waits| &waits.pool_wait)?,
         censored_hdr: unless_empty(&recorder.times.censored)?,

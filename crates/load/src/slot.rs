@@ -62,7 +62,9 @@ pub(crate) struct Flight {
     pub(crate) intended: Nanos,
     /// When the thread noticed that.
     pub(crate) noticed: Nanos,
-    /// When it was submitted.
+    /// When it was given to a connection.
+    pub(crate) issued: Nanos,
+    /// When it was submitted: the same where the engine sends at once.
     pub(crate) sent: Nanos,
     /// Number of its kind.
     pub(crate) kind: u32,
@@ -70,11 +72,27 @@ pub(crate) struct Flight {
     pub(crate) number: u64,
     /// Whether it asks the server to close.
     pub(crate) is_last: bool,
+    /// Whether the engine has handed it over.
+    pub(crate) submitted: bool,
 }
 
 impl Flight {
-    pub(crate) fn new(due: Due, sent: Nanos, (kind, number): (u32, u64), is_last: bool) -> Self {
-        Self { intended: due.intended, noticed: due.noticed, sent, kind, number, is_last }
+    pub(crate) fn new(due: Due, issued: Nanos, (kind, number): (u32, u64), is_last: bool) -> Self {
+        let Due { intended, noticed } = due;
+        Self { intended, noticed, issued, sent: issued, kind, number, is_last, submitted: false }
+    }
+
+    /// For how long the generator kept it back: until its thread noticed that it was due, and between its turn on a
+    /// connection and the engine's next call. Waiting for a free connection is no part of that.
+    #[inline]
+    pub(crate) fn client_lag(&self) -> Nanos {
+        (self.noticed - self.intended) + (self.sent - self.issued)
+    }
+
+    /// For how long it waited for a free connection.
+    #[inline]
+    pub(crate) fn pool_wait(&self) -> Nanos {
+        self.issued - self.noticed
     }
 }
 
@@ -142,6 +160,22 @@ impl Flights {
         self.ring[at] = flight;
         slot.in_flight += 1;
         slot.unaccepted += 1;
+    }
+
+    /// The youngest flights of a slot that the engine has not handed over until now have left `at` this moment; tells of each when
+    /// it was thought to have left.
+    #[inline]
+    pub(crate) fn submitted(&mut self, index: usize, slot: &Slot, at: Nanos, mut moved: impl FnMut(Nanos)) {
+        for i in (0..slot.in_flight).rev() {
+            let place = index * self.depth + self.position(slot, i);
+            let flight = &mut self.ring[place];
+            if flight.submitted {
+                return;
+            }
+            flight.submitted = true;
+            moved(flight.sent);
+            flight.sent = at;
+        }
     }
 
     /// Removes the oldest flight.

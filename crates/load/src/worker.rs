@@ -38,6 +38,8 @@ pub(crate) struct Worker<'a, E, A> {
     /// The slot of each of the engine's connections.
     owners: Vec<u32>,
     events: Vec<Event>,
+    /// Slots on which was issued what the engine has not handed over yet.
+    unsubmitted: Vec<u32>,
     address: Address<'a>,
     timeout: Nanos,
     /// Requests are issued, so a failure to connect fails one.
@@ -83,6 +85,7 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
             wheel: Wheel::new(tick, now),
             expired: Vec::new(),
             events: Vec::new(),
+            unsubmitted: Vec::new(),
             address,
             timeout,
             begun: false,
@@ -135,6 +138,7 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
         let mut events = std::mem::take(&mut self.events);
         let woken = self.engine.poll(until, &mut events);
         let issued = self.session.schedule.issued();
+        self.note_submission();
         if let Ok(now) = woken {
             self.session.end_at(self.signals.end());
             self.tell_seconds(now);
@@ -262,6 +266,7 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
             self.session.schedule.collect(now);
             for _ in 0..BATCH {
                 let Some(index) = self.session.issue(now) else { return };
+                self.unsubmitted.push(index);
                 let slot = &self.session.slots[index as usize];
                 let conn = slot.conn;
                 if !slot.armed {
@@ -275,6 +280,16 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
         if A::OPEN {
             self.session.schedule.collect(clock::now());
         }
+    }
+
+    /// What was issued since the poll before has left with this one, where the engine does not send at once: it is stamped
+    /// with the engine's one clock reading instead of the time when it was queued.
+    #[inline]
+    fn note_submission(&mut self) {
+        if let Some(at) = self.engine.submitted_at() {
+            self.unsubmitted.iter().for_each(|index| self.session.submitted(*index, at));
+        }
+        self.unsubmitted.clear();
     }
 
     #[inline]

@@ -308,7 +308,11 @@ pub struct Latency {
     /// Last byte minus intended time; open-loop models only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_hdr: Option<String>,
-    /// How late the generator's thread was; open-loop models only.
+    /// The same less what the generator was late with each request: what it would at least have taken in time. Waiting for a
+    /// free connection is in both. The truth lies between the two; open-loop models only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_from_sent_hdr: Option<String>,
+    /// How late the generator was, in noticing and in sending; open-loop models only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_lag_hdr: Option<String>,
     /// How long a due request waited for a free connection; open-loop models only.

@@ -63,6 +63,8 @@ rules! {
     Headroom => "headroom",
     /// Figures were measured here.
     Imported => "imported",
+    /// A closed loop keeps in flight what was asked for.
+    InFlight => "in-flight",
     /// Server and generator have CPUs of their own.
     Isolation => "isolation",
     /// A link loses what it was asked to lose.
@@ -101,7 +103,8 @@ rules! {
     Retransmissions => "retransmissions",
     /// There are rounds enough to compare.
     Rounds => "rounds",
-    /// Requests leave when they are due.
+    /// Requests leave when they are due. It voids no window: both ends of a response time are recorded, and a percentile at
+    /// which they differ is not told.
     SendLag => "send-lag",
     /// No retransmission timer of the server's own stack runs out where nothing is lost.
     ServerRetransmissions => "server-retransmissions",

@@ -18,6 +18,7 @@
 //! |---|---|
 //! | how long did requests take? | [`histogram`] |
 //! | and if some were never answered? | [`censored`] |
+//! | and if requests left late? | [`lag`] |
 //! | how fast is one contender, and how sure is that? | [`interval`], [`order`], [`robust`] |
 //! | who is faster than whom, in a table of windows, lives and rounds? | [`table`], [`moderation`] |
 //! | and of two builds that ran at once? | [`duet`] |
@@ -39,6 +40,7 @@ mod error;
 mod hdr;
 pub mod histogram;
 pub mod interval;
+pub mod lag;
 pub mod letters;
 pub mod moderation;
 pub mod order;

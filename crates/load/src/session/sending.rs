@@ -128,6 +128,14 @@ impl<A: Arrivals> Session<A> {
         (i..slot.in_flight).take(TRAIN_REQUESTS).take_while(same).count()
     }
 
+    /// The engine has handed over `at` this moment what was issued on the slot.
+    #[inline]
+    pub(crate) fn submitted(&mut self, index: u32, at: Nanos) {
+        let flow = &mut self.recorder.flow;
+        let slot = &self.slots[index as usize];
+        self.flights.submitted(index as usize, slot, at, |thought| flow.postpone(thought, at));
+    }
+
     /// The engine has accepted `bytes` of the slot's parcel. A slot takes no further request before it has accepted all.
     #[inline]
     pub(crate) fn accepted(&mut self, index: u32, mut bytes: usize) {
