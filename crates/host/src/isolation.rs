@@ -11,6 +11,8 @@
 //! - CPU 0 takes most interrupts and kernel housekeeping. With eight cores or more its core is left to the
 //!   system; with fewer it goes to the generator, where the health rules notice a disturbance, and never to
 //!   the server, where it would silently become part of the result.
+//! - A server that was running already stays where it is: the generator goes to whole cores that it does not use, if there
+//!   are such. One that may run on all CPUs cannot be kept off the generator's, and that is said.
 //! - A database, where one is needed, gets cores that neither uses; else the generator's last core, if it has two
 //!   or more; else it runs beside the generator. The server's CPUs stay the server's: what it shares would look like
 //!   its own work, while a generator that has to wait is noticed, and can be told apart.
@@ -123,6 +125,26 @@ pub fn explicit(
         return Err(IsolationError::Overlap { shared: server.intersection(&generator) });
     }
     Ok(describe(server, generator, topology, vec!["as asked for".into()]))
+}
+
+/// Places the generator beside servers that were `running` already and may use these CPUs.
+pub fn beside(running: &CpuSet, allowed: &CpuSet, topology: &Topology) -> Isolation {
+    let theirs = running.intersection(allowed);
+    let apart = allowed.difference(&topology.with_siblings(&theirs));
+    let free = if apart.is_empty() { allowed.difference(&theirs) } else { apart };
+    if theirs.is_empty() {
+        return split(allowed, topology);
+    }
+    if free.is_empty() {
+        let usual = split(allowed, topology);
+        let statement = format!(
+            "the server was running already and may use CPUs {running}, the generator's CPUs {} among them: nothing keeps \
+             it off them; pin it to {} (taskset -acp) to measure it alone",
+            usual.generator, usual.server
+        );
+        return Isolation { statement, ..usual };
+    }
+    describe(theirs, free, topology, vec!["the server was running there already".into()])
 }
 
 impl Isolation {
@@ -290,6 +312,29 @@ mod tests {
     fn only_allowed_cpus_are_dealt_out() {
         let isolation = split(&set("0,2,6"), &machine(1, 4, 2));
         assert_eq!((isolation.server, isolation.generator), (set("0"), set("2,6")));
+    }
+
+    #[test]
+    fn the_generator_leaves_a_running_servers_cpus_alone() {
+        for (topology, running, server, generator) in [
+            (machine(1, 2, 1), "0", "0", "1"),
+            (machine(1, 2, 1), "1", "1", "0"),
+            (machine(1, 4, 2), "1,5", "1,5", "0,2-4,6-7"),
+            // Of its own core the sibling is left alone as well, where there is another core.
+            (machine(1, 2, 2), "1", "1", "0,2"),
+            (machine(1, 1, 2), "0", "0", "1"),
+        ] {
+            let isolation = beside(&set(running), &topology.online(), &topology);
+            assert_eq!((isolation.server, isolation.generator), (set(server), set(generator)), "{running}");
+            assert!(isolation.statement.contains("was running there already"));
+        }
+        let topology = machine(1, 2, 1);
+        let anywhere = beside(&topology.online(), &topology.online(), &topology);
+        assert_eq!((anywhere.server, anywhere.generator), (set("1"), set("0")));
+        assert!(anywhere.statement.contains("nothing keeps it off"), "{}", anywhere.statement);
+        // Outside of what we may use it disturbs nobody, and nobody says where it is.
+        let split = split(&topology.online(), &topology);
+        assert_eq!(beside(&set("7"), &topology.online(), &topology), split);
     }
 
     #[test]

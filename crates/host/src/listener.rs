@@ -20,7 +20,8 @@ pub struct Found {
     pub roots: Vec<u32>,
     /// All of its processes, ascending by pid.
     pub processes: Vec<Process>,
-    /// The CPUs on which its threads may run.
+    /// The CPUs on which its threads may run; where it has pinned some of them, on which these may: whoever pins threads pins
+    /// those that work.
     pub cpus: CpuSet,
 }
 
@@ -163,9 +164,18 @@ fn describe(holders: &[u32]) -> Found {
         above.any(|pid| holders.contains(&pid))
     };
     let roots = holders.iter().copied().filter(|pid| !below(pid)).collect();
-    let cpus = processes.iter().flat_map(|process| threads_of(process.pid)).filter_map(CpuSet::of_thread);
-    let cpus = cpus.fold(CpuSet::new(), |all, own| all.union(&own));
+    let cpus =
+        processes.iter().flat_map(|process| threads_of(process.pid)).filter_map(crate::cpuset::of_thread);
+    let cpus = place_of_work(&cpus.collect::<Vec<_>>());
     Found { roots, processes, cpus }
+}
+
+/// Where threads with these CPUs do their work.
+fn place_of_work(threads: &[CpuSet]) -> CpuSet {
+    let together = |sets: &[&CpuSet]| sets.iter().fold(CpuSet::new(), |all, own| all.union(own));
+    let all = together(&threads.iter().collect::<Vec<_>>());
+    let pinned: Vec<&CpuSet> = threads.iter().filter(|own| **own != all).collect();
+    if pinned.is_empty() { all } else { together(&pinned) }
 }
 
 fn threads_of(pid: u32) -> Vec<u32> {
@@ -220,11 +230,38 @@ mod tests {
             };
             let found = find(SocketAddr::new(ip, address.port())).expect(bound);
             assert_eq!(found.roots, [std::process::id()], "{bound}");
-            assert!(CpuSet::allowed().is_subset(&found.cpus) && !found.name().is_empty());
+            assert!(crate::cpuset::allowed().is_subset(&found.cpus) && !found.name().is_empty());
             drop(listener);
             let gone = find(SocketAddr::new(ip, address.port()));
             assert_eq!(gone, Err(Unseen::NobodyListens { port: address.port() }), "{bound}");
         }
+    }
+
+    #[test]
+    fn pinned_threads_tell_where_the_work_is_done() {
+        for (threads, expected) in [
+            (&["0-3", "0-3"][..], "0-3"),
+            (&["0-3", "2", "3"], "2-3"),
+            (&["2", "2"], "2"),
+            (&["0-1", "0", "1"], "0-1"),
+            (&[], ""),
+        ] {
+            let threads: Vec<CpuSet> = threads.iter().map(|list| list.parse().expect("a list")).collect();
+            assert_eq!(place_of_work(&threads).to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn workers_that_inherited_the_socket_come_with_their_parent() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        rustix::io::fcntl_setfd(&listener, rustix::io::FdFlags::empty()).expect("ours");
+        let mut worker = std::process::Command::new("sleep").arg("1000").spawn().expect("started");
+        let found = find(listener.local_addr().expect("bound"));
+        worker.kill().expect("alive");
+        worker.wait().expect("ended");
+        let found = found.expect("found");
+        assert_eq!(found.roots, [std::process::id()]);
+        assert!(found.processes.iter().any(|process| process.pid == worker.id()), "{found:?}");
     }
 
     #[test]

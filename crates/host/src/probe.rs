@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn every_cpu_does_all_the_work() {
-        let cpus = CpuSet::allowed();
+        let cpus = crate::cpuset::allowed();
         let probe = Probe::new(&cpus, Work { messages: 50, steps: 2_000, products: 20_000 });
         let speeds = probe.run().expect("allowed CPUs");
         assert_eq!(speeds.iter().map(|speed| speed.cpu).collect::<CpuSet>(), cpus);
@@ -201,13 +201,13 @@ mod tests {
         {
             assert!([system_calls_ns, memory_ns, arithmetic_ns].iter().all(|time| time.0 > 0));
         }
-        assert_eq!(CpuSet::allowed(), cpus, "only its own threads were pinned");
+        assert_eq!(crate::cpuset::allowed(), cpus, "only its own threads were pinned");
     }
 
     #[test]
     fn a_wrong_result_is_an_error_and_no_time() {
         let work = Work { messages: 5, steps: 100, products: 100 };
-        let sound = Probe::new(&CpuSet::from_iter(CpuSet::allowed().first()), work);
+        let sound = Probe::new(&CpuSet::from_iter(crate::cpuset::allowed().first()), work);
         let broken = Probe { expected: sound.expected ^ 1, ..sound };
         assert!(matches!(broken.run(), Err(ProbeError::WrongResult { .. })));
     }

@@ -127,12 +127,12 @@ impl Sampler {
         Ok(Self { roots: roots.to_vec(), before: Snapshot::of_trees(roots)? })
     }
 
-    /// What was used since the start, and the memory that is in use now. May be called again for a longer span.
+    /// What was used since the start. May be called again for a longer span.
     ///
     /// # Errors
     /// When a root has ended.
     pub fn finish(&self) -> Result<Window, Gone> {
-        Ok(Snapshot::of_trees(&self.roots)?.since(&self.before).with_memory())
+        Ok(Snapshot::of_trees(&self.roots)?.since(&self.before))
     }
 }
 

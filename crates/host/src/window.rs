@@ -80,8 +80,8 @@ pub struct ThreadWindow {
 }
 
 impl Window {
-    /// Looks up the memory of the processes, as it is now ([`memory::proportional`]). It takes a while with large ones, so it
-    /// comes after all else has been read.
+    /// Adds the memory of the processes, as it is now ([`memory::proportional`]). The kernel looks at every page, which takes
+    /// milliseconds with large ones, so it is not part of a sample.
     #[must_use]
     pub fn with_memory(mut self) -> Self {
         self.usage.pss_bytes = memory::proportional(self.processes.iter().map(|process| process.pid));

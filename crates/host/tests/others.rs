@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use assay_host::accounting::interrupts_are_apart;
-use assay_host::cpuset::{CpuSet, pin_current_thread};
+use assay_host::cpuset::{CpuSet, allowed, pin_current_thread};
 use assay_host::snapshot::Sampler;
 use assay_host::system::SystemSample;
 use assay_model::units::Nanos;
@@ -83,7 +83,7 @@ fn server() {
 /// have used at least that. `false` when there is no such spinner here.
 fn is_told(spinner: &mut Command) -> bool {
     let _alone = CPU.lock().unwrap_or_else(PoisonError::into_inner);
-    let cpu = CpuSet::allowed().iter().last().expect("a CPU");
+    let cpu = allowed().iter().last().expect("a CPU");
     let mut command = Command::new(std::env::current_exe().expect("this test"));
     command.args(["--exact", "server", "--nocapture", "--test-threads=1"]).env(ROLE, "1");
     let server = Group::start(&mut command, cpu).expect("the server");

@@ -24,6 +24,7 @@ pub mod keeper;
 mod network;
 mod plan;
 pub mod rounds;
+pub mod running;
 pub mod schedule;
 pub mod side;
 pub mod stack;

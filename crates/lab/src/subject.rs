@@ -246,6 +246,7 @@ impl Subject {
             versions: BTreeMap::new(),
             command,
             workloads: self.workloads.clone(),
+            running: None,
             twin_of: None,
             conformance: None,
             not_run: None,

@@ -32,7 +32,7 @@ const PERCENTILES: [(f64, &str); 5] =
 const SAMPLES_BEYOND: f64 = 100.0;
 
 /// Share of the requests that a closed loop should have in flight which it may keep back while it deals with answers.
-const KEPT_BACK: f64 = 0.1;
+const KEPT_BACK: f64 = 0.25;
 
 /// Share of the due requests that must have been sent in the window.
 const OFFERED_SHARE: f64 = 0.999;
@@ -432,8 +432,8 @@ mod tests {
             in_flight_wanted: Some(64.0),
             ..evidence(false, &recorder, &[0.1])
         };
-        assert_eq!(outcome(&all(&with(60.0)), Rule::InFlight), Outcome::Pass);
-        assert_eq!(outcome(&all(&with(57.0)), Rule::InFlight), Outcome::Warn);
+        assert_eq!(outcome(&all(&with(49.0)), Rule::InFlight), Outcome::Pass);
+        assert_eq!(outcome(&all(&with(47.0)), Rule::InFlight), Outcome::Warn);
     }
 
     #[test]

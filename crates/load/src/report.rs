@@ -88,6 +88,8 @@ pub(crate) fn assemble(
         bodies: bodies(plan, &recorder.window),
         system_calls: system_calls(&outcomes),
         memory,
+        running: None,
+        server: None,
         stack,
         samples: recorder.samples,
     })

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::check::Check;
+use crate::running::Running;
 use crate::units::Nanos;
 use crate::usage::Usage;
 
@@ -58,6 +59,12 @@ pub struct LoadReport {
     /// Memory of the generator.
     #[serde(default)]
     pub memory: GeneratorMemory,
+    /// Whose server it was, where that was looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running: Option<Running>,
+    /// What that used from before the first connection to after the last; absent where it was not seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<Usage>,
     /// What its own TCP stack did, from its first connection to its last; absent where the kernel's worked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack: Option<StackCounts>,

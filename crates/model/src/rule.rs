@@ -79,8 +79,12 @@ rules! {
     LittlesLaw => "littles-law",
     /// Every connection found a local port; the generator's own word.
     LocalPorts => "local-ports",
+    /// All CPU time of a server's processes is accounted for.
+    LostCpuTime => "lost-cpu-time",
     /// Runs that are compared were made on the same machine.
     Machine => "machine",
+    /// The machine is as fast from window to window.
+    MachineSpeed => "machine-speed",
     /// They were made in the same state of it.
     MachineState => "machine-state",
     /// They were measured alike.
@@ -103,11 +107,15 @@ rules! {
     Retransmissions => "retransmissions",
     /// There are rounds enough to compare.
     Rounds => "rounds",
+    /// It is known which process serves that somebody else started.
+    RunningServer => "running-server",
     /// Requests leave when they are due. It voids no window: both ends of a response time are recorded, and a percentile at
     /// which they differ is not told.
     SendLag => "send-lag",
     /// No retransmission timer of the server's own stack runs out where nothing is lost.
     ServerRetransmissions => "server-retransmissions",
+    /// A server that somebody else started is not on the generator's CPUs.
+    SharedCpus => "shared-cpus",
     /// A figure is more than a single run.
     SingleRun => "single-run",
     /// No hypervisor takes CPU time.

@@ -77,8 +77,15 @@ impl Usage {
             busiest_thread_ns: both(self.busiest_thread_ns, later.busiest_thread_ns),
             minor_faults: self.minor_faults + later.minor_faults,
             major_faults: self.major_faults + later.major_faults,
+            uncounted_processes: self.uncounted_processes + later.uncounted_processes,
             ..later.clone()
         }
+    }
+
+    /// Memory in use at the end of the span, in bytes: proportional where the kernel tells it, else resident, which counts what
+    /// processes share in each of them.
+    pub fn memory_bytes(&self) -> u64 {
+        self.pss_bytes.unwrap_or(self.rss_bytes)
     }
 
     /// Share of `cpus` CPUs that was busy, 0 to 1; zero for an empty span.

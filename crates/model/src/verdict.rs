@@ -333,8 +333,9 @@ pub struct Standing {
     pub server_busy_share: Option<f64>,
     /// Share of the busiest generator thread's CPU: median over rounds, 0 to 1.
     pub generator_busy_share: f64,
-    /// Resident memory, highest over the rounds, in bytes.
-    pub rss_peak_bytes: Option<u64>,
+    /// Memory at a window's end, median over the rounds, in bytes ([`crate::usage::Usage::memory_bytes`]).
+    #[serde(rename = "rss_peak_bytes")]
+    pub memory_bytes: Option<u64>,
     /// From start to first right answer: median over rounds, in nanoseconds.
     pub startup_ns: Option<f64>,
     /// How many of the rules of HTTP/1.1 and of its test types it keeps; absent when it was not asked.

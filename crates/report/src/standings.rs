@@ -107,8 +107,8 @@ pub(crate) const COLUMNS: [Column; 17] = [
     Column {
         head: "rss",
         drop: 7,
-        text: |s| or_dash(s.rss_peak_bytes, format::bytes),
-        fields: &[("rss_peak_bytes", |s| known(s, s.rss_peak_bytes))],
+        text: |s| or_dash(s.memory_bytes, format::bytes),
+        fields: &[("rss_peak_bytes", |s| known(s, s.memory_bytes))],
         ..PLAIN
     },
     Column {

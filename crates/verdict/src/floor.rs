@@ -9,7 +9,6 @@ use super::tables::Tables;
 use super::words::percent;
 use super::{median, objection, pass};
 
-
 /// What the contender that took part twice differs from itself by; `None` when there is none, or too few rounds.
 pub(crate) fn noise_floor(record: &Record, tables: &Tables<'_>) -> Option<NoiseFloor> {
     let twin = record.contenders.iter().find(|entry| entry.twin_of.is_some())?;
@@ -27,7 +26,12 @@ pub(crate) fn check(floor: Option<&NoiseFloor>, noise: Option<&Noise>) -> Check 
     );
     let Some(floor) = floor else {
         let evidence = format!("{noise}; no contender took part twice as an A/A control");
-        return objection(Rule::NoiseFloor, Outcome::Warn, evidence, "measure at least two rounds, and without --no-aa");
+        return objection(
+            Rule::NoiseFloor,
+            Outcome::Warn,
+            evidence,
+            "measure at least two rounds, and without --no-aa",
+        );
     };
     let apart = floor.ratios.iter().find(|one| one.ratio.low > 1.0 || one.ratio.high < 1.0);
     let Some(SelfRatio { cell, ratio }) = apart else {

@@ -66,7 +66,7 @@ fn standing(sample: &Sample<'_>) -> Standing {
         cpu_per_request_ns: None,
         server_busy_share: None,
         generator_busy_share: 0.0,
-        rss_peak_bytes: None,
+        memory_bytes: None,
         startup_ns: None,
         conformance: sample.entry.conformance.as_ref().map(|found| found.score()),
         failed: sample.failed_of().0,

@@ -3,12 +3,14 @@
 //! A percentile is taken from each window's own histogram and the median over the rounds is told with its order-statistic
 //! interval; percentiles are never averaged (METHODOLOGY, "From runs to a verdict").
 
+use assay_model::check::Outcome;
 use assay_model::experiment::Cell;
 use assay_model::offered::Offered;
 use assay_model::record::{Measurement, Record};
 use assay_model::rule::Rule;
 use assay_model::verdict::{Call, Interval, LatencyPair, LatencyStanding, LatencyVerdict, ResponseQuantile};
 use assay_stats::censored::Quantile;
+use assay_stats::lag::Bounds;
 use assay_stats::moderation::Prior;
 use assay_stats::order::median_interval;
 use assay_stats::robust::geometric_mean;
@@ -16,6 +18,7 @@ use assay_stats::sequential::Settled;
 use assay_stats::simultaneous::{Looks, each_of};
 use assay_stats::table::{Pair, Table, Windows};
 
+use super::lag::{self, is_known};
 use super::sample::{Sample, sample_of, samples};
 use super::standing::{errors, generator_objections};
 use super::window::{Evidence, Window};
@@ -57,7 +60,8 @@ fn judge_cell<'r>(evidence: &'r Evidence<'_>, cell: Cell) -> (LatencyVerdict, Ta
 
 fn standing(evidence: &Evidence<'_>, sample: &Sample<'_>, cell: &Cell) -> Option<LatencyStanding> {
     let offered_per_second = sample.measured().find_map(offered_rate)?;
-    let checks: Vec<_> = errors(sample).into_iter().chain(generator_objections(sample)).collect();
+    let late = Some(lag::check(sample, &QUANTILES)).filter(|check| check.outcome != Outcome::Pass);
+    let checks: Vec<_> = errors(sample).into_iter().chain(late).chain(generator_objections(sample)).collect();
     let (counting, measured) = (sample.counting().count(), sample.measured().count());
     let void = checks.iter().find(|check| is_void(check)).map(|check| check.evidence.clone());
     let withheld = void.or_else(|| (counting * 2 < measured).then(|| too_few(sample, counting, measured)));
@@ -85,8 +89,9 @@ pub(crate) fn too_few(sample: &Sample<'_>, counting: usize, measured: usize) -> 
 }
 
 fn quantile(sample: &Sample<'_>, q: f64) -> Option<ResponseQuantile> {
-    let values: Vec<Quantile> =
-        sample.timed().filter_map(|window| window.times.response_quantile(q)).collect();
+    let all: Vec<Bounds> = sample.timed().filter_map(|window| window.times.response_bounds(q)).collect();
+    let known = all.iter().filter(|bounds| bounds.are_close() && is_known(&all));
+    let values: Vec<Quantile> = known.map(|bounds| bounds.from_due).collect();
     let numbers: Vec<f64> = values.iter().map(|value| value.value as f64).collect();
     let response_ns = match numbers.as_slice() {
         [] => return None,
@@ -142,7 +147,7 @@ impl<'r> Tails<'r> {
 /// The logarithm of the tail in each round.
 fn tails(sample: &Sample<'_>) -> Vec<Option<f64>> {
     let of = |window: Option<&Window<'_>>| {
-        let tail = window?.times.response_quantile(TAIL)?;
+        let tail = window?.times.response_bounds(TAIL).filter(Bounds::are_close)?.from_due;
         (!tail.is_lower_bound && tail.value > 0).then_some((tail.value as f64).ln())
     };
     sample.rounds().map(of).collect()
@@ -165,6 +170,7 @@ fn inverse(ratio: Interval) -> Interval {
 mod tests {
     use super::*;
     use crate::testing;
+    use assay_model::check::Check;
     use assay_model::load::Arrival;
     use assay_model::record::Record;
     use assay_stats::Histogram;
@@ -185,6 +191,7 @@ mod tests {
                 window.cell = cell.clone();
                 window.load.arrival = Arrival::Poisson { per_second: 10_000.0 };
                 window.load.latency.response_hdr = Some(histogram.to_hdr_base64().expect("histogram"));
+                window.load.latency.response_from_sent_hdr = window.load.latency.response_hdr.clone();
                 run.cells.push(window);
             }
         }
@@ -217,6 +224,31 @@ mod tests {
         let [pair] = verdict.pairs.as_slice() else { panic!("the limit is compared") };
         assert_eq!((pair.longer.as_str(), pair.call), ("b", Call::Distinct));
         assert!((pair.ratio.estimate - 1.4).abs() < 0.01, "{pair:?}");
+    }
+
+    /// Each window once was void as a whole for that.
+    #[test]
+    fn requests_that_left_late_spoil_the_percentiles_that_this_changes() {
+        let (mut record, cell) = record("common");
+        offer(&mut record, "a", &cell, |_| 15_000);
+        let windows =
+            record.rounds.iter_mut().flat_map(|round| &mut round.runs).filter(|run| run.contender == "a");
+        for window in windows.map(|run| &mut run.cells[1]) {
+            // All were 60 us late: of 100 us that is much, of 15 ms it is not.
+            let mut sent = Histogram::new();
+            sent.record_n(40_000, 9_800);
+            sent.record_n(14_940_000, 200);
+            window.load.latency.response_from_sent_hdr = Some(sent.to_hdr_base64().expect("histogram"));
+            let (rule, evidence) = (Rule::SendLag, "late".to_owned());
+            window.load.checks.push(Check { rule, outcome: Outcome::Void, evidence, remedy: None });
+            assert!(window.void_rules().is_empty());
+        }
+        let verdict = judged(&record).remove(0);
+        let a = &verdict.standings[0];
+        assert_eq!((a.rounds, a.withheld.clone()), (6, None));
+        assert_eq!(a.quantiles.iter().map(|of| of.quantile).collect::<Vec<_>>(), [0.99]);
+        let [check] = a.checks.as_slice() else { panic!("{:?}", a.checks) };
+        assert!(check.rule == Rule::SendLag && check.evidence.contains("p50 and p90"), "{check:?}");
     }
 
     #[test]

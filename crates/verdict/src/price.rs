@@ -19,7 +19,7 @@ pub(crate) fn price(sample: &Sample<'_>) -> Price {
         let slices = warmups.filter(|warmup| warmup.workload == workload).filter_map(|w| w.counted.as_ref());
         median(&slices.filter_map(|slice| per(of(slice)?, slice.answers)).collect::<Vec<_>>())
     };
-    let idle = sample.runs.iter().flatten().filter_map(|run| Some(run.idle.as_ref()?.rss_bytes as f64));
+    let idle = sample.runs.iter().flatten().filter_map(|run| Some(run.idle.as_ref()?.memory_bytes() as f64));
     Price {
         user_ns: used(|usage| usage.user_ns.0),
         system_ns: used(|usage| usage.system_ns.0),

@@ -22,11 +22,12 @@ use super::tables::Tables;
 use super::words::{count_of, percent};
 use super::{
     AT_LIMIT, CONFIDENCE, MAX_ERROR_SHARE, disturbed, headroom, interval, is_void, median, objection, pass,
-    point,
+    point, running,
 };
 
 /// Rules of the generator that are judged here, where the server's side and all rounds are known too.
-const JUDGED_HERE: [Rule; 3] = [Rule::GeneratorSaturated, Rule::Failures, Rule::GeneratorDisturbed];
+const JUDGED_HERE: [Rule; 4] =
+    [Rule::GeneratorSaturated, Rule::Failures, Rule::GeneratorDisturbed, Rule::SendLag];
 /// For figures that the link sets.
 const FASTER_LINK: &str = "to tell servers apart, give --link a higher rate or ask for smaller bodies";
 /// What helps when the generator is the limit, or close to it.
@@ -79,6 +80,8 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, 
         stalls(sample),
         warm_up(sample),
         drift(sample),
+        running::shared_cpus(sample),
+        running::lost_cpu_time(sample),
     ];
     let mut checks: Vec<Check> = own.into_iter().flatten().collect();
     checks.extend(generator_objections(sample));
@@ -103,10 +106,7 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, 
         cpu_per_request_ns: median(&sample.cpu_per_answer()),
         server_busy_share: median(&sample.server_busy()),
         generator_busy_share: median(&sample.generator_busy()).unwrap_or(0.0),
-        rss_peak_bytes: sample
-            .measured()
-            .filter_map(|window| Some(window.server.as_ref()?.rss_peak_bytes))
-            .max(),
+        memory_bytes: memory(sample),
         startup_ns: startup(sample),
         conformance: sample.entry.conformance.as_ref().map(Conformance::score),
         failed: sample.failed_of().0,
@@ -153,6 +153,12 @@ fn share_of_limit(sample: &Sample<'_>, limit: &Sample<'_>, beside: &Beside<'_, '
             (beside.tables.rate(beside.cell, names.0)?, beside.tables.rate(beside.cell, names.1)?);
         Some(point(own / limit))
     })
+}
+
+/// What it held in memory when a window was over.
+fn memory(sample: &Sample<'_>) -> Option<u64> {
+    let held = sample.measured().filter_map(|window| Some(window.server.as_ref()?.memory_bytes() as f64));
+    median(&held.collect::<Vec<_>>()).map(|bytes| bytes as u64)
 }
 
 fn startup(sample: &Sample<'_>) -> Option<f64> {

@@ -63,6 +63,7 @@ fn window(per_second: f64) -> Measurement {
         user_ns: Nanos::from_millis(400),
         system_ns: Nanos::from_millis(590),
         rss_peak_bytes: 1 << 20,
+        rss_bytes: 1 << 20,
         ..Usage::default()
     };
     Measurement {
@@ -76,6 +77,8 @@ fn window(per_second: f64) -> Measurement {
         machine: Machine { server_idle_share: 0.01, generator_idle_share: 0.5, ..Machine::default() },
         turns: Vec::new(),
         idle_busy_share: None,
+        server_seen_on: None,
+        speed: None,
     }
 }
 
@@ -145,6 +148,7 @@ fn entry(name: &str) -> Entry {
         versions: BTreeMap::new(),
         command: Vec::new(),
         workloads: vec!["hello".to_owned()],
+        running: None,
         twin_of: None,
         conformance: None,
         not_run: None,

@@ -26,6 +26,7 @@ pub(crate) fn checks(evidence: &Evidence<'_>, cells: &[CellVerdict], control: Ch
     let record = evidence.record;
     let windows: Vec<&Measurement> = evidence.windows().map(|window| window.measured).collect();
     let mut checks = vec![build(record), rounds(record), isolation(record), control];
+    checks.extend(super::running::checks(record));
     if !windows.is_empty() {
         checks.extend(generator(cells));
         checks.extend(headroom(record, cells));
@@ -40,6 +41,7 @@ pub(crate) fn checks(evidence: &Evidence<'_>, cells: &[CellVerdict], control: Ch
         checks.extend(tcp_check(windows.iter().copied()));
         checks.extend(database(record));
         checks.extend(pressure(&windows));
+        checks.extend(super::speed::check(record));
         checks.extend(super::losses::check(record, &windows));
         checks.extend(order::checks(evidence));
     }
@@ -133,7 +135,8 @@ fn books(windows: &[&Measurement]) -> Check {
     objection(Rule::Books, Outcome::Void, evidence, "report this: it is a fault of assay")
 }
 
-/// Each generator compares what was in flight, counted, with throughput times latency; here all windows together.
+/// Each generator compares what was in flight with throughput times latency, both from the same stamps: that its books are in
+/// order, and not that its clock is. Here all windows together.
 fn little(windows: &[&Measurement]) -> Check {
     let told = || {
         windows.iter().flat_map(|window| &window.load.checks).filter(|check| check.rule == Rule::LittlesLaw)
@@ -141,7 +144,7 @@ fn little(windows: &[&Measurement]) -> Check {
     let (checked, failed) = (told().count(), told().filter(|check| check.outcome != Outcome::Pass).count());
     if checked > 0 && failed == 0 {
         let evidence =
-            format!("throughput × latency is what was in flight in {}", count_of(checked, "window"));
+            format!("the generator's books of what was in flight agree in {}", count_of(checked, "window"));
         return pass(Rule::Little, evidence);
     }
     let evidence = match told().find(|check| check.outcome != Outcome::Pass) {

@@ -6,7 +6,7 @@ use assay_model::experiment::Cell;
 use assay_model::load::Latency;
 use assay_model::network::Network;
 use assay_model::record::{Measurement, Record, Run};
-use assay_stats::censored::{self, Quantile};
+use assay_stats::lag::{Bounds, bounds};
 use assay_stats::order::is_resolved;
 use assay_stats::{Histogram, StatsError};
 
@@ -34,6 +34,8 @@ pub struct Times {
     pub service: Histogram,
     /// From the moment when they were due; absent in a closed loop.
     pub response: Option<Histogram>,
+    /// The same less what the generator was late with each; absent in records from before both were kept.
+    pub response_from_sent: Option<Histogram>,
     /// Of those that were given up: each would have taken longer.
     pub censored: Histogram,
 }
@@ -78,6 +80,7 @@ impl Times {
         Ok(Self {
             service: decoded(&latency.service_hdr)?,
             response: latency.response_hdr.as_deref().map(decoded).transpose()?,
+            response_from_sent: latency.response_from_sent_hdr.as_deref().map(decoded).transpose()?,
             censored: decoded(latency.censored_hdr.as_deref().unwrap_or_default())?,
         })
     }
@@ -87,11 +90,13 @@ impl Times {
         self.service.quantile(q).filter(|_| is_resolved(self.service.count(), q))
     }
 
-    /// A quantile of the response time, those among the requests that were given up; where enough lie beyond it.
-    pub fn response_quantile(&self, q: f64) -> Option<Quantile> {
-        let ended = self.response.as_ref()?;
-        let enough = is_resolved(ended.count() + self.censored.count(), q);
-        censored::quantile(ended, &self.censored, q).filter(|_| enough)
+    /// A quantile of the response time from both ends, those among the requests that were given up; where enough lie beyond it.
+    pub fn response_bounds(&self, q: f64) -> Option<Bounds> {
+        let due = self.response.as_ref()?;
+        // The service time is without the wait for a free connection.
+        let sent = self.response_from_sent.as_ref().unwrap_or(&self.service);
+        let enough = is_resolved(due.count() + self.censored.count(), q);
+        bounds(due, sent, &self.censored, q).filter(|_| enough)
     }
 }
 
@@ -184,6 +189,6 @@ mod tests {
     fn a_histogram_that_is_not_there_is_empty() {
         let times = Times::of(&Latency::default()).expect("empty");
         assert!(times.service.is_empty() && times.response.is_none() && times.censored.is_empty());
-        assert_eq!((times.service_quantile(0.5), times.response_quantile(0.5)), (None, None));
+        assert_eq!((times.service_quantile(0.5), times.response_bounds(0.5)), (None, None));
     }
 }

@@ -93,7 +93,7 @@ pub(crate) struct LoadArguments {
     /// Threads, each pinned to a CPU of its own
     #[arg(short, long, value_name = "N", conflicts_with = "cpus", help_heading = "Machine")]
     pub(crate) threads: Option<usize>,
-    /// CPUs, one thread each, such as 0-3,8 [default: all that are allowed]
+    /// CPUs, one thread each, such as 0-3,8 [default: all that are allowed, but for those of a server on this machine]
     #[arg(long, value_name = "LIST", help_heading = "Machine")]
     pub(crate) cpus: Option<CpuSet>,
     /// Event engine of the kernel's stack

@@ -37,7 +37,7 @@ fn store(lab: &Lab, pattern: &Record, id: &str, contenders: &[(&str, f64)], chan
                 window.load.thread_busy_shares = vec![0.5];
                 window.machine = Machine::default();
                 let busy = Nanos::from_millis(950);
-                window.server = Some(Usage { user_ns: busy, rss_peak_bytes: 9 << 20, ..Usage::default() });
+                window.server = Some(Usage { user_ns: busy, rss_bytes: 9 << 20, ..Usage::default() });
             }
             run
         });

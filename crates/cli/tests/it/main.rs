@@ -22,5 +22,6 @@ mod misbehaviour;
 mod networks;
 mod repeat;
 mod run;
+mod running;
 mod serve;
 mod support;

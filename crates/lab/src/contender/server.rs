@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use assay_host::cpuset::CpuSet;
+use assay_host::snapshot::Sampler;
 use assay_link::Link;
 use assay_model::load::StackCounts;
 use assay_model::network::Network;
@@ -18,6 +19,7 @@ use super::port::{self, Listener};
 use super::probe::{self, ANSWER_TIMEOUT, USER_START_TIMEOUT};
 use crate::database::Access;
 use crate::keeper::{Ended, tail};
+use crate::running;
 use crate::stack::UserEnd;
 use crate::stop::Stop;
 use crate::subject::{Launch, Process, Subject};
@@ -75,6 +77,8 @@ pub(crate) struct Server {
     /// From start to the first right answer; zero when it was running already.
     pub startup_ns: Nanos,
     held: Option<Held>,
+    /// The first processes of a server that ran already; none where they cannot be seen.
+    running: Vec<u32>,
 }
 
 impl Server {
@@ -82,7 +86,8 @@ impl Server {
     pub(crate) fn start(subject: &Subject, order: &StartOrder<'_>) -> Result<Self, NotRun> {
         match &subject.launch {
             Launch::Running { authority, .. } => {
-                let mut server = Self { authority: authority.clone(), startup_ns: Nanos::ZERO, held: None };
+                let mut server = Self::at(authority.clone(), None);
+                server.running = running::find(authority).map(|found| found.roots).unwrap_or_default();
                 server.await_ready(Duration::ZERO, order)?;
                 server.check_answers(order)?;
                 Ok(server)
@@ -91,7 +96,7 @@ impl Server {
                 let held = launch(process, order)?;
                 let started = Instant::now();
                 let authority = held.authority(order.link);
-                let mut server = Self { authority, startup_ns: Nanos::ZERO, held: Some(held) };
+                let mut server = Self::at(authority, Some(held));
                 server.await_ready(Duration::from_secs_f64(process.run.ready_timeout_s), order)?;
                 server.startup_ns = started.elapsed().into();
                 server.look_into_container(process, order);
@@ -102,6 +107,10 @@ impl Server {
         }
     }
 
+    fn at(authority: String, held: Option<Held>) -> Self {
+        Self { authority, startup_ns: Nanos::ZERO, held, running: Vec::new() }
+    }
+
     /// The first process of the server; `None` when somebody else runs it, or a container hides it.
     pub(crate) fn pid(&self) -> Option<u32> {
         let held = self.held.as_ref()?;
@@ -109,6 +118,13 @@ impl Server {
             FirstProcess::Started => Some(held.kept.pid()),
             FirstProcess::Contained(first) => first,
         }
+    }
+
+    /// Begins to watch what its processes use, whoever runs them; `None` where they cannot be seen.
+    pub(crate) fn watch(&self) -> Option<Sampler> {
+        let started: Vec<u32> = self.pid().into_iter().collect();
+        let first = if self.held.is_some() { &started } else { &self.running };
+        if first.is_empty() { None } else { Sampler::start_all(first).ok() }
     }
 
     /// Finds out which processes are the server's, where it runs in a container.

@@ -90,7 +90,7 @@ impl Rotations<'_> {
         settle: Nanos,
     ) -> Result<Rider<'l, 'a>, Option<NotRun>> {
         let generator = living.life.generator(&mut living.server, self.cell)?;
-        let sampler = living.server.pid().and_then(|pid| Sampler::start(pid).ok());
+        let sampler = living.server.watch();
         Ok(Rider { living, generator, settle, turns: Vec::new(), seen: None, sampler })
     }
 
@@ -133,9 +133,10 @@ impl Rotations<'_> {
         let watch = Watch::start(&living.life, &living.server, self.cell);
         let load =
             wanted(&mut living.server, self.stop, |wanted| generator.window(*settle, self.length, wanted))?;
-        let seen = watch.finish(&living.server, Duration::from_nanos(load.window_ns.0));
+        let seen = watch.finish(&living.life, &living.server, Duration::from_nanos(load.window_ns.0));
         let server_cpu_ns = seen.server.as_ref().map(|used| used.cpu_ns());
-        rider.turns.push(Turn { rotation, place, offset_ns, load, server_cpu_ns });
+        let speed = seen.speed.clone();
+        rider.turns.push(Turn { rotation, place, offset_ns, load, server_cpu_ns, speed });
         rider.seen = Some(rider.seen.take().map_or_else(|| seen.clone(), |before| before.then(&seen)));
         Ok(())
     }
@@ -152,8 +153,9 @@ impl Rotations<'_> {
         });
         let load = wanted(&mut living.server, self.stop, |wanted| generator.finish(wanted))?;
         living.check_life(load.books.failed() > 0)?;
-        let window = seen.beside(&living.life.plan.isolation, self.cell, offset_ns, load);
-        living.file(Measurement { turns, idle_busy_share, ..window }, telling);
+        let window = seen.beside(&living.life, self.cell, offset_ns, load);
+        // Each turn has its own speed.
+        living.file(Measurement { turns, idle_busy_share, speed: None, ..window }, telling);
         Ok(())
     }
 }

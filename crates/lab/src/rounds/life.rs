@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use assay_host::counters::Counters;
 use assay_host::cpuset::CpuSet;
+use assay_host::probe::Probe;
 use assay_host::snapshot::{Sampler, tree_usage};
 use assay_link::Link;
 use assay_model::experiment::{Cell, Span};
@@ -53,6 +54,8 @@ pub(crate) struct Life<'a> {
     pub queues: u16,
     /// CPUs of the generator's threads.
     pub generator_cpus: &'a CpuSet,
+    /// Takes the speed of the CPUs of both sides.
+    pub probe: &'a Probe,
     /// What was measured so far, from which rates follow.
     pub record: &'a Record,
     /// Who lives.
@@ -368,9 +371,9 @@ impl Living<'_> {
         let offset_ns = self.life.began.elapsed().into();
         let watch = Watch::start(&self.life, &self.server, order.cell);
         let load = self.life.load(&mut self.server, order)?;
-        let seen = watch.finish(&self.server, Duration::from_nanos(load.window_ns.0));
+        let seen = watch.finish(&self.life, &self.server, Duration::from_nanos(load.window_ns.0));
         self.check_life(load.books.failed() > 0)?;
-        let window = seen.beside(&self.life.plan.isolation, order.cell, offset_ns, load);
+        let window = seen.beside(&self.life, order.cell, offset_ns, load);
         Ok(self.file(window, telling))
     }
 

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use assay_check::Pace;
 use assay_host::cpuset::CpuSet;
+use assay_host::probe::{Probe, Work};
 use assay_link::Link;
 use assay_model::experiment::Cell;
 use assay_model::network::Network;
@@ -39,6 +40,7 @@ use crate::database::{self, Supplied};
 use crate::error::LabError;
 use crate::network::{self, Laid};
 use crate::plan::Plan;
+use crate::running;
 use crate::schedule::{affordable_rounds, allows_another, block, least_rounds, planned_rounds};
 use crate::stop::Stop;
 use crate::store::{RunFolder, Store};
@@ -77,6 +79,8 @@ struct Runner<'a> {
     subjects: Vec<Subject>,
     /// The database, where one is needed and there.
     database: Option<Supplied>,
+    /// Takes the machine's speed beside each window.
+    probe: Probe,
     /// When the first round began.
     began: Instant,
     /// How long asking for the rules took before that; it counts as part of the budget.
@@ -127,6 +131,7 @@ impl<'a> Runner<'a> {
             record,
             subjects: plan.subjects.clone(),
             database: None,
+            probe: Probe::new(&plan.isolation.server.union(&plan.isolation.generator), Work::default()),
             began: Instant::now(),
             asking: Duration::ZERO,
             failures: BTreeMap::new(),
@@ -207,8 +212,13 @@ impl<'a> Runner<'a> {
         {
             return Err(reason.clone());
         }
-        let Launch::Process(process) = &subject.launch else { return Ok(()) };
-        let process: &Process = process;
+        let process: &Process = match &subject.launch {
+            Launch::Process(process) => process,
+            Launch::Running { authority, .. } => {
+                self.record.contenders[index].running = Some(running::record(&running::find(authority)));
+                return Ok(());
+            }
+        };
         let preparation = Preparation { tools: &self.plan.tools, process, work: &self.work, stop: self.stop };
         self.telling.notice(&Event::Probing { contender });
         preparation.needs()?;
@@ -455,6 +465,7 @@ impl<'a> Runner<'a> {
             link,
             queues: place.queues,
             generator_cpus: &place.generator_cpus,
+            probe: &self.probe,
             record: &self.record,
             subject,
             cells,

@@ -2,16 +2,19 @@
 
 use std::time::Duration;
 
-use assay_host::isolation::Isolation;
+use assay_host::memory::proportional;
 use assay_host::snapshot::Sampler;
 use assay_host::system::{SystemDelta, SystemSample};
+use assay_host::window::Window;
 use assay_link::Meter;
 use assay_model::check::{Check, Outcome};
+use assay_model::cpuset::CpuSet;
 use assay_model::experiment::Cell;
 use assay_model::link::LinkUse;
 use assay_model::load::{LoadReport, StackCounts};
 use assay_model::record::{DatabaseUsage, Measurement};
 use assay_model::rule::Rule;
+use assay_model::speed::{CpuSpeed, WindowSpeed};
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 
@@ -25,6 +28,7 @@ pub(super) struct Watch {
     meter: Option<Meter>,
     system: SystemSample,
     counted: StackCounts,
+    speed: Vec<CpuSpeed>,
 }
 
 /// What was done since then.
@@ -35,13 +39,22 @@ pub(super) struct Seen {
     link_use: Option<LinkUse>,
     system: SystemDelta,
     stack: Option<StackCounts>,
+    /// The server's processes at the end.
+    processes: Vec<u32>,
+    /// Where the busy threads of a server that ran already were seen.
+    seen_on: Option<CpuSet>,
+    /// How fast the machine was before and after; of the latest span only.
+    pub(super) speed: Option<WindowSpeed>,
 }
 
 impl Watch {
     /// Looks before a window of `cell`.
     pub(super) fn start(life: &Life<'_>, server: &Server, cell: &Cell) -> Self {
+        // The probe has its CPUs to itself only before everything else begins.
+        let speed = life.probe.run().unwrap_or_default();
         Self {
-            server: server.pid().and_then(|pid| Sampler::start(pid).ok()),
+            speed,
+            server: server.watch(),
             database: life.watch_database(cell),
             meter: Meter::start(life.link),
             system: look(server),
@@ -50,20 +63,30 @@ impl Watch {
     }
 
     /// Looks after it; what it measured was `length` long.
-    pub(super) fn finish(self, server: &Server, length: Duration) -> Seen {
+    pub(super) fn finish(self, life: &Life<'_>, server: &Server, length: Duration) -> Seen {
         let (system, counts) = (look(server), server.stack_counts());
+        let window = self.server.as_ref().and_then(|sampler| sampler.finish().ok());
         let used = |sampler: &Sampler| sampler.finish().ok().map(|window| window.usage);
         let database = self.database.as_ref().and_then(|(sampler, beside_generator)| {
             Some(DatabaseUsage { usage: used(sampler)?, beside_generator: *beside_generator })
         });
+        let processes = window.iter().flat_map(|window| &window.processes).map(|process| process.pid);
         Seen {
-            server: self.server.as_ref().and_then(used),
+            processes: processes.collect(),
+            seen_on: window.as_ref().filter(|_| server.pid().is_none()).map(Window::seen_on),
+            server: window.map(|window| window.usage),
             database,
             link_use: self.meter.and_then(|meter| meter.finish(length)),
             system: system.since(&self.system),
             stack: counts.map(|counts| counts.since(&self.counted)),
+            speed: beside(self.speed, life.probe.run().unwrap_or_default()),
         }
     }
+}
+
+/// The machine's speed before and after; a probe that failed says nothing against the window.
+fn beside(before: Vec<CpuSpeed>, after: Vec<CpuSpeed>) -> Option<WindowSpeed> {
+    (!before.is_empty() && !after.is_empty()).then_some(WindowSpeed { before, after })
 }
 
 /// TCP counts by network namespace: that of the server, which is not ours on a link.
@@ -82,13 +105,17 @@ impl Seen {
             link_use: self.link_use.zip(later.link_use).map(|(a, b)| a.then(&b)),
             system: self.system.then(&later.system),
             stack: self.stack.clone().zip(later.stack.as_ref()).map(|(a, b)| a.plus(b)),
+            processes: later.processes.clone(),
+            seen_on: self.seen_on.as_ref().zip(later.seen_on.as_ref()).map(|(a, b)| a.union(b)),
+            speed: later.speed.clone(),
         }
     }
 
-    /// Beside what the generator saw.
+    /// Beside what the generator saw, with the memory that the server holds now: looking for that takes a while, so it is not
+    /// done between turns.
     pub(super) fn beside(
         self,
-        isolation: &Isolation,
+        life: &Life<'_>,
         cell: &Cell,
         offset_ns: Nanos,
         mut load: LoadReport,
@@ -96,17 +123,21 @@ impl Seen {
         if self.database.as_ref().is_some_and(|database| database.beside_generator) {
             excuse_waiting(&mut load.checks);
         }
+        let (isolation, apart) = (&life.plan.isolation, life.record.host.interrupts_apart);
+        let used = self.server.as_ref();
         Measurement {
             cell: cell.clone(),
             offset_ns,
             load,
-            machine: self.system.machine(&isolation.server, &isolation.generator, self.server.as_ref()),
-            server: self.server,
+            machine: self.system.machine(&isolation.server, &isolation.generator, used, apart),
+            server: self.server.map(|used| Usage { pss_bytes: proportional(self.processes), ..used }),
             server_stack: self.stack,
             database: self.database,
             link_use: self.link_use,
             turns: Vec::new(),
             idle_busy_share: None,
+            server_seen_on: self.seen_on.map(|cpus| cpus.to_string()),
+            speed: self.speed,
         }
     }
 }

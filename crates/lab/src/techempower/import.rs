@@ -221,6 +221,7 @@ fn entry(results: &Results, described: &[Metadata], name: &str) -> Entry {
         versions: BTreeMap::new(),
         command: Vec::new(),
         workloads: answered(results, name),
+        running: None,
         twin_of: None,
         conformance: verified(results, name),
         not_run: not_started(results, name),
@@ -331,6 +332,8 @@ fn measurement(duration_s: f64, table: &Table<'_>, window: &Window, began: Times
         machine: Machine::default(),
         turns: Vec::new(),
         idle_busy_share: None,
+        server_seen_on: None,
+        speed: None,
     }
 }
 

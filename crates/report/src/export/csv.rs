@@ -26,7 +26,7 @@ struct Row<'a> {
 /// A column: its heading, and its field where there is something to tell.
 type Column = (&'static str, fn(&Row<'_>) -> Option<String>);
 
-const COLUMNS: [Column; 41] = [
+const COLUMNS: [Column; 45] = [
     ("run", |row| told(&row.record.id)),
     ("round", |row| told(row.round)),
     ("place", |row| told(row.place)),
@@ -55,9 +55,13 @@ const COLUMNS: [Column; 41] = [
         row.server().and_then(|usage| told(usage.minor_faults + usage.major_faults))
     }),
     ("server_rss_peak_bytes", |row| told(row.server()?.rss_peak_bytes)),
+    ("server_rss_bytes", |row| told(row.server()?.rss_bytes)),
+    ("server_pss_bytes", |row| told(row.server()?.pss_bytes?)),
+    ("server_uncounted_processes", |row| told(row.server()?.uncounted_processes)),
     ("startup_ns", |row| told(row.measured().map(|_| row.run.startup_ns.0)?)),
     ("server_idle_share", |row| told(row.machine()?.server_idle_share)),
     ("server_other_share", |row| told(row.machine()?.server_other_share)),
+    ("server_interrupt_share", |row| told(row.machine()?.server_interrupt_share)),
     ("steal_share", |row| told(row.machine()?.steal_share)),
     ("cpu_pressure_share", |row| told(row.machine()?.cpu_pressure_share?)),
     ("tcp_retransmits", |row| told(row.kernel()?.tcp_retransmits)),

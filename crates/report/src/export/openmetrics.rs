@@ -105,9 +105,12 @@ const FIGURES: [Figure; 14] = [
     ("assay_cpu_per_request_seconds", "seconds", "CPU time of the server for one right answer.", |s| {
         known(s, s.cpu_per_request_ns.map(|ns| ns / 1e9))
     }),
-    ("assay_memory_peak_bytes", "bytes", "Resident memory of the server, highest over the rounds.", |s| {
-        s.rss_peak_bytes.map(|bytes| bytes as f64)
-    }),
+    (
+        "assay_memory_peak_bytes",
+        "bytes",
+        "Memory of the server at a window's end, median over the rounds.",
+        |s| s.memory_bytes.map(|bytes| bytes as f64),
+    ),
     ("assay_startup_seconds", "seconds", "From start to the first right answer.", |s| {
         s.startup_ns.map(|ns| ns / 1e9)
     }),

@@ -163,6 +163,7 @@ fn entry(&(name, title, language, kind, ..): &Maker) -> Entry {
         versions: BTreeMap::from([(title.to_owned(), "1.22.1".to_owned())]),
         command: vec![format!("./{name}"), "--port".to_owned(), "${PORT}".to_owned()],
         workloads: vec!["hello".to_owned(), "json".to_owned()],
+        running: None,
         twin_of: None,
         conformance: (kind == Kind::Server).then(|| conformance(name)),
         not_run: (name == NOT_INSTALLED).then_some(missing),
@@ -267,6 +268,8 @@ fn measurement(
             generator_idle_share: 0.38,
             ..Machine::default()
         },
+        server_seen_on: None,
+        speed: None,
         cell,
         offset_ns,
     }

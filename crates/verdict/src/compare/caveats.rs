@@ -77,6 +77,7 @@ fn state(base: &Record, new: &Record) -> Vec<String> {
         difference("turbo", &a.turbo, &b.turbo),
         difference("SMT", &a.smt, &b.smt),
         difference("mitigations", &a.mitigations, &b.mitigations),
+        difference("interrupts apart from programs", &a.interrupts_apart, &b.interrupts_apart),
         difference("clock source", &a.clock_source, &b.clock_source),
         difference("container", &a.container, &b.container),
         difference("CPU quota", &a.cpu_quota, &b.cpu_quota),
@@ -94,6 +95,7 @@ fn method(base: &Record, new: &Record) -> Vec<String> {
         difference("server CPUs", &base.isolation.server_cpus, &new.isolation.server_cpus),
         difference("generator CPUs", &base.isolation.generator_cpus, &new.isolation.generator_cpus),
         difference("engine", &engine(base), &engine(new)),
+        difference("memory", &memory(base), &memory(new)),
         difference("seconds of a window", &a.window_s, &b.window_s),
         difference("seconds of warm-up", &a.warmup_s, &b.warmup_s),
     ])
@@ -116,6 +118,13 @@ fn networks(record: &Record) -> Vec<String> {
 fn engine(record: &Record) -> Option<&str> {
     let mut windows = record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells);
     Some(windows.next()?.load.engine.as_str())
+}
+
+/// Which size of memory was taken.
+fn memory(record: &Record) -> Option<&'static str> {
+    let mut windows = record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells);
+    let used = windows.find_map(|window| window.server.as_ref())?;
+    Some(if used.pss_bytes.is_some() { "proportional" } else { "resident" })
 }
 
 /// Memory varies by a little from boot to boot.

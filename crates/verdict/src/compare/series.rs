@@ -2,6 +2,7 @@
 
 use assay_model::comparison::Metric;
 use assay_model::experiment::Cell;
+use assay_stats::lag::Bounds;
 
 use crate::throughput;
 use crate::window::{Evidence, Life, Window};
@@ -29,7 +30,7 @@ fn figure(window: &Window<'_>, metric: Metric) -> Option<f64> {
         Metric::P99 => quantile(window, 0.99),
         // Usage spans the generator's whole life, so all its answers count, those before the window too.
         Metric::Cpu => Some(window.server.as_ref()?.cpu_ns().0 as f64 / window.load.books.ok as f64),
-        Metric::Rss => Some(window.server.as_ref()?.rss_peak_bytes as f64),
+        Metric::Rss => Some(window.server.as_ref()?.memory_bytes() as f64),
     }
 }
 
@@ -39,6 +40,7 @@ fn quantile(window: &Window<'_>, q: f64) -> Option<f64> {
     if window.cell.offered.is_capacity() {
         return window.times.service_quantile(q).map(|ns| ns as f64);
     }
-    let told = window.times.response_quantile(q).filter(|told| !told.is_lower_bound)?;
+    let told = window.times.response_bounds(q).filter(Bounds::are_close)?.from_due;
+    let told = Some(told).filter(|told| !told.is_lower_bound)?;
     Some(told.value as f64)
 }

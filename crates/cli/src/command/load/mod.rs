@@ -5,6 +5,7 @@ mod live;
 mod on_request;
 mod plan;
 mod seconds;
+mod server;
 mod summary;
 
 use std::path::Path;
@@ -19,9 +20,13 @@ use crate::failure::Failure;
 use crate::{outcome, output, signals};
 use live::Live;
 use seconds::Seconds;
+use server::Server;
 
 pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
-    let plan = plan::build(&arguments)?;
+    let target = plan::target(&arguments)?;
+    // Whoever names the generator's CPUs has placed both, as the lab does.
+    let server = arguments.cpus.is_none().then(|| Server::at(target));
+    let plan = plan::build(&arguments, target, server.as_ref())?;
     if arguments.on_request {
         return on_request::run(plan);
     }
@@ -29,6 +34,7 @@ pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
     let plan = Plan { seconds: seconds.are_wanted(), ..plan };
     let stop = signals::flag()?;
     let mut live = Live::new(&plan, !arguments.json);
+    let watch = server.map(Server::watch);
     let report = assay_load::run(&plan, &stop, |news| match news {
         News::Progress(progress) => live.draw(&progress),
         News::Second(second) => {
@@ -39,7 +45,10 @@ pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
         News::Connected | News::Turn(_) => {}
     });
     live.clear();
-    let report = report?;
+    let mut report = report?;
+    if let Some(watch) = watch {
+        watch.finish(&mut report);
+    }
     print(&report, &arguments)?;
     seconds.finish()?;
     // Who reads the exit code must know that the measurement was cut short, whatever came back.

@@ -12,17 +12,27 @@ use assay_model::load::Arrival;
 use assay_model::workload::{Expect, RequestKind, Workload};
 use assay_wire::End;
 
+use super::server::Server;
 use crate::args::{EngineName, LoadArguments, value};
 use crate::failure::Failure;
 use crate::output;
 
-pub(super) fn build(arguments: &LoadArguments) -> Result<Plan, Failure> {
+/// Whom the load is for.
+pub(super) fn target(arguments: &LoadArguments) -> Result<SocketAddr, Failure> {
+    Url::parse(&arguments.url)?.resolve()
+}
+
+/// The plan; `server` is the one at `target`, where the generator is to leave it alone.
+pub(super) fn build(
+    arguments: &LoadArguments,
+    target: SocketAddr,
+    server: Option<&Server>,
+) -> Result<Plan, Failure> {
     let url = Url::parse(&arguments.url)?;
-    let target = url.resolve()?;
     let plan = Plan {
         host: url.host_field(),
         connections: arguments.connections,
-        cpus: cpus(arguments)?,
+        cpus: cpus(arguments, server)?,
         arrival: arrival(arguments)?,
         warmup: arguments.warmup,
         span: arguments.requests.map_or(Span::Time(arguments.duration), Span::Requests),
@@ -126,8 +136,11 @@ fn arrival(arguments: &LoadArguments) -> Result<Arrival, Failure> {
     Ok(arguments.arrival.model().at(per_second))
 }
 
-fn cpus(arguments: &LoadArguments) -> Result<Vec<u32>, Failure> {
-    let all: Vec<u32> = arguments.cpus.clone().unwrap_or_else(cpuset::allowed).iter().collect();
+/// One CPU for each thread. Whoever asks for more threads than there are CPUs beside the server gets the server's too.
+fn cpus(arguments: &LoadArguments, server: Option<&Server>) -> Result<Vec<u32>, Failure> {
+    let allowed = arguments.cpus.clone().unwrap_or_else(cpuset::allowed);
+    let best = server.map_or_else(|| allowed.clone(), Server::leaves);
+    let all: Vec<u32> = best.iter().chain(allowed.difference(&best).iter()).collect();
     match arguments.threads {
         Some(0) => Err(Failure::usage("0 threads; give at least 1")),
         Some(n) if n > all.len() => Err(Failure::Machine(format!(
@@ -135,7 +148,7 @@ fn cpus(arguments: &LoadArguments) -> Result<Vec<u32>, Failure> {
             all.len()
         ))),
         Some(n) => Ok(all[..n].to_vec()),
-        None => Ok(all),
+        None => Ok(best.iter().collect()),
     }
 }
 

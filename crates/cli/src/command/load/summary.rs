@@ -7,8 +7,9 @@ use assay_model::load::{Arrival, BodyChecks, Books, ErrorClass, LoadReport};
 use assay_report::format;
 use assay_report::terminal::Style;
 use assay_report::text::{ascii, harmless, wrap};
+use assay_stats::Histogram;
+use assay_stats::lag::{self, Bounds};
 use assay_stats::order::is_resolved;
-use assay_stats::{Histogram, censored};
 use assay_verdict::Times;
 
 use crate::failure::Failure;
@@ -41,6 +42,7 @@ pub(super) fn text(report: &LoadReport, style: &Style) -> Result<String, Failure
     lines.extend(samples.map(|sample| ("", format!("{}; received: {}", sample.detail, sample.received))));
     lines.extend(bodies(&report.bodies).map(|text| ("bodies", text)));
     lines.push(("generator", generator(report)));
+    lines.extend(super::server::describe(report).map(|text| ("server", text)));
     lines.extend(objections(report));
     lines.push(("trust", trust(report)));
     let text = lines.into_iter().map(|(name, text)| laid_out(name, &text, style.width)).collect::<String>();
@@ -119,28 +121,42 @@ fn describe_load(report: &LoadReport) -> String {
 /// How long requests took, those included of which it is only known that they took longer.
 struct Durations {
     ended: Histogram,
+    /// The same less what the generator was late; equal where nothing is due at a time.
+    sent: Histogram,
     censored: Histogram,
 }
 
 /// The time that the arrival model can speak of, with its name.
 fn headline(report: &LoadReport) -> Result<(&'static str, Durations), Failure> {
-    let Times { service, response, censored } =
+    let Times { service, response, response_from_sent, censored } =
         Times::of(&report.latency).map_err(|error| Failure::Bug(error.to_string()))?;
     Ok(match response {
-        Some(ended) => ("response", Durations { ended, censored }),
-        None => ("service", Durations { ended: service, censored }),
+        Some(ended) => {
+            let sent = response_from_sent.unwrap_or_else(|| ended.clone());
+            ("response", Durations { ended, sent, censored })
+        }
+        None => ("service", Durations { sent: service.clone(), ended: service, censored }),
     })
 }
 
 fn quantiles(times: &Durations) -> String {
     let count = times.ended.count() + times.censored.count();
     let shown = QUANTILES.iter().filter(|(q, _)| is_resolved(count, *q)).filter_map(|(q, name)| {
-        let quantile = censored::quantile(&times.ended, &times.censored, *q)?;
-        let sign = if quantile.is_lower_bound { "> " } else { "" };
-        Some(format!("{name} {sign}{}", format::duration(quantile.value as f64)))
+        let bounds = lag::bounds(&times.ended, &times.sent, &times.censored, *q)?;
+        Some(format!("{name} {}", quantile(&bounds)))
     });
     let shown: Vec<String> = shown.collect();
     if shown.is_empty() { "too few answers for a percentile".to_owned() } else { shown.join(" · ") }
+}
+
+/// A percentile; both ends of it where requests left so late that only these are known.
+fn quantile(bounds: &Bounds) -> String {
+    let latest = format::duration(bounds.from_due.value as f64);
+    let sign = if bounds.from_due.is_lower_bound { "> " } else { "" };
+    match bounds.are_close() {
+        true => format!("{sign}{latest}"),
+        false => format!("between {} and {sign}{latest}", format::duration(bounds.from_sent as f64)),
+    }
 }
 
 fn spread(times: &Durations) -> String {
@@ -211,6 +227,18 @@ mod tests {
         assert!(text.lines().count() == 3 && text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert!(text.starts_with("load        word") && text.contains("\n            word"));
         assert_eq!(laid_out("", "\x1b[31mred", 80).matches('\x1b').count(), 0);
+    }
+
+    #[test]
+    fn a_percentile_that_lag_spoils_is_told_by_both_its_ends() {
+        let [ended, sent] = [[2_900_000, 15_300_000], [2_300_000, 15_000_000]].map(|[most, slow]| {
+            let mut histogram = Histogram::new();
+            histogram.record_n(most, 9_800);
+            histogram.record_n(slow, 200);
+            histogram
+        });
+        let text = quantiles(&Durations { ended, sent, censored: Histogram::new() });
+        assert_eq!(text, "p50 between 2.31 ms and 2.90 ms · p90 between 2.31 ms and 2.90 ms · p99 15.3 ms");
     }
 
     #[test]

@@ -3,12 +3,13 @@
 use std::net::ToSocketAddrs;
 use std::path::{Path, PathBuf};
 
-use assay_host::cpuset;
+use assay_host::cpuset::{self, CpuSet};
 use assay_host::isolation::{self, DatabasePlace, Isolation};
 use assay_host::topology::Topology;
 use assay_lab::catalogue::{Catalogue, with_defaults};
 use assay_lab::contender::Tools;
 use assay_lab::database::Source;
+use assay_lab::running;
 use assay_lab::{LabError, Launch, Plan, Subject, database_of};
 use assay_model::contender::Kind;
 use assay_model::database::DatabaseKind;
@@ -279,7 +280,7 @@ fn places(
     subjects: &[Subject],
     workloads: &[Workload],
 ) -> Result<(Isolation, Option<Source>), Failure> {
-    let isolation = isolation(arguments)?;
+    let isolation = isolation(arguments, &running::cpus_of(subjects))?;
     let pairs = subjects.iter().flat_map(|subject| workloads.iter().map(move |workload| (subject, workload)));
     let Some(kind) = database_of(pairs)? else { return Ok((isolation, None)) };
     if let Some(url) = database_url().filter(|_| kind == DatabaseKind::Postgresql) {
@@ -313,14 +314,15 @@ fn preload(arguments: &RunArguments) -> Result<Option<PathBuf>, Failure> {
     absolute.map(Some).map_err(|e| Failure::usage(format_args!("--preload {}: {e}", path.display())))
 }
 
-fn isolation(arguments: &RunArguments) -> Result<Isolation, Failure> {
+/// Those that the user names; else beside the servers that are `running` already, or half and half.
+fn isolation(arguments: &RunArguments, running: &CpuSet) -> Result<Isolation, Failure> {
     let (allowed, topology) = (cpuset::allowed(), Topology::read());
     match (&arguments.server_cpus, &arguments.generator_cpus) {
         (Some(server), Some(generator)) => {
             isolation::explicit(server.clone(), generator.clone(), &allowed, &topology)
                 .map_err(Failure::usage)
         }
-        _ => Ok(isolation::split(&allowed, &topology)),
+        _ => Ok(isolation::beside(running, &allowed, &topology)),
     }
 }
 

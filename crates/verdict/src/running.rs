@@ -1,0 +1,156 @@
+//! Servers that somebody else ran: whose they were, where, and whether they met the generator there.
+
+use assay_model::check::{Check, Outcome};
+use assay_model::cpuset::CpuSet;
+use assay_model::record::{Entry, Measurement, Record};
+use assay_model::rule::Rule;
+use assay_model::running::Running;
+
+use super::sample::Sample;
+use super::words::count_of;
+use super::{objection, pass};
+
+/// What helps where nothing keeps server and generator apart.
+const PIN_IT: &str = "pin it to CPUs of its own (taskset -acp), or let assay start it with --cmd";
+
+/// A line for each such server.
+pub(crate) fn checks(record: &Record) -> Vec<Check> {
+    let generator = record.isolation.generator_cpus.parse::<CpuSet>().unwrap_or_default();
+    record
+        .contenders
+        .iter()
+        .filter_map(|entry| Some(check(entry, entry.running.as_ref()?, &generator)))
+        .collect()
+}
+
+fn check(entry: &Entry, running: &Running, generator: &CpuSet) -> Check {
+    let name = &entry.name;
+    match running {
+        Running::Found { program, pids, processes, cpus } => {
+            let pid = pids.first().copied().unwrap_or_default();
+            let who = format!("{name} is {program} (process {pid}, {processes} in all)");
+            let shared = cpus.parse::<CpuSet>().unwrap_or_default().intersection(generator);
+            if shared.is_empty() {
+                return pass(Rule::RunningServer, format!("{who}, which may run on CPUs {cpus}"));
+            }
+            let evidence = format!("{who} may run on CPUs {cpus}, the generator's {shared} among them");
+            objection(Rule::RunningServer, Outcome::Warn, evidence, PIN_IT)
+        }
+        Running::Unseen { why } => {
+            let evidence = format!("where {name} ran, and what it used, is not known: {why}");
+            let remedy = "let assay start it with --cmd, or run assay where its processes can be seen";
+            objection(Rule::RunningServer, Outcome::Warn, evidence, remedy)
+        }
+    }
+}
+
+/// Whether a server that could go where it liked was on the generator's CPUs.
+pub(crate) fn shared_cpus(sample: &Sample<'_>) -> Option<Check> {
+    let shared = |window: &Measurement| {
+        let cpus = |list: &str| list.parse::<CpuSet>().unwrap_or_default();
+        cpus(window.server_seen_on.as_deref()?).intersection(&cpus(&window.load.cpus)).first()
+    };
+    let hits: Vec<u32> = sample.measured().filter_map(shared).collect();
+    let evidence = format!(
+        "it was seen on the generator's CPU {} in {} of {}, where both slow each other",
+        hits.first()?,
+        hits.len(),
+        count_of(sample.measured().count(), "window")
+    );
+    Some(objection(Rule::SharedCpus, Outcome::Warn, evidence, PIN_IT))
+}
+
+/// Whether CPU time of its processes went uncounted.
+pub(crate) fn lost_cpu_time(sample: &Sample<'_>) -> Option<Check> {
+    let lost =
+        |window: &&Measurement| window.server.as_ref().is_some_and(|used| used.uncounted_processes > 0);
+    let windows = sample.measured().filter(lost).count();
+    let evidence = format!(
+        "in {windows} of {} processes of it ended whose CPU time nobody was given: what it used is told too low",
+        count_of(sample.measured().count(), "window")
+    );
+    let remedy =
+        "its parent ignores SIGCHLD (wait(2)): let it wait for its workers, or keep these alive for longer";
+    (windows > 0).then(|| objection(Rule::LostCpuTime, Outcome::Warn, evidence, remedy))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{judged, record};
+    use assay_model::usage::Usage;
+    use assay_model::verdict::Standing;
+
+    /// Six rounds of `a`, beside a limit, with every window of `a` spoilt.
+    fn spoilt(mut how: impl FnMut(&mut Measurement)) -> Record {
+        let mut record = record(&[("limit", &[80_000.0; 6]), ("a", &[20_000.0; 6])]);
+        let runs = record.rounds.iter_mut().flat_map(|round| &mut round.runs);
+        runs.filter(|run| run.contender == "a").flat_map(|run| &mut run.cells).for_each(&mut how);
+        record
+    }
+
+    fn server(window: &mut Measurement) -> &mut Usage {
+        window.server.as_mut().expect("observed")
+    }
+
+    fn standing(record: &Record) -> Standing {
+        let standings = judged(record).cells.remove(0).standings;
+        standings.into_iter().find(|standing| standing.contender == "a").expect("measured")
+    }
+
+    /// A rule's outcome in `a`'s row; a pass is not in it.
+    fn in_row(record: &Record, rule: &str) -> Option<Outcome> {
+        standing(record).checks.iter().find(|check| check.rule == rule).map(|check| check.outcome)
+    }
+
+    #[test]
+    fn lost_cpu_time_and_meeting_the_generator_are_told_in_the_row() {
+        let lost = spoilt(|window| server(window).uncounted_processes = 2);
+        assert_eq!(in_row(&lost, Rule::LostCpuTime), Some(Outcome::Warn));
+        let seen_on =
+            |cpus: &'static str| spoilt(move |window| window.server_seen_on = Some(cpus.to_owned()));
+        assert_eq!(in_row(&seen_on("0-1"), Rule::SharedCpus), Some(Outcome::Warn));
+        assert_eq!(in_row(&seen_on("1"), Rule::SharedCpus), None);
+    }
+
+    #[test]
+    fn a_server_that_ran_already_is_named_or_said_not_to_be_found() {
+        let with = |running: Running| {
+            let mut record = spoilt(|_| ());
+            record.contenders[1].running = Some(running);
+            judged(&record).trust.into_iter().find(|check| check.rule == Rule::RunningServer).expect("told")
+        };
+        let on = |cpus: &str| {
+            let (program, cpus) = ("nginx".to_owned(), cpus.to_owned());
+            with(Running::Found { program, pids: vec![12], processes: 3, cpus })
+        };
+        let (found, anywhere) = (on("1"), on("0-1"));
+        assert!(
+            anywhere.outcome == Outcome::Warn && anywhere.evidence.contains("the generator's 0 among"),
+            "{anywhere:?}"
+        );
+        assert!(
+            found.outcome == Outcome::Pass && found.evidence.contains("nginx (process 12, 3 in all)"),
+            "{found:?}"
+        );
+        let unseen = with(Running::Unseen { why: "it hides".to_owned() });
+        assert!(unseen.outcome == Outcome::Warn && unseen.evidence.contains("it hides"), "{unseen:?}");
+    }
+
+    /// Workers of one program share most of their memory.
+    #[test]
+    fn memory_is_what_was_in_use_at_a_windows_end() {
+        let memory = |record: &Record| standing(record).memory_bytes;
+        let record = spoilt(|window| {
+            *server(window) = Usage {
+                rss_peak_bytes: 900 << 20,
+                rss_bytes: 600 << 20,
+                pss_bytes: Some(200 << 20),
+                ..server(window).clone()
+            };
+        });
+        assert_eq!(memory(&record), Some(200 << 20));
+        let before = spoilt(|window| server(window).rss_bytes = 600 << 20);
+        assert_eq!(memory(&before), Some(600 << 20), "resident where the proportional size is not known");
+    }
+}
