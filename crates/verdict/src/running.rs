@@ -99,7 +99,7 @@ mod tests {
     }
 
     /// A rule's outcome in `a`'s row; a pass is not in it.
-    fn in_row(record: &Record, rule: &str) -> Option<Outcome> {
+    fn in_row(record: &Record, rule: Rule) -> Option<Outcome> {
         standing(record).checks.iter().find(|check| check.rule == rule).map(|check| check.outcome)
     }
 
