@@ -10,6 +10,7 @@ mod failure;
 mod outcome;
 mod output;
 mod progress;
+mod secrets;
 mod signals;
 
 use std::process::ExitCode;
@@ -21,7 +22,8 @@ use args::{Arguments, Command};
 use failure::Failure;
 
 fn main() -> ExitCode {
-    let exit = match run(Arguments::parse().command) {
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| output::usage(&error));
+    let exit = match run(arguments.command) {
         Ok(exit) => exit,
         Err(failure) => {
             output::error(&failure);

@@ -5,6 +5,7 @@ use std::io::{IsTerminal, Write};
 use assay_report::terminal::Style;
 
 use crate::failure::Failure;
+use crate::secrets::secrets;
 
 /// Columns of an output that is no terminal.
 const COLUMNS_OF_A_FILE: usize = 100;
@@ -42,8 +43,19 @@ pub(crate) fn error(failure: &Failure) {
     to_stderr(format_args!("\x1b[31merror:\x1b[0m {failure}"));
 }
 
+/// Ends the process with what is wrong with its arguments, or with the help that was asked for. Clap repeats what was typed, so
+/// what it says of a mistake may hold the password of a URL.
+pub(crate) fn usage(error: &clap::Error) -> ! {
+    if !error.use_stderr() {
+        error.exit();
+    }
+    let told = error.render().ansi().to_string();
+    to_stderr(format_args!("{}", told.trim_end()));
+    std::process::exit(error.exit_code());
+}
+
 fn to_stderr(text: std::fmt::Arguments<'_>) {
-    let _ = writeln!(anstream::stderr().lock(), "{text}");
+    let _ = writeln!(anstream::stderr().lock(), "{}", secrets().hide(&text.to_string()));
 }
 
 /// What the locale says, as locale(7) ranks its variables.

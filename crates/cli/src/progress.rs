@@ -13,6 +13,7 @@ use assay_report::format;
 use assay_verdict::Settling;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::command::run;
 use crate::output;
 
 /// Follows a run on standard error: one line that changes on a terminal, one line a round elsewhere.
@@ -132,6 +133,7 @@ impl Observer for Live {
                 self.redraw(if builds.is_some() { "building and starting" } else { "starting" });
             }
             Event::NoDatabase { reason } => self.warn("the database", "is not run", reason),
+            Event::DatabaseLeft { problem } => self.say(&run::left(problem)),
             Event::Probing { contender } => {
                 (*contender).clone_into(&mut self.contender);
                 self.redraw("what it needs");

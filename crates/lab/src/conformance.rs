@@ -80,6 +80,7 @@ pub fn check(
         told(&server);
         checked.push(server);
     }
+    place.end(observer);
     folder.clear_work();
     if checked.iter().all(|server| server.not_run.is_none()) {
         let _ = std::fs::remove_dir_all(&folder.path);
@@ -100,9 +101,18 @@ impl Place<'_> {
     /// only where the user named it.
     fn database(&self, workloads: &[Workload], started: bool) -> Option<&Result<Supplied, NotRun>> {
         let kind = workloads.iter().find_map(|workload| workload.database)?;
-        let known = |source: &Source| started || matches!(source, Source::Given(_));
+        let known = |source: &Source| started != matches!(source, Source::Watched(_));
         let mut databases = self.databases.iter();
         databases.find(|(source, _)| source.kind() == kind && known(source)).map(|(_, supplied)| supplied)
+    }
+
+    /// Ends the databases; what is left on a server of the user's is told.
+    fn end(self, observer: &mut dyn Observer) {
+        for supplied in self.databases.into_iter().filter_map(|(_, supplied)| supplied.ok()) {
+            if let Err(error) = supplied.end() {
+                observer.notice(&Event::DatabaseLeft { problem: &error.to_string() });
+            }
+        }
     }
 }
 
@@ -124,6 +134,7 @@ impl Inquiry {
                 cpus: None,
                 log: folder.log("database", source.kind()),
                 seed: rand::random(),
+                run: &folder.id,
                 guests: self.servers.iter().any(|(subject, _)| subject.is_contained()),
                 stop,
             };
@@ -165,13 +176,15 @@ impl Inquiry {
             Err(reason) => (None, Some(reason)),
         };
         let path = inspection.path().to_owned();
-        Ok(CheckedServer {
+        let mut server = CheckedServer {
             name: subject.name.clone(),
             title: subject.title.clone(),
             path,
             not_run,
             conformance,
-        })
+        };
+        self.tools.secrets.hide_in(&mut server);
+        Ok(server)
     }
 }
 

@@ -15,7 +15,7 @@ use assay_verdict::Times;
 use rustix::fs::{FileType, Mode};
 use thiserror::Error;
 
-use crate::contender::Tools;
+use crate::contender::{Inherited, Purpose, Tools};
 use crate::keeper::{Bounded, KeepOptions, Kept, RunError, run_bounded, tail};
 use crate::stack::UserEnd;
 
@@ -138,8 +138,10 @@ impl LoadOrder<'_> {
         options.stdout = Some(report.clone());
         options.side = link.generator_side();
         let timeout = Duration::from_secs_f64(self.longest_s()) + MARGIN;
-        let ended = run_bounded(&tools.assay, &options, work, [], timeout, wanted);
-        let failed = |problem: String| LoadError::Failed { problem, log_tail: tail(&log, TAIL_LINES) };
+        let inherited = Inherited::LEAST.variables(Purpose::Serving);
+        let ended = run_bounded(&tools.assay, &options, work, inherited, timeout, wanted);
+        let failed =
+            |problem: String| LoadError::Failed { problem, log_tail: tail(&log, TAIL_LINES, &tools.secrets) };
         match ended.map_err(|error: RunError| failed(error.to_string()))? {
             Bounded::Stopped => Err(LoadError::Unwanted),
             Bounded::TimedOut => Err(failed(format!("it was not done after {} s", timeout.as_secs_f64()))),
@@ -147,7 +149,7 @@ impl LoadOrder<'_> {
             Bounded::Ended(ended) => {
                 let text = std::fs::read_to_string(&report).unwrap_or_default();
                 read_report(&text).map_err(|problem| {
-                    let own_words = tail(&log, 1).pop().filter(|_| text.is_empty());
+                    let own_words = tail(&log, 1, &tools.secrets).pop().filter(|_| text.is_empty());
                     failed(format!("{ended}: {}", own_words.unwrap_or(problem)))
                 })
             }

@@ -26,6 +26,7 @@ mod plan;
 pub mod rounds;
 pub mod running;
 pub mod schedule;
+pub mod secrets;
 pub mod side;
 pub mod stack;
 mod stop;

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -219,9 +220,11 @@ impl RunFolder {
     fn write_whole(&self, name: &str, content: &[u8]) -> Result<(), LabError> {
         let path = self.path.join(name);
         let write = || -> std::io::Result<()> {
-            let mut file = tempfile::Builder::new().prefix(SAVING_PREFIX).tempfile_in(&self.path)?;
+            let mut new = tempfile::Builder::new();
+            // The umask takes away from this what its owner does not want others to have (open(2)).
+            new.prefix(SAVING_PREFIX).permissions(PermissionsExt::from_mode(0o666));
+            let mut file = new.tempfile_in(&self.path)?;
             file.write_all(content)?;
-            file.as_file().set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
             file.as_file().sync_all()?;
             file.persist(&path)?;
             // The new name is on disk only when the folder is.

@@ -1,5 +1,6 @@
 //! Something to measure, wherever it came from: a folder, a command line or a URL.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,9 @@ use assay_model::record::{Entry, Origin};
 use assay_model::workload::Workload;
 
 use crate::catalogue::name_of;
+use crate::contender::Inherited;
 use crate::error::LabError;
+use crate::secrets::Secrets;
 
 /// Longest wait for a command line of the user's to become ready, in seconds.
 const COMMAND_READY_TIMEOUT_S: f64 = 20.0;
@@ -97,6 +100,8 @@ pub struct Process {
     pub run: Run,
     /// Commands that print versions.
     pub versions: BTreeMap<String, Vec<String>>,
+    /// What its commands are given of our own environment.
+    pub inherited: Inherited,
     /// The container that its command runs it in, if it does.
     pub container: Option<Container>,
 }
@@ -120,6 +125,7 @@ impl Subject {
             build: contender.build.clone(),
             run: contender.run.clone(),
             versions: contender.versions.clone(),
+            inherited: Inherited::Listed(contender.pass_environment.clone()),
             container: None,
         };
         Self {
@@ -165,6 +171,7 @@ impl Subject {
             build: None,
             run,
             versions: BTreeMap::new(),
+            inherited: Inherited::All,
             container: None,
         };
         Ok(Self::unknown(command, Origin::Command, Launch::Process(Box::new(process))))
@@ -178,6 +185,19 @@ impl Subject {
         let (authority, path) = split_url(url)?;
         let launch = Launch::Running { authority, path };
         Ok(Self::unknown(url.trim_start_matches("http://"), Origin::Url(url.to_owned()), launch))
+    }
+
+    /// The same without the secrets in what it is called, if a person typed that.
+    #[must_use]
+    pub fn hiding(mut self, secrets: &Secrets) -> Self {
+        if self.origin == Origin::Folder {
+            return self;
+        }
+        if let Cow::Owned(hidden) = secrets.hide(&self.title) {
+            self.name = name_of(&hidden);
+            self.title = hidden;
+        }
+        self
     }
 
     fn unknown(text: &str, origin: Origin, launch: Launch) -> Self {

@@ -11,13 +11,21 @@ mod common;
 
 use assay_lab::Stop;
 use assay_lab::contender::Tools;
-use assay_lab::database::{Counts, Database, FORTUNES, Order, Programs, ROWS};
+use assay_lab::database::{
+    Counts, Database, DatabaseError, FORTUNES, GivenUrl, Order, Programs, ROWS, marked, remove_marked,
+};
+use assay_lab::secrets::Secrets;
 use assay_link::{Cable, Link, Spec};
 use postgres::{Client, NoTls};
 
 /// Our own program, and a folder of files that no test looks into.
 fn tools() -> Tools {
-    Tools { assay: common::testkit(), files: std::env::temp_dir(), preload: None }
+    Tools {
+        assay: common::testkit(),
+        files: std::env::temp_dir(),
+        preload: None,
+        secrets: Secrets::default(),
+    }
 }
 
 /// A database on any CPU, reached over loopback, by nobody's guests.
@@ -28,6 +36,7 @@ fn order<'a>(folder: &tempfile::TempDir, stop: &'a Stop) -> Order<'a> {
         cpus: None,
         log: folder.path().join("log"),
         seed: 7,
+        run: "20261122-000000-test",
         guests: false,
         stop,
     }
@@ -65,18 +74,176 @@ fn a_private_database_is_filled_counts_what_is_asked_and_leaves_nothing() {
     assert!(!processes.iter().any(alive), "no process is left");
 }
 
+/// A server of the user's with a database that has a table and a view of our names in it, whose rows are not ours.
+struct Theirs {
+    server: Database,
+    client: Client,
+}
+
+impl Theirs {
+    fn start(order: &Order<'_>) -> Self {
+        let server = Database::start(order).expect("PostgreSQL (apt-get install postgresql)");
+        let own = server.url().replace("hello_world", "theirs");
+        let mut client = Client::connect(server.url(), NoTls).unwrap();
+        client.batch_execute("CREATE DATABASE theirs").unwrap();
+        client = Client::connect(&own, NoTls).unwrap();
+        let tables = "CREATE TABLE world (id integer PRIMARY KEY, capital text);
+            INSERT INTO world VALUES (1, 'Thimphu'), (2, 'Bairiki');
+            CREATE VIEW fortune AS SELECT id, capital AS message FROM world;
+            CREATE ROLE poor LOGIN PASSWORD 'poor';
+            CREATE ROLE maker LOGIN PASSWORD 'maker' CREATEDB";
+        client.batch_execute(tables).unwrap();
+        Self { server, client }
+    }
+
+    fn url(&self, role: Option<&str>) -> GivenUrl {
+        let url = self.server.url().replace("hello_world", "theirs");
+        let host = url.rsplit('@').next().unwrap();
+        role.map_or_else(|| url.clone(), |role| format!("postgres://{role}:{role}@{host}")).parse().unwrap()
+    }
+
+    /// Everything that could have been changed: rows with the transaction and the place that they are of, relations with the
+    /// files they are in, schemas, extensions, settings, rights, databases with their comments, and since when statements are
+    /// counted.
+    fn everything(&mut self) -> Vec<String> {
+        let all = "SELECT concat_ws(' ', 'row', xmin, ctid, world) FROM world
+            UNION ALL SELECT concat_ws(' ', 'relation', oid, relname, relkind, relfilenode) FROM pg_class
+                WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'v')
+            UNION ALL SELECT concat_ws(' ', 'schema', nspname, nspacl) FROM pg_namespace WHERE nspname !~ '_temp_'
+            UNION ALL SELECT concat_ws(' ', 'extension', extname) FROM pg_extension
+            UNION ALL SELECT concat_ws(' ', 'setting', setconfig) FROM pg_db_role_setting
+            UNION ALL SELECT concat_ws(' ', 'role', rolname, rolcreatedb) FROM pg_roles
+            UNION ALL SELECT concat_ws(' ', 'database', datname, shobj_description(oid, 'pg_database')) FROM pg_database
+            ORDER BY 1";
+        self.client.query(all, &[]).unwrap().iter().map(|row| row.get(0)).collect()
+    }
+}
+
 #[test]
-fn a_database_of_the_users_own_is_filled_once() {
+fn a_database_beside_the_users_own_leaves_that_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let stop = Stop::default();
     let order = order(&folder, &stop);
-    let private = Database::start(&order).expect("PostgreSQL (apt-get install postgresql)");
-    let own = private.url().replace("hello_world", "postgres");
+    let mut theirs = Theirs::start(&order);
+    let before = theirs.everything();
+    assert!(before.iter().any(|line| line.starts_with("row ") && line.contains("Thimphu")), "{before:?}");
 
-    let first = Database::given(&own, 1).unwrap().numbers().unwrap();
-    let second = Database::given(&own, 2).unwrap().numbers().unwrap();
-    assert_eq!(first, second, "a filled table is left as it is");
-    assert!(Database::given("postgres://nobody@127.0.0.1:1/none", 1).is_err());
+    // Both a superuser and whoever may do no more than make databases; two runs at once.
+    let mut one = Database::beside(&theirs.url(None), &order).unwrap();
+    let mut other = Database::beside(&theirs.url(Some("maker")), &order).unwrap();
+    assert_ne!(one.url(), other.url());
+    for database in [&mut one, &mut other] {
+        let mut contender = Client::connect(database.url(), NoTls).unwrap();
+        assert_eq!(contender.query("SELECT id, randomnumber FROM world", &[]).unwrap().len(), ROWS as usize);
+        contender.execute("UPDATE world SET randomnumber = 1 WHERE id <= 5", &[]).unwrap();
+        assert_eq!(contender.query("SELECT id, message FROM fortune", &[]).unwrap().len(), FORTUNES.len());
+        assert_eq!(database.numbers().unwrap()[..5], [1; 5]);
+    }
+    one.end().unwrap();
+    assert_eq!(other.numbers().unwrap().len(), ROWS as usize, "the end of a run is its own");
+    drop(other);
+    assert_eq!(theirs.everything(), before);
+}
+
+#[test]
+fn whoever_may_make_no_database_is_told_and_nothing_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let stop = Stop::default();
+    let order = order(&folder, &stop);
+    let mut theirs = Theirs::start(&order);
+    let before = theirs.everything();
+    let refused = Database::beside(&theirs.url(Some("poor")), &order).err().expect("refused");
+    assert!(matches!(&refused, DatabaseError::NoRight { role } if role == "poor"), "{refused}");
+    assert!(refused.to_string().contains("no database but its own"), "{refused}");
+    let nobody = "postgres://poor:wrong-password@127.0.0.1:1/theirs".parse().unwrap();
+    let unreachable = Database::beside(&nobody, &order).err().expect("nobody listens").to_string();
+    assert!(unreachable.contains("127.0.0.1:1/theirs") && !unreachable.contains("wrong-password"));
+    assert_eq!(theirs.everything(), before);
+}
+
+#[test]
+fn statements_beside_are_counted_without_the_users_own_and_theirs_are_not_set_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let stop = Stop::default();
+    let order = order(&folder, &stop);
+    let mut theirs = Theirs::start(&order);
+    let uncounted = Database::beside(&theirs.url(Some("maker")), &order).unwrap().counts().unwrap_err();
+    assert!(uncounted.contains("pg_stat_statements is not there"), "{uncounted}");
+
+    theirs
+        .client
+        .batch_execute("CREATE EXTENSION pg_stat_statements; GRANT pg_read_all_stats TO maker")
+        .unwrap();
+    let of_theirs =
+        "SELECT stats_reset::text, (SELECT calls FROM pg_stat_statements WHERE query ~ '^SELECT capital')
+        FROM pg_stat_statements_info";
+    for role in [None, Some("maker")] {
+        theirs.client.query("SELECT capital FROM world", &[]).unwrap();
+        let told = theirs.client.query_one(of_theirs, &[]).unwrap();
+        let told: (String, i64) = (told.get(0), told.get(1));
+        let mut database = Database::beside(&theirs.url(role), &order).unwrap();
+        let before = database.counts().unwrap();
+        Client::connect(database.url(), NoTls)
+            .unwrap()
+            .query("SELECT id FROM world WHERE id < 4", &[])
+            .unwrap();
+        theirs.client.query("SELECT capital FROM world", &[]).unwrap();
+        let counts = database.counts().unwrap().since(before);
+        assert_eq!(counts, Counts { selects: 1, rows_read: 3, ..Counts::default() }, "{role:?}");
+        drop(database);
+        let after = theirs.client.query_one(of_theirs, &[]).unwrap();
+        assert_eq!((after.get::<_, String>(0), after.get::<_, i64>(1)), (told.0, told.1 + 1));
+    }
+}
+
+#[test]
+fn only_marked_databases_that_nobody_uses_are_cleaned_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let stop = Stop::default();
+    let order = order(&folder, &stop);
+    let mut theirs = Theirs::start(&order);
+    let url = theirs.url(None);
+    let names = ["assay_00000000000000aa", "assay_00000000000000bb", "assay_notes"];
+    for name in names {
+        theirs.client.batch_execute(&format!("CREATE DATABASE {name}")).unwrap();
+    }
+    theirs.client.batch_execute("COMMENT ON DATABASE assay_00000000000000bb IS 'made by hand'").unwrap();
+    let before = theirs.everything();
+
+    let living = Database::beside(&url, &order).unwrap();
+    let of_living = living.url().rsplit('/').next().unwrap().to_owned();
+    // As a killed run leaves it: with its mark, and nobody there.
+    let dead = "assay_00000000000000dd";
+    let mark = "made by assay, which removes it, for the run killed";
+    theirs.client.batch_execute(&format!("CREATE DATABASE {dead}")).unwrap();
+    theirs.client.batch_execute(&format!("COMMENT ON DATABASE {dead} IS '{mark}'")).unwrap();
+
+    let found = marked(&url).unwrap();
+    let told: Vec<(&str, &str, bool)> =
+        found.iter().map(|found| (found.name.as_str(), found.run.as_str(), found.is_used)).collect();
+    let mut wanted = [(dead, "killed", false), (of_living.as_str(), "20261122-000000-test", true)];
+    wanted.sort_unstable();
+    assert_eq!(told, wanted);
+    let refused = remove_marked(&url, &of_living).unwrap_err();
+    assert!(matches!(refused, DatabaseError::Left { .. }), "{refused}");
+    assert!(!remove_marked(&url, names[0]).unwrap() && !remove_marked(&url, "theirs").unwrap());
+    assert!(remove_marked(&url, dead).unwrap() && !remove_marked(&url, dead).unwrap());
+    living.end().unwrap();
+    assert_eq!(theirs.everything(), before);
+}
+
+#[test]
+fn the_database_of_a_server_that_runs_already_is_only_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let stop = Stop::default();
+    let order = order(&folder, &stop);
+    let mut theirs = Theirs::start(&order);
+    let before = theirs.everything();
+    let mut watched = Database::watched(&theirs.url(None)).unwrap();
+    assert!(watched.counts().unwrap_err().contains("pg_stat_statements is not there"));
+    assert!(watched.numbers().is_err(), "their table has no such column");
+    watched.end().unwrap();
+    assert_eq!(theirs.everything(), before);
 }
 
 #[test]

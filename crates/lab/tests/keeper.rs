@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use assay_lab::keeper::{KeepOptions, Kept, RunError, tail};
+use assay_lab::secrets::Secrets;
 use common::{eventually, processes_with, testkit};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -35,7 +36,7 @@ fn folder() -> TempDir {
 }
 
 fn log(folder: &TempDir) -> Vec<String> {
-    tail(&folder.path().join("log"), 100)
+    tail(&folder.path().join("log"), 100, &Secrets::default())
 }
 
 /// Children, grandchildren, an orphan, one in another session, and one that ignores SIGTERM.

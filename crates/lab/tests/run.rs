@@ -12,6 +12,7 @@ use assay_host::isolation::split;
 use assay_host::topology::Topology;
 use assay_lab::contender::Tools;
 use assay_lab::rounds::{Event, run};
+use assay_lab::secrets::Secrets;
 use assay_lab::store::Store;
 use assay_lab::{Exit, LabError, Plan, Stop, Subject};
 use assay_link::Spec;
@@ -74,7 +75,7 @@ impl Place {
             seed: 7,
             command: vec!["assay".to_owned(), "run".to_owned()],
             program: Program { version: "0".to_owned(), profile: "debug".to_owned() },
-            tools: Tools { assay: testkit(), files: std::env::temp_dir(), preload: None },
+            tools: Tools { assay: testkit(), files: std::env::temp_dir(), preload: None, secrets: Secrets::default() },
             database: None,
             conformance: false,
         }

@@ -35,6 +35,9 @@ pub struct Contender {
     /// What must be present on the machine.
     #[serde(default)]
     pub needs: Vec<Need>,
+    /// Names of variables that its commands are given of the user's environment besides those that all are given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pass_environment: Vec<String>,
     /// How to build it; absent when there is nothing to build.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build: Option<Build>,

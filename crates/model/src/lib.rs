@@ -19,6 +19,7 @@ pub mod database;
 pub mod doctor;
 pub mod experiment;
 pub mod family;
+pub mod foreign;
 pub mod host;
 pub mod html;
 pub mod imported;

@@ -154,9 +154,9 @@ pub struct Database {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DatabaseOrigin {
-    /// assay made, filled and removed it.
+    /// On a server of its own, which assay started and removed.
     Private,
-    /// The user's own, named in `DATABASE_URL`.
+    /// On the server that the user named: one that assay made there and removed, or that of a server that ran already.
     Given,
 }
 

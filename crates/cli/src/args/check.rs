@@ -6,7 +6,7 @@ use assay_host::cpuset::CpuSet;
 use assay_link::Spec;
 use clap::Args;
 
-use super::Places;
+use super::{DatabaseArguments, Places};
 
 /// Ask servers for every rule of HTTP/1.1 and of the test types they answer, and say which they keep.
 ///
@@ -39,6 +39,8 @@ pub(crate) struct CheckArguments {
     /// rate), veth:loss=0.1% (loses so many frames) or both, veth:1gbit,loss=0.1%
     #[arg(long, value_name = "LINK", default_value = "loopback")]
     pub(crate) link: Spec,
+    #[command(flatten)]
+    pub(crate) database: DatabaseArguments,
 
     /// Print only what is broken
     #[arg(short, long, help_heading = "Output")]

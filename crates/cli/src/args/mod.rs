@@ -2,6 +2,7 @@
 
 mod check;
 mod compare;
+mod database;
 mod doctor;
 mod exec;
 mod import;
@@ -22,6 +23,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::output;
 pub(crate) use check::CheckArguments;
 pub(crate) use compare::{CompareArguments, ComparisonFormat};
+pub(crate) use database::DatabaseArguments;
 pub(crate) use doctor::DoctorArguments;
 pub(crate) use exec::ExecArguments;
 pub(crate) use import::ImportArguments;
@@ -154,12 +156,15 @@ pub(crate) struct ShowArguments {
 }
 
 /// Remove what runs left behind that were killed: scratch folders of contenders and databases in TMPDIR, wires in
-/// /dev/shm, and the working folders of unfinished runs. Records and logs stay. Processes and network namespaces need no cleaning: they end with the run.
+/// /dev/shm, and the working folders of unfinished runs; with --database also databases of assay's own on that server, by their
+/// mark, unless somebody is connected to them, as a living run is. Records and logs stay. Processes and network namespaces need no cleaning: they end with the run.
 #[derive(Args)]
 pub(crate) struct CleanArguments {
     /// Say what would be removed; remove nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) database: DatabaseArguments,
     #[command(flatten)]
     pub(crate) places: Places,
 }

@@ -11,7 +11,7 @@ use assay_model::units::Nanos;
 use clap::Args;
 
 use super::value::{self, Links};
-use super::{ArrivalName, Places};
+use super::{ArrivalName, DatabaseArguments, Places};
 
 /// Measure servers against each other and against what this machine can do.
 ///
@@ -103,6 +103,8 @@ pub(crate) struct RunArguments {
     /// A preload library that brings its own user-space stack, in place of assay's
     #[arg(long, value_name = "FILE", env = "ASSAY_PRELOAD", help_heading = "Machine")]
     pub(crate) preload: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) database: DatabaseArguments,
     /// Seed of every random choice [default: a random one, kept in the record]
     #[arg(long, value_name = "N", help_heading = "Machine")]
     pub(crate) seed: Option<u64>,

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use assay_lab::database::{self, DatabaseError, Marked};
 use assay_lab::store::Store;
 use assay_lab::{Exit, clean};
 
@@ -10,6 +11,7 @@ use crate::failure::Failure;
 use crate::output;
 
 pub(crate) fn run(arguments: &CleanArguments) -> Result<Exit, Failure> {
+    let mut is_clean = databases(arguments)?;
     let temporary = [std::env::temp_dir(), clean::SHARED_MEMORY.into()];
     let temporary = temporary.each_ref().map(PathBuf::as_path);
     let found = clean::leftovers(&Store::new(&arguments.places.runs), &temporary);
@@ -20,8 +22,27 @@ pub(crate) fn run(arguments: &CleanArguments) -> Result<Exit, Failure> {
         }
         output::result(&format!("{done} {}\n", path.display()));
     }
-    if found.is_empty() {
+    is_clean &= found.is_empty();
+    if is_clean {
         output::result("nothing is left behind\n");
     }
     Ok(Exit::Ok)
+}
+
+/// Removes the databases that bear our mark on a server that the user names, but those of living runs; whether there were none.
+fn databases(arguments: &CleanArguments) -> Result<bool, Failure> {
+    let Some(server) = arguments.database.given()? else { return Ok(true) };
+    let failed = |error: DatabaseError| Failure::Machine(error.to_string());
+    let found = database::marked(&server).map_err(failed)?;
+    for Marked { name, run, is_used } in &found {
+        let of = format!("the database {name} of the run {run}");
+        if *is_used {
+            output::result(&format!("left {of}: somebody is connected to it\n"));
+        } else if arguments.dry_run {
+            output::result(&format!("would remove {of}\n"));
+        } else if database::remove_marked(&server, name).map_err(failed)? {
+            output::result(&format!("removed {of}\n"));
+        }
+    }
+    Ok(found.is_empty())
 }

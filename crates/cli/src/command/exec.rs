@@ -37,7 +37,9 @@ fn on_user_stack(arguments: &ExecArguments, program: &Path) -> Result<Vec<(OsStr
     }
     let wire = arguments.wire.clone().ok_or_else(|| Failure::usage("--stack user needs --wire ring:PATH"))?;
     let address = (!arguments.address.is_empty()).then(|| arguments.address.join(","));
-    Ok(stack::variables(&library(arguments)?, &UserEnd { wire, address }, arguments.queues))
+    let others = std::env::var_os("LD_PRELOAD");
+    let end = UserEnd { wire, address };
+    Ok(stack::variables(&library(arguments)?, others.as_deref(), &end, arguments.queues))
 }
 
 fn library(arguments: &ExecArguments) -> Result<PathBuf, Failure> {

@@ -2,10 +2,16 @@
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
+use std::process::Stdio;
 
+use assay_lab::Stop;
+use assay_lab::contender::Tools;
+use assay_lab::database::{Database, GivenUrl, Order, marked};
+use assay_lab::secrets::Secrets;
 use assay_model::record::{DatabaseOrigin, Record};
+use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{Lab, not_run, skip, stderr, stdout};
+use crate::support::{Lab, eventually, not_run, skip, stderr, stdout};
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -37,8 +43,12 @@ fn a_private_database_is_started_observed_and_removed() {
     std::fs::set_permissions(lab.path(""), PermissionsExt::from_mode(0o711)).expect("permissions");
     symlink(Path::new(REPOSITORY).join("contenders/go"), lab.path("contenders/go")).expect("link");
     let quick = ["net-http", "-w", "hello,db,queries", "--rounds", "1"];
-    let assert = lab.run(&quick).env_remove("DATABASE_URL").assert();
+    // What applications find there is no word to assay.
+    let of_the_shell = "postgres://user:secret@127.0.0.1:1/precious";
+    let assert = lab.run(&quick).env("DATABASE_URL", of_the_shell).assert();
     let told = format!("{}{}", stdout(&assert), stderr(&assert));
+    assert!(told.contains("DATABASE_URL is set, and not used") && told.contains("--database URL"), "{told}");
+    assert!(!told.contains("secret"), "{told}");
 
     let record = lab.record();
     let database = record.database.as_ref().expect("a database");
@@ -70,7 +80,8 @@ fn without_a_database_the_rest_is_measured() {
     serve("both", r#"["hello", "queries"]"#);
     serve("only", r#"["db"]"#);
     let nobody = "postgres://user:secret@127.0.0.1:1/none";
-    let assert = lab.run(&["both", "only", "-w", "hello,db,queries-5"]).env("DATABASE_URL", nobody).assert();
+    let arguments = ["both", "only", "-w", "hello,db,queries-5", "--database", nobody];
+    let assert = lab.run(&arguments).assert();
     let told = format!("{}{}", stdout(&assert), stderr(&assert));
     assert!(told.contains("there is no database") && !told.contains("secret"), "{told}");
 
@@ -81,4 +92,73 @@ fn without_a_database_the_rest_is_measured() {
     assert_eq!(cells(&record, "db").chain(cells(&record, "queries-5")).count(), 0);
     assert!(not_run(&record, "only").reason.contains("there is no database"));
     assert!(!serde_json::to_string(&record).expect("JSON").contains("secret"));
+}
+
+/// A PostgreSQL of the user's, in a folder that is not the lab's.
+fn theirs(folder: &Path, stop: &Stop) -> (Database, GivenUrl) {
+    let tools = Tools {
+        assay: env!("CARGO_BIN_EXE_assay").into(),
+        files: std::env::temp_dir(),
+        preload: None,
+        secrets: Secrets::default(),
+    };
+    let log = folder.join("log");
+    let order = Order { tools, side: None, cpus: None, log, seed: 1, run: "theirs", guests: false, stop };
+    let database = Database::start(&order).expect("PostgreSQL (apt-get install postgresql)");
+    let url = database.url().parse().expect("URL");
+    (database, url)
+}
+
+#[test]
+fn a_database_on_a_server_of_the_users_goes_with_the_run_or_with_clean() {
+    let (folder, stop) = (tempfile::tempdir().expect("folder"), Stop::default());
+    let (database, url) = theirs(folder.path(), &stop);
+    let lab = lab();
+    // Never ready, so that the run is ended while the database is there.
+    let slow = "name = \"slow\"\ntitle = \"slow\"\nlanguage = \"test\"\nkind = \"server\"\nworkloads = [\"db\"]\n\
+                [run]\ncommand = [\"sleep\", \"1000\"]\nready_timeout_s = 1000\n";
+    lab.write("contenders/test/slow/contender.toml", slow);
+    for signals in [&[Signal::INT, Signal::INT][..], &[Signal::KILL]] {
+        let mut command = lab.command(&["run", "slow", "-w", "db", "--no-aa", "--no-check"]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut run = command.env("ASSAY_DATABASE_URL", database.url()).spawn().expect("started");
+        eventually("a database is there, and used", || {
+            marked(&url).expect("asked").iter().any(|marked| marked.is_used)
+        });
+        for signal in signals {
+            kill_process(Pid::from_child(&run), *signal).expect("signalled");
+        }
+        run.wait().expect("ended");
+        if !signals.contains(&Signal::KILL) {
+            assert_eq!(marked(&url).expect("asked"), [], "Ctrl-C leaves nothing");
+        }
+    }
+    eventually("the killed run's connection is closed", || {
+        marked(&url).expect("asked").iter().all(|marked| !marked.is_used)
+    });
+    let left = marked(&url).expect("asked");
+    assert_eq!(left.len(), 1, "{left:?}");
+    let assert = lab.assay(&["clean", "--database", database.url()]).assert().code(0);
+    assert!(stdout(&assert).contains(&format!("removed the database {}", left[0].name)));
+    assert_eq!(marked(&url).expect("asked"), []);
+    // What else the killed run left is younger than a minute; it is removed by hand here.
+    eventually("its processes have ended", || lab.processes().is_empty());
+    for entry in std::fs::read_dir(lab.path("tmp")).expect("tmp").flatten() {
+        std::fs::remove_dir_all(entry.path()).expect("removed");
+    }
+}
+
+#[test]
+fn a_wrong_url_is_refused_without_its_password() {
+    let lab = lab();
+    lab.good("good");
+    for bad in
+        ["host=h password=secret", "mysql://u:secret@h/a", "postgres://u:secret@h", "postgres://h/a?dbname=b"]
+    {
+        let assert = lab.assay(&["run", "good", "--database", bad]).assert().code(2);
+        let told = stderr(&assert);
+        assert!(told.contains("--database or ASSAY_DATABASE_URL") && !told.contains("secret"), "{told}");
+    }
+    let help = lab.assay(&["run", "--help"]).env("ASSAY_DATABASE_URL", "postgres://u:secret@h/a").assert();
+    assert!(stdout(&help).contains("ASSAY_DATABASE_URL") && !stdout(&help).contains("secret"));
 }

@@ -23,5 +23,6 @@ mod networks;
 mod repeat;
 mod run;
 mod running;
+mod secrets;
 mod serve;
 mod support;

@@ -71,6 +71,9 @@ impl Checked for Contender {
             }
             _ => {}
         }
+        if let Some(bad) = bad_variable(&self.pass_environment) {
+            return Some(bad);
+        }
         let build = self.build.as_ref().map(|build| ("build.command".to_owned(), &build.command));
         let probes = self.needs.iter().enumerate().map(|(i, need)| (format!("needs.{i}.probe"), &need.probe));
         let versions = self.versions.iter().map(|(of, command)| (format!("versions.{of}"), command));
@@ -84,6 +87,18 @@ impl Checked for Contender {
             .or_else(|| bad_seconds("run.ready_timeout_s", self.run.ready_timeout_s, false))
             .or_else(|| self.build.as_ref().and_then(|b| bad_seconds("build.timeout_s", b.timeout_s, false)))
     }
+}
+
+/// A variable that is none, or that assay sets itself: the user's value must not be taken for it.
+fn bad_variable(names: &[String]) -> Option<Fault> {
+    let is_name = |name: &str| !name.is_empty() && !name.contains(['=', '\0']);
+    let bad = |name: &&String| !is_name(name) || environment::VARIABLES.contains(&name.as_str());
+    let name = names.iter().find(bad)?;
+    fault(
+        "pass_environment",
+        format!("`{name}` is not a variable that can be passed on"),
+        "name another: those that assay sets itself are in contenders/README.md",
+    )
 }
 
 fn bad_command<'a>(commands: impl Iterator<Item = (String, &'a Vec<String>)>) -> Option<Fault> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use assay_host::process::descendants;
 
-use super::Tools;
+use super::{Inherited, Purpose, Tools};
 use crate::keeper::{KeepOptions, run_bounded};
 use crate::stop::Stop;
 use crate::subject::Container;
@@ -21,6 +21,7 @@ pub(super) const GRACE: Duration = Duration::from_secs(10);
 /// tell, so that nothing is observed rather than the engine's own client.
 pub(super) fn first_process(
     container: &Container,
+    inherited: &Inherited,
     scratch: &Path,
     tools: &Tools,
     stop: &Stop,
@@ -31,7 +32,8 @@ pub(super) fn first_process(
     let mut options = KeepOptions::new(scratch.join("inspect.log"), question.map(OsString::from).to_vec());
     options.stdout = Some(answer.clone());
     let mut wanted = || !stop.now();
-    let how = run_bounded(&tools.assay, &options, scratch, [], TIMEOUT, &mut wanted).ok()?;
+    let variables = inherited.variables(Purpose::Serving);
+    let how = run_bounded(&tools.assay, &options, scratch, variables, TIMEOUT, &mut wanted).ok()?;
     let text = std::fs::read_to_string(answer).ok().filter(|_| how.is_success())?;
     text.trim().parse().ok().filter(|pid| *pid > 0)
 }

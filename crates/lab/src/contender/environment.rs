@@ -151,6 +151,7 @@ fn fill<'v>(text: &str, value_of: impl Fn(&str) -> Option<&'v str>) -> Result<St
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::secrets::Secrets;
 
     fn environment(database: Option<(DatabaseKind, &str)>) -> Environment {
         Environment::new(&Told {
@@ -159,7 +160,12 @@ mod tests {
             cpus: "0-1",
             workers: 2,
             scratch: Path::new("/tmp/s"),
-            tools: &Tools { assay: "/bin/assay".into(), files: "/srv/files".into(), preload: None },
+            tools: &Tools {
+                assay: "/bin/assay".into(),
+                files: "/srv/files".into(),
+                preload: None,
+                secrets: Secrets::default(),
+            },
             database,
             stack: None,
         })

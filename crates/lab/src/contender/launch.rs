@@ -1,23 +1,27 @@
 //! The process of a contender: started on a free port with a scratch folder, on the network that it is to serve.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use assay_link::Link;
 use assay_model::contender::Run;
 use assay_model::record::{NotRun, Stage};
 
+use super::Purpose;
 use super::container;
 use super::environment::{Environment, Told};
 use super::port;
-use super::server::{StartOrder, TAIL_LINES};
+use super::server::StartOrder;
 use crate::clean::scratch_in;
 use crate::keeper::{KeepOptions, Kept, tail};
+use crate::secrets::Secrets;
 use crate::stack::{self, Ends};
 use crate::subject::Process;
 
 /// Most bytes of a server's log that are kept, each round.
 const LOG_BYTES: u64 = 256 << 10;
+/// Lines of a log that go into the record.
+const TAIL_LINES: usize = 15;
 
 /// What was started and must be stopped.
 pub(super) struct Held {
@@ -29,6 +33,7 @@ pub(super) struct Held {
     pub(super) first: FirstProcess,
     /// The folder into which it may write.
     pub(super) scratch: PathBuf,
+    secrets: Secrets,
 }
 
 /// Below which process everything is that serves.
@@ -48,6 +53,11 @@ impl Held {
             FirstProcess::Contained(None) | FirstProcess::Started => Vec::new(),
         };
         [self.kept.processes(), contained].concat()
+    }
+
+    /// The end of its log.
+    pub(super) fn tail(&self) -> Vec<String> {
+        tail(&self.log, TAIL_LINES, &self.secrets)
     }
 
     /// Where it is asked: `host:port`.
@@ -71,7 +81,7 @@ impl Held {
             stage: Stage::Needs,
             reason: why,
             remedy: Some("measure it on the kernel's stack".to_owned()),
-            log_tail: tail(&self.log, TAIL_LINES),
+            log_tail: self.tail(),
         })
     }
 }
@@ -117,13 +127,17 @@ pub(super) fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, 
     if let Some(ends) = &ends {
         options.variables.push(joined((stack::TALLY_VARIABLE.into(), ends.tally().into())));
     }
+    let variables = [process.inherited.variables(Purpose::Serving), variables].concat();
     if let Some(ends) = ends.as_ref().filter(|_| own.is_empty()) {
         check_program(&options.command, process, order)?;
-        options.variables.extend(preloading(order, ends)?);
+        let others =
+            variables.iter().rfind(|(name, _)| name == "LD_PRELOAD").map(|(_, list)| list.as_os_str());
+        options.variables.extend(preloading(order, others, ends)?);
     }
     let kept = Kept::start(&order.tools.assay, &options, &process.folder, variables)
         .map_err(|error| failed(error.to_string(), "mend the command, or install what it needs"))?;
-    Ok(Held { kept, log: order.log.clone(), port, ends, first: FirstProcess::Started, scratch })
+    let secrets = order.tools.secrets.clone();
+    Ok(Held { kept, log: order.log.clone(), port, ends, first: FirstProcess::Started, scratch, secrets })
 }
 
 /// Refuses what a preload library cannot carry before it is started: on addresses that the kernel does not have it would end
@@ -139,7 +153,7 @@ fn refusal(order: &StartOrder<'_>, reason: String) -> NotRun {
 }
 
 /// The variables that put a program that knows nothing of it on the user-space stack.
-fn preloading(order: &StartOrder<'_>, ends: &Ends) -> Result<Vec<OsString>, NotRun> {
+fn preloading(order: &StartOrder<'_>, others: Option<&OsStr>, ends: &Ends) -> Result<Vec<OsString>, NotRun> {
     let queues = order.user.map_or(1, |user| user.queues);
     let absent =
         |problem: String| NotRun { stage: Stage::Needs, ..failure(order, problem, stack::LIBRARY_REMEDY) };
@@ -147,7 +161,7 @@ fn preloading(order: &StartOrder<'_>, ends: &Ends) -> Result<Vec<OsString>, NotR
         Some(library) => library.clone(),
         None => stack::library(&order.tools.assay).map_err(absent)?,
     };
-    Ok(stack::variables(&library, &ends.server, queues).into_iter().map(joined).collect())
+    Ok(stack::variables(&library, others, &ends.server, queues).into_iter().map(joined).collect())
 }
 
 fn joined((name, value): (OsString, OsString)) -> OsString {
@@ -162,6 +176,6 @@ fn failure(order: &StartOrder<'_>, reason: String, remedy: &str) -> NotRun {
         stage: Stage::Start,
         reason,
         remedy: Some(remedy.to_owned()),
-        log_tail: tail(&order.log, TAIL_LINES),
+        log_tail: tail(&order.log, TAIL_LINES, &order.tools.secrets),
     }
 }

@@ -4,6 +4,7 @@ mod answer;
 mod ask;
 mod container;
 pub mod environment;
+mod inherited;
 mod launch;
 mod port;
 mod prepare;
@@ -13,8 +14,12 @@ mod version;
 
 use std::path::PathBuf;
 
+pub use inherited::Inherited;
+pub(crate) use inherited::Purpose;
 pub(crate) use prepare::Preparation;
 pub(crate) use server::{OnUserStack, Server, StartOrder};
+
+use crate::secrets::Secrets;
 
 /// The programs that the lab starts, and the files that contenders serve.
 #[derive(Clone, Debug)]
@@ -25,4 +30,6 @@ pub struct Tools {
     pub files: PathBuf,
     /// A preload library of the user's own in place of ours.
     pub preload: Option<PathBuf>,
+    /// What nothing that they print may repeat.
+    pub secrets: Secrets,
 }

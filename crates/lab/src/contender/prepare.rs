@@ -8,9 +8,9 @@ use std::time::Duration;
 use assay_model::contender::{Build, Need};
 use assay_model::record::{NotRun, Stage};
 
-use super::Tools;
 use super::environment::{Environment, Told};
 use super::version::{compare, first_version};
+use super::{Purpose, Tools};
 use crate::keeper::{Bounded, KeepOptions, RunError, run_bounded, tail};
 use crate::stop::Stop;
 use crate::subject::Process;
@@ -71,7 +71,7 @@ impl Preparation<'_> {
     fn output(&self, command: &[String]) -> Result<String, String> {
         let log = self.work.join("probe.log");
         let how = self.execute(command, &log, 64 << 10, PROBE_TIMEOUT)?;
-        let lines = tail(&log, PROBE_LINES);
+        let lines = tail(&log, PROBE_LINES, &self.tools.secrets);
         if how.is_success() { Ok(lines.join("\n")) } else { Err(told(command, &how, PROBE_TIMEOUT)) }
     }
 
@@ -82,7 +82,7 @@ impl Preparation<'_> {
             stage: Stage::Build,
             reason,
             remedy: Some(format!("read {}", log.display())),
-            log_tail: tail(log, TAIL_LINES),
+            log_tail: tail(log, TAIL_LINES, &self.tools.secrets),
         };
         let how = self.execute(&build.command, log, BUILD_LOG_BYTES, timeout).map_err(failed)?;
         if how.is_success() { Ok(()) } else { Err(failed(told(&build.command, &how, timeout))) }
@@ -110,7 +110,8 @@ impl Preparation<'_> {
         let mut options = KeepOptions::new(PathBuf::from(log), words.map_err(|error| error.to_string())?);
         options.log_limit_bytes = log_limit;
         let mut wanted = || !self.stop.soon();
-        run_bounded(&self.tools.assay, &options, &self.process.folder, [], timeout, &mut wanted)
+        let inherited = self.process.inherited.variables(Purpose::Building);
+        run_bounded(&self.tools.assay, &options, &self.process.folder, inherited, timeout, &mut wanted)
             .map_err(|error: RunError| error.to_string())
     }
 }

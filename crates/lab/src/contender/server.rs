@@ -18,7 +18,7 @@ use super::launch::{FirstProcess, Held, launch};
 use super::port::{self, Listener};
 use super::probe::{self, ANSWER_TIMEOUT, USER_START_TIMEOUT};
 use crate::database::Access;
-use crate::keeper::{Ended, tail};
+use crate::keeper::Ended;
 use crate::running;
 use crate::stack::UserEnd;
 use crate::stop::Stop;
@@ -34,8 +34,6 @@ const END_PATIENCE: Duration = Duration::from_millis(200);
 /// Longest wait until a port is free when its last process has gone: what an io_uring held of it, the kernel closes only when it
 /// takes the ring down, which is behind the process's end (io_uring.c, io_ring_exit_work) and takes long with many requests.
 const PORT_PATIENCE: Duration = Duration::from_secs(5);
-/// Lines of a log that go into the record.
-pub(super) const TAIL_LINES: usize = 15;
 
 /// What one start needs to know.
 pub(crate) struct StartOrder<'a> {
@@ -130,7 +128,8 @@ impl Server {
     /// Finds out which processes are the server's, where it runs in a container.
     fn look_into_container(&mut self, process: &Process, order: &StartOrder<'_>) {
         let (Some(held), Some(container)) = (&mut self.held, &process.container) else { return };
-        let first = container::first_process(container, &held.scratch, order.tools, order.stop);
+        let first =
+            container::first_process(container, &process.inherited, &held.scratch, order.tools, order.stop);
         held.first = FirstProcess::Contained(first);
     }
 
@@ -159,7 +158,7 @@ impl Server {
         let ended = held.kept.wait(patience)?;
         // The log is whole only when its keeper has gone, after it ended what was left behind.
         held.kept.stop();
-        Some(death(&ended, stage, &held.log))
+        Some(death(&ended, stage, held))
     }
 
     /// Stops it with all its descendants; what could not be stopped is told.
@@ -172,7 +171,7 @@ impl Server {
             stage: Stage::Load,
             reason: format!("it could not be stopped: port {} is still in use", held.port),
             remedy: Some("look for its processes and end them".to_owned()),
-            log_tail: tail(&held.log, TAIL_LINES),
+            log_tail: held.tail(),
         })
     }
 
@@ -220,7 +219,7 @@ impl Server {
     /// Adds what can be seen from outside to why it is not ready.
     fn explain(&self, mut problem: NotRun, timeout: Duration) -> NotRun {
         let Some(held) = &self.held else { return problem };
-        problem.log_tail = tail(&held.log, TAIL_LINES);
+        problem.log_tail = held.tail();
         if problem.stage != Stage::Start {
             return problem;
         }
@@ -250,7 +249,7 @@ impl Server {
             stage: Stage::Start,
             reason: format!("port {} is answered by another program", held.port),
             remedy: Some("end that program, or choose another port".to_owned()),
-            log_tail: tail(&held.log, TAIL_LINES),
+            log_tail: held.tail(),
         })
     }
 
@@ -261,15 +260,14 @@ impl Server {
         if let Some(death) = self.suspected_death(Stage::Start) {
             return Err(death);
         }
-        let log = self.held.as_ref().map(|held| held.log.as_path());
-        let log_tail = log.map_or_else(Vec::new, |log| tail(log, TAIL_LINES));
+        let log_tail = self.held.as_ref().map_or_else(Vec::new, Held::tail);
         Err(NotRun { log_tail, ..problem })
     }
 }
 
 /// What the end of a server's first process means.
-fn death(ended: &Ended, stage: Stage, log: &Path) -> NotRun {
-    let log_tail = tail(log, TAIL_LINES);
+fn death(ended: &Ended, stage: Stage, held: &Held) -> NotRun {
+    let log_tail = held.tail();
     // A parent that leaves its work to a child may do so just before or just after the child's first answer.
     if ended.code == Some(0) && ended.left_behind > 0 {
         let left = ended.left_behind;
@@ -284,7 +282,7 @@ fn death(ended: &Ended, stage: Stage, log: &Path) -> NotRun {
     }
     let when = if stage == Stage::Start { "before it was ready" } else { "under load" };
     let reason = format!("it ended with {ended} {when}");
-    NotRun { stage, reason, remedy: Some(format!("read {}", log.display())), log_tail }
+    NotRun { stage, reason, remedy: Some(format!("read {}", held.log.display())), log_tail }
 }
 
 /// Whether nobody listens on `port` any more, or soon.

@@ -12,7 +12,9 @@ use tempfile::TempDir;
 
 use super::{DatabaseError, Order, guests};
 use crate::clean::CLUSTER_PREFIX;
+use crate::contender::{Inherited, Purpose};
 use crate::keeper::{Bounded, KeepOptions, Kept, run_bounded, tail};
+use crate::secrets::Secrets;
 use crate::stop::Stop;
 
 const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -85,6 +87,7 @@ pub(super) struct Cluster {
     address: IpAddr,
     port: u16,
     password: String,
+    secrets: Secrets,
     // Removed when dropped, after the processes: fields are dropped in order.
     folder: TempDir,
 }
@@ -111,8 +114,14 @@ impl Cluster {
         command.extend(settings.flat_map(|(name, value)| ["-c".into(), format!("{name}={value}").into()]));
         let mut options = options(order, folder.path(), command);
         options.side = order.side.clone();
-        let kept = Kept::start(&order.tools.assay, &options, folder.path(), [])?;
-        Ok(Self { kept, log: order.log.clone(), address, port, password, folder })
+        let kept = Kept::start(
+            &order.tools.assay,
+            &options,
+            folder.path(),
+            Inherited::LEAST.variables(Purpose::Serving),
+        )?;
+        let (log, secrets) = (order.log.clone(), order.tools.secrets.clone());
+        Ok(Self { kept, log, address, port, password, secrets, folder })
     }
 
     /// Opens a connection; waits for a server that has just been started.
@@ -128,7 +137,10 @@ impl Cluster {
                         let how =
                             ended.map_or_else(|| error.to_string(), |ended| format!("it ended with {ended}"));
                         let what = format!("PostgreSQL does not answer: {how}");
-                        return Err(DatabaseError::Failed { what, log: tail(&self.log, TAIL_LINES) });
+                        return Err(DatabaseError::Failed {
+                            what,
+                            log: tail(&self.log, TAIL_LINES, &self.secrets),
+                        });
                     }
                 }
             }
@@ -177,7 +189,14 @@ fn make(
     let mut options = options(order, folder, command);
     options.scratch.clear(); // the server still needs it
     let mut wanted = || !order.stop.soon();
-    match run_bounded(&order.tools.assay, &options, folder, [], TIMEOUT, &mut wanted)? {
+    match run_bounded(
+        &order.tools.assay,
+        &options,
+        folder,
+        Inherited::LEAST.variables(Purpose::Serving),
+        TIMEOUT,
+        &mut wanted,
+    )? {
         ended if ended.is_success() => Ok(()),
         Bounded::Stopped => Err(DatabaseError::Stopped),
         ended => {
@@ -185,7 +204,10 @@ fn make(
                 Bounded::Ended(ended) => format!("ended with {ended}"),
                 _ => format!("took longer than {} s", TIMEOUT.as_secs()),
             };
-            Err(DatabaseError::Failed { what: format!("initdb {how}"), log: tail(&order.log, TAIL_LINES) })
+            Err(DatabaseError::Failed {
+                what: format!("initdb {how}"),
+                log: tail(&order.log, TAIL_LINES, &order.tools.secrets),
+            })
         }
     }
 }

@@ -14,8 +14,8 @@ use tempfile::TempDir;
 
 use super::{DatabaseError, Order};
 use crate::clean::STORE_PREFIX;
-use crate::contender::Preparation;
 use crate::contender::environment::{Environment, Told};
+use crate::contender::{Preparation, Purpose};
 use crate::keeper::{KeepOptions, Kept, tail};
 use crate::subject::{Launch, Process, Subject};
 
@@ -103,7 +103,10 @@ impl DocumentStore {
                 let late = format!("does not listen after {} s", timeout.as_secs_f64());
                 let how = ended.map_or(late, |ended| format!("ended with {ended}"));
                 let what = format!("{title} {how}");
-                return Err(DatabaseError::Failed { what, log: tail(&order.log, TAIL_LINES) });
+                return Err(DatabaseError::Failed {
+                    what,
+                    log: tail(&order.log, TAIL_LINES, &order.tools.secrets),
+                });
             }
         }
         Ok(())
@@ -154,5 +157,6 @@ fn launch(
     options.cpus = Some(cpus);
     options.grace = GRACE;
     options.scratch = vec![folder.to_owned()];
-    Ok(Kept::start(&order.tools.assay, &options, &process.folder, variables)?)
+    let all = process.inherited.variables(Purpose::Serving).into_iter().chain(variables);
+    Ok(Kept::start(&order.tools.assay, &options, &process.folder, all)?)
 }

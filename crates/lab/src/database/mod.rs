@@ -1,5 +1,8 @@
-//! Databases for the contenders that need one: a PostgreSQL, which is a private cluster that assay makes, fills and
-//! removes, or one that the user names in `DATABASE_URL`; or a store, which is a program of the catalogue that fills itself.
+//! Databases for the contenders that need one: a PostgreSQL, which is a private cluster that assay makes, fills and removes,
+//! or a database of our own on a server that the user names; or a store, which is a program of the catalogue that fills itself.
+//!
+//! Nothing is dropped, emptied or changed that we have not made. What a program finds in `DATABASE_URL` is for servers; which
+//! server of the user's may hold a database of ours is said to assay itself and no one else (`--database`).
 //!
 //! What assay starts is new in every run. That costs about two seconds and buys that nothing of an earlier run — bloat
 //! from updates, a half-written folder after a crash — is measured.
@@ -8,8 +11,10 @@ mod cluster;
 mod count;
 mod documents;
 mod guests;
+mod own;
 mod seed;
 mod supply;
+mod url;
 
 use std::path::PathBuf;
 
@@ -17,20 +22,24 @@ use assay_check::Ledger;
 use assay_host::cpuset::CpuSet;
 use assay_link::Side;
 use assay_model::record::NotRun;
-use postgres::{Client, NoTls};
+use postgres::Client;
 use thiserror::Error;
 
 pub use assay_check::Counts;
 pub use cluster::Programs;
 pub use documents::DocumentStore;
+pub use own::{Marked, marked, remove_marked};
 pub use seed::{FORTUNES, ROWS};
 pub use supply::Source;
 pub(crate) use supply::{Access, Supplied, absent, not_run, supply};
+pub use url::GivenUrl;
 
 use crate::contender::Tools;
 use crate::keeper::RunError;
 use crate::stop::Stop;
 use cluster::Cluster;
+use count::Statements;
+use own::OwnDatabase;
 
 /// The database of the TechEmpower tests, whose implementations expect this name.
 const NAME: &str = "hello_world";
@@ -48,18 +57,31 @@ pub struct Order<'a> {
     pub log: PathBuf,
     /// Seed of the numbers in the table.
     pub seed: u64,
+    /// Name of the run, which what is made on a server of the user's bears.
+    pub run: &'a str,
     /// Whether somebody takes part that looks for it where the TechEmpower toolset had it ([`guests`]).
     pub guests: bool,
     /// Ends the waiting when asked.
     pub stop: &'a Stop,
 }
 
-/// A PostgreSQL that is filled and answers. Dropping it stops what was started and removes its folder.
+/// A PostgreSQL that is filled and answers. Dropping it stops and removes what was started and made.
 pub struct Database {
     url: String,
     client: Client,
-    // Dropped last: the connection is closed before the server stops.
-    cluster: Option<Cluster>,
+    statements: Result<Statements, String>,
+    // Dropped last: the connection is closed before the server stops, or the database is removed.
+    home: Home,
+}
+
+/// Who owns what.
+enum Home {
+    /// The server is ours.
+    Private(Cluster),
+    /// The database is ours, the server is not.
+    Lodged(OwnDatabase),
+    /// Nothing is ours.
+    Theirs,
 }
 
 /// Why there is no database.
@@ -93,6 +115,36 @@ pub enum DatabaseError {
     /// It could not be started under a keeper.
     #[error(transparent)]
     Keep(#[from] RunError),
+    /// The server that the user named cannot be reached.
+    #[error("{url} cannot be reached: {source}")]
+    Unreachable {
+        /// Where, without the password.
+        url: GivenUrl,
+        /// What was said.
+        source: postgres::Error,
+    },
+    /// The user named a server as somebody who may not make a database there.
+    #[error("{role} may not make a database there, and assay writes into no database but its own")]
+    NoRight {
+        /// As whom we came.
+        role: String,
+    },
+    /// Something between us and the server leads everybody to a database of its own choice.
+    #[error("asked for the new database {wanted}, the server or a pooler before it led to {found}")]
+    LedElsewhere {
+        /// Where we wanted to be.
+        wanted: String,
+        /// Where we were.
+        found: String,
+    },
+    /// A database of ours could not be removed.
+    #[error("the database {name} is left: {source}")]
+    Left {
+        /// Its name.
+        name: String,
+        /// Why.
+        source: postgres::Error,
+    },
     /// It does not answer as a database should.
     #[error("{what}: {source}")]
     Ask {
@@ -119,25 +171,56 @@ impl Database {
         server.batch_execute(&format!("CREATE DATABASE {NAME}")).map_err(ask("making a database"))?;
         let mut client = cluster.connect(NAME, order.stop)?;
         seed::fill(&mut client, order.seed).map_err(ask("filling the tables"))?;
-        count::prepare(&mut client).map_err(ask("preparing to count statements"))?;
+        client.batch_execute(count::EXTENSION).map_err(ask("preparing to count statements"))?;
         if order.guests {
             guests::admit(&mut client).map_err(ask("letting guests in"))?;
         }
-        Ok(Self { url: cluster.url(NAME), client, cluster: Some(cluster) })
+        let statements = Statements::of(&mut client, NAME);
+        Ok(Self { url: cluster.url(NAME), client, statements, home: Home::Private(cluster) })
     }
 
-    /// Connects to a database of the user's own and fills its tables `world` and `fortune` where they are missing.
+    /// Makes a database of our own beside the one that the user names, and fills it. Without the extension pg_stat_statements,
+    /// which only a superuser can add, it does not count.
     ///
     /// # Errors
-    /// When it cannot be reached or filled.
-    pub fn given(url: &str, seed: u64) -> Result<Self, DatabaseError> {
+    /// When the server cannot be reached or does not let us make one; nothing is left behind then.
+    pub fn beside(given: &GivenUrl, order: &Order<'_>) -> Result<Self, DatabaseError> {
+        let (own, mut client) = OwnDatabase::make(given, order.run)?;
+        seed::fill(&mut client, order.seed)
+            .map_err(|source| DatabaseError::Ask { what: "filling the tables", source })?;
+        // Refused to whoever is no superuser; then the user's database may have it, which counts for the whole server.
+        let _ = client.batch_execute(count::EXTENSION);
+        let statements = Statements::of(&mut client, own.name());
+        Ok(Self { url: own.url().to_owned(), client, statements, home: Home::Lodged(own) })
+    }
+
+    /// Looks on at the database of a server that runs already. Nothing is made or changed there.
+    ///
+    /// # Errors
+    /// When it cannot be reached.
+    pub fn watched(given: &GivenUrl) -> Result<Self, DatabaseError> {
         let ask = |what| move |source| DatabaseError::Ask { what, source };
-        let mut client = Client::connect(url, NoTls).map_err(ask("connecting to DATABASE_URL"))?;
-        if !seed::is_filled(&mut client).map_err(ask("looking for the tables world and fortune"))? {
-            seed::fill(&mut client, seed).map_err(ask("filling the tables"))?;
+        let mut client = own::connect(given)?;
+        let read_only = "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY";
+        client.batch_execute(read_only).map_err(ask("promising only to read"))?;
+        let name = client.query_one("SELECT current_database()::text", &[]);
+        let name: String = name.map_err(ask("asking for its name"))?.get(0);
+        let statements = Statements::of(&mut client, &name);
+        Ok(Self { url: given.whole(), client, statements, home: Home::Theirs })
+    }
+
+    /// Removes what was made on a server of the user's, and says so where that fails; what else is ours goes when dropped.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Left`].
+    pub fn end(self) -> Result<(), DatabaseError> {
+        let Self { client, home, .. } = self;
+        // PostgreSQL removes no database that somebody is connected to.
+        drop(client);
+        match home {
+            Home::Lodged(mut own) => own.remove(),
+            Home::Private(_) | Home::Theirs => Ok(()),
         }
-        count::prepare(&mut client).map_err(ask("preparing to count statements (pg_stat_statements)"))?;
-        Ok(Self { url: url.to_owned(), client, cluster: None })
     }
 
     /// The connection URL for contenders, `postgres://user:password@host:port/hello_world`.
@@ -147,7 +230,7 @@ impl Database {
 
     /// The first process of the private server; none for one of the user's own.
     pub fn pid(&self) -> Option<u32> {
-        self.cluster.as_ref().map(Cluster::pid)
+        self.cluster().map(Cluster::pid)
     }
 
     /// The version, as the server tells it.
@@ -162,16 +245,27 @@ impl Database {
 
     /// Process ids of the private server; empty for one of the user's own.
     pub fn processes(&self) -> Vec<u32> {
-        self.cluster.as_ref().map_or_else(Vec::new, Cluster::processes)
+        self.cluster().map_or_else(Vec::new, Cluster::processes)
+    }
+
+    fn cluster(&self) -> Option<&Cluster> {
+        match &self.home {
+            Home::Private(cluster) => Some(cluster),
+            Home::Lodged(_) | Home::Theirs => None,
+        }
     }
 
     /// Statements and rows since the counters were made, other than our own.
     ///
     /// # Errors
-    /// When the database no longer answers.
-    pub fn counts(&mut self) -> Result<Counts, DatabaseError> {
-        count::read(&mut self.client)
-            .map_err(|source| DatabaseError::Ask { what: "counting statements", source })
+    /// In words, when the database does not count or no longer answers.
+    pub fn counts(&mut self) -> Result<Counts, String> {
+        let counts = match (&self.statements, &mut self.home) {
+            (Ok(statements), _) => statements.read(&mut self.client),
+            (Err(problem), Home::Lodged(own)) => own.counts().ok_or_else(|| problem.clone())?,
+            (Err(problem), _) => return Err(problem.clone()),
+        };
+        counts.map_err(|error| format!("counting statements: {error}"))
     }
 
     /// The number of every row of the table `world`, by id.
@@ -186,7 +280,7 @@ impl Database {
 
 impl Ledger for Database {
     fn counts(&mut self) -> Result<Counts, String> {
-        Self::counts(self).map_err(|error| error.to_string())
+        Self::counts(self)
     }
 
     fn numbers(&mut self) -> Result<Vec<i32>, String> {

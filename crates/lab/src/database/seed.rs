@@ -29,11 +29,10 @@ pub const FORTUNES: [(i32, &str); 12] = [
 ];
 
 const TABLES: &str = "
-    DROP TABLE IF EXISTS world, fortune;
     CREATE TABLE world (id integer PRIMARY KEY, randomnumber integer NOT NULL);
     CREATE TABLE fortune (id integer PRIMARY KEY, message varchar(2048) NOT NULL);";
 
-/// Makes and fills both tables; numbers are uniform in 1..=[`ROWS`] and follow from `seed`.
+/// Makes and fills both tables in a database where they are not; numbers are uniform in 1..=[`ROWS`] and follow from `seed`.
 pub(super) fn fill(client: &mut Client, seed: u64) -> Result<(), Error> {
     client.batch_execute(TABLES)?;
     let mut rows = client.copy_in("COPY world (id, randomnumber) FROM STDIN")?;
@@ -52,19 +51,6 @@ pub(super) fn fill(client: &mut Client, seed: u64) -> Result<(), Error> {
     }
     client.batch_execute("VACUUM ANALYZE world")?;
     client.batch_execute("VACUUM ANALYZE fortune")
-}
-
-/// Whether both tables are there with all their rows.
-pub(super) fn is_filled(client: &mut Client) -> Result<bool, Error> {
-    let found = "SELECT to_regclass('world') IS NOT NULL AND to_regclass('fortune') IS NOT NULL";
-    if !client.query_one(found, &[])?.get::<_, bool>(0) {
-        return Ok(false);
-    }
-    let count = format!(
-        "{OWN} SELECT (SELECT count(*) FROM world WHERE id BETWEEN 1 AND $1), (SELECT count(*) FROM fortune)"
-    );
-    let counts = client.query_one(&count, &[&ROWS])?;
-    Ok(counts.get::<_, i64>(0) == i64::from(ROWS) && counts.get::<_, i64>(1) == FORTUNES.len() as i64)
 }
 
 /// The numbers of all rows, by id.

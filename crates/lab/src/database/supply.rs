@@ -8,14 +8,17 @@ use assay_model::database::DatabaseKind;
 use assay_model::record::{Database as Facts, DatabaseOrigin, NotRun, Stage};
 
 use super::cluster::SETTINGS;
-use super::{Database, DatabaseError, DocumentStore, Order};
+use super::{Database, DatabaseError, DocumentStore, GivenUrl, Order};
+use crate::error::LabError;
 use crate::subject::Subject;
 
 /// Where a database comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
-    /// The user's own PostgreSQL, by its connection URL.
-    Given(String),
+    /// A database of our own beside the one that the user names.
+    Beside(GivenUrl),
+    /// The user's own, of a server that runs already: it is looked at.
+    Watched(GivenUrl),
     /// A private PostgreSQL on these CPUs.
     Private(DatabasePlace),
     /// A program of the catalogue, on these CPUs.
@@ -23,10 +26,29 @@ pub enum Source {
 }
 
 impl Source {
+    /// A database of our own on the server that the user names, for these servers.
+    ///
+    /// # Errors
+    /// [`LabError::Argument`] when one of them was written for the TechEmpower toolset: it knows its database's name by heart,
+    /// which may be that of the user's data, and would write there.
+    pub fn beside<'s>(
+        url: GivenUrl,
+        servers: impl IntoIterator<Item = &'s Subject>,
+    ) -> Result<Self, LabError> {
+        let Some(guest) = servers.into_iter().find(|server| server.is_contained()) else {
+            return Ok(Self::Beside(url));
+        };
+        let problem = format!(
+            "{} asks for the database that it knows by heart, and not for one of assay's own; leave --database out",
+            guest.title
+        );
+        Err(LabError::Argument { given: url.to_string(), problem })
+    }
+
     /// What comes from there.
     pub fn kind(&self) -> DatabaseKind {
         match self {
-            Self::Given(_) | Self::Private(_) => DatabaseKind::Postgresql,
+            Self::Beside(_) | Self::Watched(_) | Self::Private(_) => DatabaseKind::Postgresql,
             Self::Program(kind, ..) => *kind,
         }
     }
@@ -34,14 +56,14 @@ impl Source {
     /// Name of the program that is built before it is started, which may take a while.
     pub(crate) fn builds(&self) -> Option<&str> {
         match self {
-            Self::Given(_) | Self::Private(_) => None,
+            Self::Beside(_) | Self::Watched(_) | Self::Private(_) => None,
             Self::Program(_, program, _) => Some(&program.name),
         }
     }
 
     fn place(&self) -> Option<&DatabasePlace> {
         match self {
-            Self::Given(_) => None,
+            Self::Beside(_) | Self::Watched(_) => None,
             Self::Private(place) | Self::Program(_, _, place) => Some(place),
         }
     }
@@ -49,7 +71,7 @@ impl Source {
     /// What was changed for the run, where it was.
     fn settings(&self) -> Vec<String> {
         match self {
-            Self::Given(_) => Vec::new(),
+            Self::Beside(_) | Self::Watched(_) => Vec::new(),
             Self::Private(_) => SETTINGS.iter().map(|(name, value)| format!("{name}={value}")).collect(),
             Self::Program(_, program, _) => program.tuning.clone(),
         }
@@ -92,6 +114,13 @@ impl Supplied {
             Holding::Documents(_) => None,
         }
     }
+
+    /// Ends it; what is left on a server of the user's is told.
+    pub(crate) fn end(self) -> Result<(), DatabaseError> {
+        let Holding::Tables(database) = self.holding else { return Ok(()) };
+        let database = Arc::into_inner(database).map(Mutex::into_inner);
+        database.map_or(Ok(()), |database| database.unwrap_or_else(PoisonError::into_inner).end())
+    }
 }
 
 impl Holding {
@@ -99,7 +128,8 @@ impl Holding {
         let placed = |place| Order { cpus: Some(place), ..order.clone() };
         let tables = |database| Self::Tables(Arc::new(Mutex::new(database)));
         match source {
-            Source::Given(url) => Database::given(url, order.seed).map(tables),
+            Source::Beside(url) => Database::beside(url, order).map(tables),
+            Source::Watched(url) => Database::watched(url).map(tables),
             Source::Private(place) => Database::start(&placed(&place.cpus)).map(tables),
             Source::Program(_, program, place) => {
                 DocumentStore::start(program, &placed(&place.cpus)).map(Self::Documents)
@@ -155,34 +185,47 @@ pub(crate) fn not_run(error: &DatabaseError) -> NotRun {
     }
     let remedy = match error {
         DatabaseError::Missing => {
-            "apt-get install postgresql, or name a database of your own in DATABASE_URL"
+            "apt-get install postgresql, or name a server of your own with --database".to_owned()
         }
-        DatabaseError::Ask { .. } => "mend the database, or the URL in DATABASE_URL",
-        _ => "mend that, or name a database of your own in DATABASE_URL",
+        DatabaseError::Unreachable { .. } => {
+            "start it, or mend the URL of --database or ASSAY_DATABASE_URL".to_owned()
+        }
+        DatabaseError::NoRight { role } => {
+            format!("ALTER ROLE \"{role}\" CREATEDB, name another role in --database, or leave it out")
+        }
+        DatabaseError::LedElsewhere { .. } => "name the server itself in --database".to_owned(),
+        _ => "mend that, or name a server of your own with --database".to_owned(),
     };
     let log_tail = match error {
         DatabaseError::Failed { log, .. } => log.clone(),
         _ => Vec::new(),
     };
     let reason = format!("there is no database: {error}");
-    NotRun { stage: Stage::Needs, reason, remedy: Some(remedy.to_owned()), log_tail }
+    NotRun { stage: Stage::Needs, reason, remedy: Some(remedy), log_tail }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::contender::Tools;
+    use crate::secrets::Secrets;
 
     #[test]
     fn the_record_of_a_users_own_database_has_no_password() {
-        let source = Source::Given("postgres://user:secret@127.0.0.1:1/none".to_owned());
+        let source = Source::Beside("postgres://user:secret@127.0.0.1:1/none".parse().expect("URL"));
         let stop = crate::stop::Stop::default();
         let order = Order {
-            tools: Tools { assay: "/none".into(), files: "/none".into(), preload: None },
+            tools: Tools {
+                assay: "/none".into(),
+                files: "/none".into(),
+                preload: None,
+                secrets: Secrets::default(),
+            },
             side: None,
             cpus: None,
             log: "/none".into(),
             seed: 1,
+            run: "test",
             guests: false,
             stop: &stop,
         };
@@ -190,7 +233,11 @@ mod tests {
         let facts = absent(&source, &error);
         let text = serde_json::to_string(&facts).expect("JSON");
         assert!(!text.contains("secret") && facts.origin == DatabaseOrigin::Given, "{text}");
-        assert!(facts.not_run.is_some_and(|why| why.reason.contains("connecting to DATABASE_URL")));
+        assert!(
+            facts
+                .not_run
+                .is_some_and(|why| why.reason.contains("postgres://127.0.0.1:1/none cannot be reached"))
+        );
     }
 
     #[test]

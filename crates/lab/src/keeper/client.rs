@@ -42,7 +42,7 @@ pub enum RunError {
 }
 
 impl Kept {
-    /// Starts `options.command` in `folder` with `environment` added to our own, through the program `assay`.
+    /// Starts `options.command` in `folder` through the program `assay`; both have these variables and none of our own besides.
     ///
     /// # Errors
     /// When the keeper or the command cannot be started.
@@ -50,13 +50,14 @@ impl Kept {
         assay: &Path,
         options: &KeepOptions,
         folder: &Path,
-        environment: impl IntoIterator<Item = (OsString, OsString)>,
+        variables: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Result<Self, RunError> {
         let mut keeper = Command::new(assay)
             .arg("keep")
             .args(options.to_arguments())
             .current_dir(folder)
-            .envs(environment)
+            .env_clear()
+            .envs(variables)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

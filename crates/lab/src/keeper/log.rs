@@ -3,6 +3,8 @@
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use crate::secrets::Secrets;
+
 /// Bytes at the end of a log that are looked at for its last lines.
 const TAIL_BYTES: u64 = 16 << 10;
 /// Longest line that is shown.
@@ -32,25 +34,32 @@ pub(crate) fn pump(mut from: impl Read, mut log: impl Write, limit: u64) {
     }
 }
 
-/// The last `lines` lines of a log that are not empty; none when it cannot be read.
-pub fn tail(path: &Path, lines: usize) -> Vec<String> {
-    let read = || -> std::io::Result<Vec<u8>> {
+/// The last `lines` lines of a log that are not empty, without `secrets`; none when it cannot be read.
+pub fn tail(path: &Path, lines: usize, secrets: &Secrets) -> Vec<String> {
+    let read = || -> std::io::Result<(bool, Vec<u8>)> {
         let mut file = std::fs::File::open(path)?;
         let length = file.metadata()?.len();
         file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
         let mut bytes = Vec::new();
         file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
-        Ok(bytes)
+        Ok((length > TAIL_BYTES, bytes))
     };
-    last_lines(&String::from_utf8_lossy(&read().unwrap_or_default()), lines)
+    let (is_cut, bytes) = read().unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    // What a line begins with that began before may be the rest of a secret.
+    let whole = if is_cut { text.split_once('\n').map_or("", |(_, rest)| rest) } else { &text };
+    last_lines(whole, lines, secrets)
 }
 
-fn last_lines(text: &str, lines: usize) -> Vec<String> {
+fn last_lines(text: &str, lines: usize, secrets: &Secrets) -> Vec<String> {
+    // Secrets are looked for before a long line is cut, which might leave the beginning of one.
     let clean = |line: &str| -> String {
-        line.trim_end().chars().filter(|c| !c.is_control() || *c == '\t').take(LINE_CHARS).collect()
+        let printable: String = line.trim_end().chars().filter(|c| !c.is_control() || *c == '\t').collect();
+        secrets.hide(&printable).chars().take(LINE_CHARS).collect()
     };
-    let all: Vec<String> = text.lines().map(clean).filter(|line| !line.is_empty()).collect();
-    all[all.len().saturating_sub(lines)..].to_vec()
+    let all: Vec<&str> = text.lines().filter(|line| !line.trim_end().is_empty()).collect();
+    let last = all[all.len().saturating_sub(lines)..].iter().map(|line| clean(line));
+    last.filter(|line| !line.is_empty()).collect()
 }
 
 #[cfg(test)]
@@ -75,8 +84,22 @@ mod tests {
 
     #[test]
     fn the_tail_has_the_last_lines_without_control_characters() {
-        assert_eq!(last_lines("a\n\nb\r\n\u{1b}[31mc\n", 2), ["b", "[31mc"]);
-        assert_eq!(last_lines("", 2), Vec::<String>::new());
-        assert_eq!(tail(Path::new("/does/not/exist"), 3), Vec::<String>::new());
+        let none = Secrets::default();
+        assert_eq!(last_lines("a\n\nb\r\n\u{1b}[31mc\n", 2, &none), ["b", "[31mc"]);
+        assert_eq!(last_lines("", 2, &none), Vec::<String>::new());
+        assert_eq!(tail(Path::new("/does/not/exist"), 3, &none), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_tail_has_no_secret_not_even_a_part_of_one_where_it_is_cut() {
+        let secrets = Secrets::of([("API_TOKEN".into(), "0123456789abcdef".into())]);
+        let long = format!("{}0123456789abcdef tail", "x".repeat(LINE_CHARS - 4));
+        assert_eq!(last_lines(&long, 1, &secrets), [format!("{}[hid", "x".repeat(LINE_CHARS - 4))]);
+        let folder = tempfile::tempdir().expect("folder");
+        let log = folder.path().join("log");
+        let rest = "y".repeat(TAIL_BYTES as usize - "abcdef\n\nz\n".len());
+        std::fs::write(&log, format!("0123456789abcdef\n{rest}\nz\n")).expect("log");
+        let told = tail(&log, 3, &secrets);
+        assert!(told.len() == 2 && told[0].starts_with('y') && told[1] == "z", "{told:?}");
     }
 }

@@ -32,6 +32,11 @@ pub enum Event<'a> {
         /// Why.
         reason: &'a NotRun,
     },
+    /// The database that was made on a server of the user's could not be removed.
+    DatabaseLeft {
+        /// Which, and why.
+        problem: &'a str,
+    },
     /// What a contender needs is being probed.
     Probing {
         /// Its name.

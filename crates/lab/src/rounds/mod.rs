@@ -115,7 +115,8 @@ impl<'a> Runner<'a> {
             let text = text.map_err(|error| LabError::Bug(error.to_string()))?;
             std::fs::write(&path, text).map_err(|source| LabError::not_writable(&path, source))?;
         }
-        let record = empty_record(plan, &networks, facts, &folder.id, now);
+        let mut record = empty_record(plan, &networks, facts, &folder.id, now);
+        plan.tools.secrets.hide_in(&mut record);
         folder.save(&record)?;
         let prediction = plan.prediction();
         let precision = expected_precision(plan, store, &record, prediction.rounds);
@@ -141,6 +142,12 @@ impl<'a> Runner<'a> {
         })
     }
 
+    /// Saves the record, which repeats no secret of the user's.
+    fn save(&mut self) -> Result<(), LabError> {
+        self.plan.tools.secrets.hide_in(&mut self.record);
+        self.folder.save(&self.record)
+    }
+
     /// Starts the database before anything that may need it. Without it, what needs it is not run.
     fn supply_database(&mut self) {
         let Some(source) = &self.plan.database else { return };
@@ -151,6 +158,7 @@ impl<'a> Runner<'a> {
             cpus: None,
             log: self.folder.log("database", "server"),
             seed: self.plan.seed,
+            run: &self.folder.id,
             guests: self.plan.subjects.iter().any(Subject::is_contained),
             stop: self.stop,
         };
@@ -166,6 +174,12 @@ impl<'a> Runner<'a> {
                 }
                 self.record.database = Some(facts);
             }
+        }
+    }
+
+    fn end_database(&mut self) {
+        if let Some(Err(error)) = self.database.take().map(Supplied::end) {
+            self.observer.notice(&Event::DatabaseLeft { problem: &error.to_string() });
         }
     }
 
@@ -192,7 +206,7 @@ impl<'a> Runner<'a> {
         if self.plan.experiment.aa {
             self.admit_twin();
         }
-        self.folder.save(&self.record)
+        self.save()
     }
 
     fn admit_twin(&mut self) {
@@ -251,7 +265,7 @@ impl<'a> Runner<'a> {
             }
         }
         self.asking = began.elapsed();
-        self.folder.save(&self.record)
+        self.save()
     }
 
     /// Asks one contender. One that does not start is not told off here: it has its rounds to do so again, one less.
@@ -291,7 +305,7 @@ impl<'a> Runner<'a> {
             self.time_rounds(index, before.elapsed());
             let settling = self.look(index)?;
             self.record.elapsed_ns = self.began.elapsed().into();
-            self.folder.save(&self.record)?;
+            self.save()?;
             let of = if self.all_settled() { index + 1 } else { self.rounds_expected().max(index + 1) };
             let left = self.round_length * of.saturating_sub(index + 1);
             let precision = assay_verdict::precision(&self.record)?;
@@ -510,7 +524,8 @@ impl<'a> Runner<'a> {
 
     /// Files a run, and drops a contender that cannot be measured: at once when it answers wrongly, which time does not
     /// mend, else after it failed twice in a row.
-    fn settle(&mut self, subject: usize, run: Run) {
+    fn settle(&mut self, subject: usize, mut run: Run) {
+        self.plan.tools.secrets.hide_in(&mut run);
         // A run that a person ended before its first window is no evidence of anything.
         if self.stop.soon() && run.cells.is_empty() {
             return;
@@ -533,7 +548,8 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn drop_out(&mut self, subject: usize, reason: NotRun) {
+    fn drop_out(&mut self, subject: usize, mut reason: NotRun) {
+        self.plan.tools.secrets.hide_in(&mut reason);
         let contender = self.subjects[subject].name.as_str();
         self.telling.notice(&Event::Dropped { contender, network: None, reason: &reason });
         self.record.contenders[subject].not_run = Some(reason);
@@ -555,6 +571,7 @@ impl<'a> Runner<'a> {
 
     fn finish(mut self) -> Result<Record, LabError> {
         let rounds = self.rounds_done();
+        self.end_database();
         let nobody_left = self.record.contenders.iter().all(|entry| entry.not_run.is_some());
         self.record.state = if self.stop.soon() {
             State::Interrupted
@@ -563,7 +580,7 @@ impl<'a> Runner<'a> {
         } else {
             State::BudgetSpent
         };
-        self.folder.save(&self.record)?;
+        self.save()?;
         self.folder.save_histograms(&self.record)?;
         Ok(self.record.clone())
     }

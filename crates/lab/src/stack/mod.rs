@@ -37,14 +37,19 @@ pub const LIBRARY_REMEDY: &str =
     "cargo build --release -p assay-preload, or name another library with --preload PATH or in ASSAY_PRELOAD";
 
 /// The variables that put an unmodified program on the user-space stack at `end`, with so many queues, one for each of its
-/// processes.
-pub fn variables(library: &Path, end: &UserEnd, queues: u16) -> Vec<(OsString, OsString)> {
+/// processes. `others` are the libraries that are preloaded otherwise.
+pub fn variables(
+    library: &Path,
+    others: Option<&OsStr>,
+    end: &UserEnd,
+    queues: u16,
+) -> Vec<(OsString, OsString)> {
     // libuv 1.46 and later may hand file operations to io_uring, past every hook; and the first process of a Node.js cluster
     // would accept for all, where a connection of the stack cannot be handed on.
     let fixed = [("ASSAY_STACK", "user"), ("UV_USE_IO_URING", "0"), ("NODE_CLUSTER_SCHED_POLICY", "none")];
     let fixed = fixed.map(|(name, value)| (name.into(), value.into()));
     let mut all: Vec<(OsString, OsString)> = fixed.to_vec();
-    all.push(("LD_PRELOAD".into(), preloaded(library, std::env::var_os("LD_PRELOAD").as_deref())));
+    all.push(("LD_PRELOAD".into(), preloaded(library, others)));
     all.push(("ASSAY_STACK_WIRE".into(), end.wire.clone().into()));
     all.push(("ASSAY_STACK_QUEUES".into(), queues.to_string().into()));
     if let Some(address) = &end.address {
@@ -94,7 +99,7 @@ mod tests {
     #[test]
     fn a_program_is_told_its_end() {
         let end = UserEnd { wire: "ring:/x".to_owned(), address: Some("10.77.0.1/24".to_owned()) };
-        let told = variables(Path::new("/a.so"), &end, 2);
+        let told = variables(Path::new("/a.so"), None, &end, 2);
         let value = |name: &str| told.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
         assert_eq!(value("ASSAY_STACK_WIRE"), Some("ring:/x".into()));
         assert_eq!(value("ASSAY_STACK_ADDRESS"), Some("10.77.0.1/24".into()));

@@ -13,12 +13,28 @@ use serde::Deserialize;
 
 use super::{TestType, results};
 use crate::catalogue::{Warning, name_of};
+use crate::contender::Inherited;
 use crate::error::{LabError, Place};
 use crate::subject::{Container, Launch, OwnPaths, Process, Subject};
 
 const CONFIG: &str = "benchmark_config.json";
 /// Container engines, the one that needs no daemon first: its containers are our descendants, and end with us.
 const ENGINES: [&str; 2] = ["podman", "docker"];
+/// Where engines are and where their settings lie (podman(1), docker(1)).
+const ENGINE_VARIABLES: [&str; 12] = [
+    "CONTAINERS_CONF",
+    "CONTAINERS_REGISTRIES_CONF",
+    "CONTAINERS_STORAGE_CONF",
+    "CONTAINER_HOST",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DOCKER_CERT_PATH",
+    "DOCKER_CONFIG",
+    "DOCKER_CONTEXT",
+    "DOCKER_HOST",
+    "DOCKER_TLS_VERIFY",
+    "REGISTRY_AUTH_FILE",
+    "STORAGE_DRIVER",
+];
 /// Where its database is, in the words of the source, which has several.
 const DATABASE: &str = "postgres";
 /// Name of the test that is called like its framework.
@@ -218,6 +234,7 @@ fn process(folder: &Path, name: &str, test: &Test, engine: &str) -> Process {
             env: BTreeMap::new(),
         },
         versions: BTreeMap::from([(engine.to_owned(), words(&[engine, "--version"]))]),
+        inherited: Inherited::Listed(ENGINE_VARIABLES.map(str::to_owned).to_vec()),
         container: Some(Container { engine: engine.to_owned(), id_file: ID_FILE.to_owned() }),
     }
 }

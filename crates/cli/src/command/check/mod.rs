@@ -41,6 +41,7 @@ fn notice(event: &Event<'_>) {
         Event::StartingDatabase { builds: Some(program) } => {
             output::note(format_args!("building and starting {program}"));
         }
+        Event::DatabaseLeft { problem } => output::warning(command::run::left(problem)),
         _ => {}
     }
 }

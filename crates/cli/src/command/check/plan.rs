@@ -5,7 +5,7 @@ use assay_host::isolation::{self, DatabasePlace};
 use assay_host::topology::Topology;
 use assay_lab::catalogue::Catalogue;
 use assay_lab::conformance::Inquiry;
-use assay_lab::database::Source;
+use assay_lab::database::{GivenUrl, Source};
 use assay_lab::{LabError, Launch, Subject, database_of};
 use assay_model::database::DatabaseKind;
 use assay_model::record::Origin;
@@ -15,6 +15,7 @@ use crate::args::CheckArguments;
 use crate::command::{list, run};
 use crate::failure::Failure;
 use crate::output;
+use crate::secrets::secrets;
 
 pub(super) fn build(arguments: &CheckArguments) -> Result<Inquiry, Failure> {
     let catalogue = catalogue(arguments)?;
@@ -25,7 +26,7 @@ pub(super) fn build(arguments: &CheckArguments) -> Result<Inquiry, Failure> {
     };
     let servers: Vec<_> = subjects.into_iter().map(with_workloads).collect::<Result<_, Failure>>()?;
     Ok(Inquiry {
-        databases: databases(&catalogue, &servers)?,
+        databases: databases(&catalogue, &servers, arguments.database.given()?.as_ref())?,
         servers,
         only: arguments.only.clone(),
         link: arguments.link,
@@ -64,7 +65,7 @@ fn subjects(catalogue: &Catalogue, arguments: &CheckArguments) -> Result<Vec<Sub
     for (i, command) in arguments.cmd.iter().enumerate() {
         subjects.push(Subject::from_command(command, &cwd, arguments.port.get(i).copied())?);
     }
-    Ok(subjects)
+    Ok(subjects.into_iter().map(|subject| subject.hiding(secrets())).collect())
 }
 
 /// What a server is asked for: what the person names, else what its file names, else GET of its path.
@@ -95,20 +96,32 @@ fn workloads(
 }
 
 /// Where databases come from, as far as they are needed. Nothing is measured, so they may have any CPUs.
-fn databases(catalogue: &Catalogue, servers: &[(Subject, Vec<Workload>)]) -> Result<Vec<Source>, Failure> {
-    let is_named = |kind| {
-        servers.iter().flat_map(|(_, workloads)| workloads).any(|workload| workload.database == Some(kind))
+fn databases(
+    catalogue: &Catalogue,
+    servers: &[(Subject, Vec<Workload>)],
+    given: Option<&GivenUrl>,
+) -> Result<Vec<Source>, Failure> {
+    let runs_with_rows = |(subject, workloads): &(Subject, Vec<Workload>)| {
+        let has_rows = |workload: &Workload| workload.database == Some(DatabaseKind::Postgresql);
+        matches!(subject.launch, Launch::Running { .. }) && workloads.iter().any(has_rows)
     };
-    let given = run::database_url().filter(|_| is_named(DatabaseKind::Postgresql)).map(Source::Given);
-    let mut sources: Vec<Source> = given.into_iter().collect();
+    // The database of a server that runs already is the user's: it is looked at, and nothing else.
+    let watched = given.filter(|_| servers.iter().any(runs_with_rows)).cloned().map(Source::Watched);
+    let mut sources: Vec<Source> = Vec::new();
     for (subject, workloads) in servers {
         let Some(kind) = database_of(workloads.iter().map(|workload| (subject, workload)))? else { continue };
-        if sources.iter().all(|source| source.kind() != kind) {
-            let place = DatabasePlace { cpus: cpuset::allowed(), beside_generator: false };
-            sources.push(run::private(catalogue, kind, place)?);
+        if sources.iter().any(|source| source.kind() == kind) {
+            continue;
         }
+        sources.push(match given.filter(|_| kind == DatabaseKind::Postgresql) {
+            Some(url) => Source::beside(url.clone(), servers.iter().map(|(subject, _)| subject))?,
+            None => {
+                let place = DatabasePlace { cpus: cpuset::allowed(), beside_generator: false };
+                run::private(catalogue, kind, place)?
+            }
+        });
     }
-    Ok(sources)
+    Ok(sources.into_iter().chain(watched).collect())
 }
 
 fn cpus(arguments: &CheckArguments) -> CpuSet {

@@ -1,12 +1,14 @@
 //! `assay run`: measure, judge, show, keep.
 
+mod database;
 mod networks;
 mod plan;
 
 use std::path::Path;
 use std::time::Duration;
 
-pub(crate) use plan::{database_url, own_workload, private, program, tools};
+pub(crate) use database::{left, private};
+pub(crate) use plan::{own_workload, program, tools};
 
 use assay_lab::rounds;
 use assay_lab::store::Store;

@@ -4,7 +4,7 @@ use std::net::ToSocketAddrs;
 use std::path::{Path, PathBuf};
 
 use assay_host::cpuset::{self, CpuSet};
-use assay_host::isolation::{self, DatabasePlace, Isolation};
+use assay_host::isolation::{self, Isolation};
 use assay_host::topology::Topology;
 use assay_lab::catalogue::{Catalogue, with_defaults};
 use assay_lab::contender::Tools;
@@ -18,11 +18,13 @@ use assay_model::offered::Offered;
 use assay_model::record::{Origin, Program};
 use assay_model::workload::{Expect, RequestKind, Workload};
 
+use super::database::private;
 use super::networks;
 use crate::args::{Rounds, RunArguments};
 use crate::command::list;
 use crate::failure::Failure;
 use crate::output;
+use crate::secrets::secrets;
 
 /// What runs when nothing is asked for.
 const DEFAULT_EXPERIMENT: &str = "showdown";
@@ -238,6 +240,7 @@ fn subjects(
     let own = asks_for_its_own(arguments);
     subjects.retain(|s| !own || !s.is_limit() || s.workloads.iter().any(|w| w == OWN_WORKLOAD));
     subjects.retain(|s| !arguments.no_limit || !s.is_limit());
+    let subjects: Vec<_> = subjects.into_iter().map(|subject| subject.hiding(secrets())).collect();
     check_names(&subjects, &cwd)?;
     subjects.iter().try_for_each(check_host)?;
     Ok(subjects)
@@ -282,29 +285,13 @@ fn places(
 ) -> Result<(Isolation, Option<Source>), Failure> {
     let isolation = isolation(arguments, &running::cpus_of(subjects))?;
     let pairs = subjects.iter().flat_map(|subject| workloads.iter().map(move |workload| (subject, workload)));
+    let given = arguments.database.given()?;
     let Some(kind) = database_of(pairs)? else { return Ok((isolation, None)) };
-    if let Some(url) = database_url().filter(|_| kind == DatabaseKind::Postgresql) {
-        return Ok((isolation, Some(Source::Given(url))));
+    if let Some(url) = given.filter(|_| kind == DatabaseKind::Postgresql) {
+        return Ok((isolation, Some(Source::beside(url, subjects)?)));
     }
     let (isolation, place) = isolation.with_database(&cpuset::allowed(), &Topology::read());
     Ok((isolation, Some(private(catalogue, kind, place)?)))
-}
-
-/// A database that assay starts.
-pub(crate) fn private(
-    catalogue: &Catalogue,
-    kind: DatabaseKind,
-    place: DatabasePlace,
-) -> Result<Source, Failure> {
-    Ok(match kind {
-        DatabaseKind::Postgresql => Source::Private(place),
-        DatabaseKind::Mongodb => Source::Program(kind, Box::new(catalogue.database(kind)?), place),
-    })
-}
-
-/// The PostgreSQL that the user names.
-pub(crate) fn database_url() -> Option<String> {
-    std::env::var("DATABASE_URL").ok().filter(|url| !url.is_empty())
 }
 
 /// Somebody else's preload library; whoever starts servers with it does so in other folders.
@@ -329,7 +316,7 @@ fn isolation(arguments: &RunArguments, running: &CpuSet) -> Result<Isolation, Fa
 /// What contenders of the catalogue are started with.
 pub(crate) fn tools(catalogue: &Catalogue) -> Result<Tools, Failure> {
     let assay = std::env::current_exe().map_err(|e| Failure::Bug(format!("where am I? {e}")))?;
-    Ok(Tools { assay, files: catalogue.files(), preload: None })
+    Ok(Tools { assay, files: catalogue.files(), preload: None, secrets: secrets().clone() })
 }
 
 pub(crate) fn program() -> Program {

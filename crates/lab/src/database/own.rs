@@ -1,0 +1,151 @@
+//! A database of our own on a server that the user names: made beside theirs, marked, and removed at the end.
+//!
+//! Nothing is written into the database that the URL names; it is only where we stand while we make ours. It is a whole
+//! database rather than a schema because every driver goes where the URL's path says, while a search path travels in the
+//! parameter `options`, which drivers and hand-written parsers drop: then a server would update the user's own tables of the
+//! names `world` and `fortune`. And statements are counted by database, so that theirs and ours are never mixed up.
+//!
+//! Whose run is dead is told by the server: a living run keeps a connection to its database, and PostgreSQL removes none that
+//! somebody is connected to (DROP DATABASE without FORCE).
+
+use assay_check::Counts;
+use postgres::error::SqlState;
+use postgres::{Client, NoTls};
+
+use super::DatabaseError;
+use super::count::Statements;
+use super::url::GivenUrl;
+
+/// Begins the name of each database that we make, behind which there is a random number.
+const PREFIX: &str = "assay_";
+/// Begins the comment on each; the run's name follows.
+const MARK: &str = "made by assay, which removes it, for the run ";
+/// What has the form of such a name and bears the mark.
+const MARKED: &str = "SELECT datname::text, shobj_description(oid, 'pg_database'),
+        EXISTS (SELECT FROM pg_stat_activity WHERE datid = pg_database.oid)
+    FROM pg_database
+    WHERE datname ~ '^assay_[0-9a-f]{16}$' AND starts_with(shobj_description(oid, 'pg_database'), $1)
+    ORDER BY datname";
+
+/// A database of ours on a server of the user's.
+pub(super) struct OwnDatabase {
+    /// The user's, from which ours is made and removed.
+    theirs: Client,
+    /// The statements in ours, where the user's database sees them counted.
+    statements: Option<Statements>,
+    name: String,
+    url: String,
+    is_there: bool,
+}
+
+impl OwnDatabase {
+    /// Makes a database that bears the name of `run`, and connects to it.
+    pub(super) fn make(given: &GivenUrl, run: &str) -> Result<(Self, Client), DatabaseError> {
+        let mut theirs = connect(given)?;
+        let name = format!("{PREFIX}{:016x}", rand::random::<u64>());
+        // template0 has nothing of the user's in it, which template1 may.
+        let make =
+            format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'");
+        theirs.batch_execute(&make).map_err(|source| refused(&mut theirs, source))?;
+        let url = given.at(&name);
+        let statements = Statements::of(&mut theirs, &name).ok();
+        let own = Self { theirs, statements, name, url, is_there: true };
+        let client = own.enter(run)?;
+        Ok((own, client))
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What was counted in it, as the user's database sees it; `None` where that has no such view.
+    pub(super) fn counts(&mut self) -> Option<Result<Counts, postgres::Error>> {
+        Some(self.statements.as_ref()?.read(&mut self.theirs))
+    }
+
+    /// The URL under which contenders find it.
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Connects as a contender will, sees that this leads to ours, and marks it.
+    fn enter(&self, run: &str) -> Result<Client, DatabaseError> {
+        let ask = |what| move |source| DatabaseError::Ask { what, source };
+        let mut client = Client::connect(&self.url, NoTls).map_err(ask("connecting to a new database"))?;
+        let found = client.query_one("SELECT current_database()::text", &[]);
+        let found: String = found.map_err(ask("asking where that led"))?.get(0);
+        if found != self.name {
+            return Err(DatabaseError::LedElsewhere { wanted: self.name.clone(), found });
+        }
+        let mark = format!("COMMENT ON DATABASE {} IS '{MARK}{}'", self.name, run.replace('\'', ""));
+        client.batch_execute(&mark).map_err(ask("marking the new database"))?;
+        Ok(client)
+    }
+
+    /// Removes it. Whoever is connected must have ended.
+    pub(super) fn remove(&mut self) -> Result<(), DatabaseError> {
+        if !std::mem::take(&mut self.is_there) {
+            return Ok(());
+        }
+        let removed = self.theirs.batch_execute(&format!("DROP DATABASE {}", self.name));
+        removed.map_err(|source| DatabaseError::Left { name: self.name.clone(), source })
+    }
+}
+
+impl Drop for OwnDatabase {
+    fn drop(&mut self) {
+        // Whoever wants to know what became of it has called `remove`.
+        let _ = self.remove();
+    }
+}
+
+pub(super) fn connect(given: &GivenUrl) -> Result<Client, DatabaseError> {
+    Client::connect(&given.whole(), NoTls)
+        .map_err(|source| DatabaseError::Unreachable { url: given.clone(), source })
+}
+
+/// Why the server did not let us make a database.
+fn refused(theirs: &mut Client, source: postgres::Error) -> DatabaseError {
+    if source.code() != Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
+        return DatabaseError::Ask { what: "making a database beside it", source };
+    }
+    let role = theirs.query_one("SELECT current_user::text", &[]).map(|row| row.get(0));
+    DatabaseError::NoRight { role: role.unwrap_or_else(|_| "USER".to_owned()) }
+}
+
+/// A database that bears our mark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Marked {
+    /// Its name.
+    pub name: String,
+    /// The run for which it was made.
+    pub run: String,
+    /// Whether somebody is connected to it, as a living run is.
+    pub is_used: bool,
+}
+
+/// The databases on a server that bear our mark, of living runs and of dead ones.
+///
+/// # Errors
+/// When it cannot be reached or asked.
+pub fn marked(given: &GivenUrl) -> Result<Vec<Marked>, DatabaseError> {
+    let rows = connect(given)?.query(MARKED, &[&MARK]);
+    let rows = rows.map_err(|source| DatabaseError::Ask { what: "looking for databases of ours", source })?;
+    let of = |row: &postgres::Row| Marked {
+        name: row.get(0),
+        run: row.get::<_, &str>(1).trim_start_matches(MARK).to_owned(),
+        is_used: row.get(2),
+    };
+    Ok(rows.iter().map(of).collect())
+}
+
+/// Removes a database that bears our mark, unless somebody is connected to it; whether it was still there.
+///
+/// # Errors
+/// When the server cannot be reached, does not allow it, or somebody is connected; nothing is removed then.
+pub fn remove_marked(given: &GivenUrl, name: &str) -> Result<bool, DatabaseError> {
+    // The name goes into a statement, and what it says may have changed since: only what is found again is removed.
+    let Some(found) = marked(given)?.into_iter().find(|found| found.name == name) else { return Ok(false) };
+    let dropped = connect(given)?.batch_execute(&format!("DROP DATABASE {}", found.name));
+    dropped.map(|()| true).map_err(|source| DatabaseError::Left { name: found.name, source })
+}

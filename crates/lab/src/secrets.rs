@@ -1,0 +1,232 @@
+//! Secrets of the user's that must not be repeated: not in messages, nor in log tails, records and pages.
+//!
+//! What looks like a secret is in the environment, whence programs take it and print it. It is hidden by its value, wherever
+//! it comes from; the passwords of URLs are hidden by their place too. A secret that was changed on its way, say encoded
+//! in Base64, is not found: this is a net below those who print what they should not, and no wall.
+
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::fmt;
+use std::sync::Arc;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use assay_model::foreign::Foreign;
+use percent_encoding::percent_decode_str;
+
+/// Values that are shorter would be found where they are not meant: `1`, `true`, `admin`.
+const LEAST_CHARS: usize = 6;
+/// Parts of the names of variables that hold secrets.
+const TELLING: [&str; 6] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL"];
+/// Ends of the words in such names: `KEY` in `API_KEY` and `APIKEY_2`, but not in `KEYBOARD`.
+const TELLING_ENDS: [&str; 3] = ["KEY", "KEYS", "AUTH"];
+/// Parameters of URLs that hold a password (PostgreSQL documentation, 34.1.2).
+const PARAMETERS: [&str; 2] = ["password=", "sslpassword="];
+/// What stands in the place of a password.
+const HIDDEN: &str = "[hidden]";
+
+/// What must not be repeated. Cheap to clone; it shows nothing of what it holds.
+#[derive(Clone, Default)]
+pub struct Secrets {
+    known: Option<Arc<Known>>,
+}
+
+/// Values, and by what they are replaced, in the same order.
+struct Known {
+    values: AhoCorasick,
+    replacements: Vec<String>,
+}
+
+impl Secrets {
+    /// Those among variables of an environment.
+    pub fn of(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        let mut found: Vec<(String, String)> = Vec::new();
+        for (name, value) in variables {
+            let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
+            let values = if is_telling(&name) { lines(&value) } else { Vec::new() };
+            let all = values.into_iter().chain(passwords(&value));
+            found.extend(all.map(|value| (value, format!("[hidden: {name}]"))));
+        }
+        found.retain(|(value, _)| value.chars().count() >= LEAST_CHARS);
+        found.dedup_by(|a, b| a.0 == b.0);
+        let (values, replacements): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+        // The longest at a place, because one secret may begin with another; what replaces them is not looked at again.
+        let searcher = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&values);
+        let known = searcher.ok().filter(|_| !values.is_empty());
+        Self { known: known.map(|values| Arc::new(Known { values, replacements })) }
+    }
+
+    /// `text` without the secrets in it.
+    pub fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let Some(known) = self.known.as_ref().filter(|known| known.values.is_match(text)) else {
+            return without_passwords(text);
+        };
+        let replaced = known.values.replace_all(text, &known.replacements);
+        Cow::Owned(without_passwords(&replaced).into_owned())
+    }
+
+    /// Hides them in everything that others wrote.
+    pub fn hide_in(&self, whole: &mut impl Foreign) {
+        whole.each_text(&mut |text| {
+            if let Cow::Owned(hidden) = self.hide(text) {
+                *text = hidden;
+            }
+        });
+    }
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Secrets")
+    }
+}
+
+/// Whether a variable of this name holds a secret.
+pub(crate) fn is_telling(name: &str) -> bool {
+    let name = name.to_uppercase();
+    let mut words = name.split(|c: char| !c.is_alphabetic());
+    TELLING.iter().any(|part| name.contains(part))
+        || words.any(|word| TELLING_ENDS.iter().any(|end| word.ends_with(end)))
+}
+
+/// A value of several lines, such as a private key, is met line by line in logs.
+fn lines(value: &str) -> Vec<String> {
+    value.lines().map(|line| line.trim().to_owned()).collect()
+}
+
+/// The passwords in the URLs of a text, as they stand there and decoded (RFC 3986 §2.1).
+fn passwords(text: &str) -> impl Iterator<Item = String> {
+    let of = |(start, end): (usize, usize)| {
+        let raw = &text[start..end];
+        [raw.to_owned(), percent_decode_str(raw).decode_utf8_lossy().into_owned()]
+    };
+    places(text).into_iter().flat_map(of)
+}
+
+/// `text` without the passwords in its URLs, whatever they are.
+fn without_passwords(text: &str) -> Cow<'_, str> {
+    let places = places(text);
+    if places.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let (mut out, mut done) = (String::with_capacity(text.len()), 0);
+    for (start, end) in places {
+        out += &text[done..start];
+        out += HIDDEN;
+        done = end;
+    }
+    Cow::Owned(out + &text[done..])
+}
+
+/// Where passwords stand in the URLs of a text, in order: from byte to byte.
+fn places(text: &str) -> Vec<(usize, usize)> {
+    let mut places = Vec::new();
+    for (at, mark) in text.match_indices("://") {
+        let start = at + mark.len();
+        let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>');
+        let url = text[start..].split(ends).next().unwrap_or_default();
+        // A list of URLs without a space between them is parted where the next one begins.
+        let url = &url[..url.find("://").unwrap_or(url.len())];
+        let user = user_info(url);
+        places.extend(user.map(|(from, to)| (start + from, start + to)));
+        let rest = user.map_or(0, |(_, to)| to);
+        places.extend(parameters(&url[rest..]).map(|(from, to)| (start + rest + from, start + rest + to)));
+    }
+    places.retain(|(from, to)| from < to && &text[*from..*to] != HIDDEN);
+    places
+}
+
+/// The password of `user:password@host`. One that is not encoded as it should be may hold a slash or a question mark; then what
+/// stands behind the colon is no port.
+fn user_info(url: &str) -> Option<(usize, usize)> {
+    let colon = url.find(':')?;
+    let authority = url.find(['/', '?', '#']).unwrap_or(url.len());
+    let at = match url[..authority].rfind('@') {
+        Some(at) => at,
+        None if url[colon + 1..authority.max(colon + 1)].bytes().all(|b| b.is_ascii_digit()) => return None,
+        None if url.starts_with('[') => return None,
+        None => url.rfind('@')?,
+    };
+    (colon < at).then_some((colon + 1, at))
+}
+
+/// The values of the parameters that hold a password.
+fn parameters(url: &str) -> impl Iterator<Item = (usize, usize)> {
+    let begins = |at: usize| at > 0 && matches!(url.as_bytes()[at - 1], b'?' | b'&');
+    PARAMETERS.iter().flat_map(move |name| url.match_indices(name)).filter(move |(at, _)| begins(*at)).map(
+        move |(at, name)| {
+            let start = at + name.len();
+            let length = url[start..].find(['&', '#']).unwrap_or(url.len() - start);
+            (start, start + length)
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secrets(variables: &[(&str, &str)]) -> Secrets {
+        Secrets::of(variables.iter().map(|(name, value)| (name.into(), value.into())))
+    }
+
+    #[test]
+    fn values_are_hidden_by_the_names_of_their_variables() {
+        let known = secrets(&[
+            ("GITHUB_TOKEN", "ghp_0123456789"),
+            ("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG"),
+            ("MY_APIKEY_2", "abcdef-ghijkl"),
+            ("npm_config__auth", "dXNlcjpwYXNz"),
+            ("TLS_KEY", "-----BEGIN KEY-----\nMIIEvQIBADANBg\nkqhkiG9w0BAQ\n-----END KEY-----\n"),
+            ("DEBUG_TOKEN", "1"),
+            ("KEYBOARD_LAYOUT", "dvorak-us"),
+            ("EDITOR", "emacs-nox"),
+        ]);
+        for (text, wanted) in [
+            (
+                "token ghp_0123456789, twice ghp_0123456789",
+                "token [hidden: GITHUB_TOKEN], twice [hidden: GITHUB_TOKEN]",
+            ),
+            ("key=wJalrXUtnFEMI/K7MDENG;", "key=[hidden: AWS_SECRET_ACCESS_KEY];"),
+            ("abcdef-ghijkl dXNlcjpwYXNz", "[hidden: MY_APIKEY_2] [hidden: npm_config__auth]"),
+            ("2: MIIEvQIBADANBg", "2: [hidden: TLS_KEY]"),
+            ("1 dvorak-us emacs-nox ghp_012345678", "1 dvorak-us emacs-nox ghp_012345678"),
+        ] {
+            assert_eq!(known.hide(text), wanted);
+        }
+        assert!(!format!("{known:?}").contains("ghp"));
+    }
+
+    #[test]
+    fn of_secrets_that_begin_alike_the_longest_is_hidden_and_what_is_put_there_is_left_alone() {
+        let known = secrets(&[("A_TOKEN", "abcdef"), ("B_TOKEN", "abcdefghij"), ("C_TOKEN", "hidden")]);
+        assert_eq!(
+            known.hide("abcdefghij abcdef hidden"),
+            "[hidden: B_TOKEN] [hidden: A_TOKEN] [hidden: C_TOKEN]"
+        );
+    }
+
+    #[test]
+    fn the_password_of_a_url_in_any_variable_is_hidden_as_written_and_decoded() {
+        let known = secrets(&[("CACHE", "redis://:p%40ssw0rd@host/0"), ("PLAIN", "http://host/a@b")]);
+        assert_eq!(
+            known.hide("p%40ssw0rd or p@ssw0rd at host"),
+            "[hidden: CACHE] or [hidden: CACHE] at host"
+        );
+    }
+
+    #[test]
+    fn passwords_are_hidden_by_their_place_in_a_url() {
+        for (text, wanted) in [
+            ("postgres://u:pw@h:5432/db", "postgres://u:[hidden]@h:5432/db"),
+            ("see 'http://u:p:w@h/' and http://u@h/", "see 'http://u:[hidden]@h/' and http://u@h/"),
+            ("u:p/w: postgres://u:p/w?x@h/db", "u:p/w: postgres://u:[hidden]@h/db"),
+            ("a://x:1@y,b://x:2@y", "a://x:[hidden]@y,b://x:[hidden]@y"),
+            ("a://h/d?user=u&password=pw&x=1", "a://h/d?user=u&password=[hidden]&x=1"),
+            ("http://h:80/a@b http://h/a:b@c ftp://h", "http://h:80/a@b http://h/a:b@c ftp://h"),
+            ("http://[::1]:80/a http://[::1]/?x=@", "http://[::1]:80/a http://[::1]/?x=@"),
+            ("a://u:[hidden]@h ://:@ é://é:é@é", "a://u:[hidden]@h ://:@ é://é:[hidden]@é"),
+        ] {
+            assert_eq!(Secrets::default().hide(text), wanted, "{text}");
+        }
+    }
+}
