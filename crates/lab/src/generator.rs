@@ -164,6 +164,8 @@ pub struct Generator {
     told: Receiver<String>,
     log: PathBuf,
     patience: Duration,
+    /// Knows what must not be repeated of its log.
+    tools: Tools,
 }
 
 impl Generator {
@@ -191,14 +193,16 @@ impl Generator {
         (options.stdin, options.stdout) = (Some(asked.path.clone()), Some(telling.path.clone()));
         options.side = link.generator_side();
         let told = lines(telling.reader().map_err(failed)?);
-        let kept = Kept::start(&tools.assay, &options, work, []).map_err(|error| LoadError::Failed {
-            problem: error.to_string(),
-            log_tail: tail(&log, TAIL_LINES),
-        })?;
+        let inherited = Inherited::LEAST.variables(Purpose::Serving);
+        let kept =
+            Kept::start(&tools.assay, &options, work, inherited).map_err(|error| LoadError::Failed {
+                problem: error.to_string(),
+                log_tail: tail(&log, TAIL_LINES, &tools.secrets),
+            })?;
         // From here on only the generator holds the other ends, and our reader finds an end when it ends.
         drop(answers);
         let patience = Duration::from_secs_f64(order.timeout_s) * CONNECT_TIMEOUTS + MARGIN;
-        Ok(Self { kept, orders: Some(orders), told, log, patience })
+        Ok(Self { kept, orders: Some(orders), told, log, patience, tools: tools.clone() })
     }
 
     /// Waits until its connections are made, or known not to be had.
@@ -267,7 +271,7 @@ impl Generator {
     }
 
     fn broken(&self, problem: String) -> LoadError {
-        let log_tail = tail(&self.log, TAIL_LINES);
+        let log_tail = tail(&self.log, TAIL_LINES, &self.tools.secrets);
         let own_words = log_tail.last().cloned().unwrap_or_default();
         LoadError::Failed { problem: format!("{problem} {own_words}").trim().to_owned(), log_tail }
     }

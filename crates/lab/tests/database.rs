@@ -9,6 +9,9 @@
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod common;
 
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+
 use assay_lab::Stop;
 use assay_lab::contender::Tools;
 use assay_lab::database::{
@@ -139,6 +142,9 @@ fn a_database_beside_the_users_own_leaves_that_as_it_was() {
         assert_eq!(contender.query("SELECT id, message FROM fortune", &[]).unwrap().len(), FORTUNES.len());
         assert_eq!(database.numbers().unwrap()[..5], [1; 5]);
     }
+    // The server ends every session with the user's database, as after a silence of hours.
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'theirs' AND pid <> pg_backend_pid()";
+    assert_eq!(theirs.client.query(end, &[]).unwrap().len(), 2);
     one.end().unwrap();
     assert_eq!(other.numbers().unwrap().len(), ROWS as usize, "the end of a run is its own");
     drop(other);
@@ -159,6 +165,50 @@ fn whoever_may_make_no_database_is_told_and_nothing_is_written() {
     let unreachable = Database::beside(&nobody, &order).err().expect("nobody listens").to_string();
     assert!(unreachable.contains("127.0.0.1:1/theirs") && !unreachable.contains("wrong-password"));
     assert_eq!(theirs.everything(), before);
+}
+
+/// A pooler that leads everybody to one database, as PgBouncer does with `* = dbname=…`: it writes that name over the one in the
+/// startup message (PostgreSQL documentation, 55.7), which is as long.
+fn pooler(server: SocketAddr, database: &'static str) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            let mut server = TcpStream::connect(server).unwrap();
+            let mut startup = [0; 1024];
+            let length = client.read(&mut startup).unwrap();
+            let name = startup[..length].windows(6).position(|bytes| bytes == b"assay_");
+            if let Some(at) = name {
+                startup[at..at + database.len()].copy_from_slice(database.as_bytes());
+            }
+            server.write_all(&startup[..length]).unwrap();
+            let (mut from, mut to) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+            std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+            std::thread::spawn(move || std::io::copy(&mut client, &mut server));
+        }
+    });
+    port
+}
+
+#[test]
+fn nothing_is_written_where_a_pooler_leads_elsewhere() {
+    const PRECIOUS: &str = "precious_and_untouched";
+    let folder = tempfile::tempdir().unwrap();
+    let stop = Stop::default();
+    let order = order(&folder, &stop);
+    let mut theirs = Theirs::start(&order);
+    theirs.client.batch_execute(&format!("CREATE DATABASE {PRECIOUS}")).unwrap();
+    let before = theirs.everything();
+    let url = theirs.server.url().to_owned();
+    let authority: SocketAddr = url.rsplit(['@', '/']).nth(1).unwrap().parse().unwrap();
+    let port = pooler(authority, PRECIOUS);
+    let through = url.replace(&format!(":{}/hello_world", authority.port()), &format!(":{port}/theirs"));
+    let refused = Database::beside(&through.parse().unwrap(), &order).err().expect("refused");
+    assert!(matches!(&refused, DatabaseError::LedElsewhere { found, .. } if found == PRECIOUS), "{refused}");
+    let mut precious = Client::connect(&url.replace("hello_world", PRECIOUS), NoTls).unwrap();
+    let tables = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace";
+    assert_eq!(precious.query_one(tables, &[]).unwrap().get::<_, i64>(0), 0);
+    assert_eq!(theirs.everything(), before, "the new database is gone again");
 }
 
 #[test]

@@ -143,7 +143,7 @@ pub(super) fn counts_of_burst(site: &Site, kind: TestType, count: Option<&str>) 
     let books = site.target.database.as_ref();
     let books = books.ok_or_else(|| Objection::not_applicable("its database is not known"))?;
     let silent =
-        |problem: String| Objection::not_applicable(format!("the database does not answer: {problem}"));
+        |problem: String| Objection::not_applicable(format!("what its database did is not known: {problem}"));
     let request = match count {
         Some(count) => request(site, kind, count)?,
         None => common::request(site, kind)?,
@@ -192,8 +192,9 @@ pub(super) fn table(site: &Site) -> Result<BTreeMap<i64, i64>, Objection> {
     let books = site.target.database.as_ref();
     let books = books.ok_or_else(|| Objection::not_applicable("its database is not known"))?;
     let numbers = books.ask(|ledger| ledger.numbers());
-    let numbers = numbers
-        .map_err(|problem| Objection::not_applicable(format!("the database does not answer: {problem}")))?;
+    let numbers = numbers.map_err(|problem| {
+        Objection::not_applicable(format!("what its database did is not known: {problem}"))
+    })?;
     Ok((1..).zip(numbers.into_iter().map(i64::from)).collect())
 }
 

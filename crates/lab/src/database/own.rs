@@ -27,12 +27,16 @@ const MARKED: &str = "SELECT datname::text, shobj_description(oid, 'pg_database'
     WHERE datname ~ '^assay_[0-9a-f]{16}$' AND starts_with(shobj_description(oid, 'pg_database'), $1)
     ORDER BY datname";
 
+/// Keeps a session that is silent for long, which servers from version 14 on may be set to end.
+const STAY: &str = "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'";
+
 /// A database of ours on a server of the user's.
 pub(super) struct OwnDatabase {
     /// The user's, from which ours is made and removed.
     theirs: Client,
     /// The statements in ours, where the user's database sees them counted.
     statements: Option<Statements>,
+    given: GivenUrl,
     name: String,
     url: String,
     is_there: bool,
@@ -47,9 +51,9 @@ impl OwnDatabase {
         let make =
             format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'");
         theirs.batch_execute(&make).map_err(|source| refused(&mut theirs, source))?;
-        let url = given.at(&name);
+        let (given, url) = (given.clone(), given.at(&name));
         let statements = Statements::of(&mut theirs, &name).ok();
-        let own = Self { theirs, statements, name, url, is_there: true };
+        let own = Self { theirs, statements, given, name, url, is_there: true };
         let client = own.enter(run)?;
         Ok((own, client))
     }
@@ -78,6 +82,8 @@ impl OwnDatabase {
             return Err(DatabaseError::LedElsewhere { wanted: self.name.clone(), found });
         }
         let mark = format!("COMMENT ON DATABASE {} IS '{MARK}{}'", self.name, run.replace('\'', ""));
+        // Before it is marked: whoever cleans up takes a marked database for a dead run's when nobody is connected.
+        client.batch_execute(STAY).map_err(ask("asking to stay connected"))?;
         client.batch_execute(&mark).map_err(ask("marking the new database"))?;
         Ok(client)
     }
@@ -87,7 +93,11 @@ impl OwnDatabase {
         if !std::mem::take(&mut self.is_there) {
             return Ok(());
         }
-        let removed = self.theirs.batch_execute(&format!("DROP DATABASE {}", self.name));
+        let remove = format!("DROP DATABASE {}", self.name);
+        let mut removed = self.theirs.batch_execute(&remove);
+        if removed.is_err() && self.theirs.is_closed() {
+            removed = connect(&self.given)?.batch_execute(&remove);
+        }
         removed.map_err(|source| DatabaseError::Left { name: self.name.clone(), source })
     }
 }
@@ -133,7 +143,7 @@ pub fn marked(given: &GivenUrl) -> Result<Vec<Marked>, DatabaseError> {
     let rows = rows.map_err(|source| DatabaseError::Ask { what: "looking for databases of ours", source })?;
     let of = |row: &postgres::Row| Marked {
         name: row.get(0),
-        run: row.get::<_, &str>(1).trim_start_matches(MARK).to_owned(),
+        run: row.get::<_, &str>(1).replacen(MARK, "", 1),
         is_used: row.get(2),
     };
     Ok(rows.iter().map(of).collect())

@@ -179,7 +179,7 @@ impl<'a> Runner<'a> {
 
     fn end_database(&mut self) {
         if let Some(Err(error)) = self.database.take().map(Supplied::end) {
-            self.observer.notice(&Event::DatabaseLeft { problem: &error.to_string() });
+            self.telling.notice(&Event::DatabaseLeft { problem: &error.to_string() });
         }
     }
 

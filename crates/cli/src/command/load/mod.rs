@@ -17,6 +17,7 @@ use assay_model::load::LoadReport;
 
 use crate::args::LoadArguments;
 use crate::failure::Failure;
+use crate::secrets::secrets;
 use crate::{outcome, output, signals};
 use live::Live;
 use seconds::Seconds;
@@ -49,6 +50,7 @@ pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
     if let Some(watch) = watch {
         watch.finish(&mut report);
     }
+    secrets().hide_in(&mut report);
     print(&report, &arguments)?;
     seconds.finish()?;
     // Who reads the exit code must know that the measurement was cut short, whatever came back.
