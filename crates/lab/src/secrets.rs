@@ -19,6 +19,8 @@ const LEAST_CHARS: usize = 6;
 const TELLING: [&str; 6] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL"];
 /// Ends of the words in such names: `KEY` in `API_KEY` and `APIKEY_2`, but not in `KEYBOARD`.
 const TELLING_ENDS: [&str; 3] = ["KEY", "KEYS", "AUTH"];
+/// Last words in the names of those that tell where a secret is, not what it is.
+const PLACES: [&str; 4] = ["DIR", "FILE", "PATH", "SOCK"];
 /// Parameters of URLs that hold a password (PostgreSQL documentation, 34.1.2).
 const PARAMETERS: [&str; 2] = ["password=", "sslpassword="];
 /// What stands in the place of a password.
@@ -47,10 +49,10 @@ impl Secrets {
             found.extend(all.map(|value| (value, format!("[hidden: {name}]"))));
         }
         found.retain(|(value, _)| value.chars().count() >= LEAST_CHARS);
-        found.dedup_by(|a, b| a.0 == b.0);
         let (values, replacements): (Vec<_>, Vec<_>) = found.into_iter().unzip();
         // The longest at a place, because one secret may begin with another; what replaces them is not looked at again.
         let searcher = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&values);
+        // It fails only for gigabytes of values, and the kernel gives a process no such environment (execve(2)).
         let known = searcher.ok().filter(|_| !values.is_empty());
         Self { known: known.map(|values| Arc::new(Known { values, replacements })) }
     }
@@ -83,9 +85,10 @@ impl fmt::Debug for Secrets {
 /// Whether a variable of this name holds a secret.
 pub(crate) fn is_telling(name: &str) -> bool {
     let name = name.to_uppercase();
-    let mut words = name.split(|c: char| !c.is_alphabetic());
-    TELLING.iter().any(|part| name.contains(part))
-        || words.any(|word| TELLING_ENDS.iter().any(|end| word.ends_with(end)))
+    let words: Vec<&str> = name.split(|c: char| !c.is_alphabetic()).collect();
+    let is_place = words.last().is_some_and(|last| PLACES.contains(last));
+    let ends = |word: &&str| TELLING_ENDS.iter().any(|end| word.ends_with(end));
+    !is_place && (TELLING.iter().any(|part| name.contains(part)) || words.iter().any(ends))
 }
 
 /// A value of several lines, such as a private key, is met line by line in logs.
@@ -180,6 +183,7 @@ mod tests {
             ("DEBUG_TOKEN", "1"),
             ("KEYBOARD_LAYOUT", "dvorak-us"),
             ("EDITOR", "emacs-nox"),
+            ("SSH_AUTH_SOCK", "/tmp/agent.1"),
         ]);
         for (text, wanted) in [
             (
@@ -189,7 +193,7 @@ mod tests {
             ("key=wJalrXUtnFEMI/K7MDENG;", "key=[hidden: AWS_SECRET_ACCESS_KEY];"),
             ("abcdef-ghijkl dXNlcjpwYXNz", "[hidden: MY_APIKEY_2] [hidden: npm_config__auth]"),
             ("2: MIIEvQIBADANBg", "2: [hidden: TLS_KEY]"),
-            ("1 dvorak-us emacs-nox ghp_012345678", "1 dvorak-us emacs-nox ghp_012345678"),
+            ("1 dvorak-us emacs-nox /tmp/agent.1 ghp_01234", "1 dvorak-us emacs-nox /tmp/agent.1 ghp_01234"),
         ] {
             assert_eq!(known.hide(text), wanted);
         }

@@ -163,7 +163,13 @@ fn whoever_may_make_no_database_is_told_and_nothing_is_written() {
     assert!(refused.to_string().contains("no database but its own"), "{refused}");
     let nobody = "postgres://poor:wrong-password@127.0.0.1:1/theirs".parse().unwrap();
     let unreachable = Database::beside(&nobody, &order).err().expect("nobody listens").to_string();
-    assert!(unreachable.contains("127.0.0.1:1/theirs") && !unreachable.contains("wrong-password"));
+    assert!(unreachable.contains("127.0.0.1:1/theirs") && unreachable.contains("refused"), "{unreachable}");
+    assert!(!unreachable.contains("wrong-password"), "{unreachable}");
+    let password = theirs.url(Some("maker"));
+    let wrong = format!("{password:?}").replace("://", "://maker:wrong-password@").parse().unwrap();
+    let unknown = Database::beside(&wrong, &order).err().expect("not let in").to_string();
+    assert!(unknown.contains("password authentication failed"), "{unknown}");
+    assert!(!unknown.contains("wrong-password"), "{unknown}");
     assert_eq!(theirs.everything(), before);
 }
 

@@ -10,105 +10,25 @@ use crate::secrets::is_telling;
 
 /// What every program is given: where programs, libraries and folders are, language and time, and where the toolchains are that
 /// programs in an interpreter or a virtual machine run on.
-const ALWAYS: [&str; 31] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "LANG",
-    "LANGUAGE",
-    "TZ",
-    "TMPDIR",
-    "LD_LIBRARY_PATH",
-    "XDG_CACHE_HOME",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
-    "XDG_RUNTIME_DIR",
-    "SSL_CERT_DIR",
-    "SSL_CERT_FILE",
-    "ASDF_DATA_DIR",
-    "ASDF_DIR",
-    "CARGO_HOME",
-    "DOTNET_ROOT",
-    "GOROOT",
-    "JAVA_HOME",
-    "JULIA_DEPOT_PATH",
-    "MISE_DATA_DIR",
-    "NVM_DIR",
-    "PYENV_ROOT",
-    "PYENV_VERSION",
-    "RBENV_ROOT",
-    "RBENV_VERSION",
-    "RUSTUP_HOME",
-    "RUSTUP_TOOLCHAIN",
-    "VOLTA_HOME",
-];
+const ALWAYS: &str = "
+    PATH HOME USER LOGNAME LANG LANGUAGE TZ TMPDIR LD_LIBRARY_PATH
+    XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_RUNTIME_DIR SSL_CERT_DIR SSL_CERT_FILE
+    ASDF_DATA_DIR ASDF_DIR CARGO_HOME DOTNET_ROOT GOROOT JAVA_HOME JULIA_DEPOT_PATH MISE_DATA_DIR NVM_DIR PYENV_ROOT
+    PYENV_VERSION RBENV_ROOT RBENV_VERSION RUSTUP_HOME RUSTUP_TOOLCHAIN VOLTA_HOME";
 /// Beginnings of further names of that kind.
-const ALWAYS_BEGINNINGS: [&str; 1] = ["LC_"];
+const ALWAYS_BEGINNINGS: &str = "LC_";
 
 /// What probes, builds and questions for versions are given besides: compilers and their flags, caches, proxies, certificates.
-const BUILDING: [&str; 46] = [
-    "AR",
-    "CC",
-    "CFLAGS",
-    "CPATH",
-    "CPPFLAGS",
-    "CXX",
-    "CXXFLAGS",
-    "C_INCLUDE_PATH",
-    "CPLUS_INCLUDE_PATH",
-    "LD",
-    "LDFLAGS",
-    "LIBRARY_PATH",
-    "MAKEFLAGS",
-    "RUSTFLAGS",
-    "RUSTC_WRAPPER",
-    "GOAMD64",
-    "GOBIN",
-    "GOCACHE",
-    "GOENV",
-    "GOEXPERIMENT",
-    "GOFLAGS",
-    "GOINSECURE",
-    "GOMODCACHE",
-    "GONOPROXY",
-    "GONOSUMDB",
-    "GOPATH",
-    "GOPRIVATE",
-    "GOPROXY",
-    "GOSUMDB",
-    "GOTMPDIR",
-    "GOTOOLCHAIN",
-    "JAVA_TOOL_OPTIONS",
-    "M2_HOME",
-    "ALL_PROXY",
-    "HTTPS_PROXY",
-    "HTTP_PROXY",
-    "NO_PROXY",
-    "all_proxy",
-    "https_proxy",
-    "http_proxy",
-    "no_proxy",
-    "CURL_CA_BUNDLE",
-    "GIT_SSL_CAINFO",
-    "NIX_SSL_CERT_FILE",
-    "NODE_EXTRA_CA_CERTS",
-    "REQUESTS_CA_BUNDLE",
-];
+const BUILDING: &str = "
+    AR CC CFLAGS CPATH CPPFLAGS CXX CXXFLAGS C_INCLUDE_PATH CPLUS_INCLUDE_PATH LD LDFLAGS LIBRARY_PATH MAKEFLAGS
+    RUSTFLAGS RUSTC_WRAPPER JAVA_TOOL_OPTIONS M2_HOME
+    GOAMD64 GOBIN GOCACHE GOENV GOEXPERIMENT GOFLAGS GOINSECURE GOMODCACHE GONOPROXY GONOSUMDB GOPATH GOPRIVATE GOPROXY
+    GOSUMDB GOTMPDIR GOTOOLCHAIN
+    ALL_PROXY HTTPS_PROXY HTTP_PROXY NO_PROXY all_proxy https_proxy http_proxy no_proxy
+    CURL_CA_BUNDLE GIT_SSL_CAINFO NIX_SSL_CERT_FILE NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE";
 /// Beginnings of names that build tools and package managers read their settings from.
-const BUILDING_BEGINNINGS: [&str; 11] = [
-    "CARGO_",
-    "CGO_",
-    "CMAKE_",
-    "JULIA_",
-    "MAVEN_",
-    "NPM_CONFIG_",
-    "PIP_",
-    "PKG_CONFIG",
-    "RUSTUP_",
-    "UV_",
-    "npm_config_",
-];
+const BUILDING_BEGINNINGS: &str = "
+    CARGO_ CGO_ CMAKE_ JULIA_ MAVEN_ NPM_CONFIG_ PIP_ PKG_CONFIG RUSTUP_ UV_ npm_config_";
 
 /// Where the servers are that assay itself is told of; programs have no business there.
 const OURS_ALONE: &str = "ASSAY_DATABASE_URL";
@@ -146,10 +66,13 @@ impl Inherited {
     fn passes(&self, name: &OsStr, purpose: Purpose) -> bool {
         let Self::Listed(named) = self else { return name != OURS_ALONE };
         let Some(name) = name.to_str() else { return false };
-        let begins = |beginnings: &[&str]| beginnings.iter().any(|beginning| name.starts_with(beginning));
+        let listed = |list: &str| list.split_whitespace().any(|known| known == name);
         // Of whole families of names those are left out that tell of a secret, such as CARGO_REGISTRY_TOKEN.
-        let for_all = ALWAYS.contains(&name) || begins(&ALWAYS_BEGINNINGS) && !is_telling(name);
-        let for_building = BUILDING.contains(&name) || begins(&BUILDING_BEGINNINGS) && !is_telling(name);
+        let begins = |list: &str| {
+            list.split_whitespace().any(|beginning| name.starts_with(beginning)) && !is_telling(name)
+        };
+        let for_all = listed(ALWAYS) || begins(ALWAYS_BEGINNINGS);
+        let for_building = listed(BUILDING) || begins(BUILDING_BEGINNINGS);
         for_all || purpose == Purpose::Building && for_building || named.iter().any(|known| known == name)
     }
 }

@@ -10,7 +10,7 @@ use assay_host::limits::free_port;
 use postgres::{Client, Config, NoTls};
 use tempfile::TempDir;
 
-use super::{DatabaseError, Order, guests};
+use super::{DatabaseError, Order, guests, in_full};
 use crate::clean::CLUSTER_PREFIX;
 use crate::contender::{Inherited, Purpose};
 use crate::keeper::{Bounded, KeepOptions, Kept, run_bounded, tail};
@@ -135,7 +135,7 @@ impl Cluster {
                     let ended = self.kept.wait(POLL);
                     if ended.is_some() || Instant::now() > deadline {
                         let how =
-                            ended.map_or_else(|| error.to_string(), |ended| format!("it ended with {ended}"));
+                            ended.map_or_else(|| in_full(&error), |ended| format!("it ended with {ended}"));
                         let what = format!("PostgreSQL does not answer: {how}");
                         return Err(DatabaseError::Failed {
                             what,

@@ -4,6 +4,8 @@
 use assay_check::Counts;
 use postgres::{Client, Error};
 
+use super::in_full;
+
 /// Begins every statement of our own that reads the tables: so it does not begin like a contender's and is not counted.
 pub(super) const OWN: &str = "/* assay */";
 
@@ -22,7 +24,7 @@ pub(super) struct Statements {
 impl Statements {
     /// The statements of `database`, as a connection sees them; else why it does not.
     pub(super) fn of(client: &mut Client, database: &str) -> Result<Self, String> {
-        let row = client.query_opt(VIEW, &[]).map_err(|error| error.to_string())?;
+        let row = client.query_opt(VIEW, &[]).map_err(|error| in_full(&error))?;
         let row = row.ok_or("the extension pg_stat_statements is not there")?;
         match row.get::<_, Option<&str>>(1) {
             None => Err("pg_stat_statements is not among shared_preload_libraries".to_owned()),

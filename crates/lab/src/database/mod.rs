@@ -79,7 +79,7 @@ enum Home {
     /// The server is ours.
     Private(Cluster),
     /// The database is ours, the server is not.
-    Lodged(OwnDatabase),
+    Lodged(Box<OwnDatabase>),
     /// Nothing is ours.
     Theirs,
 }
@@ -116,7 +116,7 @@ pub enum DatabaseError {
     #[error(transparent)]
     Keep(#[from] RunError),
     /// The server that the user named cannot be reached.
-    #[error("{url} cannot be reached: {source}")]
+    #[error("{url} cannot be reached: {}", in_full(source))]
     Unreachable {
         /// Where, without the password.
         url: GivenUrl,
@@ -138,7 +138,7 @@ pub enum DatabaseError {
         found: String,
     },
     /// A database of ours could not be removed.
-    #[error("the database {name} is left: {source}")]
+    #[error("the database {name} is left: {}", in_full(source))]
     Left {
         /// Its name.
         name: String,
@@ -146,7 +146,7 @@ pub enum DatabaseError {
         source: postgres::Error,
     },
     /// It does not answer as a database should.
-    #[error("{what}: {source}")]
+    #[error("{what}: {}", in_full(source))]
     Ask {
         /// What was asked.
         what: &'static str,
@@ -191,7 +191,7 @@ impl Database {
         // Refused to whoever is no superuser; then the user's database may have it, which counts for the whole server.
         let _ = client.batch_execute(count::EXTENSION);
         let statements = Statements::of(&mut client, own.name());
-        Ok(Self { url: own.url().to_owned(), client, statements, home: Home::Lodged(own) })
+        Ok(Self { url: own.url().to_owned(), client, statements, home: Home::Lodged(Box::new(own)) })
     }
 
     /// Looks on at the database of a server that runs already. Nothing is made or changed there.
@@ -265,7 +265,7 @@ impl Database {
             (Err(problem), Home::Lodged(own)) => own.counts().ok_or_else(|| problem.clone())?,
             (Err(problem), _) => return Err(problem.clone()),
         };
-        counts.map_err(|error| format!("counting statements: {error}"))
+        counts.map_err(|error| format!("counting statements: {}", in_full(&error)))
     }
 
     /// The number of every row of the table `world`, by id.
@@ -276,6 +276,17 @@ impl Database {
         seed::numbers(&mut self.client)
             .map_err(|source| DatabaseError::Ask { what: "reading the table world", source })
     }
+}
+
+/// An error with what is behind it, which it does not tell by itself.
+fn in_full(error: &postgres::Error) -> String {
+    let mut text = error.to_string();
+    let mut behind = std::error::Error::source(error);
+    while let Some(error) = behind {
+        text += &format!(": {error}");
+        behind = error.source();
+    }
+    text
 }
 
 impl Ledger for Database {
