@@ -1,8 +1,9 @@
 //! Workloads that need a database: with a private PostgreSQL, and without any.
 
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use assay_lab::Stop;
 use assay_lab::contender::Tools;
@@ -161,4 +162,41 @@ fn a_wrong_url_is_refused_without_its_password() {
     }
     let help = lab.assay(&["run", "--help"]).env("ASSAY_DATABASE_URL", "postgres://u:secret@h/a").assert();
     assert!(stdout(&help).contains("ASSAY_DATABASE_URL") && !stdout(&help).contains("secret"));
+}
+
+/// The contender net-http as a user would have it running, with a database of the user's.
+fn running(folder: &Path, database: &str) -> Option<(std::process::Child, String)> {
+    let server = folder.join("server");
+    let mut build = Command::new("go");
+    build.args(["build", "-buildvcs=false", "-o"]).arg(&server).arg(".");
+    let source = Path::new(REPOSITORY).join("contenders/go/net-http");
+    let built = build.current_dir(source).output().ok()?;
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("address");
+    let mut command = Command::new(server);
+    command.env("ADDRESS", "127.0.0.1").env("PORT", free.port().to_string()).env("WORKERS", "1");
+    command.env("FILES", Path::new(REPOSITORY).join("workloads/files")).env("DATABASE_URL", database);
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("started");
+    eventually("it listens", || TcpStream::connect(free).is_ok());
+    Some((child, format!("http://{free}/")))
+}
+
+#[test]
+fn a_server_that_runs_already_is_asked_beside_its_own_database() {
+    let (folder, stop) = (tempfile::tempdir().expect("folder"), Stop::default());
+    let (database, url) = theirs(folder.path(), &stop);
+    let Some((mut server, at)) = running(folder.path(), database.url()) else {
+        return skip("the contender net-http needs Go");
+    };
+    let rules = ["check", &at, "-w", "db", "--only", "db-row,db-statements"];
+    let lab = lab();
+    let unknown = stdout(&lab.assay(&rules).assert());
+    let known = stdout(&lab.assay(&rules).env("ASSAY_DATABASE_URL", database.url()).assert());
+    server.kill().expect("killed");
+    server.wait().expect("ended");
+    // Without its database nobody can tell what was asked of it.
+    let not_asked = "its database is not known";
+    assert!(unknown.contains(not_asked) && !known.contains(not_asked), "{unknown}\n{known}");
+    assert!(known.contains("2/2 rules kept"), "{known}");
+    assert_eq!(marked(&url).expect("asked"), []);
 }

@@ -241,6 +241,21 @@ mod tests {
     }
 
     #[test]
+    fn guests_who_know_their_database_by_heart_get_none_on_a_server_of_the_users() {
+        let folder = tempfile::tempdir().expect("folder");
+        let config = r#"{"framework": "guest", "tests": [{"default": {"port": 8080, "db_url": "/db"}}]}"#;
+        std::fs::write(folder.path().join("benchmark_config.json"), config).expect("file");
+        let (guests, _) = crate::techempower::subjects(folder.path()).expect("subjects");
+        let url: GivenUrl = "postgres://user:secret@127.0.0.1:1/none".parse().expect("URL");
+        assert_eq!(Source::beside(url.clone(), []).expect("nobody"), Source::Beside(url.clone()));
+        let refused = Source::beside(url, &guests).expect_err("a guest");
+        assert_eq!(refused.exit(), crate::Exit::Usage);
+        let told = refused.to_string();
+        assert!(told.contains("guest asks for the database that it knows by heart"), "{told}");
+        assert!(!told.contains("secret"), "{told}");
+    }
+
+    #[test]
     fn a_missing_postgresql_comes_with_the_command_that_installs_it() {
         let why = not_run(&DatabaseError::Missing);
         assert!(why.remedy.is_some_and(|remedy| remedy.contains("apt-get install postgresql")));
