@@ -134,6 +134,15 @@ fn places(text: &str) -> Vec<(usize, usize)> {
         let rest = user.map_or(0, |(_, to)| to);
         places.extend(parameters(&url[rest..]).map(|(from, to)| (start + rest + from, start + rest + to)));
     }
+    places.sort_unstable();
+    // What looks like a parameter may stand in the value of another.
+    places.dedup_by(|next, last| {
+        let is_within = next.0 < last.1;
+        if is_within {
+            last.1 = last.1.max(next.1);
+        }
+        is_within
+    });
     places.retain(|(from, to)| from < to && &text[*from..*to] != HIDDEN);
     places
 }
@@ -231,6 +240,17 @@ mod tests {
             ("a://u:[hidden]@h ://:@ é://é:é@é", "a://u:[hidden]@h ://:@ é://é:[hidden]@é"),
         ] {
             assert_eq!(Secrets::default().hide(text), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn whatever_stands_behind_a_scheme_is_hidden_once_and_for_all() {
+        let pieces = [":", "/", "@", "[", "?password=", "é", " ", "://"];
+        for number in 0..pieces.len().pow(5) {
+            let digit = |place: u32| pieces[number / pieces.len().pow(place) % pieces.len()];
+            let text = format!("a://{}", (0..5).map(digit).collect::<String>());
+            let once = without_passwords(&text).into_owned();
+            assert_eq!(without_passwords(&once), once, "{text}");
         }
     }
 }
