@@ -107,6 +107,8 @@ fn the_keeper_ignores_interrupts_and_obeys_termination() {
     let kept = start(&options(&folder, ": MARK; sleep 1000; :")).expect("started");
     let keeper = assay_host::process::find(kept.pid()).expect("command").parent;
     let keeper = Pid::from_raw(keeper.cast_signed()).expect("keeper");
+    // It has left the terminal, whose interrupts go to a group of ours.
+    assert_eq!(rustix::process::getsid(Some(keeper)), Ok(keeper));
     kill_process(keeper, Signal::INT).expect("signalled");
     kill_process(keeper, Signal::HUP).expect("signalled");
     // A signal handled after these is proof that they were survived.

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -56,6 +57,7 @@ impl Kept {
             .arg("keep")
             .args(options.to_arguments())
             .current_dir(folder)
+            .process_group(0)
             .env_clear()
             .envs(variables)
             .stdin(Stdio::piped())

@@ -115,11 +115,10 @@ pub fn keep(options: &KeepOptions, events: &mut dyn Write) -> Result<(), KeepErr
         let reason = format!("its side of the link cannot be entered: {error}");
         return tell(events, &KeepEvent::Failed { reason });
     }
-    // Fails for the leader of a process group, which then is no child of a terminal's job anyway.
-    let _ = rustix::process::setsid();
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(std::io::Error::from)?;
     let (wake, woken) = channel();
     forward_signals(wake.clone())?;
+    begin_session();
     thread::spawn(move || obey(std::io::stdin(), &wake));
     let result = match start(options) {
         Ok((pid, pump)) => {
@@ -136,6 +135,15 @@ pub fn keep(options: &KeepOptions, events: &mut dyn Write) -> Result<(), KeepErr
         let _ = std::fs::remove_dir_all(folder);
     }
     result
+}
+
+/// Leaves the terminal. We are started in a process group of our own, or Ctrl-C would end us before we have handlers; and as no
+/// leader of a group may begin a session (setsid(2)), we are in our parent's once more for a moment.
+fn begin_session() {
+    let theirs = rustix::process::getpgid(rustix::process::getppid());
+    let _ = theirs.and_then(|group| rustix::process::setpgid(None, Some(group)));
+    // Fails where that did: for whoever is started otherwise, say by hand, and is its group's leader.
+    let _ = rustix::process::setsid();
 }
 
 fn tell(events: &mut dyn Write, event: &KeepEvent) -> Result<(), KeepError> {
