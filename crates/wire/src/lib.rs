@@ -18,14 +18,17 @@
 //! | `faults`, `trace`, `pcap` | decorators: what goes wrong, what is written down |
 //! | `tally` | a file in which others can read what was counted |
 //! | `parts` | what every kind consists of |
-//! | `memory`, `interface`, `waiting` | mapped memory, the kernel's interfaces, looking and sleeping |
+//! | `memory`, `guard`, `ownership` | mapped memory, files that are cut short, whose a file is |
+//! | `interface`, `waiting` | the kernel's interfaces, looking and sleeping |
 
 mod any;
 #[cfg(feature = "dpdk")]
 pub mod dpdk;
 pub mod faults;
+mod guard;
 pub mod interface;
 mod memory;
+mod ownership;
 pub mod parts;
 mod pcap;
 pub mod ring;

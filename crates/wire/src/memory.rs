@@ -8,6 +8,8 @@ use std::ptr::{NonNull, null_mut};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
+use crate::guard::Guard;
+
 /// Bytes that processors exchange at once.
 #[cfg(target_arch = "x86_64")]
 const LINE_BYTES: usize = 64;
@@ -25,12 +27,16 @@ pub(crate) unsafe trait Shared {}
 unsafe impl Shared for std::sync::atomic::AtomicU32 {}
 // SAFETY: likewise.
 unsafe impl Shared for std::sync::atomic::AtomicU64 {}
+// SAFETY: likewise, each of them.
+unsafe impl<T: Shared, const N: usize> Shared for [T; N] {}
 
 /// A range of mapped memory, unmapped on drop.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     base: NonNull<u8>,
     bytes: usize,
+    /// Where others may cut the file short.
+    guard: Option<Guard>,
 }
 
 // SAFETY: a mapping belongs to the process, not to a thread; what is in it is reached by atomics, or by the one thread
@@ -49,6 +55,18 @@ impl Mapping {
         Self::over(base.cast(), bytes)
     }
 
+    /// Maps the first `bytes` of a file that another process may cut short: that kills nobody, and [`is_cut`](Self::is_cut) tells.
+    pub(crate) fn of_shared_file(file: BorrowedFd<'_>, bytes: usize) -> io::Result<Self> {
+        let mut mapping = Self::of_file(file, 0, bytes)?;
+        mapping.guard = Some(Guard::over(mapping.base, bytes)?);
+        Ok(mapping)
+    }
+
+    /// Whether the file was found to be shorter than what is mapped of it. What is here since then is nobody else's.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.guard.as_ref().is_some_and(Guard::is_cut)
+    }
+
     /// Maps `bytes` of zeroed memory of this process.
     pub(crate) fn anonymous(bytes: usize) -> io::Result<Self> {
         let flags = MapFlags::PRIVATE | MapFlags::POPULATE;
@@ -59,7 +77,7 @@ impl Mapping {
 
     fn over(base: *mut u8, bytes: usize) -> io::Result<Self> {
         let base = NonNull::new(base).ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))?;
-        Ok(Self { base, bytes })
+        Ok(Self { base, bytes, guard: None })
     }
 
     /// How many bytes are mapped.
@@ -111,6 +129,7 @@ fn expect<const HINT: i32>(place: NonNull<u8>) {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
+        self.guard = None;
         // SAFETY: mapped by us with this length; all that points into it has been dropped with its owner, which holds us.
         // It fails only for a range that was never mapped.
         let _ = unsafe { munmap(self.base.as_ptr().cast(), self.bytes) };
@@ -119,6 +138,7 @@ impl Drop for Mapping {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsFd as _;
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
@@ -133,5 +153,29 @@ mod tests {
         let word = mapping.at::<AtomicU32>(4092).expect("the last word");
         word.store(7, Ordering::Relaxed);
         assert_eq!(mapping.at::<AtomicU32>(4092).map(|word| word.load(Ordering::Relaxed)), Some(7));
+    }
+
+    #[test]
+    fn a_file_that_is_cut_short_is_noticed_and_nobody_dies_of_it() {
+        for (left, is_cut) in [(0, true), (4096, true), (8192, false)] {
+            let file = tempfile::tempfile().expect("a file");
+            file.set_len(8192).expect("two pages");
+            let mapping = Mapping::of_shared_file(file.as_fd(), 8192).expect("mapped");
+            let [first, last] = [0, 8188].map(|at| mapping.at::<AtomicU32>(at).expect("a word"));
+            first.store(7, Ordering::Relaxed);
+            file.set_len(left).expect("shorter");
+            last.store(9, Ordering::Relaxed);
+            assert_eq!((mapping.is_cut(), last.load(Ordering::Relaxed)), (is_cut, 9), "{left} bytes left");
+            assert_eq!(first.load(Ordering::Relaxed), if is_cut { 0 } else { 7 });
+        }
+    }
+
+    #[test]
+    fn guarded_places_are_used_again() {
+        let file = tempfile::tempfile().expect("a file");
+        file.set_len(4096).expect("a page");
+        for _ in 0..3000 {
+            drop(Mapping::of_shared_file(file.as_fd(), 4096).expect("mapped"));
+        }
     }
 }

@@ -5,6 +5,11 @@
 //! end's process ends, however it ends, [`Wire::wait`](crate::Wire::wait) fails as soon as all frames were read; both ends may then open the
 //! same path again. An end that is not there yet is waited for in silence: frames keep. Pipes with names beside the file's, for ends
 //! that wait for other things as well, come and go with it.
+//!
+//! Whom it trusts: nobody but the processes of its own user, and these not with its life. A file, or a pipe beside it, that belongs to
+//! another user or gives others any right is refused. The process at the other end may write anything anywhere at any time: frames
+//! are copied out once before anybody looks at them, indices and lengths are bounded, and a file that is cut short ends the wire
+//! instead of the process ([`crate::guard`]). It can always fall silent, or send nonsense: the wire then ends, or carries it.
 
 mod doorbell;
 mod lane;
@@ -15,20 +20,20 @@ mod sending;
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd as _;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use assay_model::units::Nanos;
-use rustix::fs::{MemfdFlags, Mode, OFlags};
+use rustix::fs::{FileType, MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::io::Errno;
 
 use doorbell::{Asleep, unnamed_pipe};
 use lane::Lane;
 use membership::{Joined, Membership};
 
+use crate::ownership;
 use crate::parts::{Assembled, Base, Incoming, Outgoing};
 use crate::waiting::{IDLE_WAITS, LIFE_CHECK, spin};
 use crate::{End, Facts, Statistics};
@@ -61,6 +66,18 @@ pub enum RingError {
         /// The file.
         path: PathBuf,
         /// What the system says.
+        error: io::Error,
+    },
+    /// The file is another user's, or open to others.
+    #[error(
+        "{}: the ring is not ours alone: {error}; both ends must run as the same user, who alone has rights to the file: choose \
+         another path, best in a folder of your own, or remove the file",
+        path.display()
+    )]
+    NotOurs {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
         error: io::Error,
     },
     /// Something else has that name.
@@ -130,18 +147,37 @@ pub fn open(path: &Path, end: End, queue: u16, queues: u16) -> Result<Ring, Ring
 /// Whether a ring is there, or could be made.
 ///
 /// # Errors
-/// It is not, and no file can be made in its folder.
+/// It is not, and no file can be made in its folder; or what is there is not ours.
 pub fn check(path: &Path) -> Result<(), RingError> {
-    if path.exists() { Ok(()) } else { Membership::unnamed_file(path).map(drop) }
+    match open_ours(path)? {
+        Some(_) => Ok(()),
+        None => Membership::unnamed_file(path).map(drop),
+    }
 }
 
 fn attempt(path: &Path, end: End, queue: u16, queues: u16) -> Result<Joined, RingError> {
-    match rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty()) {
-        Ok(file) => Membership::join(File::from(file), path, end, queue, queues),
-        Err(Errno::NOENT) => Ok(match Membership::create(path, end, queue, queues)? {
+    match open_ours(path)? {
+        Some(file) => Membership::join(file, path, end, queue, queues),
+        None => Ok(match Membership::create(path, end, queue, queues)? {
             Some(membership) => Joined::Yes(membership),
             None => Joined::NotYet(RingError::Busy { path: path.to_owned() }),
         }),
+    }
+}
+
+/// Opens the file, which nobody but our user may have made or may change; `None` when there is none. What is opened is what is
+/// checked, and a pipe or a device of that name does not keep us.
+fn open_ours(path: &Path) -> Result<Option<File>, RingError> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let not_ours = |error| RingError::NotOurs { path: path.to_owned(), error };
+    match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(file) => {
+            ownership::check(&file, FileType::RegularFile).map_err(not_ours)?;
+            Ok(Some(File::from(file)))
+        }
+        Err(Errno::NOENT) => Ok(None),
+        Err(Errno::LOOP) => Err(not_ours(io::Error::other("it is a symbolic link"))),
+        Err(Errno::ACCESS) => Err(not_ours(Errno::ACCESS.into())),
         Err(error) => Err(RingError::Open { path: path.to_owned(), error: error.into() }),
     }
 }
@@ -153,8 +189,7 @@ fn attempt(path: &Path, end: End, queue: u16, queues: u16) -> Result<Joined, Rin
 pub fn pair() -> Result<(Ring, Ring), RingError> {
     let path = Path::new("memfd:assay-ring");
     let failed = |error| RingError::Create { path: path.to_owned(), error };
-    let memory = rustix::fs::memfd_create("assay-ring", MemfdFlags::CLOEXEC).map_err(|e| failed(e.into()))?;
-    rustix::fs::ftruncate(&memory, layout::file_bytes(1) as u64).map_err(|e| failed(e.into()))?;
+    let memory = sealed_memory(layout::file_bytes(1)).map_err(|error| failed(error.into()))?;
     // Locks are between open files, so that the second end opens its own.
     let again = format!("/proc/self/fd/{}", memory.as_raw_fd());
     let again = File::options().read(true).write(true).open(again).map_err(failed)?;
@@ -162,6 +197,14 @@ pub fn pair() -> Result<(Ring, Ring), RingError> {
     let first = Membership::unnamed(memory.into(), End::First, pipes.clone()).map_err(failed)?;
     let second = Membership::unnamed(again, End::Second, pipes).map_err(failed)?;
     Ok((over(first, path)?, over(second, path)?))
+}
+
+/// Memory whose size nobody can change any more (F_ADD_SEALS, fcntl(2)).
+fn sealed_memory(bytes: usize) -> Result<OwnedFd, Errno> {
+    let memory = rustix::fs::memfd_create("assay-ring", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+    rustix::fs::ftruncate(&memory, bytes as u64)?;
+    rustix::fs::fcntl_add_seals(&memory, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+    Ok(memory)
 }
 
 fn over(membership: Membership, path: &Path) -> Result<Ring, RingError> {
@@ -187,14 +230,23 @@ impl RingBase {
     /// Whether there is something to do: frames, or room after there was none, or bad news.
     fn is_ready(&self, receiver: &mut impl Incoming, sender: &mut impl Outgoing) -> bool {
         let something = receiver.is_ready() || sender.room_came();
-        something || !receiver.is_intact() || !sender.is_intact() || self.membership.peer_left()
+        something || !self.is_intact(receiver, sender) || self.membership.peer_left()
+    }
+
+    fn is_intact(&self, receiver: &impl Incoming, sender: &impl Outgoing) -> bool {
+        receiver.is_intact() && sender.is_intact() && !self.membership.board.is_cut()
     }
 
     /// Fails when the other end wrote what no end writes, or left and no frame of it is left.
     fn tell(&mut self, receiver: &mut impl Incoming, sender: &mut impl Outgoing) -> io::Result<()> {
         self.idle_waits = 0;
-        if !receiver.is_intact() || !sender.is_intact() {
-            let text = "the process at the ring's other end wrote an index that cannot be";
+        if !self.is_intact(receiver, sender) {
+            // A file that is cut short reads as zeros, which may be wrong indices too.
+            let text = if self.membership.board.is_cut() {
+                "another process has cut the ring's file short"
+            } else {
+                "the process at the ring's other end wrote an index that cannot be"
+            };
             return Err(io::Error::new(io::ErrorKind::InvalidData, text));
         }
         if self.membership.peer_left() && !receiver.is_ready() {
@@ -267,7 +319,7 @@ impl Base for RingBase {
         sender: &mut impl Outgoing,
     ) -> Option<(BorrowedFd<'_>, Nanos)> {
         self.system_calls += if self.membership.end == End::Second { 2 } else { 1 };
-        let is_well = receiver.is_intact() && sender.is_intact() && !self.membership.peer_died().ok()?;
+        let is_well = self.is_intact(receiver, sender) && !self.membership.peer_died().ok()?;
         let bell = self.membership.bell();
         let may_sleep = is_well && bell.arm(reason(sender), || self.is_ready(receiver, sender));
         let at_most = match self.membership.end {

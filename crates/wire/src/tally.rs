@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use assay_model::load::StackCounts;
 use assay_model::tally::{self, BYTES, Row, WORDS};
-use rustix::fs::{FallocateFlags, Mode, OFlags};
+use rustix::fs::{FallocateFlags, FileType, Mode, OFlags};
 
 use crate::memory::Mapping;
+use crate::ownership;
 
 /// A row of such a file.
 #[derive(Debug)]
@@ -25,16 +26,14 @@ impl Tally {
     /// The row of a queue in the file at `path`, which is made if it is not there. Who had the row before is counted on from.
     ///
     /// # Errors
-    /// The file cannot be made or mapped, or has no such row.
+    /// The file cannot be made or mapped, is another user's or open to others, or has no such row.
     pub fn open(path: &Path, queue: u16) -> io::Result<Self> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let file = File::from(rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?);
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
-        }
+        ownership::check(&file, FileType::RegularFile)?;
         // Not a mere length: a page that cannot be had later would kill the process that touches it.
         rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, BYTES as u64)?;
-        let mapping = Mapping::of_file(file.as_fd(), 0, BYTES)?;
+        let mapping = Mapping::of_shared_file(file.as_fd(), BYTES)?;
         let mut tally = Self { mapping, offset: usize::from(queue) * size_of::<Row>(), base: [0; WORDS] };
         for n in 0..WORDS {
             let outside = || io::Error::new(io::ErrorKind::InvalidInput, "it has no row for this queue");
@@ -60,6 +59,9 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     fn counts(frames: u64) -> StackCounts {
@@ -82,5 +84,17 @@ mod tests {
         assert_eq!(read(), Some(counts(15)));
         assert!(Tally::open(&path, 256).is_err(), "there are rows for 256 queues");
         assert!(Tally::open(folder.path(), 0).is_err(), "a folder is no file");
+    }
+
+    #[test]
+    fn a_file_open_to_others_is_refused_and_one_cut_short_kills_nobody() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("tally");
+        let tally = Tally::open(&path, 0).expect("a row");
+        File::options().write(true).open(&path).expect("the file").set_len(0).expect("shorter");
+        tally.write(&counts(3));
+        std::fs::set_permissions(&path, Permissions::from_mode(0o660)).expect("a new mode");
+        let error = Tally::open(&path, 0).expect_err("a group may write");
+        assert!(error.to_string().contains("0660"), "{error}");
     }
 }

@@ -23,6 +23,7 @@ use rustix::thread::futex;
 
 use super::lane::Board;
 use crate::End;
+use crate::ownership;
 
 /// What an end is asleep for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,10 +133,10 @@ pub(super) fn named_pipe(path: &Path) -> io::Result<OwnedFd> {
     }
     let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let pipe = rustix::fs::open(path, flags, Mode::empty())?;
-    match FileType::from_raw_mode(rustix::fs::fstat(&pipe)?.st_mode) {
-        FileType::Fifo => Ok(pipe),
-        _ => Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{} is no pipe", path.display()))),
-    }
+    ownership::check(&pipe, FileType::Fifo).map_err(|error| {
+        io::Error::new(error.kind(), format!("the pipe beside it, {}: {error}", path.display()))
+    })?;
+    Ok(pipe)
 }
 
 /// A pipe without a name.
@@ -147,6 +148,9 @@ pub(super) fn unnamed_pipe() -> io::Result<OwnedFd> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
@@ -162,5 +166,8 @@ mod tests {
         let file = folder.path().join("file");
         std::fs::write(&file, "").expect("a file");
         assert!(named_pipe(&file).is_err());
+        std::fs::set_permissions(&path, Permissions::from_mode(0o622)).expect("a new mode");
+        let error = named_pipe(&path).expect_err("others may write").to_string();
+        assert!(error.contains("0622") && error.contains("pipe"), "{error}");
     }
 }

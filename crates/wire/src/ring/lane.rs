@@ -10,12 +10,13 @@
 //!   next writes to it.
 //! - Each index has one writer, which reads its own copy; no read-modify-write is needed.
 //!
-//! The other process is not trusted: an index or a length out of bounds is found before it is used.
+//! The other process is not trusted. An index or a length out of bounds is found before it is used. Slots are read and written by
+//! atomics, word by word, and nobody is given a reference into them: a frame is copied out once, with its length from the same
+//! word as its first bytes, so that what was checked is what is used, whatever the other process writes meanwhile.
 
 use std::ptr::NonNull;
-use std::slice;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::layout::{self, Control, FRAME_BYTES, FRAME_OFFSET, Indices, SLOTS, STRIDE_BYTES};
 use crate::End;
@@ -23,6 +24,29 @@ use crate::memory::{self, Mapping};
 
 /// Shortest frame: two addresses and a type (IEEE 802.3).
 const HEADER_BYTES: usize = 14;
+const WORD_BYTES: usize = size_of::<u64>();
+/// Words of the longest frame with its length.
+const WORDS: usize = (FRAME_OFFSET + FRAME_BYTES).div_ceil(WORD_BYTES);
+
+/// Memory of our own for what a slot holds: the frame's length, and the frame.
+#[derive(Debug)]
+pub(super) struct Draft(Box<[[u8; WORD_BYTES]; WORDS]>);
+
+impl Draft {
+    pub(super) fn new() -> Self {
+        Self(Box::new([[0; WORD_BYTES]; WORDS]))
+    }
+
+    /// The first `length` bytes of the frame, [`FRAME_BYTES`] at most.
+    pub(super) fn frame(&self, length: usize) -> &[u8] {
+        &self.0.as_flattened()[FRAME_OFFSET..FRAME_OFFSET + length]
+    }
+
+    /// The same, to be written.
+    pub(super) fn frame_mut(&mut self, length: usize) -> &mut [u8] {
+        &mut self.0.as_flattened_mut()[FRAME_OFFSET..FRAME_OFFSET + length]
+    }
+}
 
 /// A queue's control block; keeps the memory mapped.
 #[derive(Clone, Debug)]
@@ -39,6 +63,11 @@ impl Board {
     pub(super) fn of(mapping: &Arc<Mapping>, queue: u16) -> Option<Self> {
         let control = NonNull::from(mapping.at::<Control>(layout::control_offset(queue))?);
         Some(Self { mapping: Arc::clone(mapping), control })
+    }
+
+    /// Whether the file was found to be shorter than it was.
+    pub(super) fn is_cut(&self) -> bool {
+        self.mapping.is_cut()
     }
 
     pub(super) fn control(&self) -> &Control {
@@ -93,37 +122,37 @@ impl Lane {
         memory::expect_to_write(self.slot(index));
     }
 
-    /// The length of a slot's frame. The word is the slot's first.
-    fn length(&self, index: u32) -> &AtomicU16 {
-        // SAFETY: slots are aligned to 64 bytes within the page-aligned mapping, and any bytes are a valid value.
-        unsafe { self.slot(index).cast::<AtomicU16>().as_ref() }
+    /// The words of a slot.
+    fn words(&self, index: u32) -> &[AtomicU64; WORDS] {
+        // SAFETY: slots are aligned to 64 bytes within the page-aligned mapping and longer than that; any bytes are valid values of
+        // atomics, which others may change.
+        unsafe { self.slot(index).cast::<[AtomicU64; WORDS]>().as_ref() }
     }
 
-    /// The length of a frame that the sender published; `None` when it cannot be one.
-    pub(super) fn checked_length(&self, index: u32) -> Option<usize> {
-        let length = usize::from(self.length(index).load(Ordering::Relaxed));
-        (HEADER_BYTES..=FRAME_BYTES).contains(&length).then_some(length)
+    /// Copies a frame that the sender has published; `None` when its length cannot be one.
+    #[inline]
+    pub(super) fn fetch(&self, index: u32, draft: &mut Draft) -> Option<usize> {
+        let words = self.words(index);
+        let first = words[0].load(Ordering::Relaxed).to_ne_bytes();
+        let length = usize::from(u16::from_ne_bytes([first[0], first[1]]));
+        if !(HEADER_BYTES..=FRAME_BYTES).contains(&length) {
+            return None;
+        }
+        draft.0[0] = first;
+        let used = 1..(FRAME_OFFSET + length).div_ceil(WORD_BYTES);
+        for (copy, word) in draft.0[used.clone()].iter_mut().zip(&words[used]) {
+            *copy = word.load(Ordering::Relaxed).to_ne_bytes();
+        }
+        Some(length)
     }
 
-    /// The first `length` bytes of a frame.
-    ///
-    /// # Safety
-    /// The slot belongs to the receiver, who calls this.
-    pub(super) unsafe fn frame(&self, index: u32, length: usize) -> &[u8] {
-        // SAFETY: within the slot. Its sender does not write to it before `head` is published beyond it. A sender that
-        // broke this rule could change bytes while they are read: never their number, so that a parser which checks what it
-        // reads stays within bounds. The file is open to processes of the same user only.
-        unsafe { slice::from_raw_parts(self.slot(index).add(FRAME_OFFSET).as_ptr(), length.min(FRAME_BYTES)) }
-    }
-
-    /// Room for a frame of `length` bytes, [`FRAME_BYTES`] at most, with the length noted.
-    ///
-    /// # Safety
-    /// The slot belongs to the sender, who calls this.
-    pub(super) unsafe fn frame_mut(&mut self, index: u32, length: usize) -> &mut [u8] {
-        let length = length.min(FRAME_BYTES);
-        self.length(index).store(length as u16, Ordering::Relaxed);
-        // SAFETY: within the slot, which nobody reads before `tail` is published beyond it; `self` is borrowed mutably.
-        unsafe { slice::from_raw_parts_mut(self.slot(index).add(FRAME_OFFSET).as_ptr(), length) }
+    /// Copies a frame of `length` bytes, [`FRAME_BYTES`] at most, to a slot that the receiver gave back.
+    #[inline]
+    pub(super) fn put(&self, index: u32, draft: &mut Draft, length: usize) {
+        draft.0.as_flattened_mut()[..FRAME_OFFSET].copy_from_slice(&(length as u16).to_ne_bytes());
+        let used = ..(FRAME_OFFSET + length).div_ceil(WORD_BYTES);
+        for (copy, word) in draft.0[used].iter().zip(&self.words(index)[used]) {
+            word.store(u64::from_ne_bytes(*copy), Ordering::Relaxed);
+        }
     }
 }

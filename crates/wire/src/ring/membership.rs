@@ -23,6 +23,7 @@ use super::lane::Board;
 use super::layout;
 use crate::End;
 use crate::memory::Mapping;
+use crate::ownership;
 
 /// What is written about a seat.
 const NOBODY: u32 = 0;
@@ -68,7 +69,11 @@ impl Membership {
             Err(Errno::EXIST) => return Ok(None),
             Err(error) => return Err(failed(error)),
         }
-        let pipes = named_pipes(path, queue).map_err(failed_with)?;
+        let pipes = named_pipes(path, queue).map_err(|error| {
+            // The lock of our seat is our own file's.
+            let _ = remove_if_deserted(&file, path, queues);
+            failed_with(error)
+        })?;
         let path = Some(path.to_owned());
         Ok(Some(Self::seated(file, path, board, (end, queue, queues), pipes, false)))
     }
@@ -89,7 +94,7 @@ impl Membership {
     }
 
     fn take_first_seat(file: &File, end: End, queue: u16, queues: u16) -> io::Result<Board> {
-        let mapping = Arc::new(Mapping::of_file(file.as_fd(), 0, layout::file_bytes(queues))?);
+        let mapping = Arc::new(Mapping::of_shared_file(file.as_fd(), layout::file_bytes(queues))?);
         layout::write_header(&mapping, queues);
         let locked = lock(file, seat_byte(queue, end))?;
         let board = Board::of(&mapping, queue).filter(|_| locked);
@@ -113,7 +118,7 @@ impl Membership {
         Self { file, path, queues, bells, board, queue, end, is_successor }
     }
 
-    /// Takes a seat at a file that another made.
+    /// Takes a seat at a file that another made, and that was found to be [ours](super::open_ours).
     pub(super) fn join(
         file: File,
         path: &Path,
@@ -128,7 +133,7 @@ impl Membership {
         if !layout::is_file_length(bytes) {
             return Err(foreign());
         }
-        let mapping = Arc::new(Mapping::of_file(file.as_fd(), 0, bytes).map_err(failed)?);
+        let mapping = Arc::new(Mapping::of_shared_file(file.as_fd(), bytes).map_err(failed)?);
         let theirs = layout::queues(&mapping).ok_or_else(foreign)?;
         // Not before it is known to be a ring: nobody's precious file has locks either.
         let theirs_at_most = u16::try_from(theirs).unwrap_or(layout::QUEUES);
@@ -228,8 +233,11 @@ fn remove_if_deserted(file: &File, path: &Path, queues: u16) -> io::Result<bool>
     if std::fs::symlink_metadata(path).is_ok_and(same) {
         // The ring's own name goes last: while it is there nobody makes another ring with pipes of these names.
         for (queue, end) in (0..queues).flat_map(|queue| [(queue, End::First), (queue, End::Second)]) {
+            let pipe = pipe_path(path, queue, end);
             // A queue that nobody used has none.
-            let _ = std::fs::remove_file(pipe_path(path, queue, end));
+            if std::fs::symlink_metadata(&pipe).is_ok_and(|found| ownership::is_our_pipe(&found)) {
+                let _ = std::fs::remove_file(pipe);
+            }
         }
         std::fs::remove_file(path)?;
     }

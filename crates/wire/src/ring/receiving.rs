@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::doorbell::{Asleep, Bell};
-use super::lane::Lane;
+use super::lane::{Draft, Lane};
 use super::layout::SLOTS;
 use crate::parts::Incoming;
 use crate::{Receiver, Statistics};
@@ -15,6 +15,10 @@ const GIVE_BACK: u32 = 64;
 #[derive(Debug)]
 pub struct RingReceiver {
     lane: Lane,
+    /// The frame that is shown.
+    draft: Draft,
+    /// Its length; 0 while none is shown.
+    length: usize,
     /// The sender's.
     bell: Bell,
     /// The oldest frame that was not released.
@@ -39,6 +43,8 @@ impl RingReceiver {
         let published = lane.indices().head.0.load(Ordering::Acquire);
         let mut receiver = Self {
             lane,
+            draft: Draft::new(),
+            length: 0,
             bell,
             head: published,
             published,
@@ -107,28 +113,28 @@ impl RingReceiver {
 
 impl Receiver for RingReceiver {
     fn peek(&mut self) -> Option<&[u8]> {
-        let length = loop {
+        while self.length == 0 {
             if self.head == self.tail {
                 self.give_back();
                 if !self.look() {
                     return None;
                 }
             }
-            match self.lane.checked_length(self.head) {
-                Some(length) => break length,
+            match self.lane.fetch(self.head, &mut self.draft) {
+                Some(length) => self.length = length,
                 None => {
                     self.counted.dropped_frames += 1;
                     self.step();
                 }
             }
-        };
-        // SAFETY: `head` is before the tail that the sender published, and was not given back.
-        Some(unsafe { self.lane.frame(self.head, length) })
+        }
+        Some(self.draft.frame(self.length))
     }
 
     fn release(&mut self) {
         if self.head != self.tail {
             self.counted.received_frames += 1;
+            self.length = 0;
             self.step();
         }
     }

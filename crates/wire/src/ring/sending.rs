@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::doorbell::{Asleep, Bell};
-use super::lane::Lane;
+use super::lane::{Draft, Lane};
 use super::layout::{FRAME_BYTES, SLOTS};
 use crate::parts::Outgoing;
 use crate::{Sender, Statistics};
@@ -16,6 +16,8 @@ const PUBLISH: u32 = 8;
 #[derive(Debug)]
 pub struct RingSender {
     lane: Lane,
+    /// Where a frame is written before it is copied: whoever writes it may read it again, and must read what he wrote.
+    draft: Draft,
     /// The receiver's.
     bell: Bell,
     /// The next frame.
@@ -40,6 +42,7 @@ impl RingSender {
         let head = lane.indices().head.0.load(Ordering::Acquire);
         Self {
             lane,
+            draft: Draft::new(),
             bell,
             tail,
             published: tail,
@@ -86,8 +89,8 @@ impl Sender for RingSender {
             self.spill.resize(length, 0);
             return fill(&mut self.spill);
         }
-        // SAFETY: there is room, so that the receiver gave this slot back, and it will not see it before `flush`.
-        let result = fill(unsafe { self.lane.frame_mut(self.tail, length) });
+        let result = fill(self.draft.frame_mut(length));
+        self.lane.put(self.tail, &mut self.draft, length);
         self.tail = self.tail.wrapping_add(1);
         self.lane.expect_to_write(self.tail.wrapping_add(1));
         self.counted.sent_frames += 1;

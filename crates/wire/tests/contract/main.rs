@@ -6,6 +6,7 @@ mod decorated;
 #[cfg(feature = "dpdk")]
 mod dpdks;
 mod frames;
+mod hostile;
 mod processes;
 mod promises;
 mod sharing;

@@ -1,5 +1,7 @@
 //! Two processes at the ends of a ring, one of which may be killed.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
@@ -204,6 +206,7 @@ fn a_file_that_is_no_ring_is_refused_and_kept() {
     assert!(matches!(error, RingError::Queues { theirs: 2, ours: 1, .. }), "{error}");
     drop(held);
     std::fs::write(&path, "precious").expect("a file");
+    std::fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("a ring's mode");
     let error = ring::open(&path, End::Second, 0, 1).expect_err("no ring");
     assert!(matches!(error, RingError::Foreign { .. }), "{error}");
     assert_eq!(std::fs::read(&path).expect("kept"), b"precious");
