@@ -1974,9 +1974,18 @@ export interface ToldCounts {
  */
 export interface StackCounts {
   /**
+   * Connections of which nothing was kept before they were established (SYN cookies, RFC 4987 §3.6), as too many handshakes
+   * were under way.
+   */
+  cookie_handshakes: number;
+  /**
    * Frames given up for want of room.
    */
   dropped_frames: number;
+  /**
+   * Handshakes that were dropped, as too many connections were not yet accepted, or memory was short.
+   */
+  dropped_requests: number;
   /**
    * Losses that acknowledgements told of, counted once for each window (RFC 8985 §6).
    */
@@ -1985,6 +1994,14 @@ export interface StackCounts {
    * Whether the wire loses nothing, so that every retransmission is a fault.
    */
   lossless: boolean;
+  /**
+   * Connections that were reset for want of memory.
+   */
+  memory_resets: number;
+  /**
+   * Times that the memory of all connections became short.
+   */
+  memory_shortages: number;
   /**
    * Frames that arrived.
    */

@@ -298,8 +298,21 @@ pub struct StackStatistics {
     pub dropped_frames: u64,
     /// System calls that the wire took.
     pub system_calls: u64,
-    /// Requests for connections that were dropped, because too many were half open or not yet accepted.
-    pub dropped_syns: u64,
+    /// Handshakes that were dropped, because too many connections were not yet accepted, or memory was short.
+    pub dropped_requests: u64,
+    /// Requests for connections that were answered without keeping anything of them (RFC 4987 §3.6), as too many handshakes were
+    /// under way.
+    pub cookies_given: u64,
+    /// Connections that came of that.
+    pub cookies_taken: u64,
+    /// Bytes that all connections hold, of what arrived or is to be sent.
+    pub held_bytes: u64,
+    /// The most that they ever held.
+    pub most_held_bytes: u64,
+    /// Times that memory became short: windows shrank, and what lay beyond a gap was dropped.
+    pub memory_shortages: u64,
+    /// Connections that were reset because all held too much and they held most.
+    pub memory_resets: u64,
 }
 
 impl Statistics {

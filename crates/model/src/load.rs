@@ -123,6 +123,19 @@ pub struct StackCounts {
     /// System calls that the wire took: to move frames, to sleep, to wake the other end.
     #[serde(default)]
     pub system_calls: u64,
+    /// Handshakes that were dropped, as too many connections were not yet accepted, or memory was short.
+    #[serde(default)]
+    pub dropped_requests: u64,
+    /// Connections of which nothing was kept before they were established (SYN cookies, RFC 4987 §3.6), as too many handshakes
+    /// were under way.
+    #[serde(default)]
+    pub cookie_handshakes: u64,
+    /// Times that the memory of all connections became short.
+    #[serde(default)]
+    pub memory_shortages: u64,
+    /// Connections that were reset for want of memory.
+    #[serde(default)]
+    pub memory_resets: u64,
 }
 
 impl StackCounts {
@@ -155,6 +168,10 @@ impl StackCounts {
             wire_full: of(self.wire_full, other.wire_full),
             dropped_frames: of(self.dropped_frames, other.dropped_frames),
             system_calls: of(self.system_calls, other.system_calls),
+            dropped_requests: of(self.dropped_requests, other.dropped_requests),
+            cookie_handshakes: of(self.cookie_handshakes, other.cookie_handshakes),
+            memory_shortages: of(self.memory_shortages, other.memory_shortages),
+            memory_resets: of(self.memory_resets, other.memory_resets),
         }
     }
 

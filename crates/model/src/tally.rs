@@ -21,7 +21,7 @@ pub type Row = [u64; WORDS];
 /// What a row is to say.
 pub fn row(counts: &StackCounts) -> Row {
     let mut row = [0; WORDS];
-    row[..11].copy_from_slice(&[
+    row[..15].copy_from_slice(&[
         MARK,
         counts.lossless.into(),
         counts.received_frames,
@@ -33,6 +33,10 @@ pub fn row(counts: &StackCounts) -> Row {
         counts.system_calls,
         counts.tail_loss_probes,
         counts.loss_recoveries,
+        counts.dropped_requests,
+        counts.cookie_handshakes,
+        counts.memory_shortages,
+        counts.memory_resets,
     ]);
     row
 }
@@ -53,7 +57,8 @@ pub fn total(file: &[u8], wire: &str) -> Option<StackCounts> {
         let [mark, lossless, received_frames, sent_frames, retransmitted_segments, rest @ ..]: Row =
             std::array::from_fn(|n| word(&row[n * size_of::<u64>()..][..size_of::<u64>()]));
         let [retransmission_timeouts, wire_full, dropped_frames, system_calls, rest @ ..] = rest;
-        let [tail_loss_probes, loss_recoveries, ..] = rest;
+        let [tail_loss_probes, loss_recoveries, dropped_requests, cookie_handshakes, rest @ ..] = rest;
+        let [memory_shortages, memory_resets, ..] = rest;
         (mark == MARK).then(|| StackCounts {
             wire: wire.to_owned(),
             lossless: lossless == 1,
@@ -66,6 +71,10 @@ pub fn total(file: &[u8], wire: &str) -> Option<StackCounts> {
             wire_full,
             dropped_frames,
             system_calls,
+            dropped_requests,
+            cookie_handshakes,
+            memory_shortages,
+            memory_resets,
         })
     });
     rows.reduce(|one, other| one.plus(&other))
@@ -88,6 +97,10 @@ mod tests {
             system_calls: n + 6,
             tail_loss_probes: n + 7,
             loss_recoveries: n + 8,
+            dropped_requests: n + 9,
+            cookie_handshakes: n + 10,
+            memory_shortages: n + 11,
+            memory_resets: n + 12,
         }
     }
 
@@ -117,8 +130,8 @@ mod tests {
         for bytes in [vec![], vec![0; BYTES], vec![0xff; BYTES], vec![1; 127], b"asTally1".to_vec()] {
             assert_eq!(total(&bytes, ""), None);
         }
-        let most = behind(&[u64::MAX; WORDS], row(&counts(u64::MAX - 8)));
+        let most = behind(&[u64::MAX; WORDS], row(&counts(u64::MAX - 12)));
         let twice = total(&file(&[most, most]), "");
-        assert!(twice.is_some_and(|counts| counts.sent_frames >= u64::MAX - 7));
+        assert!(twice.is_some_and(|counts| counts.sent_frames >= u64::MAX - 11));
     }
 }

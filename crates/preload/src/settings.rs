@@ -11,6 +11,7 @@
 //! | `ASSAY_STACK_LOG` | a file for messages instead of the standard error |
 //! | `ASSAY_STACK_TALLY` | a file in which others can read what the stack counts ([`assay_wire::tally`]) |
 //! | `ASSAY_STACK_CONNECTIONS` | connections at most, 65536 unless given |
+//! | `ASSAY_STACK_MEMORY` | bytes that the connections of a process may hold together on `user`; unless given, an eighth of the machine's memory divided by the queues |
 //!
 //! A TCP socket is the stack's if it listens at the wildcard address or one of `ASSAY_STACK_ADDRESS`, or connects to a peer on
 //! their networks. So a program that reaches a database on loopback or another network does so through the kernel, and one that is
@@ -37,6 +38,8 @@ pub(crate) struct Settings {
     pub(crate) log: Option<PathBuf>,
     pub(crate) tally: Option<PathBuf>,
     pub(crate) connections: usize,
+    /// Bytes that all connections of a user-space stack may hold, if that was said.
+    pub(crate) memory_bytes: Option<usize>,
 }
 
 /// Which stack.
@@ -102,9 +105,10 @@ fn parse(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Settings>, 
     let addresses =
         addresses.split(',').filter(|a| !a.is_empty()).map(Network::parse).collect::<Result<_, _>>()?;
     let connections = parse_as("ASSAY_STACK_CONNECTIONS", &variable)?.unwrap_or(CONNECTIONS);
+    let memory_bytes = parse_as("ASSAY_STACK_MEMORY", &variable)?;
     let path = |name| variable(name).map(PathBuf::from);
     let (log, tally) = (path("ASSAY_STACK_LOG"), path("ASSAY_STACK_TALLY"));
-    Ok(Some(Settings { kind, addresses, log, tally, connections }))
+    Ok(Some(Settings { kind, addresses, log, tally, connections, memory_bytes }))
 }
 
 fn parse_place(variable: &impl Fn(&str) -> Option<String>) -> Result<Place, String> {
@@ -218,6 +222,10 @@ mod tests {
             "nobody said which addresses are the stack's"
         );
         assert!(parsed(&[user, wire, ("ASSAY_STACK_QUEUE", "two")]).unwrap_err().contains("two"));
+        assert_eq!(settings.memory_bytes, None);
+        let limited = parsed(&[user, wire, ("ASSAY_STACK_MEMORY", "67108864")]).unwrap().unwrap();
+        assert_eq!(limited.memory_bytes, Some(64 << 20));
+        assert!(parsed(&[user, wire, ("ASSAY_STACK_MEMORY", "much")]).unwrap_err().contains("much"));
     }
 
     #[test]

@@ -72,6 +72,8 @@ fn make_user(settings: &Settings, place: &Place) -> Result<Stack, EngineError> {
     let addresses = if given.is_empty() { own() } else { given };
     let mut config = assay_tcp::Config::new(settings.connections, addresses);
     config.hardware = station.hardware;
+    let share = config.memory_bytes / usize::from(place.queues.max(1));
+    config.memory_bytes = settings.memory_bytes.unwrap_or(share);
     let mut stack =
         UserStack::new(wire, config).map_err(|error| failed("make the stack", io::Error::other(error)))?;
     if let Some(path) = &settings.tally {

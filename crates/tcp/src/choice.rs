@@ -100,7 +100,9 @@ impl Link {
             .map_err(|error| failed(io::Error::other(error)))?;
         let usual = station.addresses.iter().map(|&(address, prefix)| Cidr { address, prefix });
         let addresses = if self.addresses.is_empty() { usual.collect() } else { self.addresses.clone() };
-        let config = Config { hardware: station.hardware, ..Config::new(engine.max_connections, addresses) };
+        let usual = Config::new(engine.max_connections, addresses);
+        let memory_bytes = usual.memory_bytes / threads.max(1);
+        let config = Config { hardware: station.hardware, memory_bytes, ..usual };
         let mut stack = UserStack::new(wire, config).map_err(|error| failed(io::Error::other(error)))?;
         if let Some(path) = &self.tally {
             let call = || format!("tally {}", path.display());

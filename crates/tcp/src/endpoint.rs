@@ -77,6 +77,8 @@ pub(crate) struct Endpoint {
     /// When our own patience is over: with a neighbour that does not answer, with an orphan.
     pub(crate) patience: Nanos,
     pub(crate) to_skip: u64,
+    /// Memory that it was last found to hold.
+    pub(crate) held_bytes: usize,
     /// Accepted bytes that the connection has no room for.
     queue: Bytes,
     file: Option<FileRange>,
@@ -105,6 +107,7 @@ impl Endpoint {
             wants_room: false,
             patience: Nanos::MAX,
             to_skip: 0,
+            held_bytes: 0,
             queue: Bytes::default(),
             file: None,
         }
@@ -122,6 +125,19 @@ impl Endpoint {
         self.serial = self.serial.wrapping_add(1);
         (self.queue, self.file) = (Bytes::default(), None);
         self.connection.vacate();
+    }
+
+    /// Resets it and drops what it holds.
+    pub(crate) fn give_up(&mut self) {
+        (self.queue, self.file) = (Bytes::default(), None);
+        self.connection.abort();
+        self.connection.discard();
+    }
+
+    /// Memory that it holds besides its place.
+    #[inline]
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.queue.capacity() + self.connection.heap_bytes()
     }
 
     /// Gives its connection a segment.

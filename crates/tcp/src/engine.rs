@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::BorrowedFd;
 
-use assay_engine::{Conn, Engine, EngineError, Event, FileRange, Reason, Statistics, clock};
+use assay_engine::{Conn, Engine, EngineError, Event, FileRange, Reason, Statistics};
 use assay_model::units::Nanos;
 use assay_wire::{Sender as _, Wire};
 use rustix::io::Errno;
@@ -61,7 +61,7 @@ impl<W: Wire> Engine for UserStack<W> {
         }
         let local = self.source(remote, local)?;
         let port = self.ports.take(local, remote, secret()).ok_or(EngineError::NoPort { remote })?;
-        let now = clock::now();
+        let now = self.now();
         let conn = self.names.insert(0);
         let index = self.open(Flow::new(SocketAddr::new(local, port), remote), conn, now);
         if let Some(name) = self.names.get_mut(conn) {
@@ -89,8 +89,9 @@ impl<W: Wire> Engine for UserStack<W> {
         let may_reply = self.replies.are_waiting() && self.wire.split().1.room();
         let has_work = may_reply || !self.pending.is_empty() || (!self.dirty.is_empty() && !self.blocked);
         let due = if has_work { Nanos::ZERO } else { self.wheel.next() };
+        let now = self.now();
         let (descriptor, at_most) = self.wire.doze()?;
-        Some((descriptor, if at_most < Nanos::MAX { due.min(clock::now() + at_most) } else { due }))
+        Some((descriptor, if at_most < Nanos::MAX { due.min(now + at_most) } else { due }))
     }
 
     fn receive(&mut self, conn: Conn) -> &[u8] {
@@ -143,7 +144,7 @@ impl<W: Wire> Engine for UserStack<W> {
         };
         let (taken, given) = endpoint.send(parts);
         self.statistics.sent_bytes += given;
-        self.touch_named(conn);
+        self.has_sent(conn);
         taken
     }
 
@@ -157,7 +158,7 @@ impl<W: Wire> Engine for UserStack<W> {
         match given {
             Ok(given) => {
                 self.statistics.sent_bytes += given;
-                self.touch_named(conn);
+                self.has_sent(conn);
             }
             Err(bad) => {
                 if let Some(&index) = self.names.get(conn) {
@@ -216,6 +217,14 @@ impl<W: Wire> Engine for UserStack<W> {
 impl<W: Wire> UserStack<W> {
     fn endpoint(&mut self, conn: Conn) -> Option<&mut Endpoint> {
         self.names.get(conn).map(|&index| &mut self.endpoints[index as usize])
+    }
+
+    /// Something may be to send, and is held.
+    fn has_sent(&mut self, conn: Conn) {
+        if let Some(&index) = self.names.get(conn) {
+            self.touch(index);
+            self.account(index);
+        }
     }
 
     fn touch_named(&mut self, conn: Conn) {

@@ -6,7 +6,8 @@
 //! - A full wire is waited for: a segment stays in its connection until there is room. Nothing is dropped for want of it but
 //!   answers to frames of no connection, beyond a bound.
 //! - Everything is bounded, and each bound has a name: connections, handshakes under way, the backlog, orphans, TIME-WAIT,
-//!   bytes and segments of each connection in both directions. Memory follows what is held, not the bounds.
+//!   bytes and segments of each connection in both directions, and the memory of all. It follows what is held, not the bounds.
+//! - Forged requests keep nobody out: beyond the bound of handshakes nothing is kept of one, and it succeeds all the same.
 //! - What is sent again is counted, with its reason: on a lossless wire a retransmission timer that ran out is a fault.
 //!
 //! Must not know: HTTP, who is client or server, which wire it is, who is measured.
@@ -20,6 +21,8 @@
 //! | `frame`, `template`, `checksum` | segments in frames: read, written |
 //! | `neighbours`, `device` | hardware addresses; what is not TCP, which smoltcp answers |
 //! | `table`, `flow`, `ports`, `listeners` | which connection a segment belongs to; ports; who accepts |
+//! | `requests`, `cookies` | who asks for a connection; handshakes of which nothing is kept |
+//! | `memory`, `shortage` | what all connections hold together; what is given up when that is too much |
 //!
 //! TCP's independent judges are Linux's stack (`tests/kernel`) and smoltcp's (`tests/smoltcp`), with and without loss.
 //! Routers are not used: a peer is on a network of ours, or it is unreachable.
@@ -30,6 +33,7 @@ mod checksum;
 mod choice;
 mod config;
 mod connection;
+mod cookies;
 mod device;
 mod endpoint;
 mod engine;
@@ -37,11 +41,16 @@ mod flow;
 mod frame;
 mod hearing;
 mod listeners;
+mod memory;
 mod neighbours;
 mod ports;
+mod requests;
+mod shortage;
 mod stack;
 mod table;
 mod template;
+#[cfg(test)]
+mod tests;
 mod traffic;
 
 pub use address::{BadCidr, Cidr, hardware_for};

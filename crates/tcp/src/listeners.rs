@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-/// Handshakes under way at most. A request beyond them is dropped, not refused, as by Linux (tcp_max_syn_backlog, tcp(7)):
-/// its sender asks again.
+/// Handshakes under way at most of which something is kept; further ones are answered by [cookies](crate::cookies), as by Linux
+/// (tcp_max_syn_backlog and tcp_syncookies, tcp(7)).
 const MAX_HALF_OPEN: usize = 1024;
-/// Connections that nobody has taken yet at most; a request beyond them is dropped (somaxconn, listen(2)).
-const MAX_BACKLOG: usize = 4096;
+/// Connections of one listener that nobody has taken yet, from which on a request to it is dropped, as by Linux (somaxconn,
+/// listen(2)): its sender asks again. Handshakes that are under way then still come to their end.
+pub(crate) const MAX_BACKLOG: usize = 4096;
 
 /// Where connections are accepted.
 #[derive(Default)]
@@ -33,9 +34,15 @@ impl Listeners {
         self.list.iter().any(|listener| listener.is_for(local))
     }
 
-    /// Whether one more handshake is too much.
-    pub(crate) fn is_full(&self) -> bool {
-        self.half_open >= MAX_HALF_OPEN || self.waiting + self.half_open >= MAX_BACKLOG
+    /// Whether one more handshake can have a place of its own.
+    pub(crate) fn has_place(&self) -> bool {
+        self.half_open < MAX_HALF_OPEN
+    }
+
+    /// Whether whoever listens at `local` leaves too many connections waiting for more to be let in.
+    pub(crate) fn is_behind(&self, local: SocketAddr) -> bool {
+        let listener = self.list.iter().find(|listener| listener.is_for(local));
+        listener.is_some_and(|listener| listener.backlog.len() >= MAX_BACKLOG)
     }
 
     pub(crate) fn addresses(&self) -> Vec<SocketAddr> {

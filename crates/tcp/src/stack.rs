@@ -22,12 +22,14 @@ use smoltcp::wire::{EthernetAddress, HardwareAddress};
 use crate::config::{Config, MAX_ADDRESSES, SetupError};
 use crate::connection::sequence::Seq;
 use crate::connection::{Connection, Counts, Shape, State};
+use crate::cookies::Cookies;
 use crate::device::{Arrival, Replies, capabilities};
 use crate::endpoint::{Endpoint, Owner};
 use crate::flow::Flow;
 use crate::frame::{IPV4_BYTES, IPV6_BYTES, TCP_BYTES};
 use crate::hearing::Hearing;
 use crate::listeners::Listeners;
+use crate::memory::Memory;
 use crate::neighbours::Neighbours;
 use crate::ports::Ports;
 use crate::table::{Flows, secret};
@@ -68,6 +70,8 @@ pub struct UserStack<W: Wire> {
     pub(crate) flows: Flows,
     pub(crate) ports: Ports,
     pub(crate) listeners: Listeners,
+    pub(crate) cookies: Cookies,
+    pub(crate) memory: Memory,
     /// Endpoints that may have something to send.
     pub(crate) dirty: Vec<u32>,
     /// The same, while they are asked.
@@ -97,7 +101,7 @@ impl<W: Wire> UserStack<W> {
     /// A stack for this thread.
     ///
     /// # Errors
-    /// The addresses are none, too many or not ones that a device may have.
+    /// The addresses are none, too many or not ones that a device may have; buffers are too small, or there are no random numbers.
     pub fn new(wire: W, config: Config) -> Result<Self, SetupError> {
         config.check()?;
         let facts = wire.facts();
@@ -105,7 +109,7 @@ impl<W: Wire> UserStack<W> {
         let hardware = HardwareAddress::Ethernet(EthernetAddress(config.hardware));
         let mut shape = smoltcp::iface::Config::new(hardware);
         shape.random_seed = secret();
-        let now = clock::now();
+        let (now, memory) = ((config.clock)(), Memory::new(config.memory_bytes));
         let mut replies = Replies::default();
         let mut nowhere = Arrival { frame: None, replies: &mut replies, capabilities: &capabilities };
         let mut interface = Interface::new(shape, &mut nowhere, instant(now));
@@ -129,6 +133,8 @@ impl<W: Wire> UserStack<W> {
             flows: Flows::default(),
             ports: Ports::default(),
             listeners: Listeners::default(),
+            cookies: Cookies::new().map_err(|_| SetupError::NoSecret)?,
+            memory,
             dirty: Vec::new(),
             asking: Vec::new(),
             unresolved: Vec::new(),
@@ -158,12 +164,13 @@ impl<W: Wire> UserStack<W> {
     pub(crate) fn run(&mut self, until: Nanos, events: &mut Vec<Event>) -> Result<Nanos, EngineError> {
         self.turn += 1;
         self.tell_pending(events);
-        let mut now = clock::now();
+        let mut now = self.now();
         loop {
             if self.wire.other_end_changed() {
                 self.lose_peers(events);
             }
             self.expire(events);
+            self.balance();
             self.depart(now, events);
             let arrived = self.arrive(now, events);
             self.hearing.take(arrived, now);
@@ -175,7 +182,7 @@ impl<W: Wire> UserStack<W> {
                 break;
             }
             let is_interrupted = arrived == 0 && self.wait(now, until)?;
-            now = clock::now();
+            now = self.now();
             if is_interrupted {
                 break;
             }
@@ -305,6 +312,10 @@ impl<W: Wire> UserStack<W> {
         }
     }
 
+    pub(crate) fn now(&self) -> Nanos {
+        (self.config.clock)()
+    }
+
     /// Waits for the wire. Returns whether a signal ended that.
     fn wait(&mut self, now: Nanos, until: Nanos) -> Result<bool, EngineError> {
         self.wire.split().1.flush();
@@ -332,6 +343,7 @@ impl<W: Wire> UserStack<W> {
         self.stack.retransmission_timeouts = self.counts.timeouts;
         self.stack.tail_loss_probes = self.counts.tail_probes;
         self.stack.loss_recoveries = self.counts.recoveries;
+        [self.stack.held_bytes, self.stack.most_held_bytes] = self.memory.held().map(|bytes| bytes as u64);
         self.statistics.waits = wire.system_calls;
         self.statistics.stack = Some(self.stack);
         if let Some(tally) = &self.tally {
@@ -360,6 +372,9 @@ impl<W: Wire> UserStack<W> {
             }
         };
         self.flows.insert(flow, index);
+        if self.memory.is_short() {
+            self.endpoints[index as usize].connection.press(true);
+        }
         index
     }
 
@@ -391,9 +406,10 @@ impl<W: Wire> UserStack<W> {
 
     /// Its user has left it; it ends by itself, within bounds.
     pub(crate) fn orphan(&mut self, index: u32) {
+        let now = self.now();
         let endpoint = &mut self.endpoints[index as usize];
         endpoint.owner = Owner::Orphan;
-        endpoint.patience = clock::now() + ORPHAN_PATIENCE;
+        endpoint.patience = now + ORPHAN_PATIENCE;
         self.orphans += 1;
         self.touch(index);
     }
@@ -413,6 +429,7 @@ impl<W: Wire> UserStack<W> {
         }
         self.flows.remove(&endpoint.flow);
         endpoint.vacate();
+        self.measure(index);
         self.free.push(index);
     }
 
@@ -455,7 +472,7 @@ impl<W: Wire> Drop for UserStack<W> {
                 self.touch(index);
             }
         }
-        self.depart(clock::now(), &mut events);
+        self.depart(self.now(), &mut events);
     }
 }
 
@@ -473,6 +490,10 @@ fn counts(stack: &StackStatistics) -> StackCounts {
         wire_full: stack.wire_full,
         dropped_frames: stack.dropped_frames,
         system_calls: stack.system_calls,
+        dropped_requests: stack.dropped_requests,
+        cookie_handshakes: stack.cookies_taken,
+        memory_shortages: stack.memory_shortages,
+        memory_resets: stack.memory_resets,
     }
 }
 

@@ -1,20 +1,17 @@
 //! What passes between the wire and the connections: arrival, departure, and what they tell.
 
-use std::net::IpAddr;
-
 use assay_engine::{Conn, Event, Reason};
 use assay_model::units::Nanos;
 use assay_wire::{Receiver, Sender, Wire};
 
-use crate::address::is_unicast;
 use crate::connection::options::Written;
-use crate::connection::{Connection, Failure, State, flag};
+use crate::connection::{Failure, State};
 use crate::device::Arrival;
-use crate::endpoint::{BadFile, Endpoint, Owner, Taken};
+use crate::endpoint::{BadFile, Owner, Taken};
 use crate::frame::Located;
 use crate::neighbours::{QUESTION_INTERVAL, question};
 use crate::stack::{UserStack, instant};
-use crate::template::{Fields, Template};
+use crate::template::Fields;
 
 /// Frames taken from the wire before what they caused is told: enough that what is done once a turn costs little each, few enough that
 /// the peer works on the first answers while we make the next. As many as AF_XDP sends in one call.
@@ -33,7 +30,7 @@ impl<W: Wire> UserStack<W> {
                             self.follow(index, taken, located, now, events);
                         }
                     }
-                    None => self.stranger_arrives(located, now),
+                    None => self.stranger_arrives(located, now, events),
                 },
                 None => self.other_arrives(now),
             }
@@ -43,7 +40,14 @@ impl<W: Wire> UserStack<W> {
     }
 
     /// What comes of a segment that a connection was given.
-    fn follow(&mut self, index: u32, taken: Taken, located: &Located, now: Nanos, events: &mut Vec<Event>) {
+    pub(crate) fn follow(
+        &mut self,
+        index: u32,
+        taken: Taken,
+        located: &Located,
+        now: Nanos,
+        events: &mut Vec<Event>,
+    ) {
         let has_grown = match taken {
             Taken::Followed { has_grown } => has_grown,
             Taken::Strange => {
@@ -52,58 +56,12 @@ impl<W: Wire> UserStack<W> {
             }
             Taken::Succeeded => {
                 self.release(index);
-                return self.stranger_arrives(located, now);
+                return self.stranger_arrives(located, now, events);
             }
         };
         self.touch(index);
         self.notice(index, has_grown, events);
-    }
-
-    /// A segment of no connection: a request for one, or to be answered with a reset.
-    fn stranger_arrives(&mut self, located: &Located, now: Nanos) {
-        let local = located.flow.local();
-        let is_ours = self.config.addresses.iter().any(|cidr| cidr.address == local.ip());
-        // RFC 1122 §4.2.3.10: nobody can be answered at the address of a group.
-        if !is_ours || !is_host(located.flow.remote().ip()) {
-            return;
-        }
-        if !located.is_request() || !self.listeners.include(local) {
-            return self.refuse(located);
-        }
-        if self.listeners.is_full() {
-            self.stack.dropped_syns += 1;
-            return;
-        }
-        let (shape, number) = (self.shape(local.ip()), self.first_number(&located.flow, now));
-        let Some(frame) = self.wire.split().0.peek() else { return };
-        let (Some(syn), Some(peer)) = (located.read(frame), sender_of(frame)) else { return };
-        let connection = Connection::accept(&shape, number, &syn, now);
-        let template = Template::new(self.config.hardware, peer, &located.flow, self.has_checksums);
-        let index = self.occupy(Endpoint::new(located.flow, Owner::HalfOpen, connection, template));
-        self.listeners.half_open += 1;
-        self.touch(index);
-    }
-
-    /// RFC 9293 §3.5.2: a reset, never for a reset, and only for what was meant for us.
-    fn refuse(&mut self, located: &Located) {
-        if located.has(flag::RST) {
-            return;
-        }
-        let Some(frame) = self.wire.split().0.peek() else { return };
-        let (Some(segment), Some(peer)) = (located.read(frame), sender_of(frame)) else { return };
-        if frame.get(..6) != Some(&self.config.hardware[..]) {
-            return;
-        }
-        let fields = if located.has(flag::ACK) {
-            Fields { sequence: segment.acknowledgement.0, flags: flag::RST, ..Fields::default() }
-        } else {
-            let acknowledgement = (segment.sequence + segment.length()).0;
-            Fields { acknowledgement, flags: flag::RST | flag::ACK, ..Fields::default() }
-        };
-        let template = Template::new(self.config.hardware, peer, &located.flow, self.has_checksums);
-        let mut reset = vec![0; template.frame_bytes(0)];
-        template.write(&mut reset, &fields, &[], &[]);
-        self.replies.keep(reset);
+        self.account(index);
     }
 
     /// Anything but a segment.
@@ -286,16 +244,6 @@ impl<W: Wire> UserStack<W> {
         if due < Nanos::MAX {
             self.wheel.arm(index, due.max(now));
         }
+        self.account(index);
     }
-}
-
-/// Whether it can be the address of a single other machine.
-fn is_host(ip: IpAddr) -> bool {
-    let is_broadcast = matches!(ip, IpAddr::V4(ip) if ip.is_broadcast());
-    !(ip.is_multicast() || ip.is_unspecified() || ip.is_loopback() || is_broadcast)
-}
-
-/// The hardware address from which a frame came, if it can be answered.
-fn sender_of(frame: &[u8]) -> Option<[u8; 6]> {
-    frame.get(6..12)?.first_chunk().copied().filter(|&hardware| is_unicast(hardware))
 }

@@ -89,6 +89,13 @@ pub struct Assembled<B, R, S> {
     pub(crate) base: B,
 }
 
+impl<B, R, S> Assembled<B, R, S> {
+    /// The same wire with another sender, which `around` puts around its own.
+    pub fn with_sender<T>(self, around: impl FnOnce(S) -> T) -> Assembled<B, R, T> {
+        Assembled { receiver: self.receiver, sender: around(self.sender), base: self.base }
+    }
+}
+
 impl<B: Base, R: Incoming, S: Outgoing> Wire for Assembled<B, R, S> {
     type Receiver = R;
     type Sender = S;

@@ -20,6 +20,10 @@ pub(crate) struct Counters {
     loss_recoveries: u64,
     wire_full: u64,
     dropped_frames: u64,
+    dropped_requests: u64,
+    cookie_handshakes: u64,
+    memory_shortages: u64,
+    memory_resets: u64,
 }
 
 impl Counters {
@@ -38,6 +42,10 @@ impl Counters {
             self.loss_recoveries += stack.loss_recoveries;
             self.wire_full += stack.wire_full;
             self.dropped_frames += stack.dropped_frames;
+            self.dropped_requests += stack.dropped_requests;
+            self.cookie_handshakes += stack.cookies_taken;
+            self.memory_shortages += stack.memory_shortages;
+            self.memory_resets += stack.memory_resets;
         }
     }
 }
@@ -58,6 +66,10 @@ impl fmt::Display for Counters {
             ("loss_recoveries", self.loss_recoveries),
             ("wire_full", self.wire_full),
             ("dropped_frames", self.dropped_frames),
+            ("dropped_requests", self.dropped_requests),
+            ("cookie_handshakes", self.cookie_handshakes),
+            ("memory_shortages", self.memory_shortages),
+            ("memory_resets", self.memory_resets),
         ];
         out.write_str("counters")?;
         names_and_numbers.iter().try_for_each(|(name, number)| write!(out, " {name} {number}"))

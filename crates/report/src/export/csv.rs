@@ -87,7 +87,7 @@ const ENDS: [End; 2] = [
 /// A counter of a stack: how its columns' headings end.
 type Counter = (&'static str, fn(&StackCounts) -> u64);
 
-const COUNTERS: [Counter; 9] = [
+const COUNTERS: [Counter; 13] = [
     ("received_frames", |counts| counts.received_frames),
     ("sent_frames", |counts| counts.sent_frames),
     ("retransmitted_segments", |counts| counts.retransmitted_segments),
@@ -97,6 +97,10 @@ const COUNTERS: [Counter; 9] = [
     ("wire_full", |counts| counts.wire_full),
     ("dropped_frames", |counts| counts.dropped_frames),
     ("system_calls", |counts| counts.system_calls),
+    ("dropped_requests", |counts| counts.dropped_requests),
+    ("cookie_handshakes", |counts| counts.cookie_handshakes),
+    ("memory_shortages", |counts| counts.memory_shortages),
+    ("memory_resets", |counts| counts.memory_resets),
 ];
 
 /// One row per contender (a twin counts as one), cell and round, raw (RFC 4180). A planned window that was not measured has a

@@ -140,7 +140,8 @@ impl Connection {
         if self.state == State::SynReceived && segment.has(flag::SYN) && !segment.has(flag::ACK) {
             // Our answer was lost: here it is again.
             self.flight.lose_all();
-        } else if segment.length() > 0 {
+        } else if segment.length() > 0 && !segment.has(flag::SYN) {
+            // A SYN is anybody's guess (RFC 5961 §4.2), and its answer is rationed (§7).
             self.acknowledge_at = Nanos::ZERO;
         } else {
             self.challenge(now);

@@ -27,7 +27,7 @@ impl Bytes {
     }
 
     /// Memory that it takes.
-    #[cfg(test)]
+    #[inline]
     pub(crate) fn capacity(&self) -> usize {
         self.store.capacity()
     }
@@ -77,6 +77,14 @@ impl Bytes {
         } else {
             self.store.clear();
         }
+    }
+
+    /// Keeps the first `n`, and no memory for more.
+    pub(crate) fn truncate(&mut self, n: usize) {
+        self.store.truncate(self.start + n);
+        self.store.drain(..self.start);
+        self.start = 0;
+        self.store.shrink_to(KEPT_BYTES);
     }
 
     /// Uses the room in front when that saves growing and is at least what has to be moved: each byte moves once or so.

@@ -28,7 +28,7 @@ pub(crate) struct Plan {
 
 /// What a segment is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     /// It takes numbers that were not sent before.
     Fresh,
     /// It was sent before, and has this place in the flight.
@@ -141,7 +141,7 @@ impl Connection {
         self.plan_data(kind, sent.start, length, flags)
     }
 
-    fn plan_syn(&self, kind: Kind) -> Plan {
+    pub(super) fn plan_syn(&self, kind: Kind) -> Plan {
         let window = self.inbox.room().min(u16::MAX.into());
         Plan {
             window: window as u16,

@@ -189,7 +189,7 @@ impl Flight {
     }
 
     /// Memory on the heap.
-    #[cfg(test)]
+    #[inline]
     pub(super) fn heap_bytes(&self) -> usize {
         self.list.capacity() * size_of::<Sent>()
     }

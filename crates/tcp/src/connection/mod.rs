@@ -60,9 +60,9 @@ const ACKNOWLEDGEMENT_DELAY: Nanos = Nanos::from_millis(40);
 /// Between two answers to what may be an attacker's (RFC 5961 §7), and to what both ends may answer for ever.
 const CHALLENGE_INTERVAL: Nanos = Nanos::from_millis(100);
 /// Octets of data in a segment to a peer that names none: IPv4's (RFC 9293 §3.7.1).
-const DEFAULT_SEGMENT_BYTES: u16 = 536;
+pub(crate) const DEFAULT_SEGMENT_BYTES: u16 = 536;
 /// Fewer are not believed: each octet would cost a frame.
-const LEAST_SEGMENT_BYTES: u16 = 64;
+pub(crate) const LEAST_SEGMENT_BYTES: u16 = 64;
 
 /// Flags of a segment (RFC 9293 §3.1).
 pub(crate) mod flag {
@@ -282,6 +282,17 @@ impl Connection {
         connection
     }
 
+    /// One whose answer to the peer's SYN left some time ago, and of which nothing was kept (RFC 4987 §3.6): the segment that
+    /// acknowledges it is to follow.
+    pub(crate) fn recall(shape: &Shape, first_number: Seq, syn: &Segment<'_>, now: Nanos) -> Self {
+        let mut connection = Self::accept(shape, first_number, syn, now);
+        let plan = connection.plan_syn(depart::Kind::Fresh);
+        connection.sent(&plan, now, &mut Counts::default());
+        // When it left is not known, so that no round trip can be measured by it (Karn's algorithm, RFC 6298 §3).
+        connection.flight.resend(0, now);
+        connection
+    }
+
     pub(crate) fn state(&self) -> State {
         self.state
     }
@@ -388,8 +399,18 @@ impl Connection {
         self.inbox = Inbox::new(0);
     }
 
+    /// While memory is short nothing beyond a gap is kept, and its window is two segments.
+    pub(crate) fn press(&mut self, is_short: bool) {
+        self.inbox.press(is_short.then(|| 2 * u32::from(self.own_segment_bytes)));
+    }
+
+    /// Drops what arrived.
+    pub(crate) fn discard(&mut self) {
+        self.inbox.discard();
+    }
+
     /// Memory on the heap.
-    #[cfg(test)]
+    #[inline]
     pub(crate) fn heap_bytes(&self) -> usize {
         self.outbox.capacity() + self.flight.heap_bytes() + self.inbox.heap_bytes()
     }

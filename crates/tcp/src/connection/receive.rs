@@ -29,6 +29,10 @@ pub(super) struct Inbox {
     pub(super) has_ended: bool,
     /// Most bytes that the user was not shown yet.
     limit: u32,
+    /// The same while there is memory.
+    usual_limit: u32,
+    /// Memory is short.
+    is_pressed: bool,
 }
 
 /// What a segment's data changed.
@@ -58,6 +62,8 @@ impl Inbox {
             fin: None,
             has_ended: false,
             limit,
+            usual_limit: limit,
+            is_pressed: false,
         }
     }
 
@@ -70,12 +76,29 @@ impl Inbox {
             return Change::InOrder;
         }
         let end = start + data.len() as u32;
-        if data.is_empty() || !self.insert(start, end) {
+        let must_wait = self.is_pressed && start != self.next;
+        if data.is_empty() || must_wait || !self.insert(start, end) {
             return Change::Nothing;
         }
         self.bytes.write_at(self.ready + (start - self.next) as usize, data);
         self.latest = start;
         if self.advance() { Change::GapFilled } else { Change::Beyond }
+    }
+
+    /// Memory is short, so that nothing beyond a gap is kept and the window is at most this; or it is short no more.
+    pub(super) fn press(&mut self, limit: Option<u32>) {
+        self.limit = limit.map_or(self.usual_limit, |limit| limit.min(self.usual_limit));
+        self.is_pressed = limit.is_some();
+        if self.is_pressed && self.has_gap() {
+            self.ranges = Vec::new();
+            self.bytes.truncate(self.ready);
+        }
+    }
+
+    /// Drops all that arrived.
+    pub(super) fn discard(&mut self) {
+        (self.bytes, self.ranges) = (Bytes::default(), Vec::new());
+        (self.ready, self.seen) = (0, 0);
     }
 
     /// Notes where the peer's direction ends. Returns whether all before it is here.
@@ -176,7 +199,7 @@ impl Inbox {
     }
 
     /// Memory on the heap.
-    #[cfg(test)]
+    #[inline]
     pub(super) fn heap_bytes(&self) -> usize {
         self.bytes.capacity() + self.ranges.capacity() * size_of::<(Seq, Seq)>()
     }

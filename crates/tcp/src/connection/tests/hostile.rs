@@ -52,6 +52,18 @@ fn a_syn_on_an_open_connection_is_challenged() {
 }
 
 #[test]
+fn challenges_are_rationed_wherever_the_guess_lies() {
+    let (mut network, packet) = server();
+    for (flags, offset) in [(flag::SYN, 0), (flag::SYN, 1 << 30), (flag::RST, 5), (flag::ACK, 1 << 30)] {
+        network.now += CHALLENGE_INTERVAL;
+        let guess = Packet { flags, sequence: packet.sequence + offset, ..packet.clone() };
+        let answers = (0..100).filter(|_| !network.forge(1, &guess).is_empty()).count();
+        assert_eq!(answers, 1, "RFC 5961 §7: {flags:#x} at {offset}");
+    }
+    assert_eq!(network.ends[1].state(), State::Established);
+}
+
+#[test]
 fn acknowledgements_of_what_was_never_sent_are_challenged_and_not_too_often() {
     let (mut network, packet) = server();
     let wrong = Packet { acknowledgement: packet.acknowledgement + 1, data: b"inject".to_vec(), ..packet };
