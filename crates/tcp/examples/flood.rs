@@ -1,5 +1,6 @@
 //! What a flood of forged requests takes from real connections: two stacks at the ends of a ring, in one thread, of which one opens
-//! connections, asks, is answered and closes, without and with a third that forges requests. Windows alternate.
+//! connections, asks, is answered and closes, without and with a third that forges requests. Windows alternate, each with stacks of
+//! its own, as a flood is felt for minutes. Time is the thread's on its CPU, of which the forger takes its part.
 //!
 //! `cargo run --release -p assay-tcp --example flood -- [REQUESTS_PER_SECOND] [PAIRS]`
 
@@ -16,12 +17,15 @@ use assay_tcp::{Config, UserStack};
 use assay_wire::parts::{Assembled, Outgoing};
 use assay_wire::ring::{self, Ring, RingBase, RingReceiver, RingSender};
 use assay_wire::{Sender, Statistics};
+use rustix::time::{ClockId, clock_gettime};
 
 /// As a short request and its answer have.
 const QUESTION: [u8; 100] = [b'q'; 100];
 const ANSWER: [u8; 150] = [b'a'; 150];
 /// Connections under way.
 const CONNECTIONS: usize = 32;
+/// Forged requests a second that take all places at once.
+const FILLING: u64 = 200_000;
 /// How long is counted at a time, and how long is waited before that.
 const WINDOW: Nanos = Nanos::from_millis(200);
 const SETTLING: Nanos = Nanos::from_millis(20);
@@ -38,23 +42,37 @@ type Flooded = Assembled<RingBase, RingReceiver, Flooding>;
 fn main() -> Result<(), Box<dyn Error>> {
     let argument = |n: usize, usual: u64| std::env::args().nth(n).map_or(Ok(usual), |text| text.parse());
     let (rate, pairs) = (argument(1, 10_000)?, argument(2, 25)?);
-    let mut both = Both::new()?;
-    both.window(0)?;
+    measure(0)?;
     let (mut quiet, mut ratios) = (Vec::new(), Vec::new());
     for pair in 0..pairs {
-        let first = both.window(if pair % 2 == 0 { 0 } else { rate })?;
-        let second = both.window(if pair % 2 == 0 { rate } else { 0 })?;
-        let (without, with) = if pair % 2 == 0 { (first, second) } else { (second, first) };
+        let is_flooded_first = pair % 2 == 1;
+        let first = measure(if is_flooded_first { rate } else { 0 })?;
+        let second = measure(if is_flooded_first { 0 } else { rate })?;
+        let (without, with) = if is_flooded_first { (second, first) } else { (first, second) };
         quiet.push(without);
         ratios.push(with / without);
     }
     let [low, middle, high] = quartiles(&mut ratios);
-    println!("{:.0} connections a second without a flood", quartiles(&mut quiet)[1]);
+    println!("{:.0} connections a second of CPU time without a flood", quartiles(&mut quiet)[1]);
     println!(
         "{middle:.3} of that under {rate} forged requests a second ({low:.3} to {high:.3}, the middle half of {pairs} pairs)"
     );
-    println!("{:?}", both.server.statistics().stack);
     Ok(())
+}
+
+/// Real connections a second of CPU time under so many forged requests a second.
+fn measure(rate: u64) -> Result<f64, Box<dyn Error>> {
+    let mut both = Both::new()?;
+    // First as many as take all places, within milliseconds.
+    both.rate.set(if rate > 0 { rate.max(FILLING) } else { 0 });
+    both.turn_for(SETTLING)?;
+    both.rate.set(rate);
+    both.answers = 0;
+    let began = clock_gettime(ClockId::ThreadCPUTime);
+    both.turn_for(WINDOW)?;
+    let ended = clock_gettime(ClockId::ThreadCPUTime);
+    let seconds = (ended.tv_sec - began.tv_sec) as f64 + (ended.tv_nsec - began.tv_nsec) as f64 / 1e9;
+    Ok(both.answers as f64 / seconds)
 }
 
 fn quartiles(values: &mut [f64]) -> [f64; 3] {
@@ -159,22 +177,10 @@ impl Both {
         Ok(Self { server, client, rate, address, events: vec![], under_way: 0, answers: 0 })
     }
 
-    /// Real connections a second under so many forged requests a second.
-    fn window(&mut self, rate: u64) -> Result<f64, Box<dyn Error>> {
-        self.rate.set(rate);
-        let began = self.turn_until(clock::now() + SETTLING)?;
-        self.answers = 0;
-        let ended = self.turn_until(began + WINDOW)?;
-        Ok(self.answers as f64 * 1e9 / (ended - began).0 as f64)
-    }
-
-    fn turn_until(&mut self, end: Nanos) -> Result<Nanos, Box<dyn Error>> {
-        loop {
-            let now = self.turn()?;
-            if now >= end {
-                return Ok(now);
-            }
-        }
+    fn turn_for(&mut self, span: Nanos) -> Result<(), Box<dyn Error>> {
+        let end = clock::now() + span;
+        while self.turn()? < end {}
+        Ok(())
     }
 
     /// Lets both do what there is to do; returns the time.
