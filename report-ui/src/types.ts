@@ -1974,11 +1974,6 @@ export interface ToldCounts {
  */
 export interface StackCounts {
   /**
-   * Connections of which nothing was kept before they were established (SYN cookies, RFC 4987 §3.6), as too many handshakes
-   * were under way.
-   */
-  cookie_handshakes: number;
-  /**
    * Frames given up for want of room.
    */
   dropped_frames: number;
@@ -1986,6 +1981,11 @@ export interface StackCounts {
    * Handshakes that were dropped, as too many connections were not yet accepted, or memory was short.
    */
   dropped_requests: number;
+  /**
+   * Handshakes under way that were forgotten, as many others had begun since; an honest one succeeds all the same (SYN cookies,
+   * RFC 4987 §3.6).
+   */
+  forgotten_handshakes: number;
   /**
    * Losses that acknowledgements told of, counted once for each window (RFC 8985 §6).
    */

@@ -6,7 +6,7 @@ import { reportOf } from "../src/select";
 import { parseView } from "../src/state";
 import type { EndCounters, Head, Spot, StackCounters, StackCounts, ToldCounts } from "../src/types";
 
-const QUIET: StackCounts = { wire: "ring", lossless: true, received_frames: 0, sent_frames: 0, retransmitted_segments: 0, retransmission_timeouts: 0, tail_loss_probes: 0, loss_recoveries: 0, wire_full: 0, dropped_frames: 0, system_calls: 0, dropped_requests: 0, cookie_handshakes: 0, memory_shortages: 0, memory_resets: 0 };
+const QUIET: StackCounts = { wire: "ring", lossless: true, received_frames: 0, sent_frames: 0, retransmitted_segments: 0, retransmission_timeouts: 0, tail_loss_probes: 0, loss_recoveries: 0, wire_full: 0, dropped_frames: 0, system_calls: 0, dropped_requests: 0, forgotten_handshakes: 0, memory_shortages: 0, memory_resets: 0 };
 const told = (answers: number, counts: Partial<StackCounts>): ToldCounts => ({ answers, counts: { ...QUIET, ...counts } });
 const end = (system_calls: number | null, kernel_system_calls: number | null, stack: ToldCounts | null): EndCounters => ({ system_calls, kernel_system_calls, stack });
 const row = (contender: string, server: EndCounters, generator: EndCounters): StackCounters => ({ contender, workload: "hello", connections: 64, network: "user/xdp", server, generator });

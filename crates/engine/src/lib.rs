@@ -300,11 +300,10 @@ pub struct StackStatistics {
     pub system_calls: u64,
     /// Handshakes that were dropped, because too many connections were not yet accepted, or memory was short.
     pub dropped_requests: u64,
-    /// Requests for connections that were answered without keeping anything of them (RFC 4987 §3.6), as too many handshakes were
-    /// under way.
-    pub cookies_given: u64,
-    /// Connections that came of that.
-    pub cookies_taken: u64,
+    /// Handshakes under way that were forgotten, as many others had begun since.
+    pub forgotten_handshakes: u64,
+    /// Connections that came of such ones all the same (SYN cookies, RFC 4987 §3.6).
+    pub recalled_handshakes: u64,
     /// Bytes that all connections hold, of what arrived or is to be sent.
     pub held_bytes: u64,
     /// The most that they ever held.

@@ -248,7 +248,7 @@ fn stack_of_one(thread: &StackStatistics) -> StackCounts {
         tail_loss_probes: thread.tail_loss_probes,
         loss_recoveries: thread.loss_recoveries,
         dropped_requests: thread.dropped_requests,
-        cookie_handshakes: thread.cookies_taken,
+        forgotten_handshakes: thread.forgotten_handshakes,
         memory_shortages: thread.memory_shortages,
         memory_resets: thread.memory_resets,
         wire_full: thread.wire_full,

@@ -126,10 +126,10 @@ pub struct StackCounts {
     /// Handshakes that were dropped, as too many connections were not yet accepted, or memory was short.
     #[serde(default)]
     pub dropped_requests: u64,
-    /// Connections of which nothing was kept before they were established (SYN cookies, RFC 4987 §3.6), as too many handshakes
-    /// were under way.
+    /// Handshakes under way that were forgotten, as many others had begun since; an honest one succeeds all the same (SYN cookies,
+    /// RFC 4987 §3.6).
     #[serde(default)]
-    pub cookie_handshakes: u64,
+    pub forgotten_handshakes: u64,
     /// Times that the memory of all connections became short.
     #[serde(default)]
     pub memory_shortages: u64,
@@ -169,7 +169,7 @@ impl StackCounts {
             dropped_frames: of(self.dropped_frames, other.dropped_frames),
             system_calls: of(self.system_calls, other.system_calls),
             dropped_requests: of(self.dropped_requests, other.dropped_requests),
-            cookie_handshakes: of(self.cookie_handshakes, other.cookie_handshakes),
+            forgotten_handshakes: of(self.forgotten_handshakes, other.forgotten_handshakes),
             memory_shortages: of(self.memory_shortages, other.memory_shortages),
             memory_resets: of(self.memory_resets, other.memory_resets),
         }

@@ -34,7 +34,7 @@ pub fn row(counts: &StackCounts) -> Row {
         counts.tail_loss_probes,
         counts.loss_recoveries,
         counts.dropped_requests,
-        counts.cookie_handshakes,
+        counts.forgotten_handshakes,
         counts.memory_shortages,
         counts.memory_resets,
     ]);
@@ -57,7 +57,7 @@ pub fn total(file: &[u8], wire: &str) -> Option<StackCounts> {
         let [mark, lossless, received_frames, sent_frames, retransmitted_segments, rest @ ..]: Row =
             std::array::from_fn(|n| word(&row[n * size_of::<u64>()..][..size_of::<u64>()]));
         let [retransmission_timeouts, wire_full, dropped_frames, system_calls, rest @ ..] = rest;
-        let [tail_loss_probes, loss_recoveries, dropped_requests, cookie_handshakes, rest @ ..] = rest;
+        let [tail_loss_probes, loss_recoveries, dropped_requests, forgotten_handshakes, rest @ ..] = rest;
         let [memory_shortages, memory_resets, ..] = rest;
         (mark == MARK).then(|| StackCounts {
             wire: wire.to_owned(),
@@ -72,7 +72,7 @@ pub fn total(file: &[u8], wire: &str) -> Option<StackCounts> {
             dropped_frames,
             system_calls,
             dropped_requests,
-            cookie_handshakes,
+            forgotten_handshakes,
             memory_shortages,
             memory_resets,
         })
@@ -98,7 +98,7 @@ mod tests {
             tail_loss_probes: n + 7,
             loss_recoveries: n + 8,
             dropped_requests: n + 9,
-            cookie_handshakes: n + 10,
+            forgotten_handshakes: n + 10,
             memory_shortages: n + 11,
             memory_resets: n + 12,
         }

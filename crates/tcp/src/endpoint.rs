@@ -127,6 +127,11 @@ impl Endpoint {
         self.connection.vacate();
     }
 
+    /// Whether it is the handshake with this serial, still under way.
+    pub(crate) fn is_handshake(&self, serial: u32) -> bool {
+        self.owner == Owner::HalfOpen && self.serial == serial
+    }
+
     /// Resets it and drops what it holds.
     pub(crate) fn give_up(&mut self) {
         (self.queue, self.file) = (Bytes::default(), None);

@@ -7,7 +7,7 @@
 //!   answers to frames of no connection, beyond a bound.
 //! - Everything is bounded, and each bound has a name: connections, handshakes under way, the backlog, orphans, TIME-WAIT,
 //!   bytes and segments of each connection in both directions, and the memory of all. It follows what is held, not the bounds.
-//! - Forged requests keep nobody out: beyond the bound of handshakes nothing is kept of one, and it succeeds all the same.
+//! - Forged requests keep nobody out: a handshake that is forgotten for want of room succeeds all the same.
 //! - What is sent again is counted, with its reason: on a lossless wire a retransmission timer that ran out is a fault.
 //!
 //! Must not know: HTTP, who is client or server, which wire it is, who is measured.
@@ -21,7 +21,7 @@
 //! | `frame`, `template`, `checksum` | segments in frames: read, written |
 //! | `neighbours`, `device` | hardware addresses; what is not TCP, which smoltcp answers |
 //! | `table`, `flow`, `ports`, `listeners` | which connection a segment belongs to; ports; who accepts |
-//! | `requests`, `cookies` | who asks for a connection; handshakes of which nothing is kept |
+//! | `requests`, `handshakes`, `cookies` | who asks for a connection; which handshake is the oldest; those that are forgotten |
 //! | `memory`, `shortage` | what all connections hold together; what is given up when that is too much |
 //!
 //! TCP's independent judges are Linux's stack (`tests/kernel`) and smoltcp's (`tests/smoltcp`), with and without loss.
@@ -39,6 +39,7 @@ mod endpoint;
 mod engine;
 mod flow;
 mod frame;
+mod handshakes;
 mod hearing;
 mod listeners;
 mod memory;

@@ -3,9 +3,6 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-/// Handshakes under way at most of which something is kept; further ones are answered by [cookies](crate::cookies), as by Linux
-/// (tcp_max_syn_backlog and tcp_syncookies, tcp(7)).
-const MAX_HALF_OPEN: usize = 1024;
 /// Connections of one listener that nobody has taken yet, from which on a request to it is dropped, as by Linux (somaxconn,
 /// listen(2)): its sender asks again. Handshakes that are under way then still come to their end.
 pub(crate) const MAX_BACKLOG: usize = 4096;
@@ -14,8 +11,6 @@ pub(crate) const MAX_BACKLOG: usize = 4096;
 #[derive(Default)]
 pub(crate) struct Listeners {
     list: Vec<Listener>,
-    /// Handshakes under way.
-    pub(crate) half_open: usize,
     /// Established and not taken, at all listeners.
     waiting: usize,
 }
@@ -32,11 +27,6 @@ impl Listeners {
     /// Whether connections to `local` are accepted.
     pub(crate) fn include(&self, local: SocketAddr) -> bool {
         self.list.iter().any(|listener| listener.is_for(local))
-    }
-
-    /// Whether one more handshake can have a place of its own.
-    pub(crate) fn has_place(&self) -> bool {
-        self.half_open < MAX_HALF_OPEN
     }
 
     /// Whether whoever listens at `local` leaves too many connections waiting for more to be let in.

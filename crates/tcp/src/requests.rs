@@ -1,4 +1,4 @@
-//! Segments of no connection: requests for one, answers to cookies, and what is refused.
+//! Segments of no connection: requests for one, what goes on with a handshake that was forgotten, and what is refused.
 
 use std::net::IpAddr;
 
@@ -15,7 +15,7 @@ use crate::stack::UserStack;
 use crate::template::{Fields, Template};
 
 impl<W: Wire> UserStack<W> {
-    /// A segment of no connection: a request for one, the end of a handshake of which nothing was kept, or to be refused.
+    /// A segment of no connection: a request for one, the end of a handshake that was forgotten, or to be refused.
     pub(crate) fn stranger_arrives(&mut self, located: &Located, now: Nanos, events: &mut Vec<Event>) {
         let local = located.flow.local();
         let is_ours = self.config.addresses.iter().any(|cidr| cidr.address == local.ip());
@@ -24,60 +24,32 @@ impl<W: Wire> UserStack<W> {
             return;
         }
         let is_request = located.is_request();
-        let may_be_cookie = located.is_answer() && self.cookies.may_be_under_way(now);
-        if !(is_request || may_be_cookie) || !self.listeners.include(local) {
+        let may_go_on = located.is_answer() && self.cookies.may_recall(now);
+        if !(is_request || may_go_on) || !self.listeners.include(local) {
             return self.refuse(located);
         }
         if self.listeners.is_behind(local) || self.memory.is_short() {
             self.stack.dropped_requests += 1;
-            return;
-        }
-        if !is_request {
-            self.cookie_arrives(located, now, events);
-        } else if self.listeners.has_place() {
+        } else if is_request {
             self.begin(located, now);
         } else {
-            self.answer_by_cookie(located, now);
+            self.go_on(located, now, events);
         }
     }
 
-    /// A handshake begins that has a place of its own.
+    /// A handshake begins.
     fn begin(&mut self, located: &Located, now: Nanos) {
-        let (shape, number) = (self.shape(located.flow.local().ip()), self.first_number(&located.flow, now));
-        let Some(frame) = self.wire.split().0.peek() else { return };
-        let (Some(syn), Some(peer)) = (located.read(frame), sender_of(frame)) else { return };
-        let connection = Connection::accept(&shape, number, &syn, now);
-        self.keep_handshake(located, connection, peer);
-    }
-
-    fn keep_handshake(&mut self, located: &Located, connection: Connection, peer: [u8; 6]) -> u32 {
-        let template = Template::new(self.config.hardware, peer, &located.flow, self.has_checksums);
-        let index = self.occupy(Endpoint::new(located.flow, Owner::HalfOpen, connection, template));
-        self.listeners.half_open += 1;
-        self.touch(index);
-        index
-    }
-
-    /// A handshake begins of which nothing is kept but the answer until that has left.
-    fn answer_by_cookie(&mut self, located: &Located, now: Nanos) {
         let shape = self.shape(located.flow.local().ip());
         let Some(frame) = self.wire.split().0.peek() else { return };
         let (Some(syn), Some(peer)) = (located.read(frame), sender_of(frame)) else { return };
         let number = self.cookies.give(&located.flow, &syn, shape.segment_bytes, now);
-        let mut connection = Connection::accept(&shape, number, &syn, now);
-        let Some(plan) = connection.next_segment(now, now, &mut self.counts) else { return };
-        let options = connection.options(&plan);
-        let options = options.as_ref().map_or(&[][..], Written::as_slice);
-        let template = Template::new(self.config.hardware, peer, &located.flow, self.has_checksums);
-        let mut answer = vec![0; template.frame_bytes(options.len())];
-        template.write(&mut answer, &Fields::of(&plan), options, &[]);
-        self.replies.keep(answer);
-        self.stack.cookies_given += 1;
+        let connection = Connection::accept(&shape, number, &syn, now);
+        self.keep_handshake(located, connection, peer, now);
     }
 
-    /// Such a handshake ends, unless that is not what the segment acknowledges. Then it is not refused: it may be the second segment of
-    /// somebody whose first was lost.
-    fn cookie_arrives(&mut self, located: &Located, now: Nanos, events: &mut Vec<Event>) {
+    /// A handshake goes on that was forgotten, unless its segment acknowledges none. That is not refused: it may be the second segment
+    /// of somebody whose first was lost.
+    fn go_on(&mut self, located: &Located, now: Nanos, events: &mut Vec<Event>) {
         let shape = self.shape(located.flow.local().ip());
         let Some(frame) = self.wire.split().0.peek() else { return };
         let (Some(answer), Some(peer)) = (located.read(frame), sender_of(frame)) else { return };
@@ -92,13 +64,35 @@ impl<W: Wire> UserStack<W> {
             ..answer
         };
         let connection = Connection::recall(&shape, answer.acknowledgement - 1, &syn, now);
-        let index = self.keep_handshake(located, connection, peer);
-        self.stack.cookies_taken += 1;
+        let index = self.keep_handshake(located, connection, peer, now);
+        self.stack.recalled_handshakes += 1;
         let Some(frame) = self.wire.split().0.peek() else { return };
         if let Some(answer) = located.read(frame) {
             let taken = self.endpoints[index as usize].take(&answer, now, &mut self.counts);
             self.follow(index, taken, located, now, events);
         }
+    }
+
+    /// Gives a handshake a place; an old one is forgotten.
+    fn keep_handshake(
+        &mut self,
+        located: &Located,
+        connection: Connection,
+        peer: [u8; 6],
+        now: Nanos,
+    ) -> u32 {
+        let template = Template::new(self.config.hardware, peer, &located.flow, self.has_checksums);
+        let index = self.occupy(Endpoint::new(located.flow, Owner::HalfOpen, connection, template));
+        self.touch(index);
+        let old = self.handshakes.push(index, self.endpoints[index as usize].serial);
+        if let Some((old, serial)) = old
+            && self.endpoints[old as usize].is_handshake(serial)
+        {
+            self.release(old);
+            self.cookies.forget(now);
+            self.stack.forgotten_handshakes += 1;
+        }
+        index
     }
 
     /// RFC 9293 §3.5.2: a reset, never for a reset, and only for what was meant for us.

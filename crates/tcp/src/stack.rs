@@ -27,6 +27,7 @@ use crate::device::{Arrival, Replies, capabilities};
 use crate::endpoint::{Endpoint, Owner};
 use crate::flow::Flow;
 use crate::frame::{IPV4_BYTES, IPV6_BYTES, TCP_BYTES};
+use crate::handshakes::Handshakes;
 use crate::hearing::Hearing;
 use crate::listeners::Listeners;
 use crate::memory::Memory;
@@ -71,6 +72,7 @@ pub struct UserStack<W: Wire> {
     pub(crate) ports: Ports,
     pub(crate) listeners: Listeners,
     pub(crate) cookies: Cookies,
+    pub(crate) handshakes: Handshakes,
     pub(crate) memory: Memory,
     /// Endpoints that may have something to send.
     pub(crate) dirty: Vec<u32>,
@@ -133,6 +135,7 @@ impl<W: Wire> UserStack<W> {
             flows: Flows::default(),
             ports: Ports::default(),
             listeners: Listeners::default(),
+            handshakes: Handshakes::default(),
             cookies: Cookies::new().map_err(|_| SetupError::NoSecret)?,
             memory,
             dirty: Vec::new(),
@@ -390,7 +393,8 @@ impl<W: Wire> UserStack<W> {
         }
     }
 
-    /// Where a connection's numbers begin: a clock of 4 µs, and what nobody outside can guess (RFC 6528 §3).
+    /// Where the numbers of a connection begin that we open: a clock of 4 µs, and what nobody outside can guess (RFC 6528 §3). Those of
+    /// one that we accept are [cookies](crate::cookies).
     pub(crate) fn first_number(&self, flow: &Flow, now: Nanos) -> Seq {
         Seq(self.numbers.hash_one(flow) as u32) + (now.0 / 4_000) as u32
     }
@@ -419,10 +423,9 @@ impl<W: Wire> UserStack<W> {
         let endpoint = &mut self.endpoints[index as usize];
         let (local, remote) = endpoint.ends();
         match endpoint.owner {
-            Owner::HalfOpen => self.listeners.half_open -= 1,
             Owner::Orphan => self.orphans -= 1,
             Owner::Nobody => return,
-            Owner::Backlog | Owner::Opening(_) | Owner::User(_) => {}
+            Owner::HalfOpen | Owner::Backlog | Owner::Opening(_) | Owner::User(_) => {}
         }
         if endpoint.borrowed_port {
             self.ports.give_back(local, remote);
@@ -491,7 +494,7 @@ fn counts(stack: &StackStatistics) -> StackCounts {
         dropped_frames: stack.dropped_frames,
         system_calls: stack.system_calls,
         dropped_requests: stack.dropped_requests,
-        cookie_handshakes: stack.cookies_taken,
+        forgotten_handshakes: stack.forgotten_handshakes,
         memory_shortages: stack.memory_shortages,
         memory_resets: stack.memory_resets,
     }

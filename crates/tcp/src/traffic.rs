@@ -89,7 +89,6 @@ impl<W: Wire> UserStack<W> {
             Owner::HalfOpen if connection.state() == State::Closed => self.release(index),
             Owner::HalfOpen if connection.is_established() => {
                 endpoint.owner = Owner::Backlog;
-                self.listeners.half_open -= 1;
                 if !self.listeners.push(index, endpoint.flow.local()) {
                     endpoint.connection.abort();
                     self.orphan(index);

@@ -21,7 +21,7 @@ pub(crate) struct Counters {
     wire_full: u64,
     dropped_frames: u64,
     dropped_requests: u64,
-    cookie_handshakes: u64,
+    forgotten_handshakes: u64,
     memory_shortages: u64,
     memory_resets: u64,
 }
@@ -43,7 +43,7 @@ impl Counters {
             self.wire_full += stack.wire_full;
             self.dropped_frames += stack.dropped_frames;
             self.dropped_requests += stack.dropped_requests;
-            self.cookie_handshakes += stack.cookies_taken;
+            self.forgotten_handshakes += stack.forgotten_handshakes;
             self.memory_shortages += stack.memory_shortages;
             self.memory_resets += stack.memory_resets;
         }
@@ -67,7 +67,7 @@ impl fmt::Display for Counters {
             ("wire_full", self.wire_full),
             ("dropped_frames", self.dropped_frames),
             ("dropped_requests", self.dropped_requests),
-            ("cookie_handshakes", self.cookie_handshakes),
+            ("forgotten_handshakes", self.forgotten_handshakes),
             ("memory_shortages", self.memory_shortages),
             ("memory_resets", self.memory_resets),
         ];

@@ -98,7 +98,7 @@ const COUNTERS: [Counter; 13] = [
     ("dropped_frames", |counts| counts.dropped_frames),
     ("system_calls", |counts| counts.system_calls),
     ("dropped_requests", |counts| counts.dropped_requests),
-    ("cookie_handshakes", |counts| counts.cookie_handshakes),
+    ("forgotten_handshakes", |counts| counts.forgotten_handshakes),
     ("memory_shortages", |counts| counts.memory_shortages),
     ("memory_resets", |counts| counts.memory_resets),
 ];

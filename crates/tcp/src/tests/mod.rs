@@ -57,6 +57,8 @@ struct Peer {
     reads: bool,
     /// As it was last told, unscaled.
     window: u16,
+    /// What it expects next.
+    next: Seq,
 }
 
 impl Peer {
@@ -95,7 +97,15 @@ impl Net {
     fn connect(&mut self, port: u16, to: &str) -> usize {
         let flow = Flow::new(([10, 77, 0, 2], port).into(), to.parse().unwrap());
         let connection = Connection::open(&SHAPE, Seq(1_000 * u32::from(port)), now());
-        self.peers.push(Peer { flow, connection, to_send: vec![], received: 0, reads: true, window: 0 });
+        self.peers.push(Peer {
+            flow,
+            connection,
+            to_send: vec![],
+            received: 0,
+            reads: true,
+            window: 0,
+            next: Seq(0),
+        });
         self.peers.len() - 1
     }
 
@@ -149,12 +159,11 @@ impl Net {
             if let Some(located) = Located::find(frame, false)
                 && let Some(segment) = located.read(frame)
             {
-                let seen =
-                    Seen { flow: located.flow, flags: segment.flags, options: segment.options.to_vec() };
+                let seen = Seen { flags: segment.flags, options: segment.options.to_vec() };
                 match self.peers.iter_mut().find(|peer| peer.flow == located.flow) {
                     Some(peer) => {
                         let _ = peer.connection.segment_arrives(&segment, now(), &mut Counts::default());
-                        peer.window = segment.window;
+                        (peer.window, peer.next) = (segment.window, segment.sequence + segment.length());
                         if peer.reads {
                             peer.connection.show();
                             peer.received += peer.connection.consume(usize::MAX).0;
