@@ -130,7 +130,7 @@ impl Flooding {
             Some(pause) => {
                 while self.until < now && self.inner.room() {
                     self.forge();
-                    self.until = self.until + Nanos(pause);
+                    self.until += Nanos(pause);
                 }
             }
         }
