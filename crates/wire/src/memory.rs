@@ -139,6 +139,7 @@ impl Drop for Mapping {
 #[cfg(test)]
 mod tests {
     use std::os::fd::AsFd as _;
+    use std::os::unix::process::ExitStatusExt as _;
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
@@ -168,6 +169,31 @@ mod tests {
             assert_eq!((mapping.is_cut(), last.load(Ordering::Relaxed)), (is_cut, 9), "{left} bytes left");
             assert_eq!(first.load(Ordering::Relaxed), if is_cut { 0 } else { 7 });
         }
+    }
+
+    /// What is set in the process that is to die.
+    const DOOMED: &str = "ASSAY_TEST_DOOMED";
+
+    /// A process that touches a page of a file that is not guarded, beside one that is: this program again, which runs this alone.
+    #[test]
+    fn as_the_process_that_is_to_die() {
+        if std::env::var_os(DOOMED).is_none() {
+            return;
+        }
+        let file = tempfile::tempfile().expect("a file");
+        file.set_len(4096).expect("a page");
+        let _guarded = Mapping::of_shared_file(file.as_fd(), 4096).expect("mapped");
+        let other = Mapping::of_file(file.as_fd(), 0, 4096).expect("mapped");
+        file.set_len(0).expect("shorter");
+        other.at::<AtomicU32>(0).expect("a word").store(7, Ordering::Relaxed);
+    }
+
+    #[test]
+    fn any_other_missing_page_kills_as_it_did_before() {
+        let mut command = std::process::Command::new(std::env::current_exe().expect("this program"));
+        command.args(["--exact", "memory::tests::as_the_process_that_is_to_die"]).env(DOOMED, "yes");
+        let ended = command.output().expect("a process").status;
+        assert_eq!(ended.signal(), Some(libc::SIGBUS), "{ended}");
     }
 
     #[test]
