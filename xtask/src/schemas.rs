@@ -25,9 +25,8 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<(), Vec<String>> {
         }
         if check {
             findings.push(format!("{}: stale; run `cargo xtask schemas`", path.display()));
-        } else if let Err(error) = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, text))
-        {
-            findings.push(format!("{}: {error}", path.display()));
+        } else if let Err(error) = assay_file::write(&path, text.as_bytes()) {
+            findings.push(error.to_string());
         }
     }
     if findings.is_empty() { Ok(()) } else { Err(findings) }

@@ -1,6 +1,6 @@
 //! Why a command ended early, and the exit code that tells scripts so.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use assay_lab::{Exit, LabError};
 
@@ -28,8 +28,12 @@ pub(crate) enum Failure {
     /// The machine does not allow what was asked.
     #[error("{0}")]
     Machine(String),
-    #[error("cannot write {}: {source}", path.display())]
-    Write { path: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    Write(#[from] assay_file::WriteError),
+    #[error("cannot remove {}: {source}; remove it as its owner", path.display())]
+    Remove { path: PathBuf, source: std::io::Error },
+    #[error("cannot write to standard output: {0}; send it to a place that can take it")]
+    Output(&'static std::io::Error),
     #[error("cannot read {}: {source}", path.display())]
     Read { path: PathBuf, source: std::io::Error },
     /// Something that should never happen.
@@ -42,17 +46,17 @@ impl Failure {
         Self::Usage(text.to_string())
     }
 
-    pub(crate) fn write(path: &Path, source: std::io::Error) -> Self {
-        Self::Write { path: path.to_owned(), source }
-    }
-
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Lab(error) => error.exit(),
             Self::Load(error) => exit_of_load(error),
             Self::Unmeasured { exit, .. } => *exit,
             Self::Usage(_) | Self::Read { .. } | Self::Unreadable(_) => Exit::Usage,
-            Self::Serve(_) | Self::Machine(_) | Self::Write { .. } => Exit::MachineUnfit,
+            Self::Serve(_)
+            | Self::Machine(_)
+            | Self::Write(_)
+            | Self::Remove { .. }
+            | Self::Output(_) => Exit::MachineUnfit,
             Self::Keep(_) | Self::Report(_) | Self::Bug(_) => Exit::Bug,
         }
     }

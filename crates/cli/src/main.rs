@@ -23,7 +23,7 @@ use failure::Failure;
 
 fn main() -> ExitCode {
     let arguments = Arguments::try_parse().unwrap_or_else(|error| output::usage(&error));
-    let exit = match run(arguments.command) {
+    let exit = match run(arguments.command).and_then(|exit| output::unwritten().map(|()| exit)) {
         Ok(exit) => exit,
         Err(failure) => {
             output::error(&failure);
@@ -49,8 +49,8 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Import(arguments) => command::import::run(&arguments),
         Command::Doctor(arguments) => command::doctor::run(&arguments),
         Command::List(arguments) => command::list::run(&arguments),
-        Command::Completions { shell } => command::shell::completions(shell),
-        Command::Man => command::shell::man(),
+        Command::Completions { shell, output } => command::shell::completions(shell, output.as_deref()),
+        Command::Man { output } => command::shell::man(output.as_deref()),
         Command::Clean(arguments) => command::clean::run(&arguments),
         Command::Hold { link, queues } => command::hold::run(link, queues),
         Command::Keep { rest } => command::keep::run(rest),

@@ -1,6 +1,8 @@
 //! The terminal: what it can do, and where results, warnings and errors go.
 
-use std::io::{IsTerminal, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::path::Path;
+use std::sync::OnceLock;
 
 use assay_report::terminal::Style;
 
@@ -12,7 +14,7 @@ const COLUMNS_OF_A_FILE: usize = 100;
 
 /// How to write for whoever reads standard output.
 pub(crate) fn style(ascii: bool) -> Style {
-    let out = std::io::stdout();
+    let out = io::stdout();
     let width = if out.is_terminal() {
         rustix::termios::tcgetwinsize(&out).map_or(80, |size| usize::from(size.ws_col).max(1))
     } else {
@@ -22,10 +24,33 @@ pub(crate) fn style(ascii: bool) -> Style {
     Style { width, colour, ascii: ascii || !speaks_utf8() }
 }
 
-/// Writes a result to standard output. A reader that has gone away is no failure: it saw what it wanted.
+/// The first failure of [`result`].
+static UNWRITTEN: OnceLock<io::Error> = OnceLock::new();
+
+/// Writes a result to standard output. A reader that has gone away is no failure: it saw what it wanted. Of any other
+/// failure [`unwritten`] tells.
 pub(crate) fn result(text: &str) {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => drop(UNWRITTEN.set(error)),
+        _ => {}
+    }
+}
+
+/// Writes a result to the file that was named, else to standard output.
+pub(crate) fn result_to(file: Option<&Path>, text: &str) -> Result<(), Failure> {
+    match file {
+        Some(file) => Ok(assay_file::write(file, text.as_bytes())?),
+        None => {
+            result(text);
+            Ok(())
+        }
+    }
+}
+
+/// Says when a result could not be written to standard output.
+pub(crate) fn unwritten() -> Result<(), Failure> {
+    UNWRITTEN.get().map_or(Ok(()), |error| Err(Failure::Output(error)))
 }
 
 /// Tells of something that does not stop the command.

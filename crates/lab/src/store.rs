@@ -2,8 +2,6 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,8 +18,6 @@ use crate::error::LabError;
 const RECORD_FILE: &str = "record.json";
 /// What passes by during a run.
 const WORK: &str = "work";
-/// A file that is being written.
-const SAVING_PREFIX: &str = ".saving-";
 /// Runs of one experiment that may begin within a second.
 const MAX_TWINS: u32 = 100;
 
@@ -142,7 +138,7 @@ fn lock(folder: &Path, how: FlockOperation) -> std::io::Result<File> {
 
 /// Whether that is the name of something that is there only during a run.
 fn is_passing(name: &str) -> bool {
-    name == WORK || name.starts_with(SAVING_PREFIX)
+    name == WORK || name.starts_with(assay_file::ASIDE_PREFIX)
 }
 
 /// `last` is 0, `last~2` is 2.
@@ -219,18 +215,7 @@ impl RunFolder {
 
     fn write_whole(&self, name: &str, content: &[u8]) -> Result<(), LabError> {
         let path = self.path.join(name);
-        let write = || -> std::io::Result<()> {
-            let mut new = tempfile::Builder::new();
-            // The umask takes away from this what its owner does not want others to have (open(2)).
-            new.prefix(SAVING_PREFIX).permissions(PermissionsExt::from_mode(0o666));
-            let mut file = new.tempfile_in(&self.path)?;
-            file.write_all(content)?;
-            file.as_file().sync_all()?;
-            file.persist(&path)?;
-            // The new name is on disk only when the folder is.
-            std::fs::File::open(&self.path)?.sync_all()
-        };
-        write().map_err(|source| LabError::not_writable(&path, source))
+        assay_file::write(&path, content).map_err(|error| LabError::not_writable(&path, error.source))
     }
 }
 

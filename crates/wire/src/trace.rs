@@ -23,12 +23,12 @@ pub type Traced<B, R, S> = Assembled<TracedBase<B>, TracedReceiver<R>, TracedSen
 /// Where frames are written, if anywhere.
 pub type Trace = Option<Arc<Mutex<Pen>>>;
 
-/// Begins a trace in a file, which is replaced.
+/// Begins a trace in a file, which is replaced; a pipe or a device is written through.
 ///
 /// # Errors
 /// The file cannot be written.
 pub fn to_file(path: &Path) -> io::Result<Trace> {
-    let mut out = BufWriter::new(File::create(path)?);
+    let mut out = BufWriter::new(assay_file::begin(path).map_err(|error| error.source)?);
     pcap::write_header(&mut out)?;
     Ok(Some(Arc::new(Mutex::new(Pen { out, path: path.to_owned(), bytes: 0, failure: None }))))
 }

@@ -90,9 +90,16 @@ pub(crate) enum Command {
     Completions {
         /// The shell
         shell: clap_complete::Shell,
+        /// Where to write them [default: standard output]
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
     },
     /// Print the manual page (roff)
-    Man,
+    Man {
+        /// Where to write it [default: standard output]
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
     /// Hold the two ends of a link (used by assay itself)
     #[command(hide = true, disable_help_flag = true)]
     Hold { link: assay_link::Spec, queues: u16 },

@@ -35,6 +35,9 @@ pub(crate) struct ExportArguments {
     /// The format
     #[arg(short, long, value_enum, default_value = "json")]
     pub(crate) format: Format,
+    /// Where to write it [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
     /// The workload that is drawn (svg) [default: the first that was measured]
     #[arg(short, long, value_name = "NAME")]
     pub(crate) workload: Option<String>,

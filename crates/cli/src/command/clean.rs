@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &CleanArguments) -> Result<Exit, Failure> {
     let done = if arguments.dry_run { "would remove" } else { "removed" };
     for path in &found {
         if !arguments.dry_run {
-            clean::remove(path).map_err(|source| Failure::write(path, source))?;
+            clean::remove(path).map_err(|source| Failure::Remove { path: path.clone(), source })?;
         }
         output::result(&format!("{done} {}\n", path.display()));
     }

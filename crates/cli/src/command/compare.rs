@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
     let comparison = compare::compare(&base, &news, &arguments.fail_on).map_err(Failure::usage)?;
     output::result(&text(&comparison, arguments.format, arguments.ascii)?);
     for path in &arguments.output {
-        command::report::write(path, &text(&comparison, format_of(path)?, arguments.ascii)?)?;
+        assay_file::write(path, text(&comparison, format_of(path)?, arguments.ascii)?.as_bytes())?;
         output::note(format_args!("comparison {}", path.display()));
     }
     // A regression that was shown is the news; otherwise what befell the measurement is.

@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<Exit, Failure> {
     let record = Store::new(&arguments.places.runs).open(&arguments.run)?;
     let choice = Choice { workload: arguments.workload.as_deref(), connections: arguments.connections };
     let wishes = Wishes { choice, strict: arguments.strict };
-    output::result(&text(&record, arguments.format, wishes)?);
+    output::result_to(arguments.output.as_deref(), &text(&record, arguments.format, wishes)?)?;
     Ok(Exit::Ok)
 }
 

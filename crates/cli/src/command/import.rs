@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<Exit, Failure> {
         terminal::render(&record, &verdict, &output::style(arguments.ascii))
     });
     let folder = arguments.places.runs.join(&record.id);
-    command::report::write(&folder.join("report.html"), &html::page(&record, &verdict)?)?;
+    assay_file::write(&folder.join("report.html"), html::page(&record, &verdict)?.as_bytes())?;
     output::note(format_args!("imported as {}; page {}", record.id, folder.join("report.html").display()));
     Ok(Exit::Ok)
 }

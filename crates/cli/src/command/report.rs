@@ -39,7 +39,7 @@ fn write_page(arguments: &ReportArguments) -> Result<PathBuf, Failure> {
             return Err(Failure::usage("several runs become one page of their own: say where with -o FILE"));
         }
     };
-    write(&path, &page(&records)?)?;
+    assay_file::write(&path, page(&records)?.as_bytes())?;
     Ok(path)
 }
 
@@ -72,7 +72,7 @@ fn write_index(folder: &Path, output: Option<&Path>) -> Result<PathBuf, Failure>
     let listed: Vec<Listed<'_>> = (judged.iter())
         .map(|(record, verdict)| Listed { record, verdict, href: href(folder, &path, &record.id) })
         .collect();
-    write(&path, &index::index(&listed))?;
+    assay_file::write(&path, index::index(&listed).as_bytes())?;
     Ok(path)
 }
 
@@ -89,15 +89,6 @@ fn href(folder: &Path, index: &Path, id: &str) -> Option<String> {
     } else {
         format!("file://{}", page.canonicalize().ok()?.display())
     })
-}
-
-/// Writes a file whole or not at all.
-pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let aside = path.with_extension("part");
-    std::fs::write(&aside, text)
-        .and_then(|()| std::fs::rename(&aside, path))
-        .inspect_err(|_| drop(std::fs::remove_file(&aside)))
-        .map_err(|e| Failure::write(path, e))
 }
 
 /// Hands the page to the desktop's browser, which goes on by itself.

@@ -1,5 +1,7 @@
 //! `assay completions` and `assay man`.
 
+use std::path::Path;
+
 use assay_lab::Exit;
 use clap::CommandFactory;
 
@@ -7,14 +9,14 @@ use crate::args::Arguments;
 use crate::failure::Failure;
 use crate::output;
 
-pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Exit, Failure> {
+pub(crate) fn completions(shell: clap_complete::Shell, file: Option<&Path>) -> Result<Exit, Failure> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), "assay", &mut text);
-    print(text)
+    write(file, text)
 }
 
 /// One page with a section for every subcommand.
-pub(crate) fn man() -> Result<Exit, Failure> {
+pub(crate) fn man(file: Option<&Path>) -> Result<Exit, Failure> {
     let mut text = Vec::new();
     let mut command = Arguments::command();
     command.build();
@@ -26,7 +28,7 @@ pub(crate) fn man() -> Result<Exit, Failure> {
         command.get_subcommands().filter(|c| !c.is_hide_set()).try_for_each(|c| render(c, false))
     });
     pages.map_err(|e| Failure::Bug(e.to_string()))?;
-    print(text)
+    write(file, text)
 }
 
 fn subcommand_page(
@@ -40,7 +42,7 @@ fn subcommand_page(
     page.render_options_section(out)
 }
 
-fn print(text: Vec<u8>) -> Result<Exit, Failure> {
-    output::result(&String::from_utf8(text).map_err(|e| Failure::Bug(e.to_string()))?);
+fn write(file: Option<&Path>, text: Vec<u8>) -> Result<Exit, Failure> {
+    output::result_to(file, &String::from_utf8(text).map_err(|e| Failure::Bug(e.to_string()))?)?;
     Ok(Exit::Ok)
 }

@@ -83,7 +83,7 @@ pub(super) fn over_user(
 
 fn write(file: &Path, workload: &Workload) -> Result<(), String> {
     let text = serde_json::to_vec(workload).map_err(|error| error.to_string())?;
-    std::fs::write(file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))
+    assay_file::write(file, &text).map_err(|error| error.to_string())
 }
 
 /// What the generator's report says of its only request on each queue.

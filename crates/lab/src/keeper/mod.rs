@@ -190,15 +190,12 @@ fn start(options: &KeepOptions) -> Result<(Pid, Pump), String> {
     raise_nofile();
     options.scratch.iter().try_for_each(|folder| make(folder))?;
     let (program, arguments) = options.command.split_first().ok_or("the command is empty")?;
-    let log = std::fs::File::create(&options.log)
-        .map_err(|error| format!("cannot write the log {}: {error}", options.log.display()))?;
+    let log = assay_file::begin(&options.log).map_err(|error| format!("the log: {error}"))?;
     let (reader, writer) = std::io::pipe().map_err(|error| format!("no pipe for the log: {error}"))?;
     let stderr = writer.try_clone().map_err(|error| format!("no pipe for the log: {error}"))?;
     let stdout = match &options.stdout {
         None => Stdio::from(writer),
-        Some(path) => std::fs::File::create(path)
-            .map_err(|error| format!("cannot write {}: {error}", path.display()))?
-            .into(),
+        Some(path) => assay_file::begin(path).map_err(|error| error.to_string())?.into(),
     };
     let stdin = match &options.stdin {
         None => Stdio::null(),

@@ -113,7 +113,7 @@ impl<'a> Runner<'a> {
             let path = work.join(subject.workload_file(&workload.name));
             let text = serde_json::to_vec(&subject.asked(workload));
             let text = text.map_err(|error| LabError::Bug(error.to_string()))?;
-            std::fs::write(&path, text).map_err(|source| LabError::not_writable(&path, source))?;
+            assay_file::write(&path, &text).map_err(|error| LabError::not_writable(&path, error.source))?;
         }
         let mut record = empty_record(plan, &networks, facts, &folder.id, now);
         plan.tools.secrets.hide_in(&mut record);

@@ -48,7 +48,7 @@ fn notice(event: &Event<'_>) {
 
 fn show(servers: Vec<CheckedServer>, arguments: &CheckArguments) -> Result<(), Failure> {
     if let Some(path) = &arguments.junit {
-        command::report::write(path, &junit::text(&servers)?)?;
+        assay_file::write(path, junit::text(&servers)?.as_bytes())?;
     }
     if arguments.json {
         let report = CheckReport { schema: CHECK_SCHEMA.to_owned(), assay: command::run::program(), servers };

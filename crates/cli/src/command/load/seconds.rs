@@ -1,10 +1,10 @@
 //! What `assay load` writes while it runs: a line of JSON for each second, and a log of histograms.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use assay_file::WriteError;
 use assay_load::Second;
 use assay_model::load::Phase;
 use assay_stats::Histogram;
@@ -97,13 +97,13 @@ impl Sink {
         let out: Box<dyn Write> = if path.as_os_str() == "-" {
             Box::new(io::stdout())
         } else {
-            Box::new(File::create(path).map_err(|source| Failure::write(path, source))?)
+            Box::new(assay_file::begin(path)?)
         };
         Ok(Self { path: path.to_owned(), out })
     }
 
     fn write(&mut self, text: &str) -> Result<(), Failure> {
         let written = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
-        written.map_err(|source| Failure::write(&self.path, source))
+        Ok(written.map_err(|source| WriteError::new(&self.path, source))?)
     }
 }

@@ -74,7 +74,7 @@ fn write_files(record: &Record, verdict: &Verdict, arguments: &RunArguments) -> 
     let folder = arguments.places.runs.join(&record.id);
     let page = html::page(record, verdict)?;
     let in_folder = folder.join("report.html");
-    command::report::write(&in_folder, &page)?;
+    assay_file::write(&in_folder, page.as_bytes())?;
     output::note(format_args!(
         "record {}\nreport {}",
         folder.join("record.json").display(),
@@ -86,7 +86,7 @@ fn write_files(record: &Record, verdict: &Verdict, arguments: &RunArguments) -> 
             Target::Page => page.clone(),
             Target::Export(format) => command::export::text(record, format, wishes)?,
         };
-        command::report::write(path, &text)?;
+        assay_file::write(path, text.as_bytes())?;
         output::note(format_args!("       {}", path.display()));
     }
     Ok(())

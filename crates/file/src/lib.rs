@@ -1,0 +1,91 @@
+//! Files, written without harm to what is there: the one way in which assay writes what a person named.
+//!
+//! - A regular file is written aside, under a random name in the same folder that nobody else can read, synced, given the
+//!   mode that the umask says, and renamed. A reader, or a crash at any moment, finds the old file or the new one.
+//! - What already is at the name keeps nothing but its permissions, and those only if it is the user's own. A hard link to
+//!   something else therefore stays as it is.
+//! - Devices, pipes and sockets are written through and never replaced; `/dev/stdout` and `/proc/self/fd/N` are that
+//!   descriptor, at the place where it stands.
+//! - A symbolic link is followed, and the file that it leads to is replaced in its own folder, as editors do. Links and pipes
+//!   that another user put into a folder where everybody may write are refused, as the kernel does where it opens them
+//!   (Linux: admin-guide/sysctl/fs.rst, `protected_symlinks`, `protected_fifos`).
+//!
+//! Must not know: what is written, and why.
+#![forbid(unsafe_code)]
+
+mod descriptor;
+mod destination;
+mod error;
+
+use std::fs::{File, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+use destination::{Destination, Place};
+pub use error::WriteError;
+
+/// Beginning of the names under which files are written aside. A writer that was killed leaves one behind.
+pub const ASIDE_PREFIX: &str = ".assay-part-";
+
+/// Writes a file whole or not at all. Of something that is written through, a reader that has gone away is no error: it saw
+/// what it wanted.
+///
+/// # Errors
+/// [`WriteError`] with the file, the reason and the remedy; what was there before is then still there.
+pub fn write(path: &Path, content: &[u8]) -> Result<(), WriteError> {
+    let write = || match Destination::of(path)? {
+        Destination::File(place) => whole(&place, content),
+        Destination::Stream(mut stream) => match stream.write_all(content).and_then(|()| stream.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            written => written,
+        },
+    };
+    write().map_err(|source| WriteError::new(path, source))
+}
+
+/// Begins a file that grows while others may read along. What was there before is replaced, not cut to nothing: who has it
+/// open keeps it.
+///
+/// # Errors
+/// [`WriteError`] with the file, the reason and the remedy.
+pub fn begin(path: &Path) -> Result<File, WriteError> {
+    let begin = || match Destination::of(path)? {
+        Destination::File(place) => {
+            let aside = aside(&place)?;
+            allow(&aside, &place)?;
+            Ok(aside.persist(place.path())?)
+        }
+        Destination::Stream(stream) => Ok(stream),
+    };
+    begin().map_err(|source| WriteError::new(path, source))
+}
+
+fn whole(place: &Place, content: &[u8]) -> io::Result<()> {
+    let mut aside = aside(place)?;
+    aside.write_all(content)?;
+    allow(&aside, place)?;
+    aside.as_file().sync_all()?;
+    aside.persist(place.path())?;
+    sync_folder(&place.folder)
+}
+
+/// A new file beside the destination (`O_EXCL`, mode 0600), which goes away unless it is renamed.
+fn aside(place: &Place) -> io::Result<NamedTempFile> {
+    tempfile::Builder::new().prefix(ASIDE_PREFIX).tempfile_in(&place.folder)
+}
+
+/// Gives the file the mode that it will be found with.
+fn allow(aside: &NamedTempFile, place: &Place) -> io::Result<()> {
+    aside.as_file().set_permissions(Permissions::from_mode(place.mode()))
+}
+
+/// The new name is on disk only when the folder is. Some file systems cannot sync a folder (fsync(2): `EINVAL`).
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    match File::open(folder)?.sync_all() {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        synced => synced,
+    }
+}
