@@ -44,7 +44,9 @@ fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         ErrorKind::NotFound => "make its folder first, or name another",
         ErrorKind::IsADirectory => "it is a folder, so name a file in it",
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room there, or name a file on another disk",
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "make room there, or name a file on another disk"
+        }
         ErrorKind::FileTooLarge => "raise the limit (ulimit -f), or name a file on another disk",
         ErrorKind::ResourceBusy => "it is a mount point, so name a file beside it",
         ErrorKind::BrokenPipe => "nobody reads it any more",

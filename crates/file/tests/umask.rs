@@ -11,7 +11,8 @@ fn a_new_file_has_the_mode_that_the_umask_leaves() {
         rustix::process::umask(Mode::from_raw_mode(umask));
         for (name, write) in [("whole", true), ("growing", false)] {
             let path = folder.path().join(format!("{name}-{umask:o}"));
-            if write { assay_file::write(&path, b"x") } else { assay_file::begin(&path).map(drop) }.expect("written");
+            if write { assay_file::write(&path, b"x") } else { assay_file::begin(&path).map(drop) }
+                .expect("written");
             assert_eq!(path.metadata().expect("there").mode() & 0o7777, mode, "{name}");
         }
     }

@@ -40,7 +40,9 @@ fn a_file_is_replaced_and_its_neighbours_stay() {
     write(&path, b"second").expect("replaced");
     assert_eq!(read(&path), "second");
     assert_eq!(names(folder.path()), ["keep.md", "keep.md.part", "keep.md~", "keep.part"]);
-    assert!(["keep.part", "keep.md.part", "keep.md~"].iter().all(|n| read(folder.path().join(n)) == "the user's"));
+    assert!(
+        ["keep.part", "keep.md.part", "keep.md~"].iter().all(|n| read(folder.path().join(n)) == "the user's")
+    );
 }
 
 #[test]
@@ -79,7 +81,8 @@ fn links_in_a_ring_folders_and_missing_folders_are_told_with_a_remedy() {
     let at = |name: &str| folder.path().join(name);
     symlink(at("a"), at("b")).expect("linked");
     symlink(at("b"), at("a")).expect("linked");
-    for (name, remedy) in [("a", "name a file"), ("none/file", "make its folder"), (".", "name a file in it")] {
+    for (name, remedy) in [("a", "name a file"), ("none/file", "make its folder"), (".", "name a file in it")]
+    {
         let error = write(&at(name), b"x").expect_err(name).to_string();
         assert!(error.contains(&at(name).display().to_string()) && error.contains(remedy), "{error}");
     }

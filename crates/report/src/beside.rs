@@ -5,8 +5,7 @@ use assay_model::offered::Offered;
 use assay_model::published::{Beside, BesideRow, Figures};
 use assay_model::verdict::{AnsweredStanding, AnsweredVerdict};
 
-use crate::export::cell_text;
-use crate::{format, notes};
+use crate::{foreign, format, notes};
 
 /// Nothing is known.
 const DASH: &str = "–";
@@ -114,10 +113,13 @@ pub(crate) fn published_per_second(experiment: &Experiment, contender: &str, cel
 pub(crate) fn markdown(beside: &Beside) -> String {
     let columns = 0..beside.columns.len();
     let heads: String = (columns.clone())
-        .map(|column| format!(" {}: theirs | ours | interval |", cell_text(&head(beside, column))))
+        .map(|column| format!(" {}: theirs | ours | interval |", foreign::markdown(&head(beside, column))))
         .collect();
-    let mut out =
-        format!("\n### {}\n\nTheirs: {}.\n\n", cell_text(&title(beside)), cell_text(&beside.source));
+    let mut out = format!(
+        "\n### {}\n\nTheirs: {}.\n\n",
+        foreign::markdown(&title(beside)),
+        foreign::markdown(&beside.source)
+    );
     out += &format!("| |{heads} |\n");
     out += &format!("|:--|{}:--|\n", "--:|--:|:-:|".repeat(beside.columns.len()));
     for row in &beside.rows {
@@ -127,9 +129,10 @@ pub(crate) fn markdown(beside: &Beside) -> String {
                 format!(" {theirs} | {ours} | {} |", interval(beside, row, column))
             })
             .collect();
-        out += &format!("| {} |{cells} {} |\n", cell_text(&row.title), cell_text(&remark(row)));
+        out +=
+            &format!("| {} |{cells} {} |\n", foreign::markdown(&row.title), foreign::markdown(&remark(row)));
     }
-    beside.sentences.iter().for_each(|sentence| out += &format!("\n{}\n", cell_text(sentence)));
+    beside.sentences.iter().for_each(|sentence| out += &format!("\n{}\n", foreign::markdown(sentence)));
     out
 }
 
@@ -137,14 +140,16 @@ pub(crate) fn markdown(beside: &Beside) -> String {
 pub(crate) fn markdown_answered(verdict: &AnsweredVerdict) -> String {
     let heads: String =
         verdict.within_ms.iter().map(|ms| format!(" {} |", format::duration(ms * 1e6))).collect();
-    let mut out =
-        format!("\n### {}\n\n| contender |{heads} slowest | unanswered |\n", answered_title(&verdict.cell));
+    let mut out = format!(
+        "\n### {}\n\n| contender |{heads} slowest | unanswered |\n",
+        foreign::markdown(&answered_title(&verdict.cell))
+    );
     out += &format!("|:--|{}--:|--:|\n", "--:|".repeat(verdict.within_ms.len()));
     for standing in &verdict.standings {
-        let name = cell_text(&standing.contender);
+        let name = foreign::markdown(&standing.contender);
         if let Some(reason) = &standing.withheld {
             let rest = " |".repeat(verdict.within_ms.len() + 1);
-            out += &format!("| {name} | withheld: {}{rest}\n", cell_text(reason));
+            out += &format!("| {name} | withheld: {}{rest}\n", foreign::markdown(reason));
             continue;
         }
         let shares: String =

@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use crate::absent::absent;
 use crate::standings::{Column, telling};
-use crate::{ReportError, beside, format, notes, stack, text, words};
+use crate::{ReportError, beside, foreign, format, notes, stack, text, words};
 
 /// Name and version of the format that [`json`] writes.
 pub const REPORT_SCHEMA: &str = "assay-report/1";
@@ -43,14 +43,15 @@ pub fn json(record: &Record, verdict: &Verdict) -> Result<String, ReportError> {
         record: &'a Record,
     }
     let in_words = InWords { sentences: words::sentences(record, verdict), verdict };
-    Ok(serde_json::to_string_pretty(&Document { schema: REPORT_SCHEMA, verdict: in_words, record })? + "\n")
+    let document = Document { schema: REPORT_SCHEMA, verdict: in_words, record };
+    Ok(foreign::json(&serde_json::to_string_pretty(&document)?) + "\n")
 }
 
 /// The standings, what they are worth, and how to repeat them, as GitHub-flavoured Markdown.
 pub fn markdown(record: &Record, verdict: &Verdict) -> String {
     let mut out = String::new();
     for (i, sentence) in words::sentences(record, verdict).iter().enumerate() {
-        let sentence = cell_text(sentence);
+        let sentence = foreign::markdown(sentence);
         out += &if i == 0 { format!("**{sentence}**\n") } else { format!("{sentence}\n") };
     }
     if let Some(state) = notes::state_in_words(record.state) {
@@ -77,12 +78,13 @@ pub fn markdown(record: &Record, verdict: &Verdict) -> String {
         record.assay.version,
         record.seed
     );
-    out + &format!("\n<sub>{}. Repeat with `{}`</sub>\n", cell_text(&facts), text::shell(&record.command))
+    let command = foreign::markdown_code(&text::shell(&record.command));
+    out + &format!("\n<sub>{}. Repeat with {command}</sub>\n", foreign::markdown(&facts))
 }
 
 fn markdown_standings(record: &Record, cell: &CellVerdict) -> String {
     let columns: Vec<&Column> = telling(cell).filter(|column| column.in_markdown).collect();
-    let mut out = format!("\n### {}\n\n", notes::cell_title(&cell.cell));
+    let mut out = format!("\n### {}\n\n", foreign::markdown(&notes::cell_title(&cell.cell)));
     let in_flight = cell.cell.in_flight();
     let head = |column: &&Column| match column.head {
         "p50" => format!(" p50 at {in_flight} in flight |"),
@@ -98,10 +100,10 @@ fn markdown_standings(record: &Record, cell: &CellVerdict) -> String {
 }
 
 fn markdown_row(record: &Record, standing: &Standing, columns: &[&Column]) -> String {
-    let name = cell_text(&standing.contender);
+    let name = foreign::markdown(&standing.contender);
     if let Some(reason) = &standing.withheld {
         let rest = " |".repeat(columns.len().saturating_sub(1));
-        return format!("| {name} | withheld: {} |{rest}\n", cell_text(reason));
+        return format!("| {name} | withheld: {} |{rest}\n", foreign::markdown(reason));
     }
     let limit = if notes::is_limit(record, &standing.contender) { " (limit)" } else { "" };
     let cells = columns.iter().map(|column| format!(" {} |", (column.text)(standing)));
@@ -109,13 +111,13 @@ fn markdown_row(record: &Record, standing: &Standing, columns: &[&Column]) -> St
 }
 
 fn markdown_latency(record: &Record, verdict: &LatencyVerdict) -> String {
-    let mut out = format!("\n### {}\n\n", notes::latency_title(record, &verdict.cell));
+    let mut out = format!("\n### {}\n\n", foreign::markdown(&notes::latency_title(record, &verdict.cell)));
     out += "| contender | offered/s | of own capacity | p50 | p90 | p99 | interval | p99.9 |\n";
     out += "|:--|--:|--:|--:|--:|--:|:-:|--:|\n";
     for standing in &verdict.standings {
-        let name = cell_text(&standing.contender);
+        let name = foreign::markdown(&standing.contender);
         if let Some(reason) = &standing.withheld {
-            out += &format!("| {name} | withheld: {} | | | | | | |\n", cell_text(reason));
+            out += &format!("| {name} | withheld: {} | | | | | | |\n", foreign::markdown(reason));
             continue;
         }
         let limit = if notes::is_limit(record, &standing.contender) { " (limit)" } else { "" };
@@ -134,13 +136,13 @@ fn markdown_latency(record: &Record, verdict: &LatencyVerdict) -> String {
 }
 
 fn markdown_redlines(verdict: &RedlineVerdict) -> String {
-    let mut out = format!("\n### {}\n\n", cell_text(&notes::redline_title(&verdict.cell)));
+    let mut out = format!("\n### {}\n\n", foreign::markdown(&notes::redline_title(&verdict.cell)));
     out += "| contender | keeps/s | misses/s | of capacity | recovers at | trials | servers | |\n";
     out += "|:--|--:|--:|--:|--:|--:|--:|:--|\n";
     for standing in &verdict.standings {
         out += &format!(
             "| {} | {} | {} | {} | {} | {} | {} | {} |\n",
-            cell_text(&standing.contender),
+            foreign::markdown(&standing.contender),
             notes::or_dash(standing.kept_per_second, format::rate),
             notes::or_dash(standing.missed_per_second, format::rate),
             notes::or_dash(standing.share_of_capacity, format::percent),
@@ -160,57 +162,23 @@ fn markdown_notes(record: &Record, verdict: &Verdict) -> String {
         let places = notes::places_in_words(&warning.places);
         let places = if places.is_empty() { places } else { format!(" [{places}]") };
         let remedy = warning.remedy.map(|remedy| format!(" → {remedy}")).unwrap_or_default();
-        lines.push(format!("- **{label}**: {}", cell_text(&format!("{}{places}{remedy}", warning.evidence))));
+        lines.push(format!(
+            "- **{label}**: {}",
+            foreign::markdown(&format!("{}{places}{remedy}", warning.evidence))
+        ));
     }
     for (name, rules) in notes::broken_rules(record) {
-        lines.push(format!("- **{}**: {}", cell_text(name), cell_text(&rules)));
+        lines.push(format!("- **{}**: {}", foreign::markdown(name), foreign::markdown(&rules)));
     }
     for absent in absent(record) {
         let round = absent.round.map(|round| format!(" in round {}", round + 1)).unwrap_or_default();
         let remedy = absent.why.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
         let what = format!("{}{round}: {}{remedy}", absent.stage(), absent.why.reason);
-        lines.push(format!("- **{}**: {}", cell_text(&absent.who()), cell_text(&what)));
+        lines.push(format!("- **{}**: {}", foreign::markdown(&absent.who()), foreign::markdown(&what)));
     }
     if lines.is_empty() { String::new() } else { format!("\n{}\n", lines.join("\n")) }
 }
 
-/// Text that stays one cell and one line, and is read as text.
-pub(crate) fn cell_text(raw: &str) -> String {
-    let mut safe = String::with_capacity(raw.len());
-    for c in text::harmless(raw).chars() {
-        match c {
-            '|' | '\\' | '`' | '*' | '_' | '[' | ']' => safe.extend(['\\', c]),
-            '<' => safe.push_str("&lt;"),
-            c => safe.push(c),
-        }
-    }
-    safe
-}
-
 fn or_dash(value: Option<String>) -> String {
     value.unwrap_or_else(|| "–".to_owned())
-}
-
-/// A text as a CSV field: quoted where needed, and led by an apostrophe where a spreadsheet would take it for a formula.
-fn field(text: &str) -> String {
-    let text = if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text.to_owned() };
-    let needs_quotes = text.contains([',', '"', '\r', '\n']);
-    if needs_quotes { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn csv_fields_survive_spreadsheets() {
-        assert_eq!(field("plain"), "plain");
-        assert_eq!(field("a,\"b\"\n"), "\"a,\"\"b\"\"\n\"");
-        assert_eq!(field("=1+1"), "'=1+1");
-    }
-
-    #[test]
-    fn markdown_text_cannot_leave_its_cell() {
-        assert_eq!(cell_text("a|b\n<img> `x`"), "a\\|b &lt;img> \\`x\\`");
-    }
 }

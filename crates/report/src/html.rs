@@ -11,7 +11,7 @@ use flate2::write::ZlibEncoder;
 use serde::Serialize;
 use serde_json::{Number, Value};
 
-use crate::{ReportError, page};
+use crate::{ReportError, foreign, page};
 
 /// Built from `report-ui/` by `npm run build`.
 const TEMPLATE: &str = include_str!("../assets/report.html");
@@ -51,7 +51,7 @@ pub fn page(record: &Record, verdict: &Verdict) -> Result<String, ReportError> {
 pub fn pages(runs: &[(&Record, &Verdict)]) -> Result<String, ReportError> {
     let data = page::build(runs)?;
     let runs = data.runs.iter().map(packed_run).collect::<Result<_, _>>()?;
-    let title = format!("<title>{}</title>", escape(&data.title));
+    let title = format!("<title>{}</title>", foreign::markup(&data.title));
     let packed = serde_json::to_string(&Packed { schema: data.schema, runs })?;
     let data = format!(r#"<script id="assay-data" type="application/json">{packed}</script>"#);
     let page = put(TEMPLATE, TITLE, &title, "the title")?;
@@ -69,18 +69,21 @@ fn packed_run(run: &page::RunPage) -> Result<PackedRun, ReportError> {
 }
 
 fn packed(part: &impl Serialize) -> Result<String, ReportError> {
-    pack(&serde_json::to_vec(&rounded(serde_json::to_value(part)?))?)
+    pack(&serde_json::to_vec(&readable(serde_json::to_value(part)?))?)
 }
 
-/// The same with every fraction cut to [`DIGITS`].
-fn rounded(value: Value) -> Value {
+/// The same with every fraction cut to [`DIGITS`] and every text made harmless: what the page shows, people also copy.
+fn readable(value: Value) -> Value {
     match value {
         Value::Number(number) if number.is_f64() => number
             .as_f64()
             .and_then(|figure| Number::from_f64(to_digits(figure)))
             .map_or(Value::Null, Value::Number),
-        Value::Array(items) => items.into_iter().map(rounded).collect(),
-        Value::Object(fields) => fields.into_iter().map(|(name, field)| (name, rounded(field))).collect(),
+        Value::Array(items) => items.into_iter().map(readable).collect(),
+        Value::Object(fields) => {
+            fields.into_iter().map(|(name, field)| (foreign::line(&name), readable(field))).collect()
+        }
+        Value::String(text) => Value::String(foreign::lines(&text)),
         other => other,
     }
 }
@@ -101,10 +104,6 @@ fn pack(json: &[u8]) -> Result<String, ReportError> {
     Ok(BASE64.encode(encoder.finish()?))
 }
 
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,7 +122,7 @@ mod tests {
 
     #[test]
     fn figures_keep_six_digits_and_whole_numbers_all_of_them() {
-        let cut = rounded(
+        let cut = readable(
             serde_json::json!({"a": [0.123_456_789, 78_123.456_7, 1e-9, -1_234.567_89, 0.0], "b": 123_456_789}),
         );
         assert_eq!(cut.to_string(), r#"{"a":[0.123457,78123.5,1e-9,-1234.57,0.0],"b":123456789}"#);

@@ -10,7 +10,8 @@ use std::fmt::Write as _;
 use assay_model::record::Record;
 use assay_model::verdict::Verdict;
 
-use crate::{format, notes, text, words};
+use crate::foreign::markup;
+use crate::{format, notes, words};
 use trend::{Machine, Section, Trend};
 
 const STYLE: &str = include_str!("../assets/index.css");
@@ -44,7 +45,7 @@ pub fn index(runs: &[Listed<'_>]) -> String {
 
 fn opening(runs: &[Listed<'_>]) -> String {
     let count = if runs.len() == 1 { "1 run".to_owned() } else { format!("{} runs", runs.len()) };
-    let days: Vec<&str> = runs.iter().map(|run| day(run.record)).collect();
+    let days: Vec<String> = runs.iter().map(|run| markup(day(run.record))).collect();
     let span = match days.as_slice() {
         [] => String::new(),
         [only] => format!(", {only}"),
@@ -75,7 +76,7 @@ fn list(runs: &[Listed<'_>], machines: &[Machine]) -> String {
         let keys = machines
             .iter()
             .enumerate()
-            .map(|(index, machine)| format!("<li>{} {}</li>\n", drawing::key(index), escape(&machine.name)));
+            .map(|(index, machine)| format!("<li>{} {}</li>\n", drawing::key(index), markup(&machine.name)));
         let _ = write!(out, "<ul class=\"keys\">\n{}</ul>\n", keys.collect::<String>());
     }
     out + "</section>\n"
@@ -83,33 +84,33 @@ fn list(runs: &[Listed<'_>], machines: &[Machine]) -> String {
 
 fn row(run: &Listed<'_>, machines: &[Machine]) -> String {
     let record = run.record;
-    let when = escape(record.started_at.get(..16).unwrap_or(&record.started_at)).replace('T', " ");
+    let when = markup(record.started_at.get(..16).unwrap_or(&record.started_at)).replace('T', " ");
     let when = match &run.href {
-        Some(href) => format!("<a href=\"{}\">{when}</a>", escape(href)),
+        Some(href) => format!("<a href=\"{}\">{when}</a>", markup(href)),
         None => when,
     };
     let proper = record.contenders.iter().filter(|entry| entry.twin_of.is_none() && entry.not_run.is_none());
     let sentences = words::sentences(run.record, run.verdict);
     let finding = sentences.first().map_or("nothing was measured", String::as_str);
     let state =
-        notes::state_in_words(record.state).map(|words| format!("<br><small>{}</small>", escape(words)));
+        notes::state_in_words(record.state).map(|words| format!("<br><small>{}</small>", markup(words)));
     let machine =
         machines.iter().find(|machine| machine.is_that_of(record)).map_or("", |one| one.name.as_str());
     format!(
         "<tr><td class=\"when\">{when}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td>\
          <td class=\"finding\">{}{}</td></tr>\n",
-        escape(&record.experiment.name),
+        markup(&record.experiment.name),
         proper.count(),
         run.verdict.rounds,
-        escape(machine),
-        escape(finding),
+        markup(machine),
+        markup(finding),
         state.unwrap_or_default(),
     )
 }
 
 /// What can be followed over runs, and what was measured only once.
 fn contents(sections: &[Section], once: &[Section]) -> String {
-    let name = |section: &Section| escape(&section.cell.to_string());
+    let name = |section: &Section| markup(&section.cell.to_string());
     let links: String = (sections.iter())
         .map(|section| format!("<a href=\"#cell-{}\">{}</a>\n", section.index, name(section)))
         .collect();
@@ -131,7 +132,7 @@ fn trends(runs: &[Listed<'_>], section: &Section) -> String {
     let mut out = format!(
         "<section id=\"cell-{}\">\n<h2>{}</h2>\n<div class=\"trends\">\n",
         section.index,
-        escape(&section.cell.to_string())
+        markup(&section.cell.to_string())
     );
     section.trends.iter().for_each(|trend| out += &card(runs, trend));
     out + "</div>\n" + &twin(runs, section) + "</section>\n"
@@ -142,7 +143,7 @@ fn card(runs: &[Listed<'_>], trend: &Trend) -> String {
     let last = last.map_or_else(|| "withheld".to_owned(), |rate| format::rate_interval(&rate).estimate);
     format!(
         "<figure>\n<figcaption><b>{}</b> <span>{last}</span></figcaption>\n{}</figure>\n",
-        escape(&trend.title),
+        markup(&trend.title),
         drawing::trend(runs, trend)
     )
 }
@@ -150,7 +151,7 @@ fn card(runs: &[Listed<'_>], trend: &Trend) -> String {
 /// The same as a table, for who cannot see drawings or wants to copy figures.
 fn twin(runs: &[Listed<'_>], section: &Section) -> String {
     let heads =
-        section.runs.iter().map(|&run| format!("<th class=\"n\">{}</th>", escape(day(runs[run].record))));
+        section.runs.iter().map(|&run| format!("<th class=\"n\">{}</th>", markup(day(runs[run].record))));
     let mut out = format!(
         "<details>\n<summary>As a table</summary>\n<div class=\"scroll\"><table>\n<thead><tr><th>contender</th>{}</tr></thead>\n<tbody>\n",
         heads.collect::<String>()
@@ -167,17 +168,11 @@ fn twin(runs: &[Listed<'_>], section: &Section) -> String {
             });
             format!("<td class=\"n\">{told}</td>")
         });
-        let _ = writeln!(out, "<tr><td>{}</td>{}</tr>", escape(&trend.title), cells.collect::<String>());
+        let _ = writeln!(out, "<tr><td>{}</td>{}</tr>", markup(&trend.title), cells.collect::<String>());
     }
     out + "</tbody></table></div>\n</details>\n"
 }
 
 fn day(record: &Record) -> &str {
     record.started_at.get(..10).unwrap_or(&record.started_at)
-}
-
-/// Text that stays text between tags and in a quoted attribute.
-fn escape(raw: &str) -> String {
-    let safe = text::harmless(raw);
-    safe.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -6,7 +6,8 @@
 //! - Every figure for people is written by [`format`]; the page's `format.ts` passes the same cases.
 //! - Nothing is judged here: what counts, what is withheld and what differs is the verdict's. A withheld number is never
 //!   printed; its reason is.
-//! - Text that came from outside (logs, names, commands) cannot steer a terminal, close a script or start a formula.
+//! - Text that came from outside (logs, names, commands) cannot steer a terminal, close a script or start a formula:
+//!   [`foreign`] makes it harmless for each format.
 //!
 //! Must not know: how anything was measured or judged, where it is stored, what the terminal can do (it is told).
 //!
@@ -24,6 +25,7 @@ mod beside;
 pub mod comparison;
 pub mod error;
 pub mod export;
+pub mod foreign;
 pub mod format;
 pub mod html;
 pub mod index;

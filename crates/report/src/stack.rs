@@ -7,8 +7,7 @@ use assay_model::verdict::{Call, Crossing, StackCost, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::export::cell_text;
-use crate::{format, notes};
+use crate::{foreign, format, notes};
 
 /// The user-space stack over one wire against the kernel's over another or the same kind.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -109,7 +108,7 @@ pub(crate) fn markdown(record: &Record, verdict: &Verdict) -> String {
 }
 
 fn markdown_table(record: &Record, comparison: &StackComparison) -> String {
-    let mut out = format!("\n### Stack cost: {}\n\n", cell_text(&title(comparison)));
+    let mut out = format!("\n### Stack cost: {}\n\n", foreign::markdown(&title(comparison)));
     out += &format!(
         "| contender | workload | {} req/s | {} req/s | ratio | 95 % interval | p50 ratio | faster |\n",
         comparison.user, comparison.kernel
@@ -117,9 +116,10 @@ fn markdown_table(record: &Record, comparison: &StackComparison) -> String {
     out += "|:--|:--|--:|--:|--:|:-:|--:|:--|\n";
     for StackRow { cost, .. } in &comparison.rows {
         let limit = if notes::is_limit(record, &cost.contender) { " (limit)" } else { "" };
-        let (name, place) = (cell_text(&cost.contender), cell_text(&place(&cost.cell)));
+        let (name, place) = (foreign::markdown(&cost.contender), foreign::markdown(&place(&cost.cell)));
         if let Some(reason) = &cost.withheld {
-            out += &format!("| {name}{limit} | {place} | withheld: {} | | | | | |\n", cell_text(reason));
+            out +=
+                &format!("| {name}{limit} | {place} | withheld: {} | | | | | |\n", foreign::markdown(reason));
             continue;
         }
         let rate = |of: Option<assay_model::verdict::Interval>| {

@@ -11,9 +11,9 @@ use anstyle::{AnsiColor, Style as Ansi};
 use assay_model::record::Record;
 use assay_model::verdict::{CellVerdict, Standing, Verdict};
 
-use crate::notes;
 use crate::standings::LETTERS;
-use crate::text::{ascii, elide, harmless, width};
+use crate::text::{ascii, elide, width};
+use crate::{foreign, notes};
 use columns::{Column, fitting};
 
 /// What the terminal can do, as whoever prints has found out.
@@ -110,7 +110,7 @@ impl Page {
 
     /// The text as this terminal can show it.
     pub(crate) fn spell(&self, text: &str) -> String {
-        let text = harmless(text);
+        let text = foreign::line(text);
         if self.style.ascii { ascii(&text) } else { text }
     }
 

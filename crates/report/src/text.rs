@@ -1,11 +1,6 @@
-//! Words for a terminal: made harmless, measured in columns, wrapped, and reduced to ASCII where asked.
+//! Words for a terminal: measured in columns, wrapped, and reduced to ASCII where asked.
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
-
-/// Replaces control characters, so that a contender's log cannot steer the reader's terminal.
-pub fn harmless(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
-}
 
 /// Spells a text in ASCII; what has no usual spelling becomes `?`.
 pub fn ascii(text: &str) -> String {
@@ -80,11 +75,6 @@ pub fn shell(command: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn escape_sequences_lose_their_power() {
-        assert_eq!(harmless("a\u{1b}[31mb\r\u{9b}c"), "a [31mb  c");
-    }
 
     #[test]
     fn ascii_is_ascii() {

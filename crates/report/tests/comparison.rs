@@ -1,6 +1,9 @@
 //! A made-up comparison through every format: what is shown, what is not, and what hostile names can do.
 #![allow(clippy::unwrap_used, reason = "a helper may fail as loudly as the test that calls it")]
 
+#[path = "support/planting.rs"]
+mod planting;
+
 use assay_model::check::{Check, Outcome};
 use assay_model::comparison::{
     COMPARISON_SCHEMA, Change, Comparison, Crossing, Finding, Metric, Pairing, Row, Shift, Subject,
@@ -95,6 +98,23 @@ fn hostile_names_stay_text() {
     assert!(markdown.contains("evil\\|\\` \\[31m&lt;img"), "{markdown}");
     let xml = junit(&comparison()).unwrap();
     assert!(xml.contains("&lt;img") && !xml.contains("<img") && !xml.contains('\u{1b}'), "{xml}");
+}
+
+#[test]
+fn hostile_text_in_every_string_stays_text() {
+    for plant in planting::PLANTS {
+        let (hostile, _) = planting::planted(&comparison(), plant);
+        let text = markdown(&hostile);
+        planting::assert_tame(&text);
+        let skeleton = planting::skeleton_of_markdown;
+        assert_eq!(skeleton(&text), skeleton(&markdown(&comparison())), "{text}");
+        let xml = |of| planting::skeleton_of_xml(&junit(of).unwrap());
+        assert_eq!(xml(&hostile), xml(&comparison()));
+        planting::assert_tame(&render(&hostile, &Style { width: 100, colour: false, ascii: false }));
+        let text = json(&hostile).unwrap();
+        planting::assert_tame(&text);
+        assert_eq!(serde_json::from_str::<Comparison>(&text).unwrap(), hostile);
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::words;
 use crate::ReportError;
-use crate::text::harmless;
+use crate::foreign::line;
 
 /// Without thresholds every figure is a case that passes, so that the numbers can be read there.
 ///
@@ -14,13 +14,13 @@ use crate::text::harmless;
 pub fn junit(comparison: &Comparison) -> Result<String, ReportError> {
     let mut report = Report::new("assay compare");
     for (index, row) in (0..).zip(&comparison.rows) {
-        let mut suite = TestSuite::new(harmless(&words::title(row)));
+        let mut suite = TestSuite::new(line(&words::title(row)));
         suite.add_test_cases(row.changes.iter().map(|change| figure(row, change)));
         let findings = comparison.findings.iter().filter(|finding| finding.row == index);
         suite.add_test_cases(findings.map(|finding| threshold(comparison, finding)));
         if let Some(reason) = &row.withheld {
             let mut status = TestCaseStatus::skipped();
-            status.set_message(harmless(reason));
+            status.set_message(line(reason));
             suite.add_test_case(TestCase::new("withheld", status));
         }
         report.add_test_suite(suite);
@@ -30,14 +30,14 @@ pub fn junit(comparison: &Comparison) -> Result<String, ReportError> {
 
 fn figure(row: &Row, change: &Change) -> TestCase {
     let [name, rest @ ..] = words::figures(row, change);
-    let mut case = TestCase::new(harmless(&name), TestCaseStatus::success());
+    let mut case = TestCase::new(line(&name), TestCaseStatus::success());
     let [base, new, shown, interval, verdict] = rest;
-    case.set_system_out(harmless(format!("{base} → {new}, {shown} {interval} {verdict}").trim_end()));
+    case.set_system_out(line(format!("{base} → {new}, {shown} {interval} {verdict}").trim_end()));
     case
 }
 
 fn threshold(comparison: &Comparison, finding: &Finding) -> TestCase {
-    let sentence = harmless(&words::sentence(comparison, finding));
+    let sentence = line(&words::sentence(comparison, finding));
     let mut status = match finding.outcome {
         Crossing::Shown => TestCaseStatus::non_success(NonSuccessKind::Failure),
         Crossing::Unknown => TestCaseStatus::skipped(),

@@ -4,7 +4,7 @@ use assay_model::check::Outcome;
 use assay_model::comparison::{Comparison, Row};
 
 use super::words;
-use crate::export::cell_text;
+use crate::foreign;
 
 /// GitHub-flavoured Markdown: what crossed a threshold first, then the tables, then what they suffer from.
 pub fn markdown(comparison: &Comparison) -> String {
@@ -18,13 +18,13 @@ pub fn markdown(comparison: &Comparison) -> String {
         .map(|caveat| {
             let label = if caveat.outcome == Outcome::Void { "Not comparable" } else { "Warning" };
             let remedy = caveat.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
-            format!("- **{label}**: {}\n", cell_text(&format!("{}{remedy}", caveat.evidence)))
+            format!("- **{label}**: {}\n", foreign::markdown(&format!("{}{remedy}", caveat.evidence)))
         })
         .collect();
     if !caveats.is_empty() {
         out += &format!("\n{}", caveats.concat());
     }
-    out + &format!("\n<sub>{}</sub>\n", cell_text(&words::legend(comparison)))
+    out + &format!("\n<sub>{}</sub>\n", foreign::markdown(&words::legend(comparison)))
 }
 
 fn headline(comparison: &Comparison) -> String {
@@ -36,20 +36,20 @@ fn headline(comparison: &Comparison) -> String {
             Outcome::Warn => "⚠️",
             Outcome::Pass => "✅",
         };
-        let sentence = cell_text(&words::sentence(comparison, finding));
+        let sentence = foreign::markdown(&words::sentence(comparison, finding));
         format!("- {sign} **{}**: {sentence}\n", words::label(finding))
     };
     findings.iter().map(line).collect()
 }
 
 fn table(row: &Row) -> String {
-    let mut out = format!("\n#### {}\n\n", cell_text(&words::title(row)));
+    let mut out = format!("\n#### {}\n\n", foreign::markdown(&words::title(row)));
     if let Some(reason) = &row.withheld {
-        return out + &format!("Withheld: {}\n", cell_text(reason));
+        return out + &format!("Withheld: {}\n", foreign::markdown(reason));
     }
     out += &format!("| {} |\n|:--|--:|--:|--:|:-:|:--|\n", words::HEADS.join(" | "));
     for change in &row.changes {
-        let texts = words::figures(row, change).map(|text| cell_text(&text));
+        let texts = words::figures(row, change).map(|text| foreign::markdown(&text));
         let [figure, base, new, shown, interval, verdict] = texts;
         let shown = if verdict.is_empty() { shown } else { format!("**{shown}**") };
         out += &format!("| {figure} | {base} | {new} | {shown} | {interval} | {verdict} |\n");

@@ -7,7 +7,7 @@ mod words;
 
 use assay_model::comparison::Comparison;
 
-use crate::ReportError;
+use crate::{ReportError, foreign};
 
 pub use junit::junit;
 pub use markdown::markdown;
@@ -18,5 +18,5 @@ pub use terminal::render;
 /// # Errors
 /// [`ReportError::Json`] when a value cannot be written.
 pub fn json(comparison: &Comparison) -> Result<String, ReportError> {
-    Ok(serde_json::to_string_pretty(comparison)? + "\n")
+    Ok(foreign::json(&serde_json::to_string_pretty(comparison)?) + "\n")
 }

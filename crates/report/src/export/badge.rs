@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use assay_model::record::Record;
 use assay_model::verdict::{CellVerdict, Standing, Verdict};
 
+use crate::foreign::{line, markup};
 use crate::{format, notes, text, words};
 
 /// Which cell is drawn; what is absent is free, and the first cell that fits is taken.
@@ -64,7 +65,7 @@ pub fn badge(record: &Record, verdict: &Verdict, choice: Choice<'_>) -> Option<S
         draw(row, TOP + ROW * (index as f64 + 0.5), &scale, &mut out);
     }
     let foot = foot(record, verdict, hidden);
-    let _ = writeln!(out, r#"<text class="soft" x="16" y="{}">{}</text>"#, height - 11.0, escape(&foot));
+    let _ = writeln!(out, r#"<text class="soft" x="16" y="{}">{}</text>"#, height - 11.0, markup(&foot));
     Some(out + "</svg>\n")
 }
 
@@ -94,7 +95,7 @@ fn opening(record: &Record, verdict: &Verdict, cell: &CellVerdict, height: f64) 
     let head = notes::cell_title(&cell.cell);
     let sentences = words::sentences(record, verdict);
     let told = sentences.first().map_or(record.experiment.name.as_str(), String::as_str);
-    let (head, told) = (escape(&head), escape(told));
+    let (head, told) = (markup(&head), markup(told));
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" \
          role=\"img\" aria-labelledby=\"title desc\">\n<title id=\"title\">Requests per second: {head}</title>\n\
@@ -124,7 +125,7 @@ fn limit_line(limit: f64, scale: &Scale, height: f64, out: &mut String) {
 fn draw(row: &Row<'_>, y: f64, scale: &Scale, out: &mut String) {
     let standing = row.standing;
     let first = if standing.tier == Some(1) { " class=\"first\"" } else { "" };
-    let name = escape(&text::elide(&text::harmless(row.title), NAME_CHARS, "…"));
+    let name = markup(&text::elide(&line(row.title), NAME_CHARS, "…"));
     let base = y + 4.5;
     let _ = writeln!(out, r#"<text{first} x="16" y="{base}">{name}</text>"#);
     let Some(rate) = standing.throughput_per_second.filter(|_| standing.withheld.is_none()) else {
@@ -163,9 +164,4 @@ fn foot(record: &Record, verdict: &Verdict, hidden: usize) -> String {
             record.experiment.name, verdict.rounds
         ),
     }
-}
-
-fn escape(raw: &str) -> String {
-    let safe = text::harmless(raw);
-    safe.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

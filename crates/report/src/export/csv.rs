@@ -8,8 +8,7 @@ use assay_model::usage::Usage;
 use assay_stats::Histogram;
 use assay_verdict::{Evidence, Life, Window};
 
-use super::field;
-use crate::{ReportError, beside, notes, page};
+use crate::{ReportError, beside, foreign, notes, page};
 
 /// A planned window and what came of it.
 struct Row<'a> {
@@ -27,15 +26,15 @@ struct Row<'a> {
 type Column = (&'static str, fn(&Row<'_>) -> Option<String>);
 
 const COLUMNS: [Column; 45] = [
-    ("run", |row| told(&row.record.id)),
+    ("run", |row| text(&row.record.id)),
     ("round", |row| told(row.round)),
     ("place", |row| told(row.place)),
-    ("contender", |row| told(&row.run.contender)),
-    ("stack_wire", |row| told(notes::network_text(row.record, row.cell))),
-    ("workload", |row| told(&row.cell.workload)),
+    ("contender", |row| text(&row.run.contender)),
+    ("stack_wire", |row| text(notes::network_text(row.record, row.cell))),
+    ("workload", |row| text(&row.cell.workload)),
     ("connections", |row| told(row.cell.connections)),
     ("pipeline", |row| told(row.cell.pipeline)),
-    ("load", |row| told(row.cell.offered)),
+    ("load", |row| text(row.cell.offered)),
     ("offset_ns", |row| told(row.measured()?.offset_ns.0)),
     ("window_ns", |row| told(row.measured()?.load.window_ns.0)),
     ("ok", |row| told(row.measured()?.load.window.ok)),
@@ -68,7 +67,7 @@ const COLUMNS: [Column; 45] = [
     ("listen_overflows", |row| told(row.kernel()?.listen_overflows)),
     ("generator_busy_share", |row| told(busiest_thread_share(row.measured()?))),
     ("generator_delay_share", |row| told(row.measured()?.generator_delay_share())),
-    ("void", |row| told(notes::rules_text(row.measured()?.void_rules()))),
+    ("void", |row| text(notes::rules_text(row.measured()?.void_rules()))),
     ("failure", failure),
     ("rules_kept", |row| told(row.conformance()?.score().kept)),
     ("rules_applicable", |row| told(row.conformance()?.score().applicable)),
@@ -142,8 +141,7 @@ impl Row<'_> {
             let counts = self.measured().and_then(of_end);
             COUNTERS.map(|(_, of)| counts.and_then(|counts| told(of(counts))))
         });
-        let fields: Vec<String> =
-            plain.chain(counted).map(|value| field(&value.unwrap_or_default())).collect();
+        let fields: Vec<String> = plain.chain(counted).map(Option::unwrap_or_default).collect();
         fields.join(",") + "\r\n"
     }
 
@@ -171,8 +169,13 @@ impl Row<'_> {
     }
 }
 
+/// A figure of ours.
 fn told(value: impl ToString) -> Option<String> {
     Some(value.to_string())
+}
+
+fn text(value: impl ToString) -> Option<String> {
+    Some(foreign::csv(&value.to_string()))
 }
 
 fn quantile(of: Option<&Histogram>, which: f64) -> Option<String> {
@@ -193,12 +196,12 @@ fn busiest_thread_share(measured: &Measurement) -> f64 {
 /// Why there is no window.
 fn failure(row: &Row<'_>) -> Option<String> {
     let failure = row.run.failure.as_ref().filter(|_| row.window.is_none())?;
-    told(format!("{}: {}", notes::stage_in_words(failure.stage), failure.reason))
+    text(format!("{}: {}", notes::stage_in_words(failure.stage), failure.reason))
 }
 
 fn rules_broken(row: &Row<'_>) -> Option<String> {
     let broken: Vec<&str> = row.conformance()?.broken().map(|finding| finding.rule.as_str()).collect();
-    told(broken.join(" "))
+    text(broken.join(" "))
 }
 
 fn published_per_second(row: &Row<'_>) -> Option<String> {

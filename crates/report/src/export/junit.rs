@@ -7,7 +7,7 @@ use assay_model::rule::Rule;
 use assay_model::verdict::{LatencyVerdict, RedlineVerdict, Standing, Verdict};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use crate::text::harmless;
+use crate::foreign::line;
 use crate::{ReportError, format, notes};
 
 /// A contender fails where it answered wrongly, did not build, did not start or died, and, if `strict`, where a number is
@@ -17,7 +17,7 @@ use crate::{ReportError, format, notes};
 /// # Errors
 /// [`ReportError::Junit`] when it cannot be written.
 pub fn junit(record: &Record, verdict: &Verdict, strict: bool) -> Result<String, ReportError> {
-    let mut report = Report::new(harmless(&format!("assay run {}", record.id)));
+    let mut report = Report::new(line(&format!("assay run {}", record.id)));
     let mut trust = TestSuite::new("trust");
     trust.add_test_cases(verdict.trust.iter().map(|check| of_check(check, strict)));
     report.add_test_suite(trust);
@@ -44,7 +44,7 @@ fn suite(record: &Record, cell: &Cell, case: impl Fn(&Entry) -> TestCase) -> Tes
         let called = |name: &String| workload.is_some_and(|workload| workload.is_called(name));
         entry.workloads.is_empty() || entry.workloads.iter().any(called)
     };
-    let mut suite = TestSuite::new(harmless(&cell.to_string()));
+    let mut suite = TestSuite::new(line(&cell.to_string()));
     let proper = record.contenders.iter().filter(|entry| entry.twin_of.is_none());
     suite.add_test_cases(proper.filter(answers).map(case));
     suite
@@ -128,19 +128,19 @@ fn of_not_run(why: &NotRun) -> TestCaseStatus {
 fn failure(kind: &str, text: &str) -> TestCaseStatus {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
     status.set_type(kind);
-    status.set_message(harmless(text));
+    status.set_message(line(text));
     status
 }
 
 fn skipped(text: &str) -> TestCaseStatus {
     let mut status = TestCaseStatus::skipped();
-    status.set_message(harmless(text));
+    status.set_message(line(text));
     status
 }
 
 fn case(name: &str, status: TestCaseStatus, output: &str) -> TestCase {
-    let mut case = TestCase::new(harmless(name), status);
-    let lines: Vec<String> = output.lines().map(harmless).collect();
+    let mut case = TestCase::new(line(name), status);
+    let lines: Vec<String> = output.lines().map(line).collect();
     if !lines.is_empty() {
         case.set_system_out(lines.join("\n"));
     }

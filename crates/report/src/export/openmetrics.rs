@@ -11,7 +11,7 @@ use assay_model::experiment::Cell;
 use assay_model::record::Record;
 use assay_model::verdict::{Interval, LatencyStanding, Standing, Verdict};
 
-use crate::notes;
+use crate::{foreign, notes};
 
 /// A family under construction: samples of one name stand together.
 struct Family {
@@ -214,14 +214,10 @@ impl Family {
     }
 }
 
-/// Labels with their values escaped; control characters other than the line feed cannot be and become spaces.
+/// Labels with their values, in braces.
 fn braces(labels: &Labels) -> String {
-    let escape = |text: &str| -> String {
-        let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-        escaped.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
-    };
     let pairs: Vec<String> =
-        labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escape(value))).collect();
+        labels.iter().map(|(name, value)| format!("{name}=\"{}\"", foreign::label(value))).collect();
     format!("{{{}}}", pairs.join(","))
 }
 

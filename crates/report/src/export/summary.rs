@@ -3,9 +3,8 @@
 use assay_model::record::Record;
 use assay_model::verdict::{CellVerdict, Interval, LatencyStanding, LatencyVerdict, Standing, Verdict};
 
-use super::field;
-use crate::notes;
 use crate::standings::COLUMNS;
+use crate::{foreign, notes};
 
 const HEAD: [&str; 41] = [
     "run",
@@ -115,13 +114,18 @@ impl Row {
     }
 
     fn text(&mut self, column: &str, text: &str) {
-        if let Some(index) = HEAD.iter().position(|head| *head == column) {
-            self.fields[index] = field(text);
-        }
+        self.set(column, foreign::csv(text));
     }
 
+    /// A figure of ours.
     fn put(&mut self, column: &str, value: Option<impl ToString>) {
-        self.text(column, &value.map(|value| value.to_string()).unwrap_or_default());
+        self.set(column, value.map(|value| value.to_string()).unwrap_or_default());
+    }
+
+    fn set(&mut self, column: &str, field: String) {
+        if let Some(index) = HEAD.iter().position(|head| *head == column) {
+            self.fields[index] = field;
+        }
     }
 
     /// Estimate and, where more than a single figure is known, both ends: `NAME`, `NAME_low`, `NAME_high`, each before the

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::trend::{Point, Trend};
-use super::{Listed, day, escape};
+use super::{Listed, day};
+use crate::foreign::markup;
 use crate::format;
 
 const WIDTH: f64 = 280.0;
@@ -60,7 +61,7 @@ pub(super) fn trend(runs: &[Listed<'_>], trend: &Trend) -> String {
         "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">\n\
          <path class=\"axis\" d=\"M{LEFT} {TOP}H{RIGHT}M{LEFT} {BOTTOM}H{RIGHT}\"/>\n\
          <text x=\"{at}\" y=\"{}\">{}</text><text x=\"{at}\" y=\"{}\">{}</text>\n",
-        escape(&label),
+        markup(&label),
         TOP + 4.0,
         format::rate(scale.high),
         BOTTOM + 4.0,
@@ -110,10 +111,10 @@ fn draw(runs: &[Listed<'_>], scale: &Scale, point: &Point, out: &mut String) {
             (mark(point.machine, x, BOTTOM, "mark hollow"), format!("withheld: {why}"))
         }
     };
-    let title = escape(&format!("{} ({}): {told}", day(run.record), run.record.id));
+    let title = markup(&format!("{} ({}): {told}", day(run.record), run.record.id));
     let inside = format!("<g><title>{title}</title>{inside}</g>");
     let _ = match &run.href {
-        Some(href) => writeln!(out, "<a href=\"{}\">{inside}</a>", escape(href)),
+        Some(href) => writeln!(out, "<a href=\"{}\">{inside}</a>", markup(href)),
         None => writeln!(out, "{inside}"),
     };
 }

@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use assay_model::conformance::{CheckedServer, Conformance, Finding, Ruling, Severity};
 use assay_model::record::NotRun;
+use assay_report::foreign;
 use assay_report::format::score;
-use assay_report::text::harmless;
 
 use crate::command::list::table as columns;
 
 /// What came of one server: every rule, or only the broken ones, and the sum.
 pub(super) fn server(server: &CheckedServer, quiet: bool) -> String {
-    let mut out = format!("{}, GET {}\n", harmless(&server.title), harmless(&server.path));
+    let mut out = format!("{}, GET {}\n", foreign::line(&server.title), foreign::line(&server.path));
     match (&server.conformance, &server.not_run) {
         (Some(conformance), _) => {
             let shown = conformance.findings.iter().filter(|f| !quiet || f.ruling == Ruling::Broken);
@@ -40,7 +40,7 @@ fn finding(finding: &Finding) -> String {
         finding.rule, finding.sentence, finding.source
     );
     if let Some(evidence) = &finding.evidence {
-        let _ = writeln!(line, "          {}", harmless(evidence));
+        let _ = writeln!(line, "          {}", foreign::line(evidence));
     }
     line
 }
@@ -56,12 +56,12 @@ fn sum(conformance: &Conformance) -> String {
 }
 
 fn absence(reason: &NotRun) -> String {
-    let mut out = format!("  not asked: {}\n", harmless(&reason.reason));
+    let mut out = format!("  not asked: {}\n", foreign::line(&reason.reason));
     if let Some(remedy) = &reason.remedy {
-        let _ = writeln!(out, "  → {}", harmless(remedy));
+        let _ = writeln!(out, "  → {}", foreign::line(remedy));
     }
     for line in &reason.log_tail {
-        let _ = writeln!(out, "    {}", harmless(line));
+        let _ = writeln!(out, "    {}", foreign::line(line));
     }
     out + "\n"
 }
@@ -70,7 +70,7 @@ fn absence(reason: &NotRun) -> String {
 pub(super) fn table(servers: &[CheckedServer]) -> String {
     let head = ["server", "kept", "broken must", "broken should"].map(str::to_owned).to_vec();
     let row = |server: &CheckedServer| {
-        let mut row = vec![harmless(&server.name)];
+        let mut row = vec![foreign::line(&server.name)];
         match &server.conformance {
             Some(conformance) => {
                 row.push(score(&conformance.score()));

@@ -3,8 +3,9 @@
 use anstyle::{AnsiColor, Style as Ansi};
 use assay_model::check::Outcome;
 use assay_model::doctor::{Area, Diagnosis, Finding, Fitness};
+use assay_report::foreign;
 use assay_report::terminal::Style;
-use assay_report::text::{ascii, harmless, wrap};
+use assay_report::text::{ascii, wrap};
 
 /// Columns of a rule's name, of the outcome's word, and of both with the spaces around them.
 const NAME: usize = 14;
@@ -107,7 +108,7 @@ impl Page {
     fn block(&mut self, lead: &str, indent: usize, ansi: Ansi, text: &str) {
         let columns = self.style.width.min(LONGEST_LINE).saturating_sub(indent).max(20);
         // A number stays with its sign.
-        let together = harmless(text).replace(" %", "\u{a0}%");
+        let together = foreign::line(text).replace(" %", "\u{a0}%");
         for (i, line) in wrap(&together, columns).iter().enumerate() {
             let line = self.paint(ansi, line);
             let before = if i == 0 { lead.to_owned() } else { " ".repeat(indent) };

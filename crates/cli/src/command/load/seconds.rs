@@ -94,11 +94,8 @@ fn begin_of(second: &Second) -> SystemTime {
 
 impl Sink {
     fn open(path: &Path) -> Result<Self, Failure> {
-        let out: Box<dyn Write> = if path.as_os_str() == "-" {
-            Box::new(io::stdout())
-        } else {
-            Box::new(assay_file::begin(path)?)
-        };
+        let out: Box<dyn Write> =
+            if path.as_os_str() == "-" { Box::new(io::stdout()) } else { Box::new(assay_file::begin(path)?) };
         Ok(Self { path: path.to_owned(), out })
     }
 

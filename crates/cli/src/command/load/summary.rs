@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use assay_model::check::Outcome;
 use assay_model::load::{Arrival, BodyChecks, Books, ErrorClass, LoadReport};
+use assay_report::foreign;
 use assay_report::format;
 use assay_report::terminal::Style;
-use assay_report::text::{ascii, harmless, wrap};
+use assay_report::text::{ascii, wrap};
 use assay_stats::Histogram;
 use assay_stats::lag::{self, Bounds};
 use assay_stats::order::is_resolved;
@@ -53,7 +54,7 @@ pub(super) fn text(report: &LoadReport, style: &Style) -> Result<String, Failure
 fn laid_out(name: &str, text: &str, width: usize) -> String {
     let room = width.saturating_sub(NAME_COLUMNS).max(MIN_COLUMNS);
     let mut out = String::new();
-    for (number, line) in wrap(&harmless(text), room).into_iter().enumerate() {
+    for (number, line) in wrap(&foreign::line(text), room).into_iter().enumerate() {
         let name = if number == 0 { name } else { "" };
         let _ = writeln!(out, "{name:<NAME_COLUMNS$}{line}");
     }
