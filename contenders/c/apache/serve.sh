@@ -49,12 +49,14 @@ fi
 # Each process has a single thread that waits for sockets: one process per CPU, but no fewer than four.
 processes=$((WORKERS > 4 ? WORKERS : 4))
 
+# As sed takes it literally.
+scratch=$(printf '%s' "$SCRATCH" | sed 's/[|&\\]/\\&/g')
 sed -e "s|@MODULES@|$load|" \
     -e "s|@USER@|$user|" \
     -e "s|@PROCESSES@|$processes|" \
     -e "s|@THREADS@|$((processes * 512))|" \
     -e "s|@LISTEN@|$listen|" \
-    -e "s|@SCRATCH@|$SCRATCH|" \
+    -e "s|@SCRATCH@|$scratch|" \
     httpd.conf >"$SCRATCH/httpd.conf"
 
 ulimit -n "$(ulimit -H -n)" # open files: all that this user may have

@@ -12,11 +12,13 @@ if [ "$(id -u)" = 0 ]; then
     chmod -R a+rX "$SCRATCH/files"
 fi
 
+# As sed takes it literally.
+scratch=$(printf '%s' "$SCRATCH" | sed 's/[|&\\]/\\&/g')
 sed -e "s|@USER@|$user|" \
     -e "s|@WORKERS@|$WORKERS|" \
     -e "s|@ADDRESS@|$ADDRESS|" \
     -e "s|@PORT@|$PORT|" \
-    -e "s|@FILES@|$SCRATCH/files|" \
+    -e "s|@FILES@|$scratch/files|" \
     h2o.conf >"$SCRATCH/h2o.conf"
 
 ulimit -n "$(ulimit -H -n)" # open files: all that this user may have

@@ -22,12 +22,14 @@ fi
 # A single process serves by itself: a worker beside a parent is for more than one.
 workers=$((WORKERS > 1 ? WORKERS : 0))
 
+# As sed takes it literally.
+scratch=$(printf '%s' "$SCRATCH" | sed 's/[|&\\]/\\&/g')
 sed -e "s|@USER@|$user|" \
     -e "s|@WORKERS@|$workers|" \
     -e "s|@ADDRESS@|$ADDRESS|" \
     -e "s|@PORT@|$PORT|" \
     -e "s|@OPEN_FILES@|$(ulimit -H -n)|" \
-    -e "s|@FILES@|$SCRATCH/files|" \
+    -e "s|@FILES@|$scratch/files|" \
     lighttpd.conf >"$SCRATCH/lighttpd.conf"
 
 exec lighttpd -D -f "$SCRATCH/lighttpd.conf"

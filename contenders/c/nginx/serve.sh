@@ -26,11 +26,13 @@ cp -R "$FILES" "$SCRATCH/files"
 chmod a+x "$SCRATCH"
 chmod -R a+rX "$SCRATCH/files"
 
+# As sed takes it literally.
+scratch=$(printf '%s' "$SCRATCH" | sed 's/[|&\\]/\\&/g')
 sed -e "s|@USER@|$user|" \
     -e "s|@WORKERS@|$WORKERS|" \
     -e "s|@LISTEN@|$listen|" \
-    -e "s|@FILES@|$SCRATCH/files|" \
-    -e "s|@SCRATCH@|$SCRATCH|" \
+    -e "s|@FILES@|$scratch/files|" \
+    -e "s|@SCRATCH@|$scratch|" \
     nginx.conf >"$SCRATCH/nginx.conf"
 
 ulimit -n "$(ulimit -H -n)" # open files: all that this user may have

@@ -37,13 +37,15 @@ listen.group = $group"
     chmod -R a+rX "$SCRATCH/files"
 fi
 
+# As sed takes it literally.
+scratch=$(printf '%s' "$SCRATCH" | sed 's/[|&\\]/\\&/g')
 fill() {
     sed -e "s|@USER@|$2|" \
         -e "s|@OWNER@|$owner|" \
         -e "s|@PROCESSES@|$((WORKERS * 16))|" \
         -e "s|@WORKERS@|$WORKERS|" \
         -e "s|@LISTEN@|$listen|" \
-        -e "s|@SCRATCH@|$SCRATCH|" \
+        -e "s|@SCRATCH@|$scratch|" \
         "$1" >"$SCRATCH/$1"
 }
 fill fpm.conf "$user"

@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use std::sync::OnceLock;
 
+use assay_report::foreign;
 use assay_report::terminal::Style;
 
 use crate::failure::Failure;
@@ -55,17 +56,17 @@ pub(crate) fn unwritten() -> Result<(), Failure> {
 
 /// Tells of something that does not stop the command.
 pub(crate) fn warning(text: impl std::fmt::Display) {
-    to_stderr(format_args!("\x1b[33mwarning:\x1b[0m {text}"));
+    to_stderr("\x1b[33mwarning:\x1b[0m ", &text);
 }
 
 /// Tells of what the command did besides its result.
 pub(crate) fn note(text: impl std::fmt::Display) {
-    to_stderr(format_args!("{text}"));
+    to_stderr("", &text);
 }
 
 /// Tells why the command ended early.
 pub(crate) fn error(failure: &Failure) {
-    to_stderr(format_args!("\x1b[31merror:\x1b[0m {failure}"));
+    to_stderr("\x1b[31merror:\x1b[0m ", failure);
 }
 
 /// Ends the process with what is wrong with its arguments, or with the help that was asked for. Clap repeats what was typed, so
@@ -75,12 +76,14 @@ pub(crate) fn usage(error: &clap::Error) -> ! {
         error.exit();
     }
     let told = error.render().ansi().to_string();
-    to_stderr(format_args!("{}", told.trim_end()));
+    let _ = writeln!(anstream::stderr().lock(), "{}", secrets().hide(told.trim_end()));
     std::process::exit(error.exit_code());
 }
 
-fn to_stderr(text: std::fmt::Arguments<'_>) {
-    let _ = writeln!(anstream::stderr().lock(), "{}", secrets().hide(&text.to_string()));
+/// Our own label, and a text in which there may be names and secrets of others.
+fn to_stderr(label: &str, text: &dyn std::fmt::Display) {
+    let text = text.to_string();
+    let _ = writeln!(anstream::stderr().lock(), "{label}{}", foreign::lines(&secrets().hide(&text)));
 }
 
 /// What the locale says, as locale(7) ranks its variables.

@@ -9,7 +9,7 @@ use assay_lab::rounds::{Event, Observer};
 use assay_model::experiment::Cell;
 use assay_model::network::Network;
 use assay_model::record::NotRun;
-use assay_report::format;
+use assay_report::{foreign, format};
 use assay_verdict::Settling;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -93,7 +93,7 @@ impl Live {
         if !left.is_zero() {
             let _ = write!(line, " · {} left", clock(left));
         }
-        bar.set_message(line);
+        bar.set_message(foreign::line(&line));
         bar.tick();
     }
 

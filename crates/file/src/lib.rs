@@ -65,7 +65,7 @@ pub fn begin(path: &Path) -> Result<File, WriteError> {
 
 fn whole(place: &Place, content: &[u8]) -> io::Result<()> {
     let mut aside = aside(place)?;
-    aside.write_all(content)?;
+    aside.as_file_mut().write_all(content)?;
     allow(&aside, place)?;
     aside.as_file().sync_all()?;
     aside.persist(place.path())?;
@@ -74,7 +74,9 @@ fn whole(place: &Place, content: &[u8]) -> io::Result<()> {
 
 /// A new file beside the destination (`O_EXCL`, mode 0600), which goes away unless it is renamed.
 fn aside(place: &Place) -> io::Result<NamedTempFile> {
-    tempfile::Builder::new().prefix(ASIDE_PREFIX).tempfile_in(&place.folder)
+    let made = tempfile::Builder::new().prefix(ASIDE_PREFIX).tempfile_in(&place.folder);
+    // Without the name that nobody gave.
+    made.map_err(|error| error.kind().into())
 }
 
 /// Gives the file the mode that it will be found with.

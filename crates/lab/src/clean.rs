@@ -1,5 +1,6 @@
 //! What killed runs left behind. Processes and network namespaces never are: they end with the run, however it ends.
 
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -61,10 +62,18 @@ fn is_old(path: &Path) -> bool {
     let Ok(metadata) = path.symlink_metadata() else { return false };
     let made = metadata.created().or_else(|_| metadata.modified());
     let age = made.ok().and_then(|made| SystemTime::now().duration_since(made).ok());
-    let me = rustix::process::getuid();
-    // Root hands the folders of databases over to whoever runs them.
-    let is_own = me.is_root() || metadata.uid() == me.as_raw();
-    metadata.is_dir() && is_own && age.is_some_and(|age| age >= MIN_AGE)
+    metadata.is_dir() && is_own(&metadata) && age.is_some_and(|age| age >= MIN_AGE)
+}
+
+/// Whether it belongs to this user. Root hands the folders of databases over to whoever runs them, but keeps their group,
+/// which nobody else could give them (chown(2)).
+pub(crate) fn is_own(found: &Metadata) -> bool {
+    is_own_of(rustix::process::getuid().as_raw(), found.uid(), found.gid())
+}
+
+fn is_own_of(me: u32, owner: u32, group: u32) -> bool {
+    const ROOT: u32 = 0;
+    owner == me || (me == ROOT && group == ROOT)
 }
 
 /// What a process has to do with folders.
@@ -109,6 +118,13 @@ mod tests {
         {
             assert!(!is_ours(name), "{name}");
         }
+    }
+
+    #[test]
+    fn what_others_left_is_theirs_also_for_root() {
+        assert!(is_own_of(1000, 1000, 100) && is_own_of(0, 0, 0));
+        assert!(is_own_of(0, 65_534, 0), "handed over by root");
+        assert!(!is_own_of(0, 1000, 1000) && !is_own_of(1000, 0, 0) && !is_own_of(1000, 1001, 1000));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use assay_model::record::RECORD_SCHEMA;
+use assay_model::record::{RECORD_SCHEMA, Record};
 use assay_verdict::Ending;
 use thiserror::Error;
 
@@ -138,7 +138,7 @@ pub enum LabError {
     },
     /// The folder of runs cannot be written.
     #[error(
-        "cannot write {}: {source}; make it writable, or choose another folder with --runs or ASSAY_RUNS",
+        "cannot write {}: {source}; make it writable or make room there, or choose another folder with --runs or ASSAY_RUNS",
         path.display()
     )]
     StoreNotWritable {
@@ -146,6 +146,14 @@ pub enum LabError {
         path: PathBuf,
         /// Why.
         source: std::io::Error,
+    },
+    /// A run whose rounds could be saved no longer; what was kept is a record.
+    #[error("{cause}; rounds kept: {}", kept.rounds.len())]
+    Unsaved {
+        /// Why.
+        cause: Box<LabError>,
+        /// The record as it is on disk, with one round at least.
+        kept: Box<Record>,
     },
     /// Client and server cannot be joined as was asked.
     #[error(transparent)]
@@ -208,6 +216,7 @@ impl LabError {
             | Self::OtherSchema { .. } => Exit::Usage,
             Self::NothingSelected { .. } => Exit::NothingSelected,
             Self::StoreNotWritable { .. } | Self::Machine { .. } | Self::Link(_) => Exit::MachineUnfit,
+            Self::Unsaved { cause, .. } => cause.exit(),
             Self::Bug(_) => Exit::Bug,
         }
     }

@@ -13,6 +13,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::Deserialize;
 
 use crate::catalogue::hint;
+use crate::clean;
 use crate::error::LabError;
 
 const RECORD_FILE: &str = "record.json";
@@ -80,7 +81,8 @@ impl Store {
         };
         let with_logs =
             folders.filter(|folder| folder.join("logs").is_dir() || folder.join(RECORD_FILE).is_file());
-        with_logs.filter(is_over).flat_map(own).collect()
+        let is_own = |folder: &PathBuf| folder.symlink_metadata().is_ok_and(|found| clean::is_own(&found));
+        with_logs.filter(is_own).filter(is_over).flat_map(own).collect()
     }
 
     /// Names of all runs, oldest first.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use assay_lab::database::{self, DatabaseError, Marked};
 use assay_lab::store::Store;
 use assay_lab::{Exit, clean};
+use assay_report::foreign;
 
 use crate::args::CleanArguments;
 use crate::failure::Failure;
@@ -20,7 +21,7 @@ pub(crate) fn run(arguments: &CleanArguments) -> Result<Exit, Failure> {
         if !arguments.dry_run {
             clean::remove(path).map_err(|source| Failure::Remove { path: path.clone(), source })?;
         }
-        output::result(&format!("{done} {}\n", path.display()));
+        output::result(&(foreign::line(&format!("{done} {}", path.display())) + "\n"));
     }
     is_clean &= found.is_empty();
     if is_clean {

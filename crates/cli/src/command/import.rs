@@ -11,7 +11,7 @@ use crate::{command, output};
 
 pub(crate) fn run(arguments: &ImportArguments) -> Result<Exit, Failure> {
     let store = Store::new(&arguments.places.runs);
-    let words = std::iter::once("assay".to_owned()).chain(std::env::args().skip(1)).collect();
+    let words = command::run::own_command();
     let metadata = arguments.metadata.as_deref();
     let record = techempower::import(&arguments.file, metadata, &store, words, command::run::program())?;
     let verdict = judge(&record)?;

@@ -4,6 +4,7 @@ use assay_lab::Exit;
 use assay_lab::catalogue::{self, Catalogue};
 use assay_lab::conformance;
 use assay_lab::store::Store;
+use assay_report::foreign;
 
 use crate::args::{ListArguments, Listing, Places};
 use crate::failure::Failure;
@@ -50,6 +51,8 @@ fn of_catalogue(catalogue: &Catalogue, what: Listing) -> Vec<Vec<String>> {
 
 /// Columns as wide as their widest entry; the last one as it is.
 pub(crate) fn table(rows: &[Vec<String>]) -> String {
+    let harmless = |row: &Vec<String>| row.iter().map(|cell| foreign::line(cell)).collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(harmless).collect();
     let width = |column: usize| {
         rows.iter().filter_map(|r| r.get(column)).map(|c| c.chars().count()).max().unwrap_or(0)
     };

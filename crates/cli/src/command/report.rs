@@ -7,8 +7,8 @@ use assay_lab::Exit;
 use assay_lab::store::Store;
 use assay_model::record::Record;
 use assay_model::verdict::Verdict;
-use assay_report::html;
 use assay_report::index::{self, Listed};
+use assay_report::{foreign, html};
 use assay_verdict::judge;
 
 use crate::args::ReportArguments;
@@ -53,11 +53,11 @@ fn page(records: &[Record]) -> Result<String, Failure> {
 fn write_index(folder: &Path, output: Option<&Path>) -> Result<PathBuf, Failure> {
     let store = Store::new(folder);
     let path = output.map_or_else(|| folder.join("index.html"), Path::to_owned);
-    let mut judged: Vec<(Record, Verdict)> = Vec::new();
+    let mut judged: Vec<(Option<String>, Verdict, Record)> = Vec::new();
     for id in store.ids() {
         match store.open(&id) {
             Ok(record) => match judge(&record) {
-                Ok(verdict) => judged.push((record, verdict)),
+                Ok(verdict) => judged.push((href(folder, &path, &id), verdict, record)),
                 Err(error) => output::warning(format_args!("{id} is left out: {error}")),
             },
             Err(error) => output::warning(format_args!("{id} is left out: {error}")),
@@ -70,7 +70,7 @@ fn write_index(folder: &Path, output: Option<&Path>) -> Result<PathBuf, Failure>
         )));
     }
     let listed: Vec<Listed<'_>> = (judged.iter())
-        .map(|(record, verdict)| Listed { record, verdict, href: href(folder, &path, &record.id) })
+        .map(|(href, verdict, record)| Listed { record, verdict, href: href.clone() })
         .collect();
     assay_file::write(&path, index::index(&listed).as_bytes())?;
     Ok(path)
@@ -85,7 +85,7 @@ fn href(folder: &Path, index: &Path, id: &str) -> Option<String> {
     let parent = index.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let beside = parent.canonicalize().ok()? == folder.canonicalize().ok()?;
     Some(if beside {
-        format!("{id}/{PAGE}")
+        foreign::relative_address(&format!("{id}/{PAGE}"))
     } else {
         format!("file://{}", page.canonicalize().ok()?.display())
     })

@@ -15,6 +15,8 @@ mod ending;
 mod exec;
 mod formats;
 #[allow(clippy::print_stderr, reason = "says what it skips")]
+mod harmless;
+#[allow(clippy::print_stderr, reason = "says what it skips")]
 mod link;
 mod load;
 mod misbehaviour;

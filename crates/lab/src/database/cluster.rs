@@ -233,9 +233,10 @@ fn write_for(servant: &Servant, folder: &Path, password: &str) -> Result<(), Dat
     std::fs::write(&file, password).map_err(prepare("cannot write its password"))?;
     let only_owner = |mode| std::fs::Permissions::from_mode(mode);
     std::fs::set_permissions(&file, only_owner(0o600)).map_err(prepare("cannot protect its password"))?;
-    if let Servant::Other { user, group } = servant {
+    if let Servant::Other { user, .. } = servant {
+        // The group stays ours: it tells `assay clean` whose folder it is.
         for path in [file.as_path(), folder] {
-            chown(path, Some(*user), Some(*group)).map_err(prepare("cannot hand its folder over"))?;
+            chown(path, Some(*user), None).map_err(prepare("cannot hand its folder over"))?;
         }
     }
     Ok(())

@@ -43,7 +43,7 @@ use crate::plan::Plan;
 use crate::running;
 use crate::schedule::{affordable_rounds, allows_another, block, least_rounds, planned_rounds};
 use crate::stop::Stop;
-use crate::store::{RunFolder, Store};
+use crate::store::{RunFolder, Store, read_record};
 use crate::subject::{Launch, Process, Subject};
 
 /// Failures in a row after which a contender is not started again.
@@ -54,15 +54,12 @@ const MAX_FAILURES: u32 = 2;
 /// A [`Stop`] asked for once ends the run after the current measurement, twice at once; what was measured is kept.
 ///
 /// # Errors
-/// When the plan does not fit together or the store cannot be written. Contenders that fail are no error.
+/// When the plan does not fit together or the store cannot be written; [`LabError::Unsaved`] holds what was kept until then.
+/// Contenders that fail are no error.
 pub fn run(plan: &Plan, store: &Store, observer: &mut dyn Observer, stop: &Stop) -> Result<Record, LabError> {
     plan.check()?;
     let mut runner = Runner::begin(plan, store, observer, stop)?;
-    runner.supply_database();
-    runner.prepare()?;
-    runner.ask_for_rules()?;
-    runner.measure()?;
-    runner.finish()
+    runner.go().map_err(|cause| runner.with_what_was_kept(cause))
 }
 
 struct Runner<'a> {
@@ -142,10 +139,28 @@ impl<'a> Runner<'a> {
         })
     }
 
+    fn go(&mut self) -> Result<Record, LabError> {
+        self.supply_database();
+        self.prepare()?;
+        self.ask_for_rules()?;
+        self.measure()?;
+        self.finish()
+    }
+
     /// Saves the record, which repeats no secret of the user's.
     fn save(&mut self) -> Result<(), LabError> {
         self.plan.tools.secrets.hide_in(&mut self.record);
         self.folder.save(&self.record)
+    }
+
+    /// A run that can be saved no longer has still measured what is on disk.
+    fn with_what_was_kept(&self, cause: LabError) -> LabError {
+        let is_full = matches!(cause, LabError::StoreNotWritable { .. });
+        let kept = is_full.then(|| read_record(&self.folder.record()).ok()).flatten();
+        match kept.filter(|kept| !kept.rounds.is_empty()) {
+            Some(kept) => LabError::Unsaved { cause: Box::new(cause), kept: Box::new(kept) },
+            None => cause,
+        }
     }
 
     /// Starts the database before anything that may need it. Without it, what needs it is not run.
@@ -569,7 +584,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn finish(mut self) -> Result<Record, LabError> {
+    fn finish(&mut self) -> Result<Record, LabError> {
         let rounds = self.rounds_done();
         self.end_database();
         let nobody_left = self.record.contenders.iter().all(|entry| entry.not_run.is_some());

@@ -10,6 +10,7 @@ use assay_lab::store::Store;
 use assay_lab::{Exit, Stop};
 use assay_model::conformance::{CHECK_SCHEMA, CheckReport, CheckedServer};
 use assay_model::record::Stage;
+use assay_report::foreign;
 
 use crate::args::CheckArguments;
 use crate::failure::Failure;
@@ -53,7 +54,7 @@ fn show(servers: Vec<CheckedServer>, arguments: &CheckArguments) -> Result<(), F
     if arguments.json {
         let report = CheckReport { schema: CHECK_SCHEMA.to_owned(), assay: command::run::program(), servers };
         let text = serde_json::to_string_pretty(&report).map_err(|error| Failure::Bug(error.to_string()))?;
-        output::result(&(text + "\n"));
+        output::result(&(foreign::json(&text) + "\n"));
     } else if servers.len() > 1 {
         output::result(&summary::table(&servers));
     }

@@ -70,7 +70,7 @@ fn absence(reason: &NotRun) -> String {
 pub(super) fn table(servers: &[CheckedServer]) -> String {
     let head = ["server", "kept", "broken must", "broken should"].map(str::to_owned).to_vec();
     let row = |server: &CheckedServer| {
-        let mut row = vec![foreign::line(&server.name)];
+        let mut row = vec![server.name.clone()];
         match &server.conformance {
             Some(conformance) => {
                 row.push(score(&conformance.score()));

@@ -9,6 +9,7 @@ use assay_host::doctor::{Facts, IoUring, diagnose, fix, measure};
 use assay_lab::Exit;
 use assay_model::doctor::{Diagnosis, Fitness, Setting};
 use assay_model::units::Nanos;
+use assay_report::foreign;
 
 use crate::args::DoctorArguments;
 use crate::failure::Failure;
@@ -30,7 +31,7 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<Exit, Failure> {
     if arguments.json {
         let json =
             serde_json::to_string_pretty(&diagnosis).map_err(|error| Failure::Bug(error.to_string()))?;
-        output::result(&(json + "\n"));
+        output::result(&(foreign::json(&json) + "\n"));
     } else {
         output::result(&text::render(&diagnosis, &output::style(arguments.ascii)));
     }

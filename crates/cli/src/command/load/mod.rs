@@ -14,6 +14,7 @@ use std::sync::atomic::Ordering;
 use assay_lab::Exit;
 use assay_load::{News, Plan};
 use assay_model::load::LoadReport;
+use assay_report::foreign;
 
 use crate::args::LoadArguments;
 use crate::failure::Failure;
@@ -64,7 +65,7 @@ pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
 fn print(report: &LoadReport, arguments: &LoadArguments) -> Result<(), Failure> {
     if arguments.json {
         let text = serde_json::to_string(report).map_err(|e| Failure::Bug(e.to_string()))?;
-        output::result(&(text + "\n"));
+        output::result(&(foreign::json(&text) + "\n"));
         return Ok(());
     }
     let text = summary::text(report, &output::style(arguments.ascii))?;

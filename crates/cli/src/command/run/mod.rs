@@ -8,17 +8,17 @@ use std::path::Path;
 use std::time::Duration;
 
 pub(crate) use database::{left, private};
-pub(crate) use plan::{own_workload, program, tools};
+pub(crate) use plan::{own_command, own_workload, program, tools};
 
 use assay_lab::rounds;
 use assay_lab::store::Store;
 
-use assay_lab::{Exit, Plan, Prediction};
+use assay_lab::{Exit, LabError, Plan, Prediction};
 use assay_model::experiment::{Experiment, Span};
 use assay_model::offered::Offered;
 use assay_model::record::Record;
 use assay_model::verdict::Verdict;
-use assay_report::{export, html, terminal};
+use assay_report::{export, foreign, html, terminal};
 use assay_verdict::{ending, judge};
 
 use crate::args::{Format, RunArguments};
@@ -33,10 +33,16 @@ pub(crate) fn run(arguments: RunArguments) -> Result<Exit, Failure> {
     }
     let plan = plan::build(&arguments)?;
     if arguments.dry_run {
-        output::result(&describe(&plan));
+        output::result(&foreign::lines(&describe(&plan)));
         return Ok(Exit::Ok);
     }
-    let record = measure(&plan, &arguments.places.runs)?;
+    let record = match measure(&plan, &arguments.places.runs) {
+        Err(Failure::Lab(LabError::Unsaved { cause, kept })) => {
+            show(&kept, &judge(&kept)?, &arguments)?;
+            return Err(Failure::Lab(LabError::Unsaved { cause, kept }));
+        }
+        measured => measured?,
+    };
     let verdict = judge(&record)?;
     show(&record, &verdict, &arguments)?;
     write_files(&record, &verdict, &arguments)?;

@@ -66,7 +66,6 @@ pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
     let link = networks::choose(&mut experiment, links, &arguments.stack);
     let catalogue = Catalogue { workloads, ..catalogue };
     let workloads = catalogue.workloads_of(&mut experiment)?;
-    let command = std::iter::once("assay".to_owned()).chain(std::env::args().skip(1)).collect();
     let (isolation, database) = places(arguments, &catalogue, &subjects, &workloads)?;
     let plan = Plan {
         experiment,
@@ -76,7 +75,7 @@ pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
         database,
         link,
         seed: arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),
-        command,
+        command: own_command(),
         program: program(),
         tools,
         conformance: !arguments.no_check,
@@ -322,4 +321,10 @@ pub(crate) fn tools(catalogue: &Catalogue) -> Result<Tools, Failure> {
 pub(crate) fn program() -> Program {
     let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
     Program { version: env!("CARGO_PKG_VERSION").to_owned(), profile: profile.to_owned() }
+}
+
+/// The command line as a record tells it; what is no UTF-8 is shown as far as it can be.
+pub(crate) fn own_command() -> Vec<String> {
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    std::iter::once("assay".to_owned()).chain(words).collect()
 }

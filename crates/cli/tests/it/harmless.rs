@@ -1,0 +1,161 @@
+//! What assay must not do to those who run it: take their files, steer their terminal, lose what it measured.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+
+use crate::support::{Lab, PATIENCE, listing, skip, stderr, stdout};
+
+#[test]
+fn whatever_writes_replaces_a_file_and_nothing_beside_it() {
+    let lab = Lab::new();
+    lab.good("good");
+    lab.run(&["good", "-o", "run.md"]).assert().code(0);
+    let writers: [&[&str]; 7] = [
+        &["report", "-o", "keep.html"],
+        &["report", "--index", "runs", "-o", "keep.index"],
+        &["export", "-f", "csv", "-o", "keep.csv"],
+        &["compare", "last", "last", "-o", "keep.json"],
+        &["check", "good", "--junit", "keep.xml"],
+        &["completions", "bash", "-o", "keep.bash"],
+        &["man", "-o", "keep.1"],
+    ];
+    lab.write("keep.part", "the user's");
+    lab.write("precious", "precious");
+    let before = listing(&lab.path("."));
+    for arguments in writers {
+        let name = arguments[arguments.len() - 1];
+        std::os::unix::fs::symlink("precious", lab.path(&format!("{name}.part"))).expect("link");
+        let code = lab.assay(arguments).assert().get_output().status.code();
+        assert!(matches!(code, Some(0 | 11)), "{arguments:?} {code:?}");
+        assert!(lab.path(name).metadata().is_ok_and(|file| file.is_file() && file.len() > 0), "{name}");
+        assert_eq!(std::fs::read_to_string(lab.path("keep.part")).expect("there"), "the user's", "{name}");
+        assert_eq!(std::fs::read_to_string(lab.path("precious")).expect("there"), "precious", "{name}");
+        assert_eq!(listing(&lab.path(".")).len(), before.len() + 2, "{name}");
+        ["", ".part"]
+            .iter()
+            .for_each(|end| std::fs::remove_file(lab.path(&format!("{name}{end}"))).expect("removed"));
+    }
+}
+
+#[test]
+fn devices_stay_devices_and_a_full_one_is_told() {
+    let lab = Lab::new();
+    lab.assay(&["man", "-o", "/dev/null"]).assert().code(0);
+    assert!(Path::new("/dev/null").metadata().expect("there").file_type().is_char_device());
+    let whole = stdout(&lab.assay(&["man"]).assert().code(0));
+    assert_eq!(stdout(&lab.assay(&["man", "-o", "/dev/stdout"]).assert().code(0)), whole);
+    let full = || contains("/dev/full").and(contains("make room there"));
+    lab.assay(&["man", "-o", "/dev/full"]).assert().code(4).stderr(full());
+    let to_full = format!("exec '{}' man >/dev/full", env!("CARGO_BIN_EXE_assay"));
+    Command::new("sh")
+        .args(["-c", &to_full])
+        .assert()
+        .code(4)
+        .stderr(contains("cannot write to standard output"));
+}
+
+#[test]
+fn arguments_that_are_no_utf_8_are_no_fault() {
+    let lab = Lab::new();
+    lab.good("good");
+    let odd = OsStr::from_bytes(b"odd-\xff.json");
+    lab.assay::<&str>(&[]).arg("import").arg(odd).assert().code(2).stderr(contains("odd-"));
+    lab.assay(&["show"]).arg(odd).assert().code(2).stderr(contains("UTF-8"));
+    lab.run(&["good", "-o"]).arg(odd).assert().code(0);
+    assert!(lab.record().command.iter().any(|word| word == "odd-\u{fffd}.json"));
+    assert!(lab.path(".").join(odd).is_file());
+}
+
+#[test]
+fn names_of_others_cannot_steer_a_terminal() {
+    let lab = Lab::new();
+    lab.contender("good", "server", "about = \"x\\u001b]0;t\\u0007\\u202Ey\"\n[run]\ncommand = [\"true\"]");
+    let listed = stdout(&lab.assay(&["list"]).assert().code(0));
+    let told = stderr(&lab.assay(&["run", "evil\u{202e}\u{9b}31m"]).assert().code(2));
+    for text in [listed, told] {
+        assert!(!text.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}'), "{text:?}");
+    }
+}
+
+/// Measures on a small disk that is filled as soon as a round is saved, and keeps what was on it.
+const ON_A_FULL_DISK: &str = r#"
+mount -t tmpfs -o size=4m none runs || exit 77
+(
+    until grep -q '"rounds":\[{' runs/*/record.json; do sleep 0.05; done
+    dd if=/dev/zero of=runs/filler bs=4k
+) 2>/dev/null &
+"$0" run --no-check good -d 100ms --warmup 50ms --rounds 100 -c 2 --no-aa
+code=$?
+rm -f runs/filler
+cp -R runs kept
+exit $code
+"#;
+
+#[test]
+fn what_was_kept_is_told_when_the_disk_is_full() {
+    let lab = Lab::new();
+    lab.good("good");
+    std::fs::create_dir(lab.runs()).expect("made");
+    let lab_command = lab.command::<&str>(&[]);
+    let settings = lab_command.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    let mut shell = std::process::Command::new("unshare");
+    shell.args(["-rm", "sh", "-c", ON_A_FULL_DISK, env!("CARGO_BIN_EXE_assay")]);
+    shell.envs(settings).current_dir(lab.path("."));
+    let ended = Command::from_std(shell).timeout(2 * PATIENCE).assert();
+    if !lab.path("kept").exists() {
+        return skip("needs mount and user namespaces (unshare -rm)");
+    }
+    let (shown, told) = (stdout(&ended), stderr(&ended));
+    ended.code(4);
+    assert!(told.contains("record.json") && told.contains("rounds kept: "), "{told}");
+    assert!(shown.contains("good") && shown.contains("the run had not ended"), "{shown}");
+    let [run] = &listing(&lab.path("kept"))[..] else { panic!("{:?}", listing(&lab.path("kept"))) };
+    assert_eq!(listing(&lab.path("kept").join(run)), ["logs", "record.json"]);
+    lab.assay(&["show", "--runs", "kept"]).assert().code(0).stdout(shown);
+}
+
+#[test]
+fn scripts_of_the_catalogue_take_any_folder_for_scratch() {
+    let contenders = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contenders");
+    for (contender, program, configuration) in [
+        ("c/nginx", "nginx", "nginx.conf"),
+        ("c/h2o", "h2o", "h2o.conf"),
+        ("c/lighttpd", "lighttpd", "lighttpd.conf"),
+        ("c/apache", "apache2", "httpd.conf"),
+        ("php/fpm", "php-fpm", "fpm.conf"),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let scratch = folder.path().join(r"a|b&c\1");
+        let files = folder.path().join("files");
+        [&scratch, &files].iter().for_each(|folder| std::fs::create_dir(folder).expect("made"));
+        // In place of the server, whose turn comes when the file is written.
+        for program in [program, "nginx"] {
+            stand_in(&folder.path().join(program));
+        }
+        let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap_or_default());
+        let mut script = std::process::Command::new("sh");
+        script.arg("serve.sh").current_dir(contenders.join(contender)).env("PATH", path);
+        script.envs([("SCRATCH", &scratch), ("FILES", &files)]);
+        let ended = script
+            .envs([("ADDRESS", "127.0.0.1"), ("PORT", "1"), ("WORKERS", "1")])
+            .output()
+            .expect("started");
+        let text = std::fs::read_to_string(scratch.join(configuration)).unwrap_or_default();
+        let told = String::from_utf8_lossy(&ended.stderr);
+        assert!(
+            text.contains(&scratch.display().to_string()) && !text.contains("@SCRATCH@"),
+            "{contender}: {told}{text}"
+        );
+    }
+}
+
+fn stand_in(program: &PathBuf) {
+    std::fs::write(program, "#!/bin/sh\nexit 0\n").expect("written");
+    std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o755)).expect("set");
+}
