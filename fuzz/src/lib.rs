@@ -8,6 +8,9 @@
 //! The tests of `crates/http` hold the same on a fixed corpus and its seeded mutants; here the fuzzer looks for more.
 #![forbid(unsafe_code)]
 
+pub mod bend;
+pub mod told;
+
 use std::fmt::Debug;
 
 use assay_http::{BodyError, BodyReader, Fields, Framing, ParseErrorKind, Scan, Version};

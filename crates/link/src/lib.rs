@@ -46,3 +46,41 @@ pub use holder::hold;
 pub use link::Link;
 pub use meter::Meter;
 pub use space::{Side, enter};
+
+/// Reads a datagram in every way in which the kernel's answers are read: for those who try what else could come (`fuzz/`).
+#[doc(hidden)]
+pub fn try_answers(datagram: &[u8]) {
+    // An error is as good as an answer here.
+    drop(netlink::read(datagram, &mut Vec::new()));
+    loss::try_answer(datagram);
+}
+
+#[cfg(test)]
+mod tests {
+    /// Numbers without a pattern, the same every time (Marsaglia, Xorshift RNGs).
+    fn random(state: &mut u64) -> usize {
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        *state as usize
+    }
+
+    #[test]
+    fn datagrams_that_nobody_sent_are_errors_or_answers() {
+        // A link with a name and a rule with a counter, each as the kernel sends them.
+        let seeds: [&[u8]; 2] = [
+            b"\x2c\0\0\0\x10\0\x02\0\0\0\0\0\0\0\0\0\0\0\x04\x03\x01\0\0\0\x49\0\x01\0\0\0\0\0\x07\0\x03\0lo\0\0",
+            b"\x2c\0\0\0\x06\x0a\0\0\0\0\0\0\0\0\0\0\x07\0\0\0\x18\0\x04\x80\x14\0\x01\x80\x0c\0\x01\0counter\0\x04\0\x02\x80",
+        ];
+        let mut state = 7;
+        for round in 0..40_000 {
+            let mut datagram = seeds[round % 2].repeat(1 + round % 3);
+            for _ in 0..random(&mut state) % 6 {
+                let at = random(&mut state) % datagram.len();
+                datagram[at] = [0, 1, 4, 0x7f, 0x80, 0xff, random(&mut state) as u8][random(&mut state) % 7];
+            }
+            datagram.truncate(datagram.len() - random(&mut state) % 8);
+            super::try_answers(&datagram);
+        }
+    }
+}

@@ -219,10 +219,17 @@ fn messages(mut datagram: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
+/// Reads a datagram as an answer to each of our questions.
+pub(crate) fn try_answer(datagram: &[u8]) {
+    for (_, payload) in messages(datagram) {
+        drop((refusal(payload), counted(payload), counted(payload.get(FAMILY_BYTES..).unwrap_or_default())));
+    }
+}
+
 /// The error that a message tells; `None` for an acknowledgement.
 fn refusal(payload: &[u8]) -> Option<io::Error> {
     let code = payload.first_chunk().map_or(0, |bytes| i32::from_ne_bytes(*bytes));
-    (code != 0).then(|| io::Error::from_raw_os_error(-code))
+    (code != 0).then(|| io::Error::from_raw_os_error(code.wrapping_neg()))
 }
 
 #[cfg(test)]

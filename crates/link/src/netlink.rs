@@ -72,7 +72,7 @@ pub(crate) fn socket() -> io::Result<OwnedFd> {
 }
 
 /// Reads the messages of a datagram; whether the last of the answer was among them.
-fn read(mut datagram: &[u8], answers: &mut Vec<RouteNetlinkMessage>) -> io::Result<bool> {
+pub(crate) fn read(mut datagram: &[u8], answers: &mut Vec<RouteNetlinkMessage>) -> io::Result<bool> {
     let broken = |error| io::Error::new(io::ErrorKind::InvalidData, format!("{error}"));
     while !datagram.is_empty() {
         let message = NetlinkMessage::<RouteNetlinkMessage>::deserialize(datagram).map_err(broken)?;
