@@ -124,7 +124,8 @@ fn shuffle(items: &mut Vec<Value>, how: u8, which: u8) {
         2 => items.insert(0, items[which].clone()),
         3 => items.reverse(),
         _ => {
-            let more = vec![items[which].clone(); MAX_ITEMS.saturating_sub(items.len()).min(usize::from(how))];
+            let more =
+                vec![items[which].clone(); MAX_ITEMS.saturating_sub(items.len()).min(usize::from(how))];
             items.extend(more);
         }
     }

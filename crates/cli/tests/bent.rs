@@ -1,6 +1,7 @@
 //! Records that somebody bent, through the verdict and every format: no panic, and no more memory than their size deserves. The
 //! fuzzer (`fuzz/`) looks for more of the same. Memory is that of the whole process, so this is a program of its own.
 #![allow(clippy::expect_used, reason = "tests and their helpers")]
+#![allow(unreachable_pub, reason = "two of the files are also the fuzzer's")]
 
 #[path = "../../../fuzz/src/bend.rs"]
 mod bend;

@@ -1,4 +1,5 @@
-//! Files, written without harm to what is there: the one way in which assay writes what a person named.
+//! Files, written without harm to what is there: the one way in which assay writes what a person named, and reads with a
+//! limit.
 //!
 //! - A regular file is written aside, under a random name in the same folder that nobody else can read, synced, given the
 //!   mode that the umask says, and renamed. A reader, or a crash at any moment, finds the old file or the new one.
@@ -10,7 +11,7 @@
 //!   that another user put into a folder where everybody may write are refused, as the kernel does where it opens them
 //!   (Linux: admin-guide/sysctl/fs.rst, `protected_symlinks`, `protected_fifos`).
 //!
-//! Must not know: what is written, and why.
+//! Must not know: what is written or read, and why.
 #![forbid(unsafe_code)]
 
 mod descriptor;
@@ -18,7 +19,7 @@ mod destination;
 mod error;
 
 use std::fs::{File, Permissions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
@@ -61,6 +62,20 @@ pub fn begin(path: &Path) -> Result<File, WriteError> {
         Destination::Stream(stream) => Ok(stream),
     };
     begin().map_err(|source| WriteError::new(path, source))
+}
+
+/// Reads a text of at most so many bytes; a file that claims to have none, or has no end, is no different.
+///
+/// # Errors
+/// As the system tells; [`io::ErrorKind::FileTooLarge`] for a longer one.
+pub fn read(path: &Path, at_most: u64) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(at_most.saturating_add(1)).read_to_string(&mut text)?;
+    if text.len() as u64 > at_most {
+        let told = format!("it is longer than {at_most} bytes, the most that is read of such a file");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, told));
+    }
+    Ok(text)
 }
 
 fn whole(place: &Place, content: &[u8]) -> io::Result<()> {

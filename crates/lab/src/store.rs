@@ -17,6 +17,8 @@ use crate::clean;
 use crate::error::LabError;
 
 const RECORD_FILE: &str = "record.json";
+/// Longest record that is read: hundreds of times what a long run of many contenders leaves.
+const MAX_RECORD_BYTES: u64 = 256 << 20;
 /// What passes by during a run.
 const WORK: &str = "work";
 /// Runs of one experiment that may begin within a second.
@@ -160,7 +162,7 @@ pub fn read_record(path: &Path) -> Result<Record, LabError> {
     struct Schema {
         schema: String,
     }
-    let text = std::fs::read_to_string(path).map_err(|source| LabError::read(path, source))?;
+    let text = assay_file::read(path, MAX_RECORD_BYTES).map_err(|source| LabError::read(path, source))?;
     let bad =
         |error: serde_json::Error| LabError::BadRecord { path: path.to_owned(), problem: error.to_string() };
     let Schema { schema } = serde_json::from_str(&text).map_err(bad)?;
@@ -344,6 +346,15 @@ mod tests {
             (imported.link, imported.network_of(&imported.rounds[0].runs[0].cells[0].cell)),
             (None, None)
         );
+    }
+
+    #[test]
+    fn a_record_without_an_end_is_not_read_to_it() {
+        let root = tempfile::tempdir().expect("folder");
+        let path = root.path().join(RECORD_FILE);
+        File::create(&path).and_then(|file| file.set_len(1 << 40)).expect("a file with holes");
+        let error = read_record(&path).expect_err("a terabyte").to_string();
+        assert!(error.contains("longer than") && error.contains(RECORD_FILE), "{error}");
     }
 
     #[test]

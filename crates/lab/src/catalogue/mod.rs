@@ -138,6 +138,8 @@ impl Catalogue {
 }
 
 const CONTENDER_FILE: &str = "contender.toml";
+/// Longest file of TOML that is read.
+const MAX_TOML_BYTES: u64 = 1 << 20;
 
 /// Where the catalogue is: `given` (from `--catalogue` or `ASSAY_CATALOGUE`) as it is; else the nearest folder at or
 /// above `cwd`, else at or above `executable`, that holds `contenders/` and `workloads/`.
@@ -195,7 +197,7 @@ fn read_file<T: DeserializeOwned + check::Checked>(
     file: &Path,
     warnings: &mut Vec<Warning>,
 ) -> Result<T, LabError> {
-    let text = std::fs::read_to_string(file).map_err(|source| LabError::read(file, source))?;
+    let text = assay_file::read(file, MAX_TOML_BYTES).map_err(|source| LabError::read(file, source))?;
     let source = Source { file, text: &text };
     let value: T = source.parse(warnings)?;
     match value.fault() {

@@ -5,6 +5,7 @@ use std::path::Path;
 use assay_model::family::Parameter;
 use assay_model::workload::{Expect, Workload};
 
+use super::MAX_TOML_BYTES;
 use super::check::{Checked, Fault};
 use super::file::{Source, Warning};
 use crate::error::LabError;
@@ -17,7 +18,7 @@ const MAX_BODY_FILE_BYTES: u64 = 1 << 20;
 /// # Errors
 /// When it, or a file that it names, cannot be read or understood.
 pub(super) fn read(file: &Path, warnings: &mut Vec<Warning>) -> Result<Vec<Workload>, LabError> {
-    let text = std::fs::read_to_string(file).map_err(|source| LabError::read(file, source))?;
+    let text = assay_file::read(file, MAX_TOML_BYTES).map_err(|source| LabError::read(file, source))?;
     let source = Source { file, text: &text };
     let workload: Workload = source.parse(warnings)?;
     let invalid = |fault: Fault| source.invalid(&fault.key, fault.problem, fault.mend);

@@ -1,6 +1,7 @@
 //! Findings as JUnit XML: one suite per server, one case per rule.
 
 use assay_model::conformance::{CheckedServer, Finding, Ruling, Severity};
+use assay_report::foreign::line;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::failure::Failure;
@@ -12,10 +13,10 @@ pub(super) fn text(servers: &[CheckedServer]) -> Result<String, Failure> {
 }
 
 fn suite(server: &CheckedServer) -> TestSuite {
-    let mut suite = TestSuite::new(server.name.as_str());
+    let mut suite = TestSuite::new(line(&server.name));
     if let Some(reason) = &server.not_run {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-        status.set_message(reason.reason.as_str());
+        status.set_message(line(&reason.reason));
         suite.add_test_case(TestCase::new("asked", status));
     }
     let findings = server.conformance.iter().flat_map(|conformance| &conformance.findings);
@@ -31,9 +32,44 @@ fn case(server: &CheckedServer, finding: &Finding) -> TestCase {
     };
     if let Some(evidence) = &finding.evidence {
         let message = format!("{} ({}): {evidence}", finding.sentence, finding.source);
-        status.set_message(message);
+        status.set_message(line(&message));
     }
-    let mut case = TestCase::new(finding.rule.as_str(), status);
-    case.set_classname(server.name.as_str());
+    let mut case = TestCase::new(line(&finding.rule), status);
+    case.set_classname(line(&server.name));
     case
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_answers_stays_text() {
+        let hostile = "\u{1b}[31m\u{9b}\u{202e}\u{0}\u{fffe}]]><!-- \" onerror='x'";
+        let finding = Finding {
+            rule: hostile.to_owned(),
+            source: hostile.to_owned(),
+            sentence: hostile.to_owned(),
+            severity: Severity::Must,
+            ruling: Ruling::Broken,
+            evidence: Some(hostile.to_owned()),
+        };
+        let conformance = Some(assay_model::conformance::Conformance {
+            elapsed_ns: assay_model::units::Nanos::ZERO,
+            findings: vec![finding],
+        });
+        let server = CheckedServer {
+            name: hostile.to_owned(),
+            title: hostile.to_owned(),
+            path: hostile.to_owned(),
+            conformance,
+            not_run: None,
+        };
+        let xml = text(&[server]).expect("XML");
+        assert!(
+            !xml.contains(|c: char| (c.is_control() && c != '\n') || "\u{202e}\u{fffe}".contains(c)),
+            "{xml:?}"
+        );
+        assert_eq!((xml.matches("<testcase").count(), xml.matches("<!--").count()), (1, 0), "{xml}");
+    }
 }
