@@ -1,7 +1,7 @@
 //! Where a name leads.
 
 use std::ffi::OsString;
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -32,7 +32,8 @@ pub(crate) enum Destination {
 pub(crate) struct Place {
     pub(crate) folder: PathBuf,
     name: OsString,
-    old: Option<Metadata>,
+    /// Owner and mode of what is there.
+    old: Option<(u32, u32)>,
 }
 
 impl Destination {
@@ -54,7 +55,7 @@ impl Destination {
                 Err(error) => return Err(error),
             };
             if found.is_file() {
-                return Ok(Self::File(Place { folder, name, old: Some(found) }));
+                return Ok(Self::File(Place { folder, name, old: Some((found.uid(), found.mode())) }));
             }
             if found.is_dir() {
                 return Err(io::ErrorKind::IsADirectory.into());
@@ -81,8 +82,8 @@ impl Place {
     /// That of the user's own file which is replaced, else the umask's. A file of somebody else tells nothing about who
     /// shall read ours.
     pub(crate) fn mode(&self) -> u32 {
-        match &self.old {
-            Some(old) if old.uid() == me() => old.mode() & PERMISSIONS,
+        match self.old {
+            Some((owner, mode)) if owner == me() => mode & PERMISSIONS,
             _ => NEW_FILE & !umask(),
         }
     }

@@ -1,4 +1,5 @@
 //! What is there already, and what is found afterwards.
+#![allow(clippy::expect_used, reason = "a helper may fail as loudly as the test that calls it")]
 
 use std::fs::{self, File, Permissions};
 use std::io::{Read as _, Write as _};

@@ -1,5 +1,9 @@
 //! A made-up comparison through every format: what is shown, what is not, and what hostile names can do.
-#![allow(clippy::unwrap_used, reason = "a helper may fail as loudly as the test that calls it")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a helper may fail as loudly as the test that calls it"
+)]
 
 #[path = "support/planting.rs"]
 mod planting;

@@ -1,5 +1,9 @@
 //! Hostile text in every string of a record and its verdict, through every format: it stays text.
-#![allow(clippy::unwrap_used, reason = "a helper may fail as loudly as the test that calls it")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a helper may fail as loudly as the test that calls it"
+)]
 
 #[path = "support/beside.rs"]
 mod beside;
