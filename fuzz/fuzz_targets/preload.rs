@@ -41,7 +41,7 @@ fn make(end: usize) -> Result<Stack, EngineError> {
     let wire = WIRES.with(|wires| wires.borrow_mut()[end].take());
     let wire = wire.ok_or(EngineError::Full { limit: 0 })?;
     let address = format!("{}/24", ENDS[end]).parse().expect("an address");
-    UserStack::new(wire, Config::new(MAX_CONNECTIONS, vec![address]))
+    Ok(UserStack::new(wire, Config::new(MAX_CONNECTIONS, vec![address])).expect("a stack"))
 }
 
 fn cores() -> [Core<Stack>; 2] {

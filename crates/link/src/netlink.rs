@@ -80,7 +80,10 @@ pub(crate) fn read(mut datagram: &[u8], answers: &mut Vec<RouteNetlinkMessage>) 
             NetlinkPayload::InnerMessage(answer) => answers.push(answer),
             NetlinkPayload::Done(_) => return Ok(true),
             NetlinkPayload::Error(error) if error.code.is_none() => return Ok(true),
-            NetlinkPayload::Error(error) => return Err(error.to_io()),
+            // The library's own way fails on the one number that has no opposite.
+            NetlinkPayload::Error(error) => {
+                return Err(io::Error::from_raw_os_error(error.raw_code().wrapping_neg()));
+            }
             _ => {}
         }
         let length = (message.header.length as usize).next_multiple_of(ALIGNMENT);
@@ -108,6 +111,13 @@ mod tests {
         nobody.attributes.push(LinkAttribute::IfName("no-such-device".to_owned()));
         let error = netlink.ask(RouteNetlinkMessage::GetLink(nobody), 0).expect_err("none");
         assert_eq!(error.raw_os_error(), Some(rustix::io::Errno::NODEV.raw_os_error()), "{error}");
+    }
+
+    #[test]
+    fn the_least_error_number_is_an_error_too() {
+        let datagram = [20_u32, 2, 16, 1, 1 << 31].map(u32::to_ne_bytes).concat();
+        let error = read(&datagram, &mut Vec::new()).expect_err("an error");
+        assert_eq!(error.raw_os_error(), Some(i32::MIN));
     }
 
     #[test]
