@@ -222,12 +222,13 @@ pub struct Books {
 impl Books {
     /// Failed requests of all classes.
     pub fn failed(&self) -> u64 {
-        self.errors.values().sum()
+        self.errors.values().fold(0, |sum, &count| sum.saturating_add(count))
     }
 
     /// Whether every issued request is accounted for exactly once.
     pub fn balance(&self) -> bool {
-        self.issued == self.ok + self.failed() + self.censored
+        let accounted = self.ok.checked_add(self.failed()).and_then(|ended| ended.checked_add(self.censored));
+        accounted == Some(self.issued)
     }
 }
 

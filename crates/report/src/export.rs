@@ -171,7 +171,8 @@ fn markdown_notes(record: &Record, verdict: &Verdict) -> String {
         lines.push(format!("- **{}**: {}", foreign::markdown(name), foreign::markdown(&rules)));
     }
     for absent in absent(record) {
-        let round = absent.round.map(|round| format!(" in round {}", round + 1)).unwrap_or_default();
+        let round =
+            absent.round.map(|round| format!(" in round {}", round.saturating_add(1))).unwrap_or_default();
         let remedy = absent.why.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
         let what = format!("{}{round}: {}{remedy}", absent.stage(), absent.why.reason);
         lines.push(format!("- **{}**: {}", foreign::markdown(&absent.who()), foreign::markdown(&what)));

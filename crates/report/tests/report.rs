@@ -439,3 +439,14 @@ fn without_words(mut schema: serde_json::Value) -> serde_json::Value {
     strip(&mut schema);
     schema
 }
+
+#[test]
+fn a_round_of_any_number_is_told() {
+    let (mut record, verdict) = sample();
+    record.rounds.iter_mut().for_each(|round| round.index = u32::MAX);
+    assert!(
+        render(&record, &verdict, &Style { width: 100, colour: false, ascii: false })
+            .contains("round 4294967295")
+    );
+    assert!(export::markdown(&record, &verdict).contains("round 4294967295"));
+}

@@ -17,7 +17,8 @@ pub(super) fn not_run(page: &mut Page, record: &Record) {
     let absent = absent(record);
     let any = !absent.is_empty();
     for absent in absent {
-        let round = absent.round.map(|round| format!(" in round {}", round + 1)).unwrap_or_default();
+        let round =
+            absent.round.map(|round| format!(" in round {}", round.saturating_add(1))).unwrap_or_default();
         let label = if absent.round.is_some() { "Failed" } else { "Not run" };
         let text = format!("{}: {}{round}: {}", absent.who(), absent.stage(), absent.why.reason);
         paragraph(page, label, CAUTION, PLAIN, &text);
