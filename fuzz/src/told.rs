@@ -1,25 +1,26 @@
 //! A record through everything that reads one: the verdict, and every format.
 
-use assay_lab::{store, verdict};
+use assay_lab::store;
 use assay_model::record::Record;
 use assay_model::verdict::Verdict;
 use assay_report::export::{self, Choice};
 use assay_report::index::{Listed, index};
 use assay_report::terminal::{Style, render};
 use assay_report::{ReportError, foreign, html};
+use assay_verdict::Evidence;
 
 /// Judges the record and tells it in every format. An error that says what is wrong with the record is fine.
 ///
 /// # Panics
 /// When a text could steer a terminal, or something breaks.
 pub fn tell(record: &Record) {
-    let verdict = verdict::judge(record);
+    let Ok(verdict) = assay_verdict::judge(record) else { return };
     for strict in [false, true] {
-        verdict::exit(record, &verdict, strict);
+        assay_verdict::ending(record, &verdict, strict);
     }
-    verdict::settling(record);
-    verdict::precision(record);
-    store::histogram_log(record);
+    let _ = assay_verdict::settling(record);
+    let _ = assay_verdict::precision(record);
+    let _ = Evidence::of(record).map(|evidence| store::histogram_log(&evidence));
     for (width, ascii) in [(40, true), (100, false)] {
         assert_tame(&render(record, &verdict, &Style { width, colour: false, ascii }));
     }
@@ -28,9 +29,9 @@ pub fn tell(record: &Record) {
 
 /// Two records as a comparison.
 pub fn compare(base: &Record, new: &Record) {
-    let side = |record: &Record| assay_lab::compare::Side { record: record.clone(), contender: None };
-    let _ = assay_lab::compare::compare(&side(base), &[side(new)], &[]);
-    let _ = assay_lab::compare::interleaved(new);
+    let side = |record: &Record| assay_verdict::compare::Side { record: record.clone(), contender: None };
+    let _ = assay_verdict::compare::compare(&side(base), &[side(new)], &[]);
+    let _ = assay_verdict::compare::interleaved(new);
 }
 
 fn texts(record: &Record, verdict: &Verdict) -> Vec<Result<String, ReportError>> {
