@@ -1,4 +1,5 @@
-//! What the kernel tells of an epoll instance (proc_pid_fdinfo(5)).
+//! What the kernel tells of descriptors: of an epoll instance (proc_pid_fdinfo(5)), of all of a process (proc_pid_status(5)),
+//! and of the threads that share them (proc_pid_stat(5)).
 
 use std::os::fd::RawFd;
 
@@ -22,6 +23,20 @@ pub(crate) fn watch_of(text: &str, fd: RawFd, inode: u64) -> Option<Watch> {
     let flags = u32::from_str_radix(field(line, "events:")?, 16).ok()?;
     let data = u64::from_str_radix(field(line, "data:")?, 16).ok()?;
     Some(Watch { flags: EventFlags::from_bits_retain(flags), data })
+}
+
+/// For how many descriptors there is room at the moment, by `text`, the status of a process.
+pub(crate) fn table_size(text: &str) -> Option<u32> {
+    field(text.lines().find(|line| line.starts_with("FDSize:"))?, "FDSize:")?.parse().ok()
+}
+
+/// Whether a thread is on its way out, by `text`, its status in one line: `PF_EXITING` (linux/sched.h) among its flags.
+pub(crate) fn is_exiting(text: &str) -> bool {
+    const EXITING: u64 = 4;
+    // The name, in brackets, may hold anything. Behind it the flags are the seventh.
+    let flags =
+        text.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(6)?.parse::<u64>().ok());
+    flags.is_some_and(|flags| flags & EXITING != 0)
 }
 
 /// The word behind a name, with or without a space between.
@@ -51,5 +66,18 @@ mod tests {
         assert_eq!(watch_of(TEXT, 20, 0x5d1), None);
         assert_eq!(watch_of(TEXT, 2, 0x421), None);
         assert_eq!(watch_of("pos:\t0\n", 25, 0x5d2), None);
+    }
+
+    #[test]
+    fn a_thread_on_its_way_out_is_told() {
+        let line = |flags| format!("77 (a) b) Z 1 77 1 34816 77 {flags} 0 0 0");
+        assert!(is_exiting(&line("4194372")));
+        assert!(!is_exiting(&line("4194304")) && !is_exiting("77 (a"));
+    }
+
+    #[test]
+    fn the_room_for_descriptors_is_read() {
+        assert_eq!(table_size("Name:\tcat\nNgid:\t0\nFDSize:\t256\nGroups:\t0\n"), Some(256));
+        assert_eq!(table_size("Name:\tFDSize: 7\n"), None);
     }
 }

@@ -1,8 +1,8 @@
 //! The functions of the C library that ours stand before, and the few calls that the rest of this library makes itself.
 
-use std::ffi::{CStr, c_int, c_void};
-use std::os::fd::RawFd;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::ffi::{CStr, c_int, c_long, c_void};
+use std::os::fd::{BorrowedFd, RawFd};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use assay_model::units::Nanos;
 use rustix::io::Errno;
@@ -92,6 +92,24 @@ pub(crate) fn epoll_control(
     result(unsafe { control(set, operation, fd, event) } as isize).map(drop)
 }
 
+/// What tells one file of the kernel's from every other (stat(3type)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct File {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+}
+
+/// The file that a descriptor names; `None` when it is not open.
+pub(crate) fn file(fd: RawFd) -> Option<File> {
+    if fd < 0 {
+        return None;
+    }
+    // SAFETY: the number is only asked about, and the kernel answers for one that is not open, too.
+    let descriptor = unsafe { BorrowedFd::borrow_raw(fd) };
+    let status = rustix::fs::fstat(descriptor).ok()?;
+    Some(File { device: status.st_dev, inode: status.st_ino })
+}
+
 /// An option of a socket whose value is a plain number or structure; `None` when the kernel refuses.
 pub(crate) fn option<T: Copy>(socket: RawFd, level: c_int, name: c_int, zero: T) -> Option<T> {
     let mut value = zero;
@@ -123,6 +141,13 @@ pub(crate) fn placeholder(is_ipv6: bool, flags: c_int) -> Result<RawFd, Errno> {
     let socket = real!(socket: fn(c_int, c_int, c_int) -> c_int);
     // SAFETY: no pointers.
     result(unsafe { socket(family, libc::SOCK_STREAM | flags, 0) } as isize).map(|fd| fd as RawFd)
+}
+
+/// A system call that not every C library has a function for, of numbers alone; returns as syscall(2) does.
+pub(crate) fn system_call(number: c_long, [a, b, c]: [usize; 3]) -> c_long {
+    let syscall = real!(syscall: fn(c_long, usize, usize, usize) -> c_long);
+    // SAFETY: no pointers.
+    unsafe { syscall(number, a, b, c) }
 }
 
 /// Closes a descriptor.
@@ -162,6 +187,19 @@ impl Drop for Held {
     fn drop(&mut self) {
         // SAFETY: the set was filled in when this was made.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut()) };
+    }
+}
+
+/// A word that is 0 in a child of fork(2) until that writes it, however the child was made, and shared with one of vfork(2)
+/// (`MADV_WIPEONFORK` of madvise(2)). None before Linux 4.14.
+pub(crate) fn witness_of_fork() -> Option<&'static AtomicU32> {
+    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: new memory, wherever there is room, that is never given back; it is zero and aligned to a page.
+    unsafe {
+        let page = libc::mmap(std::ptr::null_mut(), size_of::<AtomicU32>(), access, kind, -1, 0);
+        let is_wiped = page != libc::MAP_FAILED
+            && libc::madvise(page, size_of::<AtomicU32>(), libc::MADV_WIPEONFORK) == 0;
+        is_wiped.then(|| &*page.cast::<AtomicU32>())
     }
 }
 

@@ -5,8 +5,9 @@
 //! - A process has one stack, made when it first waits; a child of fork(2) makes its own.
 //! - While a program makes calls on its sockets, its peers are heard, whether it waits or not.
 //! - A call that cannot be carried fails with an error number and one line that says why; nothing is left out silently.
+//! - What the program writes to a file does not go to the network: a number is checked before it is believed to be ours.
 //! - No call unwinds into the program, and a signal ends a wait as it would in the kernel.
-//! - `unsafe` is in `hooks`, `host`, `lock` and `stack`; what they call is safe.
+//! - `unsafe` is in `heap`, `hooks`, `host`, `lock`, `process` and `signals`; what they call is safe.
 //!
 //! Must not know: HTTP, measurement, which program it is in.
 //!
@@ -18,7 +19,11 @@
 //! | `settings` | the environment, and which addresses are the stack's |
 //! | `stack` | the engine that the settings ask for |
 //! | `core` | descriptors, listeners, connections, epoll instances; no call of the system |
-//! | `process` | the one core of this process, which descriptors are its, threads, fork |
+//! | `table` | every call of Linux on descriptors, and what is done about it; read by the tests |
+//! | `marks` | which descriptors are the stack's, and whether a number still names what it did |
+//! | `process` | the one core of this process, threads, fork |
+//! | `lock`, `signals` | the lock of that core, and handlers of signals that wait for it |
+//! | `heap` | memory that is not the program's |
 //! | `waiting` | waiting for the core and the kernel at once, with signals and several threads |
 //! | `fdinfo` | what the kernel tells of an epoll instance |
 //! | `hooks` | the functions that stand before those of the C library |
@@ -35,6 +40,8 @@ mod core;
 mod fdinfo;
 // The tests of this crate call the C library's functions, not ours.
 #[cfg(not(test))]
+mod heap;
+#[cfg(not(test))]
 mod hooks;
 #[cfg(not(test))]
 mod host;
@@ -42,9 +49,12 @@ mod lock;
 #[deny(unsafe_code)]
 mod log;
 #[cfg(not(test))]
+mod marks;
+#[cfg(not(test))]
 mod process;
 #[deny(unsafe_code)]
 mod settings;
+mod signals;
 #[cfg(not(test))]
 mod stack;
 #[cfg(not(test))]

@@ -1,23 +1,21 @@
 //! A lock that knows its owner and can be held across fork(2).
 //!
-//! A signal's handler may call us while the thread that it interrupted holds the lock; waiting would never end, so it is told.
-//! The wait is futex(2), as in Drepper, "Futexes Are Tricky" (2011), mutex 2.
+//! A signal's handler may call us while the thread that it interrupted has the lock; waiting would never end. So a thread that has
+//! a lock has the program's handlers wait ([`crate::signals`]), and one that comes nevertheless is told.
+
+mod sync;
+mod word;
 
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use rustix::thread::futex;
+use sync::{AtomicU32, this_thread};
+use word::{FREE, Word};
 
-/// Attempts before a thread sleeps: a call holds the lock for less than a microsecond mostly.
-const SPINS: u32 = 100;
-const FREE: u32 = 0;
-const HELD: u32 = 1;
-const WANTED: u32 = 2;
+use crate::signals;
 
 pub(crate) struct Lock<T> {
-    state: AtomicU32,
-    owner: AtomicUsize,
+    word: Word,
     value: UnsafeCell<T>,
 }
 
@@ -28,48 +26,40 @@ pub(crate) struct Guard<'a, T>(&'a Lock<T>);
 
 impl<T> Lock<T> {
     pub(crate) const fn new(value: T) -> Self {
-        Self { state: AtomicU32::new(FREE), owner: AtomicUsize::new(0), value: UnsafeCell::new(value) }
+        Self { word: Word(AtomicU32::new(FREE)), value: UnsafeCell::new(value) }
     }
 
     /// Waits for the lock; `None` when this very thread holds it.
     pub(crate) fn lock(&self) -> Option<Guard<'_, T>> {
-        let me = this_thread();
-        if self.owner.load(Ordering::Relaxed) == me {
-            return None;
+        signals::hold_back();
+        if self.word.acquire(this_thread()) {
+            return Some(Guard(self));
         }
-        if !self.is_taken_at_once() {
-            while self.state.swap(WANTED, Ordering::Acquire) != FREE {
-                // Woken too early or interrupted, it tries again.
-                let _ = futex::wait(&self.state, futex::Flags::PRIVATE, WANTED, None);
-            }
-        }
-        self.owner.store(me, Ordering::Relaxed);
-        Some(Guard(self))
+        signals::let_come();
+        None
     }
 
     /// Whether another thread waits for it.
     pub(crate) fn is_wanted(&self) -> bool {
-        self.state.load(Ordering::Relaxed) == WANTED
+        self.word.is_wanted()
+    }
+
+    /// Whether another thread has it.
+    pub(crate) fn is_others(&self) -> bool {
+        !matches!(self.word.owner(), FREE) && self.word.owner() != this_thread()
     }
 
     /// Lets go of a lock whose guard was forgotten, in the thread that took it or in its copy after fork(2).
     pub(crate) fn release(&self) {
-        self.owner.store(0, Ordering::Relaxed);
-        if self.state.swap(FREE, Ordering::Release) == WANTED {
-            let _ = futex::wake(&self.state, futex::Flags::PRIVATE, 1);
-        }
+        self.word.release();
+        signals::let_come();
     }
 
-    fn is_taken_at_once(&self) -> bool {
-        for _ in 0..SPINS {
-            let taken = self.state.compare_exchange_weak(FREE, HELD, Ordering::Acquire, Ordering::Relaxed);
-            match taken {
-                Ok(_) => return true,
-                Err(WANTED) => return false,
-                Err(_) => std::hint::spin_loop(),
-            }
-        }
-        false
+    /// Takes the value from a lock whose owner is not in this process: it was another thread of the one that forked this one off.
+    pub(crate) fn replace_abandoned(&self, value: T) -> T {
+        self.word.release();
+        // SAFETY: no thread has it, and this is the only one there is.
+        std::mem::replace(unsafe { &mut *self.value.get() }, value)
     }
 }
 
@@ -93,12 +83,6 @@ impl<T> Drop for Guard<'_, T> {
     fn drop(&mut self) {
         self.0.release();
     }
-}
-
-/// A number that no other living thread has: where a variable of its own is. It needs no system call and no memory.
-fn this_thread() -> usize {
-    thread_local!(static HERE: u8 = const { 0 });
-    HERE.with(|here| std::ptr::from_ref(here) as usize)
 }
 
 #[cfg(test)]

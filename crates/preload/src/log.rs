@@ -11,6 +11,7 @@ pub(crate) fn say(message: &str) {
     let file = settings::get().and_then(|s| s.log.as_ref());
     let _ = match file.map(|path| OpenOptions::new().create(true).append(true).open(path)) {
         Some(Ok(mut file)) => file.write_all(line.as_bytes()),
-        _ => std::io::stderr().write_all(line.as_bytes()),
+        // By itself: a signal's handler may come while the standard library's own stream is in use.
+        _ => rustix::io::write(rustix::stdio::stderr(), line.as_bytes()).map(drop).map_err(Into::into),
     };
 }

@@ -1,8 +1,9 @@
-//! The one core of this process, and which descriptors are its.
+//! The one core of this process.
 
+use std::cell::Cell;
 use std::os::fd::RawFd;
-use std::sync::Once;
-use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::sync::{Once, OnceLock};
 
 use assay_engine::clock;
 use assay_model::units::Nanos;
@@ -13,9 +14,8 @@ use crate::lock::{Guard, Lock};
 use crate::settings::{self, Settings};
 use crate::stack::{self, Stack};
 use crate::waiting::Waiters;
+use crate::{fdinfo, heap, host, marks};
 
-/// Descriptors that can be the stack's; as many as the kernel lets a process open unless `fs.nr_open` was raised.
-const DESCRIPTORS: usize = 1 << 20;
 /// So long after the last turn, any call of the program's catches up: well before the 40 ms for which `assay-tcp` delays an
 /// acknowledgement, even when the clock that is asked lags by a tick of 10 ms, and longer than who comes back to its wait is away.
 /// What a program under load takes in early leaves the processor's cache before it is read.
@@ -25,9 +25,15 @@ const TURNS_AT_ONCE: usize = 256;
 /// How long the end of the program may wait for bytes to leave.
 const FAREWELL: Nanos = Nanos::from_millis(500);
 
-/// Which descriptors are the stack's. To be asked by every call, also from a signal's handler: so no lock.
-static OURS: [AtomicU8; DESCRIPTORS] = [const { AtomicU8::new(0) }; DESCRIPTORS];
 static SHARED: Lock<Option<Shared>> = Lock::new(None);
+/// 1, but 0 in a child that does not know of itself yet.
+static WITNESS: OnceLock<Option<&'static AtomicU32>> = OnceLock::new();
+thread_local! {
+    /// See [`part_descriptors`].
+    static PARTED: Cell<bool> = const { Cell::new(false) };
+    /// Whether [`before_fork`] has taken the core, and memory.
+    static HELD_TO_FORK: Cell<(bool, bool)> = const { Cell::new((false, false)) };
+}
 /// The process that [`SHARED`] belongs to. A child of vfork(2) has another number and our memory.
 static OWNER: AtomicI32 = AtomicI32::new(0);
 
@@ -43,6 +49,8 @@ pub(crate) struct Shared {
     pub(crate) reports: Vec<Report>,
     /// Epoll instances that were given sockets of the kernel's to watch, which may become ours.
     pub(crate) host_sets: Vec<RawFd>,
+    /// Streams of the C library that are open on its sockets: their addresses, and what names the descriptor.
+    pub(crate) streams: Vec<(usize, usize)>,
     /// It has children by fork(2), which may have taken what it left to them.
     has_children: bool,
 }
@@ -57,6 +65,35 @@ impl Shared {
             self.waiters.wake(&mut self.core);
         }
         Ok(any)
+    }
+
+    /// Lets go of what a number named, if anything.
+    pub(crate) fn forget(&mut self, fd: RawFd) {
+        if marks::is_marked(fd) {
+            marks::clear(fd);
+            self.core.close(fd);
+        }
+    }
+
+    /// Another descriptor for what is ours already.
+    pub(crate) fn duplicate(&mut self, from: RawFd, to: RawFd) {
+        if marks::is_set(from) {
+            marks::put_set(to)
+        } else {
+            marks::put_socket(to)
+        }
+        self.core.duplicate(from, to);
+    }
+
+    /// The same for what the program ends, which may not wait soon.
+    fn end(&mut self, fd: RawFd) {
+        let waits = self.core.waits(fd);
+        self.forget(fd);
+        if waits {
+            // A thread that waits in its calls may be long in coming back, and the farewell leaves with a turn. Should the stack
+            // be broken, the next call says so.
+            let _ = self.turn(Nanos::ZERO);
+        }
     }
 
     /// Whether there is an engine, or could be one by what is known before it is made ([`stack::check`]). A parent of processes that
@@ -131,33 +168,52 @@ pub(crate) fn settings() -> Option<&'static Settings> {
     settings::get()
 }
 
-/// Whether the descriptor is the stack's.
+/// Whether the descriptor is a socket of the stack.
 pub(crate) fn is_ours(fd: RawFd) -> bool {
-    usize::try_from(fd).ok().and_then(|fd| OURS.get(fd)).is_some_and(|o| o.load(Ordering::Relaxed) != 0)
+    if !marks::is_socket(fd) {
+        return false;
+    }
+    notice_fork();
+    marks::holds(fd) || is_ours_after_all(fd)
 }
 
-/// Whether the descriptor can become the stack's.
-pub(crate) fn fits(fd: RawFd) -> bool {
-    usize::try_from(fd).is_ok_and(|fd| fd < DESCRIPTORS)
+/// Lets go of a descriptor that was ended where we could not see it, and whose number may be another file's; unless another thread
+/// has just now closed it and given the number to a socket of the stack, which cannot happen while we have the core.
+fn is_ours_after_all(fd: RawFd) -> bool {
+    // In a child of vfork(2) the number is another one's, and the mark is its parent's.
+    let Some(mut shared) = (!is_borrowed()).then(access).and_then(Result::ok) else { return false };
+    let holds = marks::is_socket(fd) && marks::holds(fd);
+    if !holds {
+        shared.end(fd);
+    }
+    holds
 }
 
-/// Notes that the descriptor is the stack's, or no longer.
-pub(crate) fn mark(fd: RawFd, ours: bool) {
-    if let Some(mark) = usize::try_from(fd).ok().and_then(|fd| OURS.get(fd)) {
-        mark.store(u8::from(ours), Ordering::Relaxed);
+/// The descriptor is about to be closed, or has become another.
+pub(crate) fn forget(fd: RawFd) {
+    // A child of vfork(2) closes its own descriptors, but this memory is its parent's.
+    if marks::is_marked(fd)
+        && !is_borrowed()
+        && let Ok(mut shared) = access()
+    {
+        shared.end(fd);
     }
 }
 
 /// Takes the core.
 ///
 /// # Errors
-/// The calling thread has it already: it was interrupted, and a signal's handler calls.
+/// The calling thread has it already: it was interrupted by a signal whose handler calls, and could not wait ([`crate::signals`]).
 pub(crate) fn access() -> Result<Access, Errno> {
+    notice_fork();
     let mut guard = SHARED.lock().ok_or_else(|| {
         crate::log::say("a signal's handler used a socket of the stack while the stack was at work; that cannot be carried");
         Errno::DEADLK
     })?;
-    guard.get_or_insert_with(new_shared);
+    let shared = guard.get_or_insert_with(new_shared);
+    if is_unseen_child() {
+        begin_as_child(shared);
+    }
     Ok(Access { guard, used: false })
 }
 
@@ -171,19 +227,49 @@ pub(crate) fn owner() -> i32 {
     OWNER.load(Ordering::Relaxed)
 }
 
-/// Whether this process is a child of vfork(2), which has our memory but is not us.
+/// Whether the descriptors that the calling thread sees are not those that the marks are about: it is a child of vfork(2), which has
+/// our memory but is not us, or has parted from the others ([`part_descriptors`]).
 pub(crate) fn is_borrowed() -> bool {
     let owner = owner();
-    owner != 0 && owner != rustix::process::getpid().as_raw_nonzero().get()
+    PARTED.get() || (owner != 0 && owner != this_process() && !is_unseen_child())
+}
+
+/// Whether this is a child that fork(3) has not made, so that nobody called [`in_child`]: `_Fork(3)`, or the system call itself.
+fn is_unseen_child() -> bool {
+    WITNESS.get().copied().flatten().is_some_and(|word| word.load(Ordering::Relaxed) == 0)
+}
+
+fn this_process() -> i32 {
+    rustix::process::getpid().as_raw_nonzero().get()
+}
+
+/// The calling thread gets a table of descriptors for itself (`CLONE_FILES` of unshare(2)): what it ends there stays with the others.
+/// A thread that is alone keeps the one there is.
+pub(crate) fn part_descriptors() {
+    if settings().is_some() && !is_alone() {
+        PARTED.set(true);
+    }
+}
+
+/// Whether this process has no thread but the calling one, as far as can be told. One that is on its way out does not count, although
+/// it is still there for a moment when it has been waited for.
+fn is_alone() -> bool {
+    let stays = |task: std::io::Result<std::fs::DirEntry>| {
+        let told = task.and_then(|task| std::fs::read_to_string(task.path().join("stat")));
+        told.is_ok_and(|text| !fdinfo::is_exiting(&text))
+    };
+    std::fs::read_dir("/proc/self/task")
+        .is_ok_and(|tasks| tasks.filter_map(|t| stays(t).then_some(())).count() <= 1)
 }
 
 fn new_shared() -> Shared {
     static HANDLERS: Once = Once::new();
-    OWNER.store(rustix::process::getpid().as_raw_nonzero().get(), Ordering::Relaxed);
+    OWNER.store(this_process(), Ordering::Relaxed);
     HANDLERS.call_once(|| {
         // SAFETY: the three functions are there as long as this library, which nobody unloads.
         unsafe { libc::pthread_atfork(Some(before_fork), Some(in_parent), Some(in_child)) };
     });
+    witness();
     Shared {
         core: Core::new(stack::make),
         waiters: Waiters::new(),
@@ -191,16 +277,37 @@ fn new_shared() -> Shared {
         turned: Nanos::ZERO,
         reports: Vec::new(),
         host_sets: Vec::new(),
+        streams: Vec::new(),
         has_children: false,
     }
 }
 
+/// This process knows of itself from now on.
+fn witness() {
+    if let Some(word) = WITNESS.get_or_init(host::witness_of_fork) {
+        word.store(1, Ordering::Relaxed);
+    }
+}
+
+/// Nobody else may be at work when memory is copied. A handler of a signal that did not wait and forks finds the core with its own
+/// thread, which goes on with it, in the parent and in the child.
 extern "C" fn before_fork() {
-    std::mem::forget(SHARED.lock());
+    let core = SHARED.lock().map(std::mem::forget).is_some();
+    HELD_TO_FORK.set((core, heap::hold()));
+}
+
+fn after_fork() {
+    let (core, heap) = HELD_TO_FORK.take();
+    if heap {
+        heap::let_go();
+    }
+    if core {
+        SHARED.release();
+    }
 }
 
 extern "C" fn in_parent() {
-    SHARED.release();
+    after_fork();
     if let Some(mut guard) = SHARED.lock()
         && let Some(shared) = guard.as_mut()
     {
@@ -210,20 +317,54 @@ extern "C" fn in_parent() {
 }
 
 extern "C" fn in_child() {
-    SHARED.release();
-    OWNER.store(rustix::process::getpid().as_raw_nonzero().get(), Ordering::Relaxed);
+    after_fork();
     if let Some(mut guard) = SHARED.lock()
         && let Some(shared) = guard.as_mut()
     {
-        shared.core.after_fork();
-        shared.waiters = Waiters::new();
-        shared.has_children = false;
+        begin_as_child(shared);
+    }
+}
+
+fn begin_as_child(shared: &mut Shared) {
+    OWNER.store(this_process(), Ordering::Relaxed);
+    witness();
+    shared.core.after_fork();
+    shared.waiters = Waiters::new();
+    shared.has_children = false;
+}
+
+/// In a child that nobody saw, another thread of the parent may have been at work when memory was copied: what it left is not whole,
+/// and this process has nothing of it.
+fn notice_fork() {
+    if !is_unseen_child() {
+        return;
+    }
+    heap::begin_anew();
+    if !SHARED.is_others() {
+        return;
+    }
+    // Dropping it could touch memory that both processes share.
+    std::mem::forget(SHARED.replace_abandoned(None));
+    marks::within(0, u32::MAX).for_each(marks::clear);
+    OWNER.store(this_process(), Ordering::Relaxed);
+    witness();
+}
+
+/// Lets what was written leave, before the process becomes another program.
+pub(crate) fn send_all() {
+    if settings().is_some()
+        && owner() != 0
+        && !is_borrowed()
+        && let Ok(mut shared) = access()
+    {
+        // Should the stack be broken, there is nobody to tell.
+        let _ = shared.turn(Nanos::ZERO);
     }
 }
 
 /// Sends what is left when the program ends: the kernel would.
 pub(crate) fn finish() {
-    if settings().is_none() || OWNER.load(Ordering::Relaxed) == 0 || is_borrowed() {
+    if settings().is_none() || OWNER.load(Ordering::Relaxed) == 0 || is_borrowed() || is_unseen_child() {
         return;
     }
     if let Some(mut guard) = SHARED.lock()

@@ -111,10 +111,6 @@ impl<E: Engine> Core<E> {
         matches!(self.object(fd), Some(Object::Stream(_)))
     }
 
-    pub(crate) fn is_socket(&self, fd: RawFd) -> bool {
-        self.is_listener(fd) || self.is_stream(fd)
-    }
-
     /// Begins to connect; readiness for sending tells that it has come to an end, [`take_error`](Self::take_error) to which.
     pub(crate) fn connect(
         &mut self,

@@ -4,7 +4,7 @@
 //! a collection takes them off, looks what is true now, and puts level-triggered ones that were reported back at its end.
 
 use std::collections::{HashMap, VecDeque};
-use std::os::fd::{OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use rustix::event::epoll::EventFlags;
 
@@ -25,7 +25,7 @@ pub(crate) struct Set {
     by_descriptor: HashMap<RawFd, Id>,
     ready: VecDeque<Id>,
     /// Hangs in the kernel's instance of the same number.
-    _bell: Option<OwnedFd>,
+    bell: Option<OwnedFd>,
 }
 
 struct Interests(Arena<Interest>);
@@ -57,7 +57,12 @@ pub(crate) struct Report {
 impl Set {
     /// One that the program has one descriptor of.
     pub(crate) fn new(bell: OwnedFd) -> Self {
-        Self { descriptors: 1, _bell: Some(bell), ..Self::default() }
+        Self { descriptors: 1, bell: Some(bell), ..Self::default() }
+    }
+
+    /// The descriptor of its bell.
+    pub(crate) fn bell(&self) -> Option<RawFd> {
+        self.bell.as_ref().map(AsRawFd::as_raw_fd)
     }
 
     /// The interest under this descriptor number, if it is for this object.

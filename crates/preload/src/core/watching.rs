@@ -19,6 +19,14 @@ impl<E: Engine> Core<E> {
         self.put(descriptor, Object::Set(set));
     }
 
+    /// What hangs in the kernel's instance.
+    pub(crate) fn bell(&self, set: RawFd) -> Option<RawFd> {
+        match self.object(set)? {
+            Object::Set(id) => self.sets.get(id)?.bell(),
+            Object::Listener(_) | Object::Stream(_) => None,
+        }
+    }
+
     /// `EPOLL_CTL_ADD`.
     pub(crate) fn watch(
         &mut self,

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use super::early;
 use crate::core::Report;
 use crate::host::{self, answer, real};
+use crate::marks;
 use crate::process::{self, Shared};
 use crate::waiting::{self, Outcome, Wants, watched};
 
@@ -20,6 +21,8 @@ const ASK_HOST_EVERY: Nanos = Nanos::from_micros(20);
 
 /// What the kernel reports when the bell rings: a number that no program uses for an event of its own.
 const BELL: u64 = 0x8e1c_55d0_a53a_9f27;
+const RING: libc::epoll_event =
+    libc::epoll_event { events: (libc::EPOLLIN | libc::EPOLLET) as u32, u64: BELL };
 
 /// `epoll_ctl(2)`.
 ///
@@ -32,7 +35,7 @@ pub(super) unsafe extern "C" fn epoll_ctl(
     fd: c_int,
     event: *mut libc::epoll_event,
 ) -> c_int {
-    if !process::is_ours(fd) || !process::access().is_ok_and(|s| s.core.is_socket(fd)) {
+    if !process::is_ours(fd) {
         let control = real!(epoll_ctl: fn(c_int, c_int, c_int, *mut libc::epoll_event) -> c_int);
         // SAFETY: the caller's promise.
         let done = unsafe { control(set, operation, fd, event) };
@@ -47,19 +50,21 @@ pub(super) unsafe extern "C" fn epoll_ctl(
 }
 
 fn control(set: RawFd, operation: c_int, fd: RawFd, event: Option<libc::epoll_event>) -> Result<(), Errno> {
-    if !process::fits(set) {
+    if !marks::fits(set) {
         return Err(Errno::BADF);
     }
     let mut shared = process::access()?;
     let wanted = event.map(|e| (EventFlags::from_bits_retain(e.events), e.u64)).ok_or(Errno::FAULT);
-    match operation {
-        libc::EPOLL_CTL_ADD => {
-            let (flags, data) = wanted?;
-            adopt(&mut shared, set)?;
-            shared.core.watch(set, fd, flags, data)
-        }
+    if operation == libc::EPOLL_CTL_ADD {
+        let (flags, data) = wanted?;
+        adopt(&mut shared, set)?;
+        return shared.core.watch(set, fd, flags, data);
+    }
+    if !is_ours(&mut shared, set) {
         // It watches none of ours. The kernel says so, or that it is no epoll instance.
-        _ if !process::is_ours(set) => host::epoll_control(set, operation, fd, event),
+        return host::epoll_control(set, operation, fd, event);
+    }
+    match operation {
         libc::EPOLL_CTL_MOD => {
             let (flags, data) = wanted?;
             shared.core.change_watch(set, fd, flags, data)
@@ -71,21 +76,35 @@ fn control(set: RawFd, operation: c_int, fd: RawFd, event: Option<libc::epoll_ev
 
 /// Makes an epoll instance ours, if it is not yet.
 pub(super) fn adopt(shared: &mut Shared, set: RawFd) -> Result<(), Errno> {
-    if !process::is_ours(set) {
+    if !is_ours(shared, set) {
         // Before the bell rings: whoever it wakes looks whether the instance is ours, and then waits for the core, which we have.
-        process::mark(set, true);
-        let bell = hang_bell(set).inspect_err(|_| process::mark(set, false))?;
+        marks::put_set(set);
+        let bell = hang_bell(set).inspect_err(|_| marks::clear(set))?;
         shared.core.adopt_set(set, bell);
     }
     Ok(())
+}
+
+/// Whether the instance is ours, and the number still its own: what the program ended unseen is let go of. Its bell hangs in it,
+/// and cannot be hung there twice.
+fn is_ours(shared: &mut Shared, set: RawFd) -> bool {
+    let hang = |bell| host::epoll_control(set, libc::EPOLL_CTL_ADD, bell, Some(RING));
+    let bell = shared.core.bell(set).filter(|_| marks::is_set(set));
+    match bell.map(|bell| (bell, hang(bell))) {
+        Some((_, Err(Errno::EXIST))) => return true,
+        // Now it hangs in another one.
+        Some((bell, Ok(()))) => drop(host::epoll_control(set, libc::EPOLL_CTL_DEL, bell, None)),
+        _ => {}
+    }
+    shared.forget(set);
+    false
 }
 
 /// Wakes a thread that waits in the kernel for an instance that was not ours until now. The bell rings once, and hangs there as
 /// long as the instance is ours.
 fn hang_bell(set: RawFd) -> Result<OwnedFd, Errno> {
     let bell = eventfd(1, EventfdFlags::CLOEXEC)?;
-    let event = libc::epoll_event { events: (libc::EPOLLIN | libc::EPOLLET) as u32, u64: BELL };
-    host::epoll_control(set, libc::EPOLL_CTL_ADD, bell.as_raw_fd(), Some(event))?;
+    host::epoll_control(set, libc::EPOLL_CTL_ADD, bell.as_raw_fd(), Some(RING))?;
     Ok(bell)
 }
 
@@ -101,30 +120,6 @@ fn without_bell(events: &mut [libc::epoll_event]) -> usize {
     }
 }
 
-/// What the kernel returned for an instance that was not ours when it was asked, unless it has become ours since and nothing but
-/// the bell rang: then the wait goes on here.
-///
-/// # Safety
-/// As for [`wait_into`], with what the kernel returned.
-unsafe fn or_go_on(
-    returned: c_int,
-    set: RawFd,
-    room: *mut libc::epoll_event,
-    most: c_int,
-    timeout: Option<Nanos>,
-    mask: *const libc::sigset_t,
-) -> c_int {
-    if returned <= 0 || !process::is_ours(set) {
-        return returned;
-    }
-    // SAFETY: so many events were written there.
-    match without_bell(unsafe { std::slice::from_raw_parts_mut(room, returned as usize) }) {
-        // SAFETY: the caller's promise.
-        0 => unsafe { wait_into(set, room, most, timeout, mask) },
-        left => left as c_int,
-    }
-}
-
 /// `epoll_wait(2)`.
 ///
 /// # Safety
@@ -136,16 +131,13 @@ pub(super) unsafe extern "C" fn epoll_wait(
     most: c_int,
     timeout_ms: c_int,
 ) -> c_int {
-    if !process::is_ours(set) {
+    let host = || {
         let wait = real!(epoll_wait: fn(c_int, *mut libc::epoll_event, c_int, c_int) -> c_int);
         // SAFETY: the caller's promise.
-        return unsafe {
-            let returned = wait(set, room, most, timeout_ms);
-            or_go_on(returned, set, room, most, milliseconds(timeout_ms), std::ptr::null())
-        };
-    }
+        unsafe { wait(set, room, most, timeout_ms) }
+    };
     // SAFETY: the caller's promise.
-    unsafe { wait_into(set, room, most, milliseconds(timeout_ms), std::ptr::null()) }
+    unsafe { wait_on(set, room, most, milliseconds(timeout_ms), std::ptr::null(), host) }
 }
 
 /// `epoll_pwait(2)`.
@@ -160,16 +152,13 @@ pub(super) unsafe extern "C" fn epoll_pwait(
     timeout_ms: c_int,
     mask: *const libc::sigset_t,
 ) -> c_int {
-    if !process::is_ours(set) {
+    let host = || {
         let wait = real!(epoll_pwait: fn(c_int, *mut libc::epoll_event, c_int, c_int, *const libc::sigset_t) -> c_int);
         // SAFETY: the caller's promise.
-        return unsafe {
-            let returned = wait(set, room, most, timeout_ms, mask);
-            or_go_on(returned, set, room, most, milliseconds(timeout_ms), mask)
-        };
-    }
+        unsafe { wait(set, room, most, timeout_ms, mask) }
+    };
     // SAFETY: the caller's promise.
-    unsafe { wait_into(set, room, most, milliseconds(timeout_ms), mask) }
+    unsafe { wait_on(set, room, most, milliseconds(timeout_ms), mask, host) }
 }
 
 /// `epoll_pwait2(2)`.
@@ -190,60 +179,55 @@ pub(super) unsafe extern "C" fn epoll_pwait2(
         unsafe { wait(set, room, most, timeout, mask) }
     };
     // SAFETY: the caller's promise.
-    unsafe { pwait2(set, room, most, timeout, mask, host) }
-}
-
-/// `epoll_pwait2(2)`, however the program has called it: `host` is the same call of the kernel.
-///
-/// # Safety
-/// The caller's promise.
-pub(super) unsafe fn pwait2(
-    set: RawFd,
-    room: *mut libc::epoll_event,
-    most: c_int,
-    timeout: *const libc::timespec,
-    mask: *const libc::sigset_t,
-    host: impl FnOnce() -> c_int,
-) -> c_int {
-    // SAFETY: the caller's promise: null, or a time.
-    let span = unsafe { timeout.as_ref() }.map(super::poll::span);
-    // SAFETY: the caller's promise.
-    unsafe {
-        match process::is_ours(set) {
-            true => wait_into(set, room, most, span, mask),
-            false => or_go_on(host(), set, room, most, span, mask),
-        }
-    }
+    unsafe { wait_on(set, room, most, timeout.as_ref().map(super::poll::span), mask, host) }
 }
 
 fn milliseconds(timeout: c_int) -> Option<Nanos> {
     u64::try_from(timeout).ok().map(Nanos::from_millis)
 }
 
+/// Waits as one of these calls, however the program has made it: `host` is the same call of the kernel.
+///
 /// # Safety
 /// The caller's promise: room for `most` events, and a mask or null.
-unsafe fn wait_into(
+pub(super) unsafe fn wait_on(
     set: RawFd,
     room: *mut libc::epoll_event,
     most: c_int,
     timeout: Option<Nanos>,
     mask: *const libc::sigset_t,
+    host: impl Fn() -> c_int,
 ) -> c_int {
+    if !marks::is_set(set) {
+        let returned = host();
+        if returned <= 0 || !marks::is_set(set) {
+            return returned;
+        }
+        // It has become ours since. If nothing but the bell rang, the wait goes on here.
+        // SAFETY: so many events were written there.
+        let left = without_bell(unsafe { std::slice::from_raw_parts_mut(room, returned as usize) });
+        if left > 0 {
+            return left as c_int;
+        }
+    }
     let Some(most) = usize::try_from(most).ok().filter(|&n| n > 0) else {
         return answer(Err(Errno::INVAL)) as c_int;
     };
     // SAFETY: as promised; an event is plain bits and packed, so that any address is aligned.
     let (room, mask) = unsafe { (std::slice::from_raw_parts_mut(room, most), mask.as_ref()) };
-    answer(wait(set, room, timeout, mask)) as c_int
+    match wait(set, room, timeout, mask).transpose() {
+        Some(outcome) => answer(outcome) as c_int,
+        None => host(),
+    }
 }
 
-/// Waits for the stack and the kernel; `None` waits forever.
+/// Waits for the stack and the kernel; without a timeout forever. `None` when the instance is not ours any more.
 fn wait(
     set: RawFd,
     room: &mut [libc::epoll_event],
     timeout: Option<Nanos>,
     mask: Option<&libc::sigset_t>,
-) -> Result<usize, Errno> {
+) -> Result<Option<usize>, Errno> {
     let (now, ours, ask_host) = {
         let mut shared = process::access()?;
         shared.turn(Nanos::ZERO)?;
@@ -252,23 +236,26 @@ fn wait(
         let ask_host = ours == 0 || now - shared.asked_host >= ASK_HOST_EVERY;
         if ask_host {
             shared.asked_host = now;
+            if !is_ours(&mut shared, set) {
+                return Ok(None);
+            }
         }
         (now, ours, ask_host)
     };
     let theirs = if ask_host && ours < room.len() { take(set, &mut room[ours..])? } else { 0 };
     if ours + theirs > 0 || timeout == Some(Nanos::ZERO) {
-        return Ok(ours + theirs);
+        return Ok(Some(ours + theirs));
     }
     let deadline = timeout.map_or(Nanos::MAX, |t| now + t);
     loop {
         let attempt = |shared: &mut Shared| Some(collect(shared, set, room)).filter(|&n| n > 0);
         match waiting::wait(&Wants::Set(set), &[watched(set)], deadline, mask, attempt)? {
-            Outcome::Done(n) => return Ok(n),
-            Outcome::TimedOut => return Ok(0),
+            Outcome::Done(n) => return Ok(Some(n)),
+            Outcome::TimedOut => return Ok(Some(0)),
             // Another thread may have taken it.
             Outcome::Host => match take(set, room)? {
                 0 => {}
-                n => return Ok(n),
+                n => return Ok(Some(n)),
             },
         }
     }

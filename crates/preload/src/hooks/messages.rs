@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_uint};
 
 use rustix::io::Errno;
 
-use super::{calls, io};
+use super::{calls, descriptors, io};
 use crate::host::{answer, real};
 use crate::process;
 
@@ -16,8 +16,14 @@ use crate::process;
 pub(super) unsafe extern "C" fn recvmsg(fd: c_int, message: *mut libc::msghdr, flags: c_int) -> isize {
     if !process::is_ours(fd) {
         let recvmsg = real!(recvmsg: fn(c_int, *mut libc::msghdr, c_int) -> isize);
-        // SAFETY: the caller's promise.
-        return unsafe { recvmsg(fd, message, flags) };
+        // SAFETY: the caller's promise; what was received is a message.
+        return unsafe {
+            let received = recvmsg(fd, message, flags);
+            if received >= 0 {
+                passed(&*message).for_each(descriptors::follow_arrival);
+            }
+            received
+        };
     }
     // SAFETY: the caller's promise: null, or a message.
     let Some(message) = (unsafe { message.as_mut() }) else { return answer(Err(Errno::FAULT)) };
@@ -45,11 +51,7 @@ pub(super) unsafe extern "C" fn sendmsg(fd: c_int, message: *const libc::msghdr,
         );
     }
     // SAFETY: the caller's promise.
-    if process::settings().is_some() && unsafe { passes_connection(header) } {
-        crate::log::say(
-            "a connection of the stack cannot be handed to another process; let each process accept its own \
-             (Node.js: NODE_CLUSTER_SCHED_POLICY=none)",
-        );
+    if unsafe { passes_connection(header) } {
         return answer(Err(Errno::OPNOTSUPP));
     }
     let sendmsg = real!(sendmsg: fn(c_int, *const libc::msghdr, c_int) -> isize);
@@ -74,8 +76,14 @@ pub(super) unsafe extern "C" fn recvmmsg(
     }
     let recvmmsg =
         real!(recvmmsg: fn(c_int, *mut libc::mmsghdr, c_uint, c_int, *mut libc::timespec) -> c_int);
-    // SAFETY: the caller's promise.
-    unsafe { recvmmsg(fd, messages, count, flags, timeout) }
+    // SAFETY: the caller's promise; what was received are so many messages.
+    unsafe {
+        let received = recvmmsg(fd, messages, count, flags, timeout);
+        for i in 0..usize::try_from(received).unwrap_or(0) {
+            passed(&(*messages.add(i)).msg_hdr).for_each(descriptors::follow_arrival);
+        }
+        received
+    }
 }
 
 /// `sendmmsg(2)`.
@@ -92,6 +100,11 @@ pub(super) unsafe extern "C" fn sendmmsg(
     if process::is_ours(fd) {
         return refuse_many("sendmmsg(2)");
     }
+    // SAFETY: the caller's promise: so many messages.
+    let passes = |i| unsafe { passes_connection(&(*messages.add(i)).msg_hdr) };
+    if !messages.is_null() && (0..count as usize).any(passes) {
+        return answer(Err(Errno::OPNOTSUPP)) as c_int;
+    }
     let sendmmsg = real!(sendmmsg: fn(c_int, *mut libc::mmsghdr, c_uint, c_int) -> c_int);
     // SAFETY: the caller's promise.
     unsafe { sendmmsg(fd, messages, count, flags) }
@@ -104,11 +117,28 @@ fn refuse_many(call: &str) -> c_int {
     answer(Err(Errno::OPNOTSUPP)) as c_int
 }
 
-/// Whether one of the descriptors beside the message (unix(7), `SCM_RIGHTS`) is a connection of ours.
+/// Whether a connection of ours is beside the message; if so, it is said why it cannot be.
 ///
 /// # Safety
 /// The caller's promise: the message's control data is as cmsg(3) says.
 unsafe fn passes_connection(message: &libc::msghdr) -> bool {
+    // SAFETY: as promised.
+    let passes = process::settings().is_some() && unsafe { passed(message) }.any(is_connection);
+    if passes {
+        crate::log::say(
+            "a connection of the stack cannot be handed to another process; let each process accept its own \
+             (Node.js: NODE_CLUSTER_SCHED_POLICY=none)",
+        );
+    }
+    passes
+}
+
+/// The descriptors beside a message (unix(7), `SCM_RIGHTS`).
+///
+/// # Safety
+/// The caller's promise: the message's control data is as cmsg(3) says.
+unsafe fn passed(message: &libc::msghdr) -> impl Iterator<Item = c_int> {
+    let mut found = Vec::new();
     // SAFETY: as promised; these functions stay within the control data.
     unsafe {
         let mut control = libc::CMSG_FIRSTHDR(message);
@@ -116,14 +146,12 @@ unsafe fn passes_connection(message: &libc::msghdr) -> bool {
             if (header.cmsg_level, header.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_RIGHTS) {
                 let first = libc::CMSG_DATA(control).cast::<c_int>();
                 let bytes = header.cmsg_len - libc::CMSG_LEN(0) as usize;
-                if (0..bytes / size_of::<c_int>()).any(|i| is_connection(first.add(i).read_unaligned())) {
-                    return true;
-                }
+                found.extend((0..bytes / size_of::<c_int>()).map(|i| first.add(i).read_unaligned()));
             }
             control = libc::CMSG_NXTHDR(message, control);
         }
     }
-    false
+    found.into_iter()
 }
 
 fn is_connection(fd: c_int) -> bool {

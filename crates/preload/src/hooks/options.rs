@@ -19,10 +19,10 @@ pub(super) unsafe extern "C" fn setsockopt(
     value: *const c_void,
     length: libc::socklen_t,
 ) -> c_int {
-    if process::is_ours(fd)
-        && (level, name) == (libc::SOL_SOCKET, libc::SO_LINGER)
+    if (level, name) == (libc::SOL_SOCKET, libc::SO_LINGER)
         && !value.is_null()
         && length as usize >= size_of::<libc::linger>()
+        && process::is_ours(fd)
     {
         // SAFETY: the caller's promise.
         let linger = unsafe { value.cast::<libc::linger>().read_unaligned() };
@@ -47,7 +47,7 @@ pub(super) unsafe extern "C" fn getsockopt(
     value: *mut c_void,
     length: *mut libc::socklen_t,
 ) -> c_int {
-    let own = if process::is_ours(fd) && level == libc::SOL_SOCKET { own_option(fd, name) } else { Ok(None) };
+    let own = if level == libc::SOL_SOCKET && process::is_ours(fd) { own_option(fd, name) } else { Ok(None) };
     match own {
         Ok(None) => {
             let get = real!(getsockopt: fn(c_int, c_int, c_int, *mut c_void, *mut libc::socklen_t) -> c_int);

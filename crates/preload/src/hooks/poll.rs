@@ -1,6 +1,6 @@
 //! Poll and select.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_ulong};
 use std::os::fd::RawFd;
 
 use assay_engine::clock;
@@ -12,6 +12,10 @@ use super::io::unfortified;
 use crate::host::{self, answer, real};
 use crate::process::{self, Shared};
 use crate::waiting::{self, Outcome, Wants};
+use crate::{fdinfo, marks};
+
+/// Bits of a word of a set of select(2).
+const WORD_BITS: usize = c_ulong::BITS as usize;
 
 /// `poll(2)`.
 ///
@@ -107,14 +111,14 @@ pub(super) unsafe extern "C" fn select(
     // SAFETY: the caller's promise.
     unsafe {
         let sets = [readable, writable, exceptional];
-        let Some(mut list) = listed(count, sets) else {
+        let Some((end, mut list)) = listed(count, sets) else {
             let select = real!(select: fn(c_int, *mut libc::fd_set, *mut libc::fd_set, *mut libc::fd_set, *mut libc::timeval) -> c_int);
             return select(count, readable, writable, exceptional, timeout);
         };
         let started = clock::now();
         let time = |t: &libc::timeval| Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1000);
         let allowed = timeout.as_ref().map(time);
-        let done = wait(&mut list, allowed, None).map(|_| write_back(&list, sets));
+        let done = wait(&mut list, allowed, None).and_then(|_| write_back(&list, sets, end));
         if let (Some(allowed), Some(left)) = (allowed, timeout.as_mut()) {
             let micros = (allowed - (clock::now() - started)).0 / 1000;
             left.tv_sec = (micros / 1_000_000) as i64;
@@ -140,17 +144,26 @@ pub(super) unsafe extern "C" fn pselect(
     // SAFETY: the caller's promise.
     unsafe {
         let sets = [readable, writable, exceptional];
-        let Some(mut list) = listed(count, sets) else {
+        let Some((end, mut list)) = listed(count, sets) else {
             let pselect = real!(pselect: fn(c_int, *mut libc::fd_set, *mut libc::fd_set, *mut libc::fd_set, *const libc::timespec, *const libc::sigset_t) -> c_int);
             return pselect(count, readable, writable, exceptional, timeout, mask);
         };
         let done = wait(&mut list, timeout.as_ref().map(span), mask.as_ref());
-        answer(done.map(|_| write_back(&list, sets))) as c_int
+        answer(done.and_then(|_| write_back(&list, sets, end))) as c_int
     }
 }
 
 pub(super) fn span(time: &libc::timespec) -> Nanos {
     Nanos((time.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64))
+}
+
+/// Whether one of the stack's descriptors is on the list.
+///
+/// # Safety
+/// The caller's promise: as many entries as `count` says.
+pub(super) unsafe fn has_ours(list: *mut libc::pollfd, count: libc::nfds_t) -> bool {
+    // SAFETY: as promised.
+    unsafe { with_ours(list, count) }.is_some()
 }
 
 /// The list, when one of the stack's descriptors is on it.
@@ -163,7 +176,7 @@ unsafe fn with_ours<'a>(list: *mut libc::pollfd, count: libc::nfds_t) -> Option<
     }
     // SAFETY: as promised.
     let list = unsafe { std::slice::from_raw_parts_mut(list, count as usize) };
-    list.iter().any(|entry| process::is_ours(entry.fd)).then_some(list)
+    list.iter().any(|entry| marks::is_marked(entry.fd)).then_some(list)
 }
 
 /// Waits for any of the list; `None` waits forever. Writes what is true of each and returns of how many something is.
@@ -172,13 +185,13 @@ fn wait(
     timeout: Option<Nanos>,
     mask: Option<&libc::sigset_t>,
 ) -> Result<usize, Errno> {
-    let theirs = |entry: &libc::pollfd| if process::is_ours(entry.fd) { -1 } else { entry.fd };
-    let mut host: Vec<libc::pollfd> = list
-        .iter()
-        .map(|entry| libc::pollfd { fd: theirs(entry), events: entry.events, revents: 0 })
-        .collect();
     let flags = |entry: &libc::pollfd| EventFlags::from_bits_retain(u32::from(entry.events as u16));
-    let ours = list.iter().filter(|e| process::is_ours(e.fd)).map(|e| (e.fd, flags(e))).collect();
+    let mut ours = Vec::new();
+    let mut host = list.to_vec();
+    for entry in host.iter_mut().filter(|e| marks::is_set(e.fd) || process::is_ours(e.fd)) {
+        ours.push((entry.fd, flags(entry)));
+        entry.fd = -1;
+    }
     let now = clock::now();
     let deadline = timeout.map_or(Nanos::MAX, |t| now + t);
     let mut found = {
@@ -229,40 +242,78 @@ const MEANINGS: [(i16, i16); 3] = [
     (libc::POLLPRI, libc::POLLPRI),
 ];
 
-/// The descriptors of the sets as a list, when one of the stack's is among them.
+/// How far the sets go, and their descriptors as a list, when one of the stack's is among them. A program may have made its sets larger than the
+/// type says, for numbers from 1024 up.
 ///
 /// # Safety
-/// The caller's promise: each set is null or holds as many descriptors as `count` says.
-unsafe fn listed(count: c_int, sets: [*mut libc::fd_set; 3]) -> Option<Vec<libc::pollfd>> {
-    let count = count.clamp(0, libc::FD_SETSIZE as c_int);
-    // SAFETY: as promised.
-    let has = |set: *mut libc::fd_set, fd: RawFd| !set.is_null() && unsafe { libc::FD_ISSET(fd, set) };
-    let mut list = Vec::new();
-    for fd in 0..count {
+/// The caller's promise: each set is null or holds as many descriptors as `count` says, as far as there are any.
+unsafe fn listed(count: c_int, sets: [*mut libc::fd_set; 3]) -> Option<(RawFd, Vec<libc::pollfd>)> {
+    let count = u32::try_from(count).ok().filter(|&n| n > 0)?;
+    let has = |set: *mut libc::fd_set, fd: RawFd| {
+        let (word, bit) = bit(set, fd);
+        // SAFETY: as promised.
+        !set.is_null() && unsafe { *word } & bit != 0
+    };
+    let asks = |fd| {
         let wanted = sets.iter().zip(MEANINGS).filter(|(set, _)| has(**set, fd));
-        let events = wanted.fold(0, |events, (_, (asks, _))| events | asks);
-        if events != 0 {
-            list.push(libc::pollfd { fd, events, revents: 0 });
-        }
-    }
-    list.iter().any(|entry| process::is_ours(entry.fd)).then_some(list)
+        wanted.fold(0, |events, (_, (asks, _))| events | asks)
+    };
+    // The marked ones first: beyond them nothing is ours, and below they are as far as the kernel would read.
+    marks::within(0, count - 1).find(|&fd| asks(fd) != 0)?;
+    let end = looked_at(count);
+    let list = (0..end).map(|fd| libc::pollfd { fd, events: asks(fd), revents: 0 });
+    Some((end, list.filter(|entry| entry.events != 0).collect()))
+}
+
+/// How far the kernel looks into a set: a count beyond the descriptors that there can be at the moment is no promise that the set is
+/// as large (fs/select.c, core_sys_select).
+fn looked_at(count: u32) -> RawFd {
+    let most = || {
+        let status = std::fs::read_to_string("/proc/self/status").ok();
+        status.and_then(|text| fdinfo::table_size(&text)).unwrap_or(libc::FD_SETSIZE as u32)
+    };
+    let count = if count as usize > libc::FD_SETSIZE { count.min(most()) } else { count };
+    RawFd::try_from(count).unwrap_or(RawFd::MAX)
+}
+
+/// Where a descriptor is in a set, and which bit of that word (linux/posix_types.h).
+fn bit(set: *mut libc::fd_set, fd: RawFd) -> (*mut c_ulong, c_ulong) {
+    let (word, bit) = (fd as usize / WORD_BITS, fd as usize % WORD_BITS);
+    (set.cast::<c_ulong>().wrapping_add(word), 1 << bit)
 }
 
 /// Leaves in each set the descriptors of which its meaning is true; returns how many are left in all.
 ///
+/// # Errors
+/// One of them is not open (select(2)).
+///
 /// # Safety
 /// As for [`listed`], with the list that it returned.
-unsafe fn write_back(list: &[libc::pollfd], sets: [*mut libc::fd_set; 3]) -> usize {
+unsafe fn write_back(
+    list: &[libc::pollfd],
+    sets: [*mut libc::fd_set; 3],
+    end: RawFd,
+) -> Result<usize, Errno> {
+    if list.iter().any(|entry| entry.revents & libc::POLLNVAL != 0) {
+        return Err(Errno::BADF);
+    }
+    for set in sets.into_iter().filter(|set| !set.is_null() && !(end as usize).is_multiple_of(WORD_BITS)) {
+        // The kernel writes whole words, in which what it has not looked at is not ready.
+        let (word, bit) = bit(set, end);
+        // SAFETY: as promised: it is the word of the last descriptor too.
+        unsafe { *word &= bit - 1 };
+    }
     let mut left = 0;
     for (set, (asks, means)) in sets.into_iter().zip(MEANINGS) {
         for entry in list.iter().filter(|e| e.events & asks != 0) {
             if entry.revents & means != 0 {
                 left += 1;
             } else {
+                let (word, bit) = bit(set, entry.fd);
                 // SAFETY: as promised: the set is not null, for the descriptor was found in it.
-                unsafe { libc::FD_CLR(entry.fd, set) };
+                unsafe { *word &= !bit };
             }
         }
     }
-    left
+    Ok(left)
 }

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use super::{address, calls, early};
 use crate::core::{Terms, in_family_of};
 use crate::host::{self, answer, real};
+use crate::marks;
 use crate::process::{self, Shared};
 use crate::stack;
 
@@ -71,7 +72,7 @@ pub(super) extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
 fn becomes_listener(fd: RawFd) -> bool {
     let ours =
         |settings: &crate::settings::Settings| address::bound(fd).is_some_and(|a| settings.is_ours(a.ip()));
-    process::settings().is_some_and(ours) && process::fits(fd) && is_stream(fd)
+    process::settings().is_some_and(ours) && marks::fits(fd) && is_stream(fd)
 }
 
 fn start_listening(fd: RawFd, backlog: c_int) -> Result<(), Errno> {
@@ -85,20 +86,19 @@ fn start_listening(fd: RawFd, backlog: c_int) -> Result<(), Errno> {
         nonblocking: is_nonblocking(fd),
         shares_port: shares_port(fd),
     };
+    let is_new = !process::is_ours(fd);
     let mut shared = process::access()?;
-    if !process::is_ours(fd) {
+    if is_new {
         shared.check_stack()?;
     }
     shared.core.listen(fd, bound, terms)?;
-    make_ours(&mut shared, fd)
+    if is_new { make_ours(&mut shared, fd) } else { Ok(()) }
 }
 
 /// What the core has taken in is the stack's from now on, and watched by it if it is watched.
 fn make_ours(shared: &mut Shared, fd: RawFd) -> Result<(), Errno> {
-    if !process::is_ours(fd) {
-        early::take_over(shared, fd).inspect_err(|_| shared.core.close(fd))?;
-        process::mark(fd, true);
-    }
+    early::take_over(shared, fd).inspect_err(|_| shared.core.close(fd))?;
+    marks::put_socket(fd);
     Ok(())
 }
 
@@ -115,7 +115,7 @@ pub(super) unsafe extern "C" fn connect(
     // SAFETY: the caller's promise.
     let peer = process::settings()
         .and_then(|s| unsafe { address::read(name, length) }.filter(|a| s.reaches(a.ip())));
-    match peer.filter(|_| process::is_ours(fd) || (process::fits(fd) && is_stream(fd))) {
+    match peer.filter(|_| process::is_ours(fd) || (marks::fits(fd) && is_stream(fd))) {
         Some(peer) => answer(start_connecting(fd, peer).map(|()| 0)) as c_int,
         None => {
             let connect = real!(connect: fn(c_int, *const libc::sockaddr, libc::socklen_t) -> c_int);
@@ -133,7 +133,9 @@ fn start_connecting(fd: RawFd, peer: SocketAddr) -> Result<(), Errno> {
         let mut shared = process::access()?;
         let nonblocking = if is_new { is_nonblocking(fd) } else { !shared.core.waits(fd) };
         shared.core.connect(fd, peer, local.map(|ip| ip.to_canonical()), nonblocking)?;
-        make_ours(&mut shared, fd)?;
+        if is_new {
+            make_ours(&mut shared, fd)?;
+        }
         nonblocking
     };
     if nonblocking {
@@ -183,7 +185,7 @@ pub(super) unsafe extern "C" fn accept4(
         let stream = shared.core.accept(fd)?;
         let is_ipv6 = shared.core.is_ipv6(fd);
         let new = match host::placeholder(is_ipv6, flags) {
-            Ok(new) if process::fits(new) => new,
+            Ok(new) if marks::fits(new) => new,
             refused => {
                 shared.core.put_back(fd, stream);
                 if let Ok(beyond) = refused {
@@ -192,8 +194,10 @@ pub(super) unsafe extern "C" fn accept4(
                 return Err(refused.err().unwrap_or(Errno::MFILE));
             }
         };
+        // The number may have been ended unseen.
+        shared.forget(new);
         let addresses = shared.core.adopt(stream, new, flags & libc::SOCK_NONBLOCK != 0);
-        process::mark(new, true);
+        marks::put_socket(new);
         Ok((new, addresses.map(|(_, peer)| in_family_of(peer, is_ipv6))))
     });
     if let Ok((_, Some(peer))) = accepted {

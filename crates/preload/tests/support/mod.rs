@@ -188,3 +188,14 @@ impl Peer {
         rest
     }
 }
+
+/// A program in C among the scripts, compiled by the compiler that also links Rust's.
+pub fn compiled(source: &str, folder: &Path) -> PathBuf {
+    let program = folder.join(Path::new(source).file_stem().unwrap());
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts").join(source);
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"]).arg(&program).arg(source);
+    let done = compiler.args(["-lutil", "-lrt"]).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    program
+}

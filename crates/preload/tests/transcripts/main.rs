@@ -9,7 +9,7 @@ mod support;
 use std::path::Path;
 use std::process::Command;
 
-use support::{Server, is_installed, on_wire, preloaded};
+use support::{Server, compiled, is_installed, on_wire, preloaded};
 
 #[test]
 fn calls_on_sockets_are_the_kernels() {
@@ -36,6 +36,45 @@ fn who_may_listen_is_the_kernels_to_say() {
         let mut command = on_wire("/usr/bin/python3", &log, &wire, "server");
         compare_with("listening.py", command.env("ASSAY_STACK_ADDRESS", "10.77.0.1/24"), &log);
     }
+}
+
+#[test]
+fn calls_by_number_are_the_kernels() {
+    compare_program("calls.c", &["numbers"]);
+}
+
+#[test]
+fn streams_of_the_c_library_carry_every_byte() {
+    compare_program("calls.c", &["streams"]);
+}
+
+#[test]
+fn select_sees_descriptors_from_1024_up() {
+    compare_program("calls.c", &["select"]);
+}
+
+#[test]
+fn a_handler_of_signals_may_use_sockets_at_any_moment() {
+    compare_program("storm.c", &["1000"]);
+}
+
+#[test]
+fn a_handler_that_nobody_could_make_wait_does_no_harm() {
+    compare_program("storm.c", &["200", "unseen"]);
+}
+
+/// Compiles a program in C, runs it on the kernel's stack and on ours over the kernel's, and compares what it printed. Neither lives
+/// for ever, should it wait for ever.
+fn compare_program(source: &str, arguments: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let (program, log) = (compiled(source, folder.path()), folder.path().join("log"));
+    let run = |command: &mut Command| {
+        let output = command.args(["--signal=KILL", "300"]).arg(&program).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{output:?} {}", Server::said(&log));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(run(&mut preloaded("timeout", &log)), run(&mut Command::new("timeout")));
+    assert!(Server::said(&log).contains("connected"), "it was our stack: {}", Server::said(&log));
 }
 
 /// Runs the script on the kernel's stack and on ours over the kernel's, and compares what it printed.
