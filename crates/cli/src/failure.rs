@@ -52,11 +52,9 @@ impl Failure {
             Self::Load(error) => exit_of_load(error),
             Self::Unmeasured { exit, .. } => *exit,
             Self::Usage(_) | Self::Read { .. } | Self::Unreadable(_) => Exit::Usage,
-            Self::Serve(_)
-            | Self::Machine(_)
-            | Self::Write(_)
-            | Self::Remove { .. }
-            | Self::Output(_) => Exit::MachineUnfit,
+            Self::Serve(_) | Self::Machine(_) | Self::Write(_) | Self::Remove { .. } | Self::Output(_) => {
+                Exit::MachineUnfit
+            }
             Self::Keep(_) | Self::Report(_) | Self::Bug(_) => Exit::Bug,
         }
     }

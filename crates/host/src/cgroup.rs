@@ -1,144 +1,41 @@
-//! Control groups, version 2 (kernel: Documentation/admin-guide/cgroup-v2.rst): the limits that bind this
-//! process, and groups of our own, whose `cpu.stat` counts every process that was ever in them, however it
-//! ended.
-//!
-//! Where only version 1 is mounted there is nothing here; [`crate::snapshot`] serves everywhere.
+//! The control groups above a process: the limits that bind it, and how long a quota of CPU time held it back. Both
+//! versions are read (kernel: admin-guide/cgroup-v2.rst; admin-guide/cgroup-v1/ and scheduler/sched-bwc.rst), also side by
+//! side: on many machines version 2 is mounted while the controllers still belong to version 1.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
+use assay_model::record::Throttled;
 use assay_model::units::Nanos;
 
-use crate::snapshot::CpuTime;
 use crate::text::{Tree, keyed};
+
+/// Version 1 says so many bytes and more where there is no limit: the greatest multiple of a page in a signed number.
+const NO_LIMIT_BYTES: u64 = 1 << 62;
 
 /// What the groups above this process allow it. Absent means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// CPU time for each second of wall-clock time, in CPUs (`cpu.max`). It throttles even where all CPUs are
-    /// allowed.
+    /// CPU time for each second of wall-clock time, in CPUs (`cpu.max`, or `cpu.cfs_quota_us`). It throttles even where
+    /// all CPUs are allowed.
     pub cpus: Option<f64>,
-    /// Memory, in bytes (`memory.max`).
+    /// Memory, in bytes (`memory.max`, or `memory.limit_in_bytes`).
     pub memory_bytes: Option<u64>,
 }
 
-/// What a group has consumed since it was made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct GroupUsage {
-    /// CPU time of all members, past ones included; microseconds are counted.
-    pub cpu: CpuTime,
-    /// Time in which members were held back by `cpu.max`; absent without the cpu controller.
-    pub throttled_ns: Option<Nanos>,
-    /// Memory now, page cache included, in bytes; absent without the memory controller.
-    pub memory_bytes: Option<u64>,
-    /// The most it ever was, in bytes; absent without the memory controller and before Linux 5.19.
-    pub memory_peak_bytes: Option<u64>,
+/// A quota of CPU time above a process, and what it has done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Throttling {
+    /// CPU time for each second of wall-clock time, in CPUs; the tightest quota on the way up.
+    pub quota_cpus: f64,
+    /// How long it held back whom it binds, since its group was made, summed over the CPUs.
+    pub throttled_ns: Nanos,
 }
 
-/// A group could not be made or used.
-#[derive(Debug, thiserror::Error)]
-pub enum CgroupError {
-    /// Version 2 is not mounted.
-    #[error("control groups version 2 are not mounted here: CPU time is read from /proc instead")]
-    Unavailable,
-    /// The kernel refused.
-    #[error(
-        "cannot {what} {}: {source}; run as root or in a delegated scope \
-         (systemd-run --user --scope -p Delegate=yes), or let CPU time be read from /proc",
-        path.display()
-    )]
-    Io {
-        /// What was tried.
-        what: &'static str,
-        /// On which file or folder.
-        path: PathBuf,
-        /// The kernel's reason.
-        source: io::Error,
-    },
-}
-
-/// A group made by this process. Dropping it removes it if it has no member any more; the owner ends them
-/// first. An owner that survives the killing of assay (the keeper) leaves none behind.
-#[derive(Debug)]
-pub struct Group {
-    path: PathBuf,
-}
-
-impl Group {
-    /// Makes the group `name` below the one this process is in. It has CPU accounting always, and memory
-    /// accounting where the group above passes that controller on.
-    ///
-    /// # Errors
-    /// When version 2 is not mounted, or this user may not make groups here.
-    pub fn create(name: &str) -> Result<Self, CgroupError> {
-        let path = own_folder(&Tree::live()).ok_or(CgroupError::Unavailable)?.join(name);
-        fs::create_dir(&path).map_err(|source| CgroupError::Io {
-            what: "make the control group",
-            path: path.clone(),
-            source,
-        })?;
-        Ok(Self { path })
-    }
-
-    /// Moves a process, with all its threads, into the group; its later children follow. What they used
-    /// before is not counted.
-    ///
-    /// # Errors
-    /// When the process has ended, or this user may not move it.
-    pub fn attach(&self, pid: u32) -> Result<(), CgroupError> {
-        let path = self.path.join("cgroup.procs");
-        fs::write(&path, pid.to_string()).map_err(|source| CgroupError::Io {
-            what: "move a process by way of",
-            path,
-            source,
-        })
-    }
-
-    /// What the members, past and present, have consumed.
-    ///
-    /// # Errors
-    /// When the group is gone.
-    pub fn usage(&self) -> Result<GroupUsage, CgroupError> {
-        let path = self.path.join("cpu.stat");
-        let stat =
-            fs::read_to_string(&path).map_err(|source| CgroupError::Io { what: "read", path, source })?;
-        let folder = Tree::at(&self.path);
-        Ok(GroupUsage {
-            memory_bytes: folder.parse("memory.current"),
-            memory_peak_bytes: folder.parse("memory.peak"),
-            ..parse_cpu_stat(&stat)
-        })
-    }
-
-    /// The living members, zombies not among them.
-    pub fn members(&self) -> Vec<u32> {
-        let text = Tree::at(&self.path).read("cgroup.procs").unwrap_or_default();
-        text.lines().filter_map(|line| line.parse().ok()).collect()
-    }
-
-    /// The group's folder.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Removes the group.
-    ///
-    /// # Errors
-    /// When it still has members: end them first.
-    pub fn remove(self) -> Result<(), CgroupError> {
-        fs::remove_dir(&self.path).map_err(|source| CgroupError::Io {
-            what: "remove the control group",
-            path: self.path.clone(),
-            source,
-        })
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        // Fails when `remove` went before or a member lives on; a destructor has nobody to tell.
-        let _ = fs::remove_dir(&self.path);
+impl Throttling {
+    /// What it did since `before`, which was taken of the same process.
+    pub fn since(self, before: Option<Self>) -> Throttled {
+        let earlier = before.map_or(Nanos::ZERO, |before| before.throttled_ns);
+        Throttled { quota_cpus: self.quota_cpus, throttled_ns: self.throttled_ns - earlier }
     }
 }
 
@@ -148,17 +45,59 @@ pub fn limits() -> Limits {
 }
 
 pub(crate) fn limits_in(tree: &Tree) -> Limits {
-    let Some((folder, mount)) = own_folder(tree).zip(mount_point(tree)) else { return Limits::default() };
-    let mut limits = Limits::default();
+    let memory = Hierarchy::Unified
+        .groups(tree, "self")
+        .into_iter()
+        .filter_map(|group| Tree::at(&group).parse::<u64>("memory.max"));
+    let legacy = Hierarchy::Legacy("memory").groups(tree, "self").into_iter().filter_map(|group| {
+        Tree::at(&group).parse::<u64>("memory.limit_in_bytes").filter(|limit| *limit < NO_LIMIT_BYTES)
+    });
     // A limit of any group above binds as well; the tightest counts.
-    for group in folder.ancestors().take_while(|group| group.starts_with(&mount.folder)) {
-        let files = Tree::at(group);
-        let cpus = files.read("cpu.max").and_then(|text| parse_cpu_max(&text));
-        let memory = files.parse::<u64>("memory.max");
-        limits.cpus = limits.cpus.into_iter().chain(cpus).reduce(f64::min);
-        limits.memory_bytes = limits.memory_bytes.into_iter().chain(memory).min();
+    Limits {
+        cpus: quotas(tree, "self").map(|quota| quota.quota_cpus).reduce(f64::min),
+        memory_bytes: memory.chain(legacy).min(),
     }
-    limits
+}
+
+/// What quotas have done to a process so far; `None` where there is no quota.
+pub fn throttling(pid: u32) -> Option<Throttling> {
+    throttling_in(&Tree::live(), &pid.to_string())
+}
+
+fn throttling_in(tree: &Tree, process: &str) -> Option<Throttling> {
+    // Whoever waits for one group's quota uses nothing of another's meanwhile, so the times add up.
+    quotas(tree, process).reduce(|one, other| Throttling {
+        quota_cpus: one.quota_cpus.min(other.quota_cpus),
+        throttled_ns: one.throttled_ns + other.throttled_ns,
+    })
+}
+
+/// The quotas above a process, each once.
+fn quotas(tree: &Tree, process: &str) -> impl Iterator<Item = Throttling> {
+    let unified =
+        Hierarchy::Unified.groups(tree, process).into_iter().filter_map(|group| unified_quota(&group));
+    unified.chain(
+        Hierarchy::Legacy("cpu").groups(tree, process).into_iter().filter_map(|group| legacy_quota(&group)),
+    )
+}
+
+fn unified_quota(group: &Path) -> Option<Throttling> {
+    let files = Tree::at(group);
+    let quota_cpus = parse_cpu_max(&files.read("cpu.max")?)?;
+    let throttled =
+        files.read("cpu.stat").and_then(|text| keyed(&text, "throttled_usec")).map(Nanos::from_micros);
+    Some(Throttling { quota_cpus, throttled_ns: throttled.unwrap_or_default() })
+}
+
+fn legacy_quota(group: &Path) -> Option<Throttling> {
+    let files = Tree::at(group);
+    // -1 is "none", and no unsigned number.
+    let (quota, period) = (files.parse::<u64>("cpu.cfs_quota_us")?, files.parse::<u64>("cpu.cfs_period_us")?);
+    let throttled = files.read("cpu.stat").and_then(|text| keyed(&text, "throttled_time")).map(Nanos);
+    (period > 0).then(|| Throttling {
+        quota_cpus: quota as f64 / period as f64,
+        throttled_ns: throttled.unwrap_or_default(),
+    })
 }
 
 /// `cpu.max`, "quota period" in microseconds, as CPUs; `None` for "max".
@@ -168,50 +107,64 @@ fn parse_cpu_max(text: &str) -> Option<f64> {
     (period > 0.0).then_some(quota / period)
 }
 
-fn parse_cpu_stat(text: &str) -> GroupUsage {
-    let micros = |name| keyed(text, name).map(Nanos::from_micros);
-    GroupUsage {
-        cpu: CpuTime {
-            user_ns: micros("user_usec").unwrap_or_default(),
-            system_ns: micros("system_usec").unwrap_or_default(),
-        },
-        throttled_ns: micros("throttled_usec"),
-        ..GroupUsage::default()
+/// One of the trees of control groups.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Hierarchy {
+    /// That of version 2, with all controllers that it has.
+    Unified,
+    /// That of a controller of version 1.
+    Legacy(&'static str),
+}
+
+impl Hierarchy {
+    /// The folder of the group that a process is in (`self` is this one), and those of all groups above it that can be
+    /// seen; none where the hierarchy is not mounted.
+    pub(crate) fn groups(self, tree: &Tree, process: &str) -> Vec<PathBuf> {
+        let found = || {
+            let (top, mount) = self.mount(&tree.read("proc/self/mountinfo")?)?;
+            let mount = tree.path(mount.trim_start_matches('/'));
+            let memberships = tree.read(format!("proc/{process}/cgroup"))?;
+            let own = self.membership(&memberships)?;
+            // A container may see only its own part of the hierarchy, mounted with that part as the root.
+            let own = own.strip_prefix(top.as_str()).unwrap_or(own);
+            let folder = mount.join(own.trim_start_matches('/'));
+            let above =
+                folder.ancestors().take_while(|group| group.starts_with(&mount)).map(Path::to_path_buf);
+            folder.is_dir().then(|| above.collect())
+        };
+        found().unwrap_or_default()
     }
-}
 
-/// Where version 2 is mounted.
-struct Mount {
-    /// The folder.
-    folder: PathBuf,
-    /// The group that is seen there as the topmost.
-    group: String,
-}
+    /// Topmost group and folder of the mount, from `proc_pid_mountinfo(5)`.
+    fn mount(self, mountinfo: &str) -> Option<(String, String)> {
+        mountinfo.lines().find_map(|line| {
+            let (left, right) = line.split_once(" - ")?;
+            let mut fields = left.split(' ').skip(3);
+            let (group, folder) = (fields.next()?, fields.next()?);
+            let mut right = right.split(' ');
+            let (kind, options) = (right.next()?, right.nth(1).unwrap_or_default());
+            let is_it = match self {
+                Self::Unified => kind == "cgroup2",
+                Self::Legacy(controller) => {
+                    kind == "cgroup" && options.split(',').any(|word| word == controller)
+                }
+            };
+            is_it.then(|| (group.to_owned(), folder.to_owned()))
+        })
+    }
 
-fn mount_point(tree: &Tree) -> Option<Mount> {
-    let (group, folder) = parse_mount(&tree.read("proc/self/mountinfo")?)?;
-    Some(Mount { folder: tree.path(folder.trim_start_matches('/')), group })
-}
-
-/// Topmost group and folder of the version 2 mount, from `proc_pid_mountinfo(5)`.
-fn parse_mount(mountinfo: &str) -> Option<(String, String)> {
-    mountinfo.lines().find_map(|line| {
-        let (left, right) = line.split_once(" - ")?;
-        let mut fields = left.split(' ').skip(3);
-        let (group, folder) = (fields.next()?, fields.next()?);
-        right.starts_with("cgroup2 ").then(|| (group.to_owned(), folder.to_owned()))
-    })
-}
-
-/// The folder of the group that this process is in.
-fn own_folder(tree: &Tree) -> Option<PathBuf> {
-    let mount = mount_point(tree)?;
-    let groups = tree.read("proc/self/cgroup")?;
-    let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
-    // A container may see only its own part of the hierarchy, mounted with that part as the root.
-    let own = own.strip_prefix(mount.group.as_str()).unwrap_or(own);
-    let folder = mount.folder.join(own.trim_start_matches('/'));
-    folder.is_dir().then_some(folder)
+    /// The group of a process, from `cgroups(7)`, `/proc/PID/cgroup`: `number:controllers:group`.
+    fn membership(self, memberships: &str) -> Option<&str> {
+        memberships.lines().find_map(|line| {
+            let (number, rest) = line.split_once(':')?;
+            let (controllers, group) = rest.split_once(':')?;
+            let is_it = match self {
+                Self::Unified => number == "0" && controllers.is_empty(),
+                Self::Legacy(controller) => controllers.split(',').any(|word| word == controller),
+            };
+            is_it.then_some(group)
+        })
+    }
 }
 
 #[cfg(test)]
@@ -222,42 +175,79 @@ mod tests {
 22 28 0:21 / /proc rw,nosuid shared:12 - proc proc rw
 34 23 0:29 / /sys/fs/cgroup rw,nosuid,nodev,noexec,relatime shared:9 - cgroup2 cgroup2 rw,nsdelegate";
     const HYBRID: &str = "\
-31 22 0:26 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu
+30 22 0:25 / /sys/fs/cgroup/cpuset rw,relatime - cgroup cgroup rw,cpuset
+31 22 0:26 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct
+32 22 0:27 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory
 40 22 0:35 /docker/4f2a /sys/fs/cgroup/unified ro,relatime - cgroup2 cgroup2 rw";
 
+    /// A machine with these files.
+    fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Tree) {
+        let root = tempfile::tempdir().expect("a folder");
+        for (file, text) in files {
+            let path = root.path().join(file);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            std::fs::write(path, text).expect("written");
+        }
+        let tree = Tree::at(root.path());
+        (root, tree)
+    }
+
     #[test]
-    fn the_version_2_mount_is_found_among_others() {
-        let parsed = |text| parse_mount(text).expect("mounted");
-        assert_eq!(parsed(SYSTEMD), ("/".into(), "/sys/fs/cgroup".into()));
-        assert_eq!(parsed(HYBRID), ("/docker/4f2a".into(), "/sys/fs/cgroup/unified".into()));
-        assert_eq!(parse_mount("31 22 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu"), None);
+    fn each_hierarchy_is_found_among_the_others() {
+        let mount = |hierarchy: Hierarchy, text| hierarchy.mount(text);
+        let found = |top: &str, folder: &str| Some((top.to_owned(), folder.to_owned()));
+        assert_eq!(mount(Hierarchy::Unified, SYSTEMD), found("/", "/sys/fs/cgroup"));
+        assert_eq!(mount(Hierarchy::Unified, HYBRID), found("/docker/4f2a", "/sys/fs/cgroup/unified"));
+        assert_eq!(mount(Hierarchy::Legacy("cpu"), HYBRID), found("/", "/sys/fs/cgroup/cpu,cpuacct"));
+        assert_eq!(mount(Hierarchy::Legacy("cpu"), SYSTEMD), None);
+        let lines = "12:cpuset:/a\n4:cpu,cpuacct:/b\n0::/c\n";
+        assert_eq!(Hierarchy::Legacy("cpu").membership(lines), Some("/b"));
+        assert_eq!(Hierarchy::Unified.membership(lines), Some("/c"));
+        assert_eq!(Hierarchy::Legacy("pids").membership(lines), None);
     }
 
     #[test]
     fn the_tightest_limit_on_the_way_up_counts() {
-        let root = tempfile::tempdir().expect("a folder");
-        let write = |file: &str, text: &str| {
-            let path = root.path().join(file);
-            fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-            fs::write(path, text).expect("written");
-        };
-        write("proc/self/mountinfo", SYSTEMD);
-        write("proc/self/cgroup", "0::/user.slice/session-3.scope\n");
-        write("sys/fs/cgroup/user.slice/cpu.max", "150000 100000\n");
-        write("sys/fs/cgroup/user.slice/memory.max", "max\n");
-        write("sys/fs/cgroup/user.slice/session-3.scope/cpu.max", "max 100000\n");
-        write("sys/fs/cgroup/user.slice/session-3.scope/memory.max", "536870912\n");
-        let limits = limits_in(&Tree::at(root.path()));
-        assert_eq!(limits, Limits { cpus: Some(1.5), memory_bytes: Some(536_870_912) });
-        assert_eq!(limits_in(&Tree::at(&root.path().join("proc"))), Limits::default());
+        let (_root, tree) = machine(&[
+            ("proc/self/mountinfo", SYSTEMD),
+            ("proc/self/cgroup", "0::/user.slice/session-3.scope\n"),
+            ("sys/fs/cgroup/user.slice/cpu.max", "150000 100000\n"),
+            ("sys/fs/cgroup/user.slice/cpu.stat", "usage_usec 5\nnr_throttled 2\nthrottled_usec 70\n"),
+            ("sys/fs/cgroup/user.slice/memory.max", "max\n"),
+            ("sys/fs/cgroup/user.slice/session-3.scope/cpu.max", "max 100000\n"),
+            ("sys/fs/cgroup/user.slice/session-3.scope/cpu.stat", "throttled_usec 0\n"),
+            ("sys/fs/cgroup/user.slice/session-3.scope/memory.max", "536870912\n"),
+        ]);
+        assert_eq!(limits_in(&tree), Limits { cpus: Some(1.5), memory_bytes: Some(536_870_912) });
+        let throttling = Throttling { quota_cpus: 1.5, throttled_ns: Nanos(70_000) };
+        assert_eq!(throttling_in(&tree, "self"), Some(throttling));
+        let (_root, bare) = machine(&[("proc/self/mountinfo", SYSTEMD)]);
+        assert_eq!((limits_in(&bare), throttling_in(&bare, "self")), (Limits::default(), None));
     }
 
     #[test]
-    fn cpu_stat_is_read_with_and_without_the_controller() {
-        let plain = "usage_usec 4160\nuser_usec 3000\nsystem_usec 1160\ncore_sched.force_idle_usec 0\n";
-        let usage = parse_cpu_stat(plain);
-        assert_eq!((usage.cpu.total(), usage.throttled_ns), (Nanos(4_160_000), None));
-        let full = format!("{plain}nr_periods 10\nnr_throttled 2\nthrottled_usec 70\nnr_bursts 0\n");
-        assert_eq!(parse_cpu_stat(&full).throttled_ns, Some(Nanos(70_000)));
+    fn quotas_of_version_1_bind_as_well() {
+        let (_root, tree) = machine(&[
+            ("proc/self/mountinfo", HYBRID),
+            ("proc/self/cgroup", "4:cpu,cpuacct:/box/own\n5:memory:/box\n0::/docker/4f2a\n"),
+            ("proc/7/cgroup", "4:cpu,cpuacct:/\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/box/cpu.cfs_quota_us", "50000\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/box/cpu.cfs_period_us", "100000\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/box/cpu.stat", "nr_periods 3\nnr_throttled 2\nthrottled_time 8100\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/box/own/cpu.cfs_quota_us", "200000\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/box/own/cpu.cfs_period_us", "100000\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/box/own/cpu.stat", "nr_periods 3\nthrottled_time 900\n"),
+            ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"),
+            ("sys/fs/cgroup/memory/box/memory.limit_in_bytes", "1048576\n"),
+        ]);
+        assert_eq!(limits_in(&tree), Limits { cpus: Some(0.5), memory_bytes: Some(1 << 20) });
+        let throttling = Throttling { quota_cpus: 0.5, throttled_ns: Nanos(9000) };
+        assert_eq!(throttling_in(&tree, "self"), Some(throttling));
+        assert_eq!(throttling_in(&tree, "7"), None, "no quota at the top");
+        let before = Throttling { throttled_ns: Nanos(2000), ..throttling };
+        assert_eq!(throttling.since(Some(before)).throttled_ns, Nanos(7000));
+        assert_eq!(throttling.since(None), Throttled { quota_cpus: 0.5, throttled_ns: Nanos(9000) });
     }
 }

@@ -4,7 +4,7 @@
 //! Invariants
 //! - It only looks, but for four named acts: pinning the calling thread ([`cpuset::pin_current_thread`]), the
 //!   limit of open files ([`limits::raise_nofile`]), binding a port for a moment ([`limits::free_port`]) and
-//!   control groups ([`cgroup::Group`]). It sends no signal.
+//!   control groups ([`group::Group`]), whose members the kernel ends when it is told so. It sends no signal.
 //! - What the kernel does not tell is absent, never zero in its place, except where a field says so.
 //! - Files under `/proc` and `/sys` are read at the edge; what they mean is decided by pure functions on
 //!   their text.
@@ -14,11 +14,13 @@
 #![forbid(unsafe_code)]
 
 pub mod accounting;
+pub mod addresses;
 pub mod cgroup;
 pub mod counters;
 pub mod cpuset;
 pub mod doctor;
 pub mod facts;
+pub mod group;
 pub mod isolation;
 pub mod limits;
 pub mod listener;

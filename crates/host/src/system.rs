@@ -203,6 +203,7 @@ impl SystemDelta {
             cpu_pressure_share: self.cpu_pressure,
             tcp_retransmits: tcp.retransmitted_segments,
             listen_overflows: tcp.listen_overflows,
+            ..Machine::default()
         }
     }
 }

@@ -4,8 +4,7 @@
 //! A worker that ended within the span is gone from the second snapshot; its CPU time is in the `reaped` time
 //! of whoever waited for it, together with what it had used before the span. So: time of the ended = growth
 //! of `reaped` − what the vanished had used before. The kernel gives `reaped` no time of children whose
-//! parent ignores SIGCHLD (`times(2)`); that is reported as [`Window::uncounted`], and then only a control
-//! group ([`crate::cgroup`]) knows the truth.
+//! parent ignores SIGCHLD (`times(2)`); that is reported as [`Window::uncounted`].
 
 use std::collections::{BTreeMap, BTreeSet};
 

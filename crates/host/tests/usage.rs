@@ -5,7 +5,6 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 
-use assay_host::cgroup::Group;
 use assay_host::process::{descendants, find, group_members};
 use assay_host::snapshot::{Gone, Sampler, Snapshot, tick, tree_usage};
 use assay_model::units::Nanos;
@@ -101,27 +100,4 @@ fn an_ended_process_is_gone() {
     drop(shell);
     assert_eq!(find(pid), None);
     assert_eq!(Sampler::start(pid).err(), Some(Gone { pid }));
-}
-
-/// Needs version 2 and the right to make groups; elsewhere the refusal itself is what is tested.
-#[test]
-fn a_group_of_our_own_counts_and_leaves_nothing() {
-    let group = match Group::create(&format!("assay-test-{}", std::process::id())) {
-        Ok(group) => group,
-        Err(error) => {
-            assert!(error.to_string().contains("/proc"), "names the way out: {error}");
-            return;
-        }
-    };
-    let mut shell = Shell::start();
-    group.attach(shell.pid()).expect("moved");
-    assert_eq!(group.members(), [shell.pid()]);
-    let before = group.usage().expect("readable");
-    shell.run(&format!("sh -c '{BURN}'; echo done"));
-    let used = group.usage().expect("readable").cpu - before.cpu;
-    assert!(used.user_ns > Nanos::ZERO, "{used:?}");
-    drop(shell);
-    let path = group.path().to_owned();
-    group.remove().expect("empty now");
-    assert!(!path.exists());
 }

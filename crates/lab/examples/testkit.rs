@@ -1,5 +1,6 @@
 //! Stands in for the `assay` program in this crate's tests: the real keeper, a small but real load generator, and a server
-//! with programmed misbehaviour. `testkit keep …`, `testkit hold LINK QUEUES`, `testkit load …`, `testkit serve MODE`.
+//! with programmed misbehaviour. `testkit keep …`, `testkit hold LINK QUEUES`, `testkit load …`, `testkit serve MODE`, and
+//! `testkit own FOLDER COMMAND…`, which has a command kept as assay has it, until it is killed.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -13,7 +14,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use assay_lab::keeper::{KeepOptions, keep};
+use assay_lab::keeper::{KeepOptions, Kept, keep};
 use assay_model::load::{Arrival, Books, ErrorClass, LOAD_SCHEMA, Latency, LoadReport, Series, WindowCounts};
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
@@ -38,8 +39,25 @@ fn main() {
         Some("serve") => {
             serve(arguments.next().and_then(|mode| mode.into_string().ok()).as_deref().unwrap_or("ok"))
         }
-        _ => panic!("keep, hold, load or serve"),
+        Some("own") => own(arguments),
+        _ => panic!("keep, hold, load, serve or own"),
     }
+}
+
+/// Has a command kept for good, as long as it lives.
+fn own(mut arguments: impl Iterator<Item = std::ffi::OsString>) {
+    let folder = std::path::PathBuf::from(arguments.next().expect("a folder"));
+    let mut options = KeepOptions::new(folder.join("log"), arguments.collect());
+    options.grace = Duration::from_millis(100);
+    options.scratch = vec![folder.join("scratch")];
+    options.processes = 200;
+    let assay = std::env::current_exe().expect("this program");
+    let mut kept = Kept::start(&assay, &options, &folder, []).expect("started");
+    println!("started");
+    while kept.wait(Duration::from_secs(1000)).is_none() {}
+    kept.stop();
+    println!("stopped");
+    std::thread::sleep(Duration::from_secs(1000));
 }
 
 /// `right`, `wrong` (another body), `error` (500), `garbage`, `mortal` (dies after 50 answers), `deaf` (never listens).

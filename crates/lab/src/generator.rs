@@ -194,11 +194,9 @@ impl Generator {
         options.side = link.generator_side();
         let told = lines(telling.reader().map_err(failed)?);
         let inherited = Inherited::LEAST.variables(Purpose::Serving);
-        let kept =
-            Kept::start(&tools.assay, &options, work, inherited).map_err(|error| LoadError::Failed {
-                problem: error.to_string(),
-                log_tail: tail(&log, TAIL_LINES, &tools.secrets),
-            })?;
+        let kept = Kept::start(&tools.assay, &options, work, inherited).map_err(|error| {
+            LoadError::Failed { problem: error.to_string(), log_tail: tail(&log, TAIL_LINES, &tools.secrets) }
+        })?;
         // From here on only the generator holds the other ends, and our reader finds an end when it ends.
         drop(answers);
         let patience = Duration::from_secs_f64(order.timeout_s) * CONNECT_TIMEOUTS + MARGIN;

@@ -510,4 +510,27 @@ pub struct Machine {
     pub tcp_retransmits: u64,
     /// Connections that the kernel dropped there because an accept queue was full.
     pub listen_overflows: u64,
+    /// What a quota of CPU time did to the server; absent where none binds it, or somebody else runs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_throttled: Option<Throttled>,
+    /// What one did to assay itself, the generator included; absent where none binds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_throttled: Option<Throttled>,
+}
+
+/// A quota of CPU time that a control group sets (kernel: scheduler/sched-bwc.rst), and what it did over a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Throttled {
+    /// CPU time that it allows for each second, in CPUs.
+    pub quota_cpus: f64,
+    /// How long it held back whom it binds, summed over the CPUs.
+    pub throttled_ns: Nanos,
+}
+
+impl Throttled {
+    /// Both together, one after the other.
+    #[must_use]
+    pub fn then(self, later: Self) -> Self {
+        Self { throttled_ns: self.throttled_ns + later.throttled_ns, ..later }
+    }
 }

@@ -122,6 +122,8 @@ rules! {
     Steal => "steal",
     /// The kernel sends no segment again and drops no connection.
     Tcp => "tcp",
+    /// No quota of CPU time holds server or generator back.
+    Throttled => "throttled",
     /// Rounds do not get slower or faster.
     Trend => "trend",
     /// Every request has an end.

@@ -37,6 +37,7 @@ mod standing;
 mod tables;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod throttled;
 mod trust;
 pub mod turns;
 mod window;

@@ -39,6 +39,7 @@ pub(crate) fn checks(evidence: &Evidence<'_>, cells: &[CellVerdict], control: Ch
             generator_disturbed(&windows),
         ]);
         checks.extend(tcp_check(windows.iter().copied()));
+        checks.extend(super::throttled::check(&windows));
         checks.extend(database(record));
         checks.extend(pressure(&windows));
         checks.extend(super::speed::check(record));

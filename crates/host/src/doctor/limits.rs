@@ -35,15 +35,16 @@ pub(super) fn cpu_quota(facts: &Facts) -> Option<Finding> {
         return good("cpu-quota", Limits, "none: no control group limits CPU time").done();
     };
     let cpus = facts.allowed.len();
-    let state = format!("{quota:.1} CPUs' worth of time on {cpus} CPUs (cpu.max)");
+    let state = format!("{quota:.1} CPUs' worth of time on {cpus} CPUs (cpu.max, or cpu.cfs_quota_us)");
     if quota >= cpus as f64 {
         return good("cpu-quota", Limits, state).done();
     }
-    let remedy = "lift cpu.max, or give whole CPUs instead (docker run --cpuset-cpus, a static CPU manager)";
+    let remedy =
+        "lift the quota, or give whole CPUs instead (docker run --cpuset-cpus, a static CPU manager)";
     let note = if quota < 2.0 { unfit } else { caution };
     note("cpu-quota", Limits, state, remedy)
         .costs(
-            "when the quota of a period of 100 ms is used up, everything stands still until the next",
+            "when the quota of a period, usually 100 ms, is used up, everything stands still until the next",
             "kernel: scheduler/sched-bwc.rst",
         )
         .done()

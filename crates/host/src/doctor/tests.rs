@@ -221,3 +221,20 @@ fn this_machine_can_be_diagnosed() {
     assert!(diagnosis.findings.iter().any(|finding| finding.rule == "cpus"));
     assert_eq!(diagnosis.fitness, Fitness::of(&diagnosis.findings));
 }
+
+#[test]
+fn a_quota_of_version_1_is_one_too() {
+    let cpu = "sys/fs/cgroup/cpu,cpuacct";
+    let diagnosis = diagnose(&facts(&[
+        (
+            "proc/self/mountinfo",
+            "31 22 0:26 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n",
+        ),
+        ("proc/self/cgroup", "4:cpu,cpuacct:/box\n0::/\n"),
+        (&format!("{cpu}/box/cpu.cfs_quota_us"), "150000\n"),
+        (&format!("{cpu}/box/cpu.cfs_period_us"), "100000\n"),
+    ]));
+    let quota = of(&diagnosis, "cpu-quota");
+    assert_eq!((quota.outcome, diagnosis.fitness), (Outcome::Void, Fitness::Unfit));
+    assert!(quota.state.starts_with("1.5 CPUs' worth of time on 8 CPUs"), "{}", quota.state);
+}

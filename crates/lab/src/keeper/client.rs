@@ -4,13 +4,15 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use assay_host::group::Group;
 use assay_host::process::descendants;
 use thiserror::Error;
 
+use super::adopted::{self, Traces};
 use super::{Ended, KeepEvent, KeepOptions};
 
 /// Longest wait for the keeper to say that the command runs.
@@ -23,8 +25,9 @@ const TICK: Duration = Duration::from_millis(50);
 /// A command under a keeper. Dropping it ends the command and all its descendants.
 #[derive(Debug)]
 pub struct Kept {
-    keeper: Child,
+    guard: Child,
     pid: u32,
+    traces: Box<Traces>,
     orders: Option<ChildStdin>,
     events: Receiver<KeepEvent>,
     grace: Duration,
@@ -53,7 +56,12 @@ impl Kept {
         folder: &Path,
         variables: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Result<Self, RunError> {
-        let mut keeper = Command::new(assay)
+        // Orphans of a killed guard and keeper become ours, and not those of the first process of the machine.
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+        let traces = Box::new(Traces::new(options.scratch.clone()));
+        let mut options = options.clone();
+        options.variables.push(traces.mark.clone());
+        let mut guard = Command::new(assay)
             .arg("keep")
             .args(options.to_arguments())
             .current_dir(folder)
@@ -67,24 +75,17 @@ impl Kept {
             .map_err(|error| {
                 RunError::Keeper(format!("{} in {}: {error}", assay.display(), folder.display()))
             })?;
-        let (told, events) = channel();
-        let (orders, stdout) = (keeper.stdin.take(), keeper.stdout.take());
-        std::thread::spawn(move || {
-            for line in stdout.into_iter().flat_map(|out| BufReader::new(out).lines()).map_while(Result::ok) {
-                // A line that is no event would be a fault of ours; the timeout of whoever waits for it shows it.
-                if serde_json::from_str(&line).is_ok_and(|event| told.send(event).is_err()) {
-                    return;
-                }
-            }
-        });
-        let mut kept = Self { keeper, pid: 0, orders, events, grace: options.grace, ended: None };
+        let (orders, events) = (guard.stdin.take(), follow(guard.stdout.take()));
+        let mut kept = Self { guard, pid: 0, traces, orders, events, grace: options.grace, ended: None };
         match kept.events.recv_timeout(START_TIMEOUT) {
-            Ok(KeepEvent::Started { pid }) => {
+            Ok(KeepEvent::Started { pid, group }) => {
                 kept.pid = pid;
+                kept.traces.group = Group::at(group);
                 Ok(kept)
             }
             Ok(KeepEvent::Failed { reason }) => Err(RunError::Command(reason)),
-            Ok(KeepEvent::Exited(_)) | Err(_) => Err(RunError::Keeper("it said nothing".to_owned())),
+            Ok(KeepEvent::Exited(ended)) => Err(RunError::Keeper(ended.to_string())),
+            Err(_) => Err(RunError::Keeper("it said nothing".to_owned())),
         }
     }
 
@@ -95,7 +96,10 @@ impl Kept {
 
     /// Process ids of all that is kept and has not ended, also of what left the command's session.
     pub fn processes(&self) -> Vec<u32> {
-        let below = descendants(self.keeper.id()).into_iter().filter(|process| !process.zombie);
+        // The guard has one child while all is well, the keeper.
+        let guard = self.guard.id();
+        let below =
+            descendants(guard).into_iter().filter(|process| !process.zombie && process.parent != guard);
         below.map(|process| process.pid).collect()
     }
 
@@ -106,7 +110,7 @@ impl Kept {
                 Ok(KeepEvent::Exited(ended)) => Some(ended),
                 // Without a keeper nobody knows; the command is gone with it or an orphan that we can no longer see.
                 Err(RecvTimeoutError::Disconnected) => {
-                    Some(Ended { code: None, signal: None, left_behind: 0 })
+                    Some(Ended { code: None, signal: None, left_behind: 0, reason: None })
                 }
                 Ok(_) | Err(RecvTimeoutError::Timeout) => None,
             };
@@ -117,7 +121,7 @@ impl Kept {
     /// Ends the command and all its descendants, SIGTERM first; returns whether nothing is left.
     pub fn stop(&mut self) -> bool {
         drop(self.orders.take());
-        self.await_keeper(Instant::now() + self.grace + END_MARGIN)
+        self.await_keepers(Instant::now() + self.grace + END_MARGIN)
     }
 
     /// Ends the command and all its descendants by SIGKILL; returns whether nothing is left.
@@ -125,23 +129,43 @@ impl Kept {
         if let Some(mut orders) = self.orders.take() {
             let _ = orders.write_all(b"k");
         }
-        self.await_keeper(Instant::now() + END_MARGIN)
+        self.await_keepers(Instant::now() + END_MARGIN)
     }
 
-    fn await_keeper(&mut self, deadline: Instant) -> bool {
+    /// Waits until guard and keeper have ended, which both hold the way on which events come.
+    fn await_keepers(&mut self, deadline: Instant) -> bool {
         loop {
-            match self.keeper.try_wait() {
-                Ok(Some(_)) => return true,
-                Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(2)),
-                // Something below it does not die (a process in uninterruptible sleep): give the keeper up too.
-                _ => {
-                    let _ = self.keeper.kill();
-                    let _ = self.keeper.wait();
+            match self.events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(KeepEvent::Exited(ended)) => self.ended = self.ended.take().or(Some(ended)),
+                Ok(_) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {
+                    // Something below does not die (a process in uninterruptible sleep): give it up.
+                    let _ = self.guard.kill();
+                    let _ = self.guard.wait();
                     return false;
                 }
             }
         }
+        if !self.guard.wait().is_ok_and(|status| status.success()) {
+            adopted::end(&self.traces);
+        }
+        true
     }
+}
+
+/// What a keeper tells on `stdout`, until guard and keeper have closed it.
+fn follow(stdout: Option<ChildStdout>) -> Receiver<KeepEvent> {
+    let (told, events) = channel();
+    std::thread::spawn(move || {
+        for line in stdout.into_iter().flat_map(|out| BufReader::new(out).lines()).map_while(Result::ok) {
+            // A line that is no event would be a fault of ours; the timeout of whoever waits for it shows it.
+            if serde_json::from_str(&line).is_ok_and(|event| told.send(event).is_err()) {
+                return;
+            }
+        }
+    });
+    events
 }
 
 impl Drop for Kept {

@@ -8,6 +8,21 @@ use assay_host::cpuset::CpuSet;
 use assay_link::Side;
 use thiserror::Error;
 
+/// Processes that a command may become, unless it is told otherwise: more than any server forks for ten thousand
+/// connections would be a machine's end.
+const PROCESSES: u32 = 8192;
+
+/// Which of the three processes in a row one is ([`super`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The outermost.
+    Guard,
+    /// Between guard and command.
+    Keeper,
+    /// The one that becomes the command.
+    Launcher,
+}
+
 /// What to start and how to keep it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeepOptions {
@@ -30,6 +45,14 @@ pub struct KeepOptions {
     pub scratch: Vec<PathBuf>,
     /// Variables for the command alone, `NAME=VALUE`: the keeper itself must not be run with them.
     pub variables: Vec<OsString>,
+    /// Processes that it may become; one more, and all of it is ended.
+    pub processes: u32,
+    /// Whose part to play; for anybody but the keeper itself the guard's.
+    pub part: Part,
+    /// The process that plays the part before; it must be the parent.
+    pub(super) parent: Option<u32>,
+    /// Folders of the control group to be in; none where there is none.
+    pub(super) group: Vec<PathBuf>,
     /// Program and arguments.
     pub command: Vec<OsString>,
 }
@@ -45,6 +68,22 @@ pub enum OptionError {
     Missing(&'static str),
 }
 
+impl Part {
+    const ALL: [Self; 3] = [Self::Guard, Self::Keeper, Self::Launcher];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Guard => "guard",
+            Self::Keeper => "keeper",
+            Self::Launcher => "launcher",
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|part| part.name() == name)
+    }
+}
+
 impl KeepOptions {
     /// Keeps `command` with its output in `log`, a log limit of 1 MiB and a grace of two seconds.
     pub fn new(log: PathBuf, command: Vec<OsString>) -> Self {
@@ -58,8 +97,17 @@ impl KeepOptions {
             side: None,
             scratch: Vec::new(),
             variables: Vec::new(),
+            processes: PROCESSES,
+            part: Part::Guard,
+            parent: None,
+            group: Vec::new(),
             command,
         }
+    }
+
+    /// The same for the next part, of which this process will be the parent.
+    pub(super) fn with_part(&self, part: Part) -> Self {
+        Self { part, parent: Some(std::process::id()), ..self.clone() }
     }
 
     /// The arguments behind `assay keep`.
@@ -69,6 +117,12 @@ impl KeepOptions {
         push("--log", self.log.clone().into());
         push("--log-limit", self.log_limit_bytes.to_string().into());
         push("--grace-ms", self.grace.as_millis().to_string().into());
+        push("--processes", self.processes.to_string().into());
+        push("--part", self.part.name().into());
+        if let Some(parent) = self.parent {
+            push("--parent", parent.to_string().into());
+        }
+        self.group.iter().for_each(|folder| push("--group", folder.clone().into()));
         if let Some(cpus) = &self.cpus {
             push("--cpus", cpus.to_string().into());
         }
@@ -128,6 +182,10 @@ impl KeepOptions {
             "--user" => self.side.as_mut()?.user = Some(value.into()),
             "--cpus" => self.cpus = Some(text?.parse().ok()?),
             "--log-limit" => self.log_limit_bytes = text?.parse().ok()?,
+            "--processes" => self.processes = text?.parse().ok()?,
+            "--part" => self.part = Part::named(text?)?,
+            "--parent" => self.parent = Some(text?.parse().ok()?),
+            "--group" => self.group.push(value.into()),
             "--grace-ms" => self.grace = Duration::from_millis(text?.parse().ok()?),
             _ => return None,
         }
@@ -153,6 +211,9 @@ mod tests {
         options.side = Some(Side { network: "/proc/1/ns/net".into(), user: Some("/proc/1/ns/user".into()) });
         options.grace = Duration::from_millis(7);
         options.log_limit_bytes = 5;
+        options.processes = 9;
+        options.group = vec!["/sys/fs/cgroup/a b".into(), "/sys/fs/cgroup/pids/x".into()];
+        let options = options.with_part(Part::Launcher);
         assert_eq!(KeepOptions::from_arguments(options.to_arguments()), Ok(options));
     }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use assay_host::cgroup::{self, Throttling};
 use assay_host::memory::proportional;
 use assay_host::snapshot::Sampler;
 use assay_host::system::{SystemDelta, SystemSample};
@@ -12,7 +13,7 @@ use assay_model::cpuset::CpuSet;
 use assay_model::experiment::Cell;
 use assay_model::link::LinkUse;
 use assay_model::load::{LoadReport, StackCounts};
-use assay_model::record::{DatabaseUsage, Measurement};
+use assay_model::record::{DatabaseUsage, Machine, Measurement, Throttled};
 use assay_model::rule::Rule;
 use assay_model::speed::{CpuSpeed, WindowSpeed};
 use assay_model::units::Nanos;
@@ -28,6 +29,7 @@ pub(super) struct Watch {
     meter: Option<Meter>,
     system: SystemSample,
     counted: StackCounts,
+    quotas: Quotas,
     speed: Vec<CpuSpeed>,
 }
 
@@ -39,6 +41,8 @@ pub(super) struct Seen {
     link_use: Option<LinkUse>,
     system: SystemDelta,
     stack: Option<StackCounts>,
+    /// What quotas did to the server, and to assay.
+    throttled: [Option<Throttled>; 2],
     /// The server's processes at the end.
     processes: Vec<u32>,
     /// Where the busy threads of a server that ran already were seen.
@@ -59,6 +63,7 @@ impl Watch {
             meter: Meter::start(life.link),
             system: look(server),
             counted: server.stack_counts().unwrap_or_default(),
+            quotas: Quotas::of(server.pid()),
         }
     }
 
@@ -79,6 +84,7 @@ impl Watch {
             link_use: self.meter.and_then(|meter| meter.finish(length)),
             system: system.since(&self.system),
             stack: counts.map(|counts| counts.since(&self.counted)),
+            throttled: self.quotas.finish(),
             speed: beside(self.speed, life.probe.run().unwrap_or_default()),
         }
     }
@@ -105,6 +111,7 @@ impl Seen {
             link_use: self.link_use.zip(later.link_use).map(|(a, b)| a.then(&b)),
             system: self.system.then(&later.system),
             stack: self.stack.clone().zip(later.stack.as_ref()).map(|(a, b)| a.plus(b)),
+            throttled: [0, 1].map(|who| Some(self.throttled[who]?.then(later.throttled[who]?))),
             processes: later.processes.clone(),
             seen_on: self.seen_on.as_ref().zip(later.seen_on.as_ref()).map(|(a, b)| a.union(b)),
             speed: later.speed.clone(),
@@ -124,12 +131,14 @@ impl Seen {
             excuse_waiting(&mut load.checks);
         }
         let (isolation, apart) = (&life.plan.isolation, life.record.host.interrupts_apart);
-        let used = self.server.as_ref();
+        let machine =
+            self.system.machine(&isolation.server, &isolation.generator, self.server.as_ref(), apart);
+        let [server_throttled, own_throttled] = self.throttled;
         Measurement {
             cell: cell.clone(),
             offset_ns,
             load,
-            machine: self.system.machine(&isolation.server, &isolation.generator, used, apart),
+            machine: Machine { server_throttled, own_throttled, ..machine },
             server: self.server.map(|used| Usage { pss_bytes: proportional(self.processes), ..used }),
             server_stack: self.stack,
             database: self.database,
@@ -139,6 +148,26 @@ impl Seen {
             server_seen_on: self.seen_on.map(|cpus| cpus.to_string()),
             speed: self.speed,
         }
+    }
+}
+
+/// The quotas of CPU time that bind server and generator, at the start of a window. The generator, and whatever else assay
+/// starts, is bound by those of assay itself.
+struct Quotas {
+    pids: [Option<u32>; 2],
+    before: [Option<Throttling>; 2],
+}
+
+impl Quotas {
+    fn of(server: Option<u32>) -> Self {
+        let pids = [server, Some(std::process::id())];
+        Self { pids, before: pids.map(|pid| cgroup::throttling(pid?)) }
+    }
+
+    /// What they did to the server, and to assay.
+    fn finish(self) -> [Option<Throttled>; 2] {
+        let of = |index: usize| Some(cgroup::throttling(self.pids[index]?)?.since(self.before[index]));
+        [of(0), of(1)]
     }
 }
 

@@ -1,0 +1,208 @@
+//! Ending everything below a process, and nothing else.
+//!
+//! Guard and keeper are both child subreapers (prctl(2)): an orphan below becomes their child, however often it forked and
+//! whatever session it is in. So where there is no child left, there is no descendant left.
+//!
+//! Processes are named by descriptor, not by number: between a look into /proc and a signal a number may be given to a
+//! stranger (pidfd_open(2)). Process groups are not signalled: a group's number may belong to a stranger once its leader
+//! is reaped.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use assay_host::group::Group;
+use assay_host::process::{Process, descendants, find};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use super::KeepOptions;
+
+/// How often to look again while descendants end.
+const END_POLL: Duration = Duration::from_millis(10);
+/// Looks for processes that are not stopped yet, before those that are get killed all the same.
+const FREEZES: u32 = 100;
+/// Looks at a group after which what still lives in it is given up: it sleeps uninterruptibly.
+const MEMBER_POLLS: u32 = 200;
+/// The highest priority (setpriority(2)), for who has to overtake those that fork without end.
+const URGENT: i32 = -20;
+
+/// What wakes a guard or a keeper.
+pub(super) enum Wake {
+    /// A child may have ended.
+    Child,
+    /// Be done with it, patiently.
+    Terminate,
+    /// Be done with it at once.
+    Kill,
+}
+
+/// Makes this process the parent of all orphans below it, in a session of its own: a signal for a terminal's or another
+/// part's process group does not reach it, and with autogroups it gets its share of the CPU beside whatever is below
+/// (kernel: sched(7)).
+pub(super) fn lead_a_session_and_adopt_orphans() -> io::Result<()> {
+    // We are started in a process group of our own, or Ctrl-C would end us before we have handlers; and as no leader of a group
+    // may begin a session (setsid(2)), we are in our parent's once more for a moment.
+    let theirs = rustix::process::getpgid(rustix::process::getppid());
+    let _ = theirs.and_then(|group| rustix::process::setpgid(None, Some(group)));
+    // Fails where that did: for whoever is started otherwise, say by hand, and is its group's leader.
+    let _ = rustix::process::setsid();
+    Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
+}
+
+/// Has this process get `signal` when its parent ends, or fails if that has ended already.
+pub(super) fn end_with_parent(parent: Option<u32>, signal: Signal) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(signal))?;
+    let actual = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get().unsigned_abs());
+    if parent.is_some() && actual != parent {
+        return Err(io::Error::other("whoever started it has ended"));
+    }
+    Ok(())
+}
+
+/// Handlers rather than SIG_IGN: a handler is reset by exec, so the command finds every signal at its default.
+pub(super) fn forward_signals() -> io::Result<(Sender<Wake>, Receiver<Wake>)> {
+    let (wake, woken) = channel();
+    let mut signals = Signals::new([SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT])?;
+    let told = wake.clone();
+    thread::spawn(move || {
+        for signal in signals.forever() {
+            let message = match signal {
+                SIGCHLD => Wake::Child,
+                SIGTERM => Wake::Terminate,
+                _ => continue,
+            };
+            if told.send(message).is_err() {
+                break;
+            }
+        }
+    });
+    Ok((wake, woken))
+}
+
+/// Ends every descendant: SIGTERM now, SIGKILL from `deadline` on, until none is left.
+pub(super) fn end_all(mut deadline: Instant, woken: &Receiver<Wake>, group: &Group) {
+    if Instant::now() < deadline {
+        signal_all(Signal::TERM);
+    }
+    while has_children() {
+        if Instant::now() >= deadline {
+            kill_all(group);
+        }
+        if let Ok(Wake::Kill) = woken.recv_timeout(END_POLL) {
+            deadline = Instant::now();
+        }
+    }
+    // Whoever became somebody else's child while a keeper was being killed is still in the group.
+    end_members(group);
+}
+
+/// Ends whoever is in the group.
+pub(super) fn end_members(group: &Group) {
+    for _ in 0..MEMBER_POLLS {
+        let members = group.members();
+        if members.is_empty() {
+            return;
+        }
+        if !group.kill() {
+            members.into_iter().filter_map(find).for_each(|process| send(&process, Signal::KILL));
+        }
+        thread::sleep(END_POLL);
+    }
+}
+
+/// Removes what the keeper made. Twice does no harm: whoever survives does it.
+pub(super) fn clear_up(options: &KeepOptions) {
+    for folder in &options.scratch {
+        let _ = std::fs::remove_dir_all(folder);
+    }
+    Group::at(options.group.clone()).remove();
+}
+
+/// Ends groups whose guards and keepers were all killed at once.
+pub(super) fn end_abandoned() {
+    for group in Group::abandoned() {
+        end_members(&group);
+        group.remove();
+    }
+}
+
+/// Takes precedence over thousands that fork without end, as far as this user may. Whoever is started from now on would
+/// inherit it.
+pub(super) fn be_urgent() {
+    let _ = rustix::process::setpriority_process(None, URGENT);
+    // Where each session has its share of the CPU, it counts among the sessions (sched(7), the autogroup feature).
+    let _ = std::fs::write("/proc/self/autogroup", URGENT.to_string());
+}
+
+/// Ends all descendants without giving them a chance to go on forking meanwhile: first nobody runs any more, then nobody
+/// lives any more. A fork waits for a signal that has come (kernel: copy_process), so a stopped process has no new child.
+fn kill_all(group: &Group) {
+    be_urgent();
+    if !group.kill() {
+        freeze();
+    }
+    signal_all(Signal::KILL);
+}
+
+/// Stops everything below, until a look finds nobody new.
+fn freeze() {
+    let mut stopped = BTreeSet::new();
+    for _ in 0..FREEZES {
+        let is_new = |process: &Process| stopped.insert((process.pid, process.start_ticks));
+        let new: Vec<Process> = living().into_iter().filter(is_new).collect();
+        if new.is_empty() {
+            return;
+        }
+        new.iter().for_each(|process| send(process, Signal::STOP));
+    }
+}
+
+fn signal_all(signal: Signal) {
+    living().iter().for_each(|process| send(process, signal));
+}
+
+/// Everything below this process that has not ended.
+pub(super) fn living() -> Vec<Process> {
+    descendants(std::process::id()).into_iter().filter(|process| !process.zombie).collect()
+}
+
+/// Signals a process that was seen a moment ago, if it is still the same.
+pub(super) fn send(process: &Process, signal: Signal) {
+    let Some(pid) = Pid::from_raw(process.pid.cast_signed()) else { return };
+    if process.parent == std::process::id() {
+        // A child keeps its number until we reap it. Before Linux 5.3 this is all that is done, and enough: whoever is not
+        // our child becomes one when its parent is killed.
+        let _ = rustix::process::kill_process(pid, signal);
+    } else if let Ok(descriptor) = rustix::process::pidfd_open(pid, PidfdFlags::empty())
+        // The descriptor holds on to one process. It is the one that was seen if that still has this number.
+        && find(process.pid).is_some_and(|now| now.start_ticks == process.start_ticks)
+    {
+        let _ = rustix::process::pidfd_send_signal(descriptor, signal);
+    }
+}
+
+/// Reaps every child that has ended; the status of `pid` if it was among them.
+pub(super) fn reap(pid: Pid) -> Option<WaitStatus> {
+    let mut found = None;
+    while let Ok(Some((ended, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+        if ended == pid {
+            found = Some(status);
+        }
+    }
+    found
+}
+
+/// Whether a descendant is left; reaps those that have ended.
+fn has_children() -> bool {
+    loop {
+        match rustix::process::wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) => {}
+            Ok(None) => return true,
+            Err(_) => return false,
+        }
+    }
+}
