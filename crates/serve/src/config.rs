@@ -20,10 +20,14 @@ pub struct Config {
     /// What carries the connections.
     pub stack: Stack,
     /// Folder of static files. With it, `/` is the folder's index and every path without a route of its own is
-    /// looked up there; without it such paths are 404.
+    /// looked up there; without it such paths are 404. A route wins over a file of its name
+    /// ([`hidden_by_routes`](crate::hidden_by_routes)).
     pub root: Option<PathBuf>,
     /// Whether `/` is `hello` although there is a folder.
     pub hello: bool,
+    /// Whether files and folders whose names begin with a dot are served; without it they are absent, all but
+    /// `/.well-known/` (RFC 8615).
+    pub dot_files: bool,
     /// What the server refuses to exceed.
     pub limits: Limits,
 }

@@ -1,8 +1,9 @@
 //! Static files below one folder: found without ever leaving it, read in pieces.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -14,8 +15,17 @@ use crate::coding::{Accepted, Coding};
 use crate::media::media_type;
 use crate::validators::Found;
 
+/// The one folder whose name begins with a dot and that is public by its purpose (RFC 8615).
+const WELL_KNOWN: &[u8] = b".well-known";
+
 /// A folder whose files are served.
-pub(crate) struct Folder(OwnedFd);
+pub(crate) struct Folder {
+    descriptor: OwnedFd,
+    /// Whether names that begin with a dot may be seen.
+    dot_files: bool,
+    /// Whether the kernel refused to walk for us, so that we do.
+    walks: Cell<bool>,
+}
 
 /// What is at a path; `T` tells of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,13 +53,14 @@ impl<T> Lookup<T> {
 }
 
 impl Folder {
-    /// Opens the folder.
+    /// Opens the folder. Names in it that begin with a dot are absent, unless `dot_files`.
     ///
     /// # Errors
     /// It does not exist, is no folder, or may not be read.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path, dot_files: bool) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Self(rustix::fs::open(path, flags, Mode::empty())?))
+        let descriptor = rustix::fs::open(path, flags, Mode::empty())?;
+        Ok(Self { descriptor, dot_files, walks: Cell::new(false) })
     }
 
     /// The regular file that a request target names, a path that ends with a slash standing for the `index.html` below
@@ -66,6 +77,9 @@ impl Folder {
         let mut path = decoded.strip_prefix(b"/").unwrap_or(decoded).to_vec();
         if path.is_empty() || path.ends_with(b"/") {
             path.extend_from_slice(b"index.html");
+        }
+        if !self.dot_files && is_hidden(&path) {
+            return Ok(Lookup::Absent);
         }
         let Some((file, status)) = self.open_below(&path)? else { return Ok(Lookup::Absent) };
         match FileType::from_raw_mode(status.st_mode) {
@@ -108,10 +122,7 @@ impl Folder {
     /// Opens what is at a path. The kernel does the walking (openat2(2), RESOLVE_BENEATH), so neither dot segments nor
     /// symbolic links escape, whatever happens to the folder meanwhile.
     fn open_below(&self, path: &[u8]) -> io::Result<Option<(File, Stat)>> {
-        // Without NONBLOCK a FIFO would stop the thread until somebody writes to it.
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-        match rustix::fs::openat2(&self.0, path, flags, Mode::empty(), resolve) {
+        match self.open_beneath(path) {
             Ok(file) => {
                 let status = rustix::fs::fstat(&file)?;
                 Ok(Some((File::from(file), status)))
@@ -120,6 +131,45 @@ impl Folder {
             Err(error) => Err(error.into()),
         }
     }
+
+    fn open_beneath(&self, path: &[u8]) -> Result<OwnedFd, Errno> {
+        if !self.walks.get() {
+            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+            match rustix::fs::openat2(&self.descriptor, path, READING, Mode::empty(), resolve) {
+                // Before Linux 5.6; a filter of system calls that does not know this one (seccomp(2)) may say either.
+                Err(Errno::NOSYS | Errno::PERM) => self.walks.set(true),
+                done => return done,
+            }
+        }
+        self.walk(path)
+    }
+
+    /// The same, one name after the other and through no symbolic link at all: where a link leads to, nobody but the
+    /// kernel can tell without a race.
+    fn walk(&self, path: &[u8]) -> Result<OwnedFd, Errno> {
+        let mut names = path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).peekable();
+        let mut folder: Option<OwnedFd> = None;
+        while let Some(name) = names.next() {
+            if name == b".." {
+                return Err(Errno::XDEV);
+            }
+            let flags = if names.peek().is_some() { PASSING } else { READING | OFlags::NOFOLLOW };
+            let at = folder.as_ref().map_or(self.descriptor.as_fd(), |folder| folder.as_fd());
+            folder = Some(rustix::fs::openat(at, name, flags, Mode::empty())?);
+        }
+        folder.ok_or(Errno::NOENT)
+    }
+}
+
+/// Without NONBLOCK a FIFO would stop the thread until somebody writes to it.
+const READING: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+/// A folder on the way, no link to one.
+const PASSING: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Whether a name on the path begins with a dot: version control, keys, settings of tools.
+fn is_hidden(path: &[u8]) -> bool {
+    let mut names = path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).enumerate();
+    names.any(|(place, name)| name.starts_with(b".") && !(place == 0 && name == WELL_KNOWN))
 }
 
 /// Whether an error means that there is nothing here for the client, rather than trouble of our own.
@@ -203,13 +253,13 @@ mod tests {
         symlink("../secret", root.join("escape")).unwrap();
         symlink(outside.path().join("secret"), root.join("absolute")).unwrap();
         symlink("index.html", root.join("inside")).unwrap();
-        let folder = Folder::open(&root).unwrap();
+        let folder = Folder::open(&root, false).unwrap();
         (outside, folder)
     }
 
     fn folder_path(folder: &Folder) -> std::path::PathBuf {
         use std::os::fd::AsRawFd;
-        std::fs::read_link(format!("/proc/self/fd/{}", folder.0.as_raw_fd())).unwrap()
+        std::fs::read_link(format!("/proc/self/fd/{}", folder.descriptor.as_raw_fd())).unwrap()
     }
 
     fn find(folder: &Folder, target: &str, accepts: &str) -> Lookup<(String, Found)> {
@@ -300,6 +350,77 @@ mod tests {
             "/%",
         ] {
             assert_eq!(content(&folder, target), None, "{target}");
+        }
+    }
+
+    #[test]
+    fn names_that_begin_with_a_dot_are_absent_unless_asked_for() {
+        let (_outside, folder) = folder();
+        let root = folder_path(&folder);
+        for name in [".git", "sub/.cache", ".well-known", ".well-known/.private"] {
+            std::fs::create_dir(root.join(name)).unwrap();
+        }
+        let hidden =
+            ["/.env", "/%2eenv", "/sub/../.env", "/.git/config", "/sub/.cache/x", "/.well-known/.private/x"];
+        for name in
+            [".env", ".git/config", "sub/.cache/x", ".well-known/.private/x", ".well-known/security.txt"]
+        {
+            std::fs::write(root.join(name), "x").unwrap();
+        }
+        let open = Folder::open(&root, true).unwrap();
+        for target in hidden {
+            assert_eq!(content(&folder, target), None, "{target}");
+            assert_eq!(content(&open, target).as_deref(), Some("x"), "{target}");
+        }
+        assert_eq!(find(&folder, "/.git", ""), Lookup::Absent, "no redirect tells that it is there");
+        assert_eq!(content(&folder, "/.well-known/security.txt").as_deref(), Some("x"));
+    }
+
+    /// The number of openat2(2), the same on every architecture.
+    const OPENAT2: i64 = 437;
+
+    /// On a thread of its own, which can never call openat2(2) again.
+    fn without_openat2(answer: Errno, then: impl FnOnce() + Send) {
+        use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
+        std::thread::scope(|scope| {
+            let refuse = SeccompAction::Errno(answer.raw_os_error().unsigned_abs());
+            let rules = [(OPENAT2, Vec::new())].into_iter().collect();
+            let arch = std::env::consts::ARCH.try_into().unwrap();
+            let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch).unwrap();
+            let program: BpfProgram = filter.try_into().unwrap();
+            let done = scope.spawn(move || {
+                seccompiler::apply_filter(&program).unwrap();
+                then();
+            });
+            done.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn without_openat2_the_same_is_found_but_through_no_link() {
+        for answer in [Errno::NOSYS, Errno::PERM] {
+            without_openat2(answer, || {
+                let (outside, folder) = folder();
+                let root = folder_path(&folder);
+                symlink("sub", root.join("linked")).unwrap();
+                for (target, expected) in [
+                    ("/", Some("top")),
+                    ("/sub/", Some("below")),
+                    ("/a%20b.CSS", Some("style")),
+                    ("/inside", None),
+                    ("/linked/index.html", None),
+                    ("/escape", None),
+                    ("/absolute", None),
+                    ("/%2e%2e/secret", None),
+                    ("/missing", None),
+                    ("/index.html/x", None),
+                ] {
+                    assert_eq!(content(&folder, target).as_deref(), expected, "{target}");
+                }
+                assert!(folder.walks.get(), "the kernel was asked and refused");
+                assert_eq!(find(&folder, "/sub", ""), Lookup::Folder("/sub/".into()));
+                assert!(folder.walk(b"../secret").is_err() && outside.path().join("secret").exists());
+            });
         }
     }
 

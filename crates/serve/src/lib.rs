@@ -36,4 +36,5 @@ mod upload;
 mod validators;
 
 pub use config::{Config, HEAD_BYTES_MAX, Limits, ServeError, TARGET_BYTES_MAX};
+pub use route::hidden_by_routes;
 pub use run::{Memory, Summary, ThreadSummary, run};

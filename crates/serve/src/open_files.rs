@@ -174,7 +174,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("a"), "plain").unwrap();
         std::fs::write(root.path().join("a.gz"), "gzipped").unwrap();
-        let mut files = OpenFiles::new(Folder::open(root.path()).unwrap());
+        let mut files = OpenFiles::new(Folder::open(root.path(), false).unwrap());
         for _ in 0..2 {
             for (accepts, expected) in [("", "plain"), ("gzip", "gzipped"), ("br", "plain")] {
                 let accepted = Accepted::of(Some(accepts.as_bytes()).into_iter());
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn a_change_is_seen_when_the_trust_is_over() {
         let root = tempfile::tempdir().unwrap();
-        let mut files = OpenFiles::new(Folder::open(root.path()).unwrap());
+        let mut files = OpenFiles::new(Folder::open(root.path(), false).unwrap());
         let mut find = |now: u64| match files.find(b"/a", anything(), Nanos(now)).unwrap() {
             Lookup::File((content, found)) => Some((text(&content).to_owned(), found.len)),
             _ => None,
@@ -210,7 +210,7 @@ mod tests {
     fn no_more_files_are_held_than_allowed() {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("a"), "a").unwrap();
-        let mut files = OpenFiles::new(Folder::open(root.path()).unwrap());
+        let mut files = OpenFiles::new(Folder::open(root.path(), false).unwrap());
         for i in 0..2 * FILES {
             let target = format!("/a?{i}");
             let lookup = files.find(target.as_bytes(), anything(), Nanos::ZERO).unwrap();

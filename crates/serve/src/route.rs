@@ -1,5 +1,7 @@
 //! From a method and a target to what shall be done.
 
+use std::path::Path;
+
 use assay_http::{Method, TargetForm, target};
 
 use crate::answer::Answer;
@@ -29,6 +31,15 @@ pub(crate) enum Files {
     Everywhere,
     /// The same, but `/` is answered as if there was no folder.
     BelowRoot,
+}
+
+/// The first names of the paths that have a route of their own.
+const ROUTES: [&str; 6] = ["hello", "json", "byte", "echo", "plaintext", "bytes"];
+
+/// What lies in `root` and cannot be asked for by its name, because a route has that: the paths are what workloads ask
+/// for, whatever folder is served beside them. Of `bytes` it is the files in it whose names are numbers.
+pub fn hidden_by_routes(root: &Path) -> Vec<&'static str> {
+    ROUTES.into_iter().filter(|name| root.join(name).exists()).collect()
 }
 
 /// Decides what shall be done.
@@ -149,6 +160,20 @@ mod tests {
         assert_eq!(ask("/"), Plan::File);
         assert_eq!(ask("/a/b.css?v=1"), Plan::File);
         assert_eq!(ask("/json"), Plan::Answer(Answer::Json));
+    }
+
+    #[test]
+    fn a_route_wins_over_a_file_of_its_name_and_that_is_known_beforehand() {
+        let root = tempfile::tempdir().unwrap();
+        assert_eq!(hidden_by_routes(root.path()), Vec::<&str>::new());
+        ROUTES.iter().for_each(|name| std::fs::write(root.path().join(name), "file").unwrap());
+        std::fs::write(root.path().join("page"), "file").unwrap();
+        assert_eq!(hidden_by_routes(root.path()), ROUTES);
+        for name in ROUTES {
+            let target = if name == "bytes" { "/bytes/7".to_owned() } else { format!("/{name}") };
+            let planned = plan(Method::Get, TargetForm::Origin, target.as_bytes(), Files::Everywhere);
+            assert_ne!(planned, Plan::File, "{target}");
+        }
     }
 
     #[test]

@@ -146,8 +146,9 @@ fn files(config: &Config) -> Files {
 }
 
 fn serve<E: Engine>(config: &Config, place: &Place<'_>, mut engine: E) -> Result<ThreadSummary, ServeError> {
-    let open =
-        |path: &PathBuf| Folder::open(path).map_err(|source| ServeError::Root { path: path.clone(), source });
+    let open = |path: &PathBuf| {
+        Folder::open(path, config.dot_files).map_err(|source| ServeError::Root { path: path.clone(), source })
+    };
     let folder = config.root.as_ref().map(open).transpose()?;
     let site = Site::new(config.limits, files(config))?;
     place.listen(&mut engine)?;

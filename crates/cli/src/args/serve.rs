@@ -26,6 +26,7 @@ const PATHS: &str = "Paths:
   /echo         POST: the body of the request, in its own framing
   other paths   with --root, files: index.html for folders, ranges, conditions, and FILE.br, FILE.zst
                 or FILE.gz in the place of FILE for clients that accept it
+The paths above win over files of these names, with a warning at the start.
 
 The first SIGTERM or Ctrl-C ends it in order: no new connections, responses under way are finished. The
 second ends it at once.";
@@ -78,6 +79,9 @@ pub(crate) struct ServeArguments {
     /// Answer / with hello although there is a folder
     #[arg(long, requires = "root")]
     pub(crate) hello: bool,
+    /// Serve also files and folders whose names begin with a dot; without it only /.well-known/
+    #[arg(long, requires = "root")]
+    pub(crate) dot_files: bool,
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
 }

@@ -1,5 +1,7 @@
 //! `assay serve`: the reference server.
 
+use std::path::Path;
+
 use assay_host::cpuset;
 use assay_lab::Exit;
 use assay_serve::{Config, Summary};
@@ -17,14 +19,30 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
         stack: listening.stack(EngineName::Auto)?,
         root: arguments.root.clone(),
         hello: arguments.hello,
+        dot_files: arguments.dot_files,
         limits: arguments.limits.limits(),
     };
+    if let Some(root) = &config.root {
+        warn_of_hidden(root);
+    }
     let stop = signals::flag_then_end()?;
     let summary = assay_serve::run(&config, &stop, |at| {
         output::note(format_args!("serving http://{at} on CPUs {} with {}", config.cpus, config.stack.name()))
     })?;
     tell(&summary);
     Ok(Exit::Ok)
+}
+
+/// Tells which files cannot be asked for, before somebody wonders about the answers.
+fn warn_of_hidden(root: &Path) {
+    let hidden = assay_serve::hidden_by_routes(root);
+    if !hidden.is_empty() {
+        output::warning(format_args!(
+            "{} in {}: not served under these names, which are paths of the server's own; rename them",
+            hidden.join(", "),
+            root.display()
+        ));
+    }
 }
 
 /// What was served, and what it took.

@@ -141,3 +141,32 @@ fn the_help_names_every_path() {
         assert!(help.contains(path), "{path}: {help}");
     }
 }
+
+#[test]
+fn files_under_the_servers_own_paths_are_told_and_dot_files_are_served_when_asked_for() {
+    let lab = Lab::new();
+    for name in ["site/json", "site/page", "site/.env"] {
+        lab.write(name, "file");
+    }
+    let root = lab.path("site");
+    let root = root.to_str().expect("path");
+    let get = |address: &str, target: &str| {
+        let mut client = connect(address);
+        let request = format!("GET {target} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+        client.write_all(request.as_bytes()).expect("sent");
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).expect("answer");
+        answer
+    };
+    let (mut server, address) = start(serve(&lab, "epoll", &["--root", root]));
+    assert!(server.said.contains("warning: json in "), "{}", server.said);
+    assert!(get(&address, "/json").contains("Hello, World!"), "the route wins");
+    assert!(get(&address, "/page").ends_with("file"));
+    assert!(get(&address, "/.env").starts_with("HTTP/1.1 404"));
+    server.signal(Signal::TERM);
+    server.end();
+    let (mut server, address) = start(serve(&lab, "epoll", &["--root", root, "--dot-files"]));
+    assert!(get(&address, "/.env").ends_with("file"));
+    server.signal(Signal::TERM);
+    server.end();
+}

@@ -75,6 +75,7 @@ pub(crate) fn config(engine: EngineKind, limits: Limits) -> Config {
         stack: engine.into(),
         root: None,
         hello: false,
+        dot_files: false,
         limits,
     }
 }
