@@ -6,6 +6,7 @@
 
 mod args;
 mod command;
+mod destination;
 mod failure;
 mod outcome;
 mod output;

@@ -78,8 +78,9 @@ pub enum LoadError {
 impl LoadOrder<'_> {
     /// The arguments behind the program's name.
     pub fn to_arguments(&self) -> Vec<OsString> {
+        // Whoever ordered the run was asked; and behind a link no server is at an address of the generator's.
         let mut arguments: Vec<OsString> =
-            ["load", self.url, "--json", "--workload"].map(Into::into).to_vec();
+            ["load", self.url, "--json", "--yes", "--workload"].map(Into::into).to_vec();
         arguments.push(self.workload.into());
         let rest = [
             ("-c", self.connections.to_string()),
@@ -347,7 +348,7 @@ mod tests {
             let words = order.to_arguments().into_iter().map(|word| word.into_string().expect("text"));
             words.collect::<Vec<_>>().join(" ")
         };
-        let closed = "load http://127.0.0.1:8080 --json --workload /tmp/hello.json -c 64 --pipeline 1 --warmup 0.1 -d 1 \
+        let closed = "load http://127.0.0.1:8080 --json --yes --workload /tmp/hello.json -c 64 --pipeline 1 --warmup 0.1 -d 1 \
                       --timeout 5 --cpus 0-1 --seed 7";
         assert_eq!(words(&order), closed);
         order.arrival = Arrival::Poisson { per_second: 5000.0 };

@@ -116,6 +116,14 @@ pub struct Container {
 }
 
 impl Subject {
+    /// `host:port` of a server that runs already, and may be anybody's.
+    pub fn host(&self) -> Option<&str> {
+        match &self.launch {
+            Launch::Running { authority, .. } => Some(authority),
+            Launch::Process(_) => None,
+        }
+    }
+
     /// The contender whose `contender.toml` lies in `folder`.
     pub fn from_contender(contender: &Contender, folder: &Path) -> Self {
         let process = Process {

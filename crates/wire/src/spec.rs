@@ -107,6 +107,11 @@ fn divide(text: &str) -> (&str, Vec<&str>) {
 }
 
 impl Spec {
+    /// Whether both of its ends are on this machine, in memory that they share.
+    pub fn is_in_memory(&self) -> bool {
+        matches!(self.kind, Kind::Ring(_))
+    }
+
     /// Sets an option; `None` when there is none of that name or the value is none of its values.
     fn set(&mut self, name: &str, value: &str) -> Option<()> {
         let faults = &mut self.faults;

@@ -107,7 +107,15 @@ impl Trial<'_> {
         command.args(["--stack", "user", "--wire", wire, "--wire-address", &format!("{}/24", ADDRESSES[1])]);
         command.args(["--cpus", &self.place.client_cpu.to_string(), "-c", &self.connections.to_string()]);
         command.args(["--warmup", "0s", "-d", &format!("{}s", self.length.as_secs().max(1))]);
-        command.args(["--requests-per-connection", REQUESTS, "--timeout", TIMEOUT, "--check", "full"]);
+        command.args([
+            "--requests-per-connection",
+            REQUESTS,
+            "--timeout",
+            TIMEOUT,
+            "--check",
+            "full",
+            "--yes",
+        ]);
         command.args(["--expect-body", &body(), "--json"]);
         command
     }

@@ -7,6 +7,7 @@ use assay_link::Spec;
 use clap::Args;
 
 use super::{DatabaseArguments, Places};
+use crate::destination::Consent;
 
 /// Ask servers for every rule of HTTP/1.1 and of the test types they answer, and say which they keep.
 ///
@@ -41,6 +42,9 @@ pub(crate) struct CheckArguments {
     pub(crate) link: Spec,
     #[command(flatten)]
     pub(crate) database: DatabaseArguments,
+
+    #[command(flatten)]
+    pub(crate) consent: Consent,
 
     /// Print only what is broken
     #[arg(short, long, help_heading = "Output")]

@@ -11,6 +11,7 @@ use clap::{Args, ValueEnum};
 
 use super::stack::StackArguments;
 use super::{EngineName, value};
+use crate::destination::Consent;
 
 /// What stands behind the flags.
 const NOTES: &str = "Placeholders in the path, in header values and in bodies, new for each request:
@@ -110,6 +111,8 @@ pub(crate) struct LoadArguments {
         help_heading = "Machine"
     )]
     pub(crate) sources: Vec<IpAddr>,
+    #[command(flatten)]
+    pub(crate) consent: Consent,
     /// Seed of every random choice
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Machine")]
     pub(crate) seed: u64,

@@ -12,6 +12,7 @@ use clap::Args;
 
 use super::value::{self, Links};
 use super::{ArrivalName, DatabaseArguments, Places};
+use crate::destination::Consent;
 
 /// Measure servers against each other and against what this machine can do.
 ///
@@ -124,6 +125,8 @@ pub(crate) struct RunArguments {
     /// Say what would be measured and how long it would take; measure nothing
     #[arg(long, help_heading = "Output")]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) consent: Consent,
     #[command(flatten)]
     pub(crate) places: Places,
     /// Whether the limit stays away.

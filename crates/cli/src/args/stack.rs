@@ -54,6 +54,11 @@ impl StackArguments {
         }
     }
 
+    /// Whether it is our own on a wire that is memory of this machine.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        self.is_user() && self.wire.as_ref().is_some_and(Spec::is_in_memory)
+    }
+
     /// Whether it is our own.
     pub(crate) fn is_user(&self) -> bool {
         self.stack == StackName::User

@@ -9,6 +9,7 @@ mod compare;
 #[allow(clippy::print_stderr, reason = "says what it skips")]
 mod container;
 mod database;
+mod destination;
 mod doctor;
 mod ending;
 #[allow(clippy::print_stderr, reason = "says what it skips")]

@@ -29,6 +29,10 @@ pub(super) fn build(
     server: Option<&Server>,
 ) -> Result<Plan, Failure> {
     let url = Url::parse(&arguments.url)?;
+    // A ring ends in memory of this machine, whatever the address in it.
+    if !arguments.stack.is_in_memory() {
+        arguments.consent.to_address(&url.host, target)?;
+    }
     let plan = Plan {
         host: url.host_field(),
         connections: arguments.connections,

@@ -13,7 +13,7 @@ pub(crate) use plan::{own_command, own_workload, program, tools};
 use assay_lab::rounds;
 use assay_lab::store::Store;
 
-use assay_lab::{Exit, LabError, Plan, Prediction};
+use assay_lab::{Exit, LabError, Plan, Prediction, Subject};
 use assay_model::experiment::{Experiment, Span};
 use assay_model::offered::Offered;
 use assay_model::record::Record;
@@ -36,6 +36,7 @@ pub(crate) fn run(arguments: RunArguments) -> Result<Exit, Failure> {
         output::result(&foreign::lines(&describe(&plan)));
         return Ok(Exit::Ok);
     }
+    arguments.consent.to_hosts(plan.subjects.iter().filter_map(Subject::host))?;
     let record = match measure(&plan, &arguments.places.runs) {
         Err(Failure::Lab(LabError::Unsaved { cause, kept })) => {
             show(&kept, &judge(&kept)?, &arguments)?;
@@ -51,7 +52,9 @@ pub(crate) fn run(arguments: RunArguments) -> Result<Exit, Failure> {
 
 /// Measures without a word about the result.
 pub(crate) fn record(arguments: &RunArguments) -> Result<Record, Failure> {
-    measure(&plan::build(arguments)?, &arguments.places.runs)
+    let plan = plan::build(arguments)?;
+    arguments.consent.to_hosts(plan.subjects.iter().filter_map(Subject::host))?;
+    measure(&plan, &arguments.places.runs)
 }
 
 fn measure(plan: &Plan, runs: &Path) -> Result<Record, Failure> {
