@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command for developers talks to them")]
 
 mod bench;
+mod claims;
 mod layers;
 mod measure;
 mod oracle;

@@ -1,9 +1,10 @@
 //! Style as a test: what a reviewer would otherwise have to say again and again.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::layers;
+use crate::{claims, layers};
 
 /// Longer files want to be two.
 const LINES_AT_MOST: usize = 600;
@@ -16,6 +17,7 @@ const UNSAFE_ALLOWED: &[&str] = &["crates/engine", "crates/wire", "crates/preloa
 
 pub(crate) fn run(root: &Path) -> Result<(), Vec<String>> {
     let mut findings = Vec::new();
+    let mut functions = BTreeSet::new();
     for path in tracked_files(root)? {
         let Ok(bytes) = std::fs::read(root.join(&path)) else { continue };
         if bytes.len() > BYTES_AT_MOST {
@@ -23,8 +25,13 @@ pub(crate) fn run(root: &Path) -> Result<(), Vec<String>> {
         }
         if let Ok(text) = std::str::from_utf8(&bytes) {
             findings.extend(check_file(&path, text));
+            if path.extension().is_some_and(|ending| ending == "rs") {
+                functions.extend(claims::functions(text));
+            }
         }
     }
+    let promised = std::fs::read_to_string(root.join(claims::CLAIMS)).unwrap_or_default();
+    findings.extend(claims::check(&promised, &functions));
     if findings.is_empty() { Ok(()) } else { Err(findings) }
 }
 
@@ -47,6 +54,9 @@ fn check_file(path: &Path, text: &str) -> Vec<String> {
     }
     if name == "Cargo.toml" {
         findings.extend(check_reasons(&name, text));
+    }
+    if [".md", ".yml", ".yaml"].iter().any(|ending| name.ends_with(ending)) {
+        findings.extend(claims::check_workflows(&name, text));
     }
     let is_generated = text.lines().take(3).any(|line| line.contains("enerated from"));
     let is_source = [".rs", ".ts", ".tsx", ".css"].iter().any(|ending| name.ends_with(ending));
