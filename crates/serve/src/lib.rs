@@ -7,7 +7,8 @@
 //! - The answer does not depend on how the request was split, but for one thing: a chunked echo has its own chunks,
 //!   and one that turns out malformed after a part of it was answered ends short instead of being refused.
 //! - A plain request costs no allocation and no dynamic call.
-//! - Of the static files the kernel opens only what lies below their folder, whatever a path or a link says.
+//! - Of the static files only what lies below their folder is opened, whatever a path or a link says; the kernel sees to
+//!   that, or where it cannot, no link is followed.
 //! - Everything is bounded, and each bound has a name in [`Limits`] or beside its use.
 //!
 //! [`stub`] is a second server on the same seam: the oracle that load generators are tested against.
