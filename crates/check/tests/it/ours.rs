@@ -27,6 +27,7 @@ impl Serving {
     fn start(engine: EngineKind, root: Option<PathBuf>) -> Self {
         crate::room_for_slow_clients();
         let config = Config {
+            dot_files: false,
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             port: 0,
             cpus: CpuSet::from_iter(cpuset::allowed().first()),
