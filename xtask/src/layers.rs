@@ -73,6 +73,12 @@ mod tests {
     }
 
     #[test]
+    fn what_a_record_means_does_not_depend_on_who_measured_it() {
+        let manifest = "[package]\nname = 'assay-verdict'\n[dependencies]\nassay-model.workspace = true\nassay-lab.workspace = true";
+        assert_eq!(findings(manifest).len(), 1);
+    }
+
+    #[test]
     fn a_crate_without_a_layer_is_found() {
         assert!(findings("[package]\nname = 'assay-new'")[0].contains("no layer"));
     }

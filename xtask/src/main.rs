@@ -5,6 +5,7 @@
 
 mod bench;
 mod claims;
+mod figures;
 mod layers;
 mod measure;
 mod oracle;

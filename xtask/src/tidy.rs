@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{claims, layers};
+use crate::{claims, figures, layers};
 
 /// Longer files want to be two.
 const LINES_AT_MOST: usize = 600;
@@ -67,6 +67,7 @@ fn check_file(path: &Path, text: &str) -> Vec<String> {
                 .push(format!("{name}: {lines} lines, {LINES_AT_MOST} at most; find the seam and split it"));
         }
         findings.extend(check_manners(&name, text));
+        findings.extend(figures::check(&name, text));
     }
     findings
 }

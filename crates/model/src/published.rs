@@ -85,8 +85,6 @@ pub struct Beside {
     pub columns: Vec<String>,
     /// The source's contenders in its order, then the others of ours.
     pub rows: Vec<BesideRow>,
-    /// What follows, in words, with what is assumed.
-    pub sentences: Vec<String>,
 }
 
 /// One contender in both tables. Every list has an entry for each column, absent where there is no figure.

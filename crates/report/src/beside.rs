@@ -3,9 +3,10 @@
 use assay_model::experiment::{Cell, Experiment};
 use assay_model::offered::Offered;
 use assay_model::published::{Beside, BesideRow, Figures};
+use assay_model::record::Record;
 use assay_model::verdict::{AnsweredStanding, AnsweredVerdict};
 
-use crate::{foreign, format, notes};
+use crate::{foreign, format, notes, words};
 
 /// Nothing is known.
 const DASH: &str = "–";
@@ -110,7 +111,7 @@ pub(crate) fn published_per_second(experiment: &Experiment, contender: &str, cel
 }
 
 /// Both tables as one in GitHub-flavoured Markdown, with intervals.
-pub(crate) fn markdown(beside: &Beside) -> String {
+pub(crate) fn markdown(record: &Record, beside: &Beside) -> String {
     let columns = 0..beside.columns.len();
     let heads: String = (columns.clone())
         .map(|column| format!(" {}: theirs | ours | interval |", foreign::markdown(&head(beside, column))))
@@ -132,7 +133,8 @@ pub(crate) fn markdown(beside: &Beside) -> String {
         out +=
             &format!("| {} |{cells} {} |\n", foreign::markdown(&row.title), foreign::markdown(&remark(row)));
     }
-    beside.sentences.iter().for_each(|sentence| out += &format!("\n{}\n", foreign::markdown(sentence)));
+    let sentences = words::published::scaled(record, beside);
+    sentences.iter().for_each(|sentence| out += &format!("\n{}\n", foreign::markdown(sentence)));
     out
 }
 

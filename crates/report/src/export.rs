@@ -65,7 +65,7 @@ pub fn markdown(record: &Record, verdict: &Verdict) -> String {
     }
     verdict.redlines.iter().for_each(|cell| out += &markdown_redlines(cell));
     verdict.answered.iter().for_each(|cell| out += &beside::markdown_answered(cell));
-    verdict.published.iter().for_each(|published| out += &beside::markdown(published));
+    verdict.published.iter().for_each(|published| out += &beside::markdown(record, published));
     out += &stack::markdown(record, verdict);
     out += &markdown_notes(record, verdict);
     if record.imported.is_some() {

@@ -2,9 +2,10 @@
 
 use assay_model::load::ErrorClass;
 use assay_model::network::Network;
+use assay_model::published::{Figures, Published, PublishedRow, SourceCpus};
 use assay_model::record::{Measurement, NotRun, Record, Stage};
 use assay_report::terminal::{Style, render};
-use assay_report::words;
+use assay_report::{page, words};
 use assay_verdict::testing::{judged, record, with_twin};
 
 const EVEN: [f64; 6] = [1000.0, 1012.0, 994.0, 1003.0, 997.0, 1006.0];
@@ -113,4 +114,35 @@ fn a_stack_against_another() {
         sentence.contains("the kernel's stack over veth") && sentence.contains("same kind of wire"),
         "{sentence}"
     );
+}
+
+#[test]
+fn a_machine_of_the_sources_size_is_an_upper_bound() {
+    let row = |title: &str, contender: &str, value: f64| PublishedRow {
+        title: title.to_owned(),
+        contender: Some(contender.to_owned()),
+        network: None,
+        values: vec![value],
+    };
+    let mut record = record(&[("a", &EVEN), ("b", &times(EVEN, 2.0)), ("c", &[500.0; 6])]);
+    record.experiment.published = Some(Published {
+        source: "a talk".to_owned(),
+        quantity: "requests per second".to_owned(),
+        figures: Figures::Throughput,
+        workload: None,
+        cpus: Some(SourceCpus { count: 40, unit: "hardware threads".to_owned() }),
+        columns: vec!["64".to_owned()],
+        rows: vec![row("A of old", "a", 100.0), row("B", "b", 300.0)],
+    });
+    let page = page::build(&[(&record, &judged(&record))]).expect("page");
+    let told = &page.runs[0].head.published.as_ref().expect("published").sentences;
+    assert_eq!(told.len(), 4, "{told:?}");
+    for words in
+        ["300 requests per second on 40 hardware threads", "7.50 on each", "on the 1 CPU", "upper bound"]
+    {
+        assert!(told[1].contains(words), "{words} in {}", told[1]);
+    }
+    assert!(told[1].ends_with("takes 1 of them at least."), "{}", told[1]);
+    assert!(told[2].contains("here: a 1.00k") && told[2].contains("c 500."), "{}", told[2]);
+    assert!(told[3].starts_with("On loopback"), "{}", told[3]);
 }

@@ -1,18 +1,16 @@
 //! The figures of the work that an experiment repeats, and ours beside them, each table as ratios to the same contender.
 
 use assay_model::contender::Kind;
-use assay_model::cpuset::CpuSet;
 use assay_model::experiment::Cell;
 use assay_model::network::{Network, Spec, Stack};
 use assay_model::offered::Offered;
-use assay_model::published::{Beside, BesideRow, Figures, Published, PublishedRow, SourceCpus};
+use assay_model::published::{Beside, BesideRow, Figures, Published, PublishedRow};
 use assay_model::record::{Entry, Record};
 use assay_model::verdict::{CellVerdict, Interval, Standing};
 use assay_stats::ratio::paired_log_ratio;
 
 use super::sample::sample_of;
 use super::window::Evidence;
-use super::words::{count_of, thousands};
 use super::{CONFIDENCE, answered, interval, point};
 
 /// Both tables, with our throughputs as they were judged; `None` where the experiment repeats nobody's work.
@@ -36,7 +34,6 @@ pub(crate) fn judge(evidence: &Evidence<'_>, judged: &[CellVerdict]) -> Option<B
         network: tables.network,
         columns: published.columns.clone(),
         rows: parties.iter().map(|party| tables.row(party, baseline)).collect(),
-        sentences: tables.scaled(&parties),
     })
 }
 
@@ -205,65 +202,6 @@ impl<'r> Tables<'r> {
     fn was_measured(&self, entry: &Entry, network: Network) -> bool {
         self.cells(network).any(|cell| sample_of(self.evidence, entry, &cell).measured().next().is_some())
     }
-
-    /// What each CPU did, there and here, and what as many of ours would do.
-    fn scaled(&self, parties: &[Party<'_>]) -> Vec<String> {
-        let Some(cpus) =
-            self.published.cpus.as_ref().filter(|_| self.published.figures == Figures::Throughput)
-        else {
-            return Vec::new();
-        };
-        let own_cpus = self.record.isolation.server_cpus.parse::<CpuSet>().map_or(0, |cpus| cpus.len());
-        let sentence = |party: &Party<'_>| {
-            let row = party.source?;
-            let both = row
-                .values
-                .iter()
-                .zip(&party.ours)
-                .filter_map(|(theirs, own)| Some((*theirs, own.as_ref()?.estimate.estimate)));
-            let (theirs, own) = both.max_by(|a, b| a.0.total_cmp(&b.0))?;
-            (own_cpus > 0 && own > 0.0).then(|| scaled(&row.title, cpus, theirs, own_cpus, own))
-        };
-        let mut sentences: Vec<String> = parties.iter().filter_map(sentence).collect();
-        sentences.extend(each_of_ours(parties, own_cpus));
-        if !sentences.is_empty() && self.record.link == Some(Spec::Loopback) {
-            sentences.push(LOOPBACK.to_owned());
-        }
-        sentences
-    }
-}
-
-const LOOPBACK: &str = "On loopback whoever sends also does the receiver's part of the network's work, and no card takes \
-                        any of it off.";
-
-/// What everybody who was measured does with each of our CPUs, at its best.
-fn each_of_ours(parties: &[Party<'_>], own_cpus: usize) -> Option<String> {
-    let best = |party: &Party<'_>| {
-        let rates = party.ours.iter().flatten().map(|own| own.estimate.estimate);
-        let each = rates.max_by(f64::total_cmp)? / own_cpus as f64;
-        Some(format!("{} {}", party.entry?.title, thousands(each)))
-    };
-    let told: Vec<String> = parties.iter().filter_map(best).collect();
-    (own_cpus > 0 && !told.is_empty())
-        .then(|| format!("Requests per second for each CPU of the server here: {}.", told.join(", ")))
-}
-
-/// Of one contender: `theirs` on the source's CPUs and `own` on ours, in requests per second.
-fn scaled(title: &str, cpus: &SourceCpus, theirs: f64, own_cpus: usize, own: f64) -> String {
-    let (count, unit) = (f64::from(cpus.count.max(1)), &cpus.unit);
-    let each = own / own_cpus as f64;
-    let here = if own_cpus == 1 { String::new() } else { format!(", {} on each", thousands(each)) };
-    format!(
-        "{title} answered {} requests per second on {count} {unit} at the source, {} on each; here it answers {} on the {} \
-         that servers have{here}. If {count} such CPUs did as much each as ours do, which is an upper bound, because they \
-         share memory, locks and a network, they would answer {}; the source's figure takes {} of them at least.",
-        thousands(theirs),
-        thousands(theirs / count),
-        thousands(own),
-        count_of(own_cpus, "CPU"),
-        thousands(each * count),
-        (theirs / each).ceil(),
-    )
 }
 
 #[cfg(test)]
@@ -389,23 +327,6 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_of_the_sources_size_is_an_upper_bound_in_words() {
-        let mut record = record();
-        let cpus = SourceCpus { count: 40, unit: "hardware threads".to_owned() };
-        record.experiment.published.as_mut().expect("published").cpus = Some(cpus);
-        let sentences = beside(&record).sentences;
-        assert_eq!(sentences.len(), 4, "{sentences:?}");
-        for words in
-            ["300 requests per second on 40 hardware threads", "8 on each", "on the 1 CPU", "upper bound"]
-        {
-            assert!(sentences[1].contains(words), "{words} in {}", sentences[1]);
-        }
-        assert!(sentences[1].ends_with("takes 1 of them at least."), "{}", sentences[1]);
-        assert!(sentences[2].contains("here: a ") && sentences[2].contains("c 500."), "{}", sentences[2]);
-        assert!(sentences[3].starts_with("On loopback"));
-    }
-
-    #[test]
     fn shares_answered_in_time_stand_beside_shares() {
         let mut record = record();
         let published = record.experiment.published.as_mut().expect("published");
@@ -416,6 +337,5 @@ mod tests {
         let ours: Vec<_> = beside.rows[1].ours.iter().map(|own| own.map(|own| own.estimate)).collect();
         assert_eq!(ours, [Some(1.0), Some(1.0)]);
         assert_eq!(beside.rows[1].ratio_to_baseline, [Some(1.0), Some(1.0)]);
-        assert!(beside.sentences.is_empty());
     }
 }

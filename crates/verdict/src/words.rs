@@ -16,13 +16,3 @@ pub(crate) fn percent(share: f64) -> String {
 pub(crate) fn count_of(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
-
-/// 78_012 as "78.0k", three digits that matter.
-pub(crate) fn thousands(rate: f64) -> String {
-    match rate {
-        r if r >= 999_500.0 => format!("{:.2}M", r / 1e6),
-        r if r >= 99_950.0 => format!("{:.0}k", r / 1e3),
-        r if r >= 10_000.0 => format!("{:.1}k", r / 1e3),
-        r => format!("{r:.0}"),
-    }
-}

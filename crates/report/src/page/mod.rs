@@ -26,7 +26,7 @@ pub use self::findings::{Findings, Pairs, Sample, Spot};
 pub use self::window::{missing_cells, per_second};
 use crate::notes::Warning;
 use crate::stack::{self, StackComparison};
-use crate::words::sentences;
+use crate::words::{self, sentences};
 use crate::{ReportError, notes};
 
 /// Name and version of the format of [`Page`].
@@ -55,6 +55,17 @@ pub struct RunPage {
     pub findings: Vec<Findings>,
 }
 
+/// The figures of others and ours, and what follows from both.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Beside")]
+pub struct Published {
+    /// The tables.
+    #[serde(flatten)]
+    pub beside: Beside,
+    /// What follows for machines of the source's size.
+    pub sentences: Vec<String>,
+}
+
 /// What every view of a run needs.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Head {
@@ -75,7 +86,7 @@ pub struct Head {
     /// How far a contender seemed to differ from itself; absent when none took part twice.
     pub noise_floor: Option<NoiseFloor>,
     /// The figures of the work that the experiment repeats, and ours beside them; absent where it repeats none.
-    pub published: Option<Beside>,
+    pub published: Option<Published>,
     /// What the stack costs, by pair of networks; empty where one stack alone was measured.
     pub stack_cost: Vec<StackComparison>,
     /// What the user-space stacks of both ends did in every cell that is compared there.
@@ -107,6 +118,12 @@ pub fn build(runs: &[(&Record, &Verdict)]) -> Result<Page, ReportError> {
     };
     let runs = runs.iter().map(|(record, verdict)| run_page(record, verdict)).collect::<Result<_, _>>()?;
     Ok(Page { schema: PAGE_SCHEMA, title, runs })
+}
+
+impl Published {
+    fn of(record: &Record, beside: &Beside) -> Self {
+        Self { beside: beside.clone(), sentences: words::published::scaled(record, beside) }
+    }
 }
 
 /// The JSON schema of [`Page`], from which `report-ui/src/types.ts` is generated.
@@ -141,7 +158,7 @@ fn run_page(record: &Record, verdict: &Verdict) -> Result<RunPage, ReportError> 
         rounds: verdict.rounds,
         margin: verdict.margin,
         noise_floor: verdict.noise_floor.clone(),
-        published: verdict.published.clone(),
+        published: verdict.published.as_ref().map(|beside| Published::of(record, beside)),
         stack_cost: stack::comparisons(record, verdict),
         stack_counters: counters::counters(record, verdict),
         round_offsets_ns: facts::round_offsets(record),

@@ -6,7 +6,7 @@ use assay_model::verdict::{AnsweredStanding, AnsweredVerdict};
 
 use super::table::{Column, Row, table};
 use super::{Page, prose};
-use crate::{beside, format, notes};
+use crate::{beside, format, notes, words};
 
 /// Both tables as one: in every column their figure and ours.
 pub(super) fn published(page: &mut Page, record: &Record, verdict: &Beside) {
@@ -24,7 +24,7 @@ pub(super) fn published(page: &mut Page, record: &Record, verdict: &Beside) {
     let rows: Vec<Row<'_>> =
         verdict.rows.iter().map(|row| Row { contender: &row.title, withheld: None }).collect();
     table(page, record, &beside::title(verdict), &rows, columns);
-    prose::theirs(page, &verdict.source, &verdict.sentences);
+    prose::theirs(page, &verdict.source, &words::published::scaled(record, verdict));
 }
 
 /// The shares of one closed loop.

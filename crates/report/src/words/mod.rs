@@ -3,6 +3,7 @@
 mod imported;
 mod latency;
 mod phrases;
+pub(crate) mod published;
 mod redline;
 mod stack;
 mod standings;

@@ -41,7 +41,6 @@ pub(crate) fn published() -> Beside {
                 ..row("nginx", Some("nginx"), None, Some(2.33))
             },
         ],
-        sentences: vec!["Of 40 hardware threads each did as much as half of one here.".to_owned()],
     }
 }
 

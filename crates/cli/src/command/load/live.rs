@@ -74,8 +74,7 @@ impl Live {
 
     fn stage(&self, progress: &Progress) -> String {
         let of = |done: Nanos, whole: Nanos| {
-            let (done, whole) = (done.as_secs_f64(), whole.as_secs_f64());
-            format!("{:.1} of {whole:.0} s", done.min(whole))
+            format!("{} of {}", format::span(done.min(whole).0), format::span(whole.0))
         };
         match (progress.phase, self.span) {
             (Phase::Connecting, _) => "connecting".to_owned(),
@@ -122,10 +121,10 @@ mod tests {
         };
         assert_eq!(text(Phase::Connecting, 0, 0), "connecting · 3,211 of 9,000 connections");
         let warm = text(Phase::WarmUp, 200, 1000);
-        assert_eq!(warm, "warming up 0.2 of 2 s · 5.00k/s · 1,000 answered · 3,211 of 9,000 connections");
+        assert_eq!(warm, "warming up 0.2 s of 2.0 s · 5.00k/s · 1,000 answered · 3,211 of 9,000 connections");
         text(Phase::Window, 3000, 10_000);
         let later = text(Phase::Window, 4000, 12_000);
-        assert!(later.starts_with("2.0 of 10 s · 2.00k/s · 12,000 answered"), "{later}");
+        assert!(later.starts_with("2.0 s of 10 s · 2.00k/s · 12,000 answered"), "{later}");
         assert!(text(Phase::Drain, 11_000, 12_000).starts_with("waiting for the last answers"));
     }
 }

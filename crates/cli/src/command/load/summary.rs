@@ -207,8 +207,9 @@ fn generator(report: &LoadReport) -> String {
     let cpu = format::duration(report.generator.cpu_ns().0 as f64 / answers);
     let calls = report.system_calls.total() as f64 / answers;
     let mut text = format!(
-        "busiest thread {} busy · {cpu} CPU and {calls:.2} system calls per answer",
-        format::percent(busiest)
+        "busiest thread {} busy · {cpu} CPU and {} system calls per answer",
+        format::percent(busiest),
+        format::quotient(calls)
     );
     if report.connections >= MANY_CONNECTIONS {
         let grown = report.memory.ready_bytes.saturating_sub(report.memory.start_bytes);
