@@ -8,7 +8,7 @@ use crate::rule::Rule;
 /// The outcome of one rule about a measurement, with its evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
-    /// Which rule.
+    /// Stable name of the rule, such as `generator-saturated`.
     #[schemars(with = "String")]
     pub rule: Rule,
     /// What the rule found.

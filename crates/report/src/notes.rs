@@ -26,7 +26,7 @@ pub(crate) fn rules_text(rules: impl IntoIterator<Item = Rule>) -> String {
 /// A rule that was broken, once, with everything it concerns.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Warning {
-    /// Which rule.
+    /// Stable name of the rule.
     #[schemars(with = "String")]
     pub rule: Rule,
     /// How bad it is, at its worst.

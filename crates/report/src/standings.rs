@@ -161,7 +161,6 @@ pub(crate) const COLUMNS: [Column; 17] = [
         in_markdown: false,
         text: |s| s.letters.clone(),
         fields: &[("letters", |s| told(Some(s.letters.clone())))],
-        ..PLAIN
     },
     // Told below the tables, where people read; a program wants them in the row.
     Column {

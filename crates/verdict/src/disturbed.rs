@@ -34,7 +34,7 @@ pub(crate) fn check(windows: &[&Measurement]) -> Check {
 
 /// Whether that alone makes the window void.
 pub(crate) fn is_void(window: &Measurement) -> bool {
-    window.void_rules().iter().any(|rule| *rule == Rule::GeneratorDisturbed)
+    window.void_rules().contains(&Rule::GeneratorDisturbed)
 }
 
 fn is_disturbed(window: &Measurement) -> bool {

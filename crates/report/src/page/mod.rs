@@ -55,14 +55,14 @@ pub struct RunPage {
     pub findings: Vec<Findings>,
 }
 
-/// The figures of others and ours, and what follows from both.
+/// A published table and ours beside it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Beside")]
 pub struct Published {
     /// The tables.
     #[serde(flatten)]
     pub beside: Beside,
-    /// What follows for machines of the source's size.
+    /// What follows, in words, with what is assumed.
     pub sentences: Vec<String>,
 }
 
