@@ -18,18 +18,23 @@ pub(crate) fn check(windows: &[&Measurement]) -> Option<Check> {
     let held = |window: &&&Measurement| of(window).any(|(_, quota)| quota.throttled_ns.0 > 0);
     let count = windows.iter().filter(held).count();
     if count == 0 {
-        return Some(pass(Rule::Throttled, format!("a quota of {tightest:.1} CPUs held nobody back")));
+        return Some(pass(Rule::Throttled, format!("a quota of {} CPUs held nobody back", tenths(tightest))));
     }
     let shares =
         windows.iter().flat_map(|window| of(window).map(|(who, quota)| (share(window, quota), who, quota)));
     let (worst, who, quota) = shares.max_by(|a, b| a.0.total_cmp(&b.0))?;
     let evidence = format!(
-        "a quota of {:.1} CPUs held {who} back in {count} of {}, for {} of one of them in sum over the CPUs",
-        quota.quota_cpus,
+        "a quota of {} CPUs held {who} back in {count} of {}, for {} of one of them in sum over the CPUs",
+        tenths(quota.quota_cpus),
         count_of(windows.len(), "window"),
         percent(worst)
     );
     Some(objection(Rule::Throttled, Outcome::Warn, evidence, REMEDY))
+}
+
+/// Finer than that nobody sets a quota.
+fn tenths(cpus: f64) -> f64 {
+    (cpus * 10.0).round() / 10.0
 }
 
 fn of(window: &Measurement) -> impl Iterator<Item = (&'static str, Throttled)> {

@@ -4,7 +4,9 @@ mod carousel;
 mod ensemble;
 mod event;
 mod life;
+mod preparing;
 mod prior;
+mod round;
 mod settle;
 mod telling;
 mod twin;
@@ -14,37 +16,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use assay_check::Pace;
-use assay_host::cpuset::CpuSet;
 use assay_host::probe::{Probe, Work};
 use assay_link::Link;
-use assay_model::experiment::Cell;
 use assay_model::network::Network;
-use assay_model::offered::Offered;
-use assay_model::record::{NetworkFacts, NotRun, NotRunOn, RECORD_SCHEMA, Record, Round, Run, Stage, State};
+use assay_model::record::{NetworkFacts, NotRun, NotRunOn, RECORD_SCHEMA, Record, Run, Stage, State};
 use assay_model::units::Nanos;
-use assay_model::workload::Workload;
 use assay_verdict::Settling;
 use jiff::Timestamp;
 
-use ensemble::Ensemble;
 pub use event::{Event, Observer};
-use life::Life;
 use prior::prior_cv;
 use settle::Settles;
 use telling::Telling;
 
-use crate::conformance::{Inspection, TIME_IN_A_RUN};
-use crate::contender::Preparation;
-use crate::database::{self, Supplied};
+use crate::database::Supplied;
 use crate::error::LabError;
 use crate::network::{self, Laid};
 use crate::plan::Plan;
-use crate::running;
-use crate::schedule::{affordable_rounds, allows_another, block, least_rounds, planned_rounds};
+use crate::schedule::{affordable_rounds, allows_another, least_rounds, planned_rounds};
 use crate::stop::Stop;
 use crate::store::{RunFolder, Store, read_record};
-use crate::subject::{Launch, Process, Subject};
+use crate::subject::Subject;
 
 /// Failures in a row after which a contender is not started again.
 const MAX_FAILURES: u32 = 2;
@@ -163,153 +155,6 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Starts the database before anything that may need it. Without it, what needs it is not run.
-    fn supply_database(&mut self) {
-        let Some(source) = &self.plan.database else { return };
-        self.telling.notice(&Event::StartingDatabase { builds: source.builds() });
-        let order = database::Order {
-            tools: self.plan.tools.clone(),
-            side: self.link.server_side(),
-            cpus: None,
-            log: self.folder.log("database", "server"),
-            seed: self.plan.seed,
-            run: &self.folder.id,
-            guests: self.plan.subjects.iter().any(Subject::is_contained),
-            stop: self.stop,
-        };
-        match database::supply(source, &order) {
-            Ok(supplied) => {
-                self.record.database = Some(supplied.facts.clone());
-                self.database = Some(supplied);
-            }
-            Err(error) => {
-                let facts = database::absent(source, &error);
-                if let Some(reason) = &facts.not_run {
-                    self.telling.notice(&Event::NoDatabase { reason });
-                }
-                self.record.database = Some(facts);
-            }
-        }
-    }
-
-    fn end_database(&mut self) {
-        if let Some(Err(error)) = self.database.take().map(Supplied::end) {
-            self.telling.notice(&Event::DatabaseLeft { problem: &error.to_string() });
-        }
-    }
-
-    /// The cells that a subject takes part in, with their index among all: not those for which there is no database.
-    fn cells_of(&self, subject: &Subject) -> Vec<(usize, Cell)> {
-        let missing = self.record.database.as_ref().is_some_and(|database| database.not_run.is_some());
-        let needs = |cell: &Cell| self.plan.workload(&cell.workload).is_some_and(|w| w.database.is_some());
-        let started = matches!(subject.launch, Launch::Process(_));
-        let mut cells = self.plan.cells_of(subject);
-        cells.retain(|(_, cell)| !(missing && started && needs(cell)));
-        cells
-    }
-
-    fn prepare(&mut self) -> Result<(), LabError> {
-        for index in 0..self.plan.subjects.len() {
-            if self.stop.soon() {
-                break;
-            }
-            match self.prepare_one(index) {
-                Ok(()) => self.close_networks(index),
-                Err(reason) => self.drop_out(index, reason),
-            }
-        }
-        if self.plan.experiment.aa {
-            self.admit_twin();
-        }
-        self.save()
-    }
-
-    fn admit_twin(&mut self) {
-        let Some((subject, entry)) = twin::twin(self.plan, &self.record.contenders) else { return };
-        self.subjects.push(subject);
-        self.record.contenders.push(entry);
-    }
-
-    fn prepare_one(&mut self, index: usize) -> Result<(), NotRun> {
-        let subject = &self.plan.subjects[index];
-        let contender = subject.name.as_str();
-        if self.plan.cells_of(subject).is_empty() {
-            return Err(answers_nothing(&subject.workloads));
-        }
-        if let Some(reason) = self.record.database.as_ref().and_then(|database| database.not_run.as_ref())
-            && self.cells_of(subject).is_empty()
-        {
-            return Err(reason.clone());
-        }
-        let process: &Process = match &subject.launch {
-            Launch::Process(process) => process,
-            Launch::Running { authority, .. } => {
-                self.record.contenders[index].running = Some(running::record(&running::find(authority)));
-                return Ok(());
-            }
-        };
-        let preparation = Preparation { tools: &self.plan.tools, process, work: &self.work, stop: self.stop };
-        self.telling.notice(&Event::Probing { contender });
-        preparation.needs()?;
-        if let Some(build) = &process.build {
-            self.telling.notice(&Event::Building { contender });
-            preparation.build(build, &self.folder.log(contender, "build"))?;
-        }
-        // After the build, because some versions are those of what it fetched.
-        self.record.contenders[index].versions = preparation.versions();
-        Ok(())
-    }
-
-    /// Keeps a subject out of the networks on which it cannot be.
-    fn close_networks(&mut self, subject: usize) {
-        let closed = |laid: &Laid| {
-            Some((laid.network, laid.closed_to(&self.plan.subjects[subject], &self.plan.isolation)?))
-        };
-        let closed: Vec<_> = self.networks.iter().filter_map(closed).collect();
-        for (network, reason) in closed {
-            self.drop_out_on(subject, network, reason);
-        }
-    }
-
-    fn ask_for_rules(&mut self) -> Result<(), LabError> {
-        let began = Instant::now();
-        for (index, subject) in self.plan.subjects.iter().enumerate() {
-            let asked = self.plan.is_asked(subject);
-            if asked && !self.stop.soon() && self.record.contenders[index].not_run.is_none() {
-                self.ask_one(index);
-            }
-        }
-        self.asking = began.elapsed();
-        self.save()
-    }
-
-    /// Asks one contender. One that does not start is not told off here: it has its rounds to do so again, one less.
-    fn ask_one(&mut self, index: usize) {
-        let subject = &self.plan.subjects[index];
-        let cells = self.cells_of(subject);
-        let is_asked = |w: &&Workload| cells.iter().any(|(_, cell)| cell.workload == w.name);
-        let inspection = Inspection {
-            tools: &self.plan.tools,
-            link: &self.link,
-            cpus: &self.plan.isolation.server,
-            log: self.folder.log(&subject.name, "check"),
-            workloads: self.plan.workloads.iter().filter(is_asked).collect(),
-            database: self.database.as_ref(),
-            only: &[],
-            pace: Pace::Within(TIME_IN_A_RUN),
-            stop: self.stop,
-        };
-        match inspection.inspect(subject, &mut |event: &Event<'_>| self.telling.notice(event)) {
-            Ok(conformance) => self.record.contenders[index].conformance = Some(conformance),
-            Err(_) => *self.failures.entry((index, self.asked_on())).or_default() += 1,
-        }
-    }
-
-    /// The network over which servers are asked, among those that are measured.
-    fn asked_on(&self) -> Option<Network> {
-        self.networks.iter().find(|laid| laid.is_kernels()).and_then(|laid| laid.network)
-    }
-
     fn measure(&mut self) -> Result<(), LabError> {
         self.began = Instant::now();
         while self.another_round() {
@@ -400,143 +245,6 @@ impl<'a> Runner<'a> {
         self.networks.iter().map(on).sum()
     }
 
-    /// Measures everybody on every network, in an order of its own: a network is no more a matter of time than a contender.
-    fn round(&mut self, index: u32) {
-        let all_cells = self.plan.experiment.cells().len();
-        let networks = self.networks.len();
-        let order = block(self.plan.seed, index, self.subjects.len() * networks, all_cells);
-        self.record.rounds.push(Round { index, runs: Vec::new() });
-        let parts =
-            order.contenders.iter().map(|part| Part { subject: part / networks, laid: part % networks });
-        let parts: Vec<Part> =
-            parts.filter(|part| !self.is_out(part.subject, self.networks[part.laid].network)).collect();
-        if !self.plan.takes_turns() {
-            return parts.iter().for_each(|part| self.alone(index, *part, &order.cells));
-        }
-        let mut laid: Vec<usize> = Vec::new();
-        parts.iter().for_each(|part| {
-            if !laid.contains(&part.laid) {
-                laid.push(part.laid)
-            }
-        });
-        for laid in laid {
-            let together: Vec<Part> = parts.iter().filter(|part| part.laid == laid).copied().collect();
-            self.together(index, &together, &order.cells);
-        }
-    }
-
-    /// One life of a subject, measured in one piece.
-    fn alone(&mut self, round: u32, part: Part, order: &[usize]) {
-        if !self.stop.soon() {
-            let place = self.place(part);
-            let run = self.life(round, part, &place, order).live(&self.telling);
-            self.settle(part.subject, run);
-        }
-    }
-
-    /// All of `parts` at once, on one network.
-    fn together(&mut self, round: u32, parts: &[Part], order: &[usize]) {
-        let places: Vec<Place> = parts.iter().map(|part| self.place(*part)).collect();
-        let lives = parts.iter().zip(&places).map(|(part, place)| self.life(round, *part, place, order));
-        let ensemble = Ensemble {
-            plan: self.plan,
-            round,
-            cells: order.iter().filter_map(|cell| self.turned_cell(*cell)).collect(),
-            until: self.end_of_round(round),
-            began: self.began,
-            stop: self.stop,
-            settles: &self.settles,
-        };
-        let runs = ensemble.perform(lives.collect(), &self.telling);
-        for (part, run) in parts.iter().zip(runs) {
-            self.settle(part.subject, run);
-        }
-        self.settles.learn(&self.record);
-    }
-
-    /// A cell with its number, if servers take turns in it.
-    fn turned_cell(&self, number: usize) -> Option<(usize, Cell)> {
-        let cell = self.plan.experiment.cells().swap_remove(number);
-        self.plan.experiment.is_turned(&cell).then_some((number, cell))
-    }
-
-    /// When the round must be over, where the time for all rounds is given: each has its part.
-    fn end_of_round(&self, round: u32) -> Option<Instant> {
-        if !self.fills_the_budget() {
-            return None;
-        }
-        let budget = Duration::try_from_secs_f64(self.plan.experiment.budget_s?).ok()?;
-        let rounds = self.rounds_expected().max(round + 1);
-        Some(
-            self.began + budget.saturating_sub(self.asking).mul_f64(f64::from(round + 1) / f64::from(rounds)),
-        )
-    }
-
-    /// What a part has to itself.
-    fn place(&self, part: Part) -> Place {
-        let laid = &self.networks[part.laid];
-        let queues = laid.queues(&self.subjects[part.subject], &self.plan.isolation);
-        Place { queues, generator_cpus: laid.generator_cpus(queues, &self.plan.isolation) }
-    }
-
-    /// One life of a subject on a network, its cells in the round's order.
-    fn life<'l>(&'l self, round: u32, part: Part, place: &'l Place, order: &[usize]) -> Life<'l> {
-        let Laid { network, link, .. } = &self.networks[part.laid];
-        let subject = &self.subjects[part.subject];
-        let own = self.cells_of(subject);
-        let cells = order.iter().filter_map(|cell| own.iter().find(|(index, _)| index == cell));
-        let mut cells: Vec<Cell> = cells.map(|(_, cell)| cell.clone()).collect();
-        cells.sort_by_key(|cell| !cell.offered.is_capacity());
-        cells.retain(|cell| cell.network == *network && self.takes(part.subject, cell.offered));
-        Life {
-            plan: self.plan,
-            network: *network,
-            link,
-            queues: place.queues,
-            generator_cpus: &place.generator_cpus,
-            probe: &self.probe,
-            record: &self.record,
-            subject,
-            cells,
-            log: self.folder.log(&log_name(&subject.name, *network), round),
-            work: &self.work,
-            began: self.began,
-            database: self.database.as_ref().map(|supplied| &supplied.access),
-            stop: self.stop,
-        }
-    }
-
-    /// Whether it takes part on a network not at all or no longer: nothing to measure, given up, or settled. The limit and the A/A pair stay to the end, because every round
-    /// is measured against them; a twin goes when its original does.
-    fn is_out(&self, subject: usize, network: Option<Network>) -> bool {
-        let entry = &self.record.contenders[subject];
-        let original = entry.twin_of.as_ref();
-        let given_up = |name: &String| {
-            let named = self.record.contenders.iter().find(|entry| entry.name == *name);
-            named.is_some_and(|entry| entry.absence_on(network).is_some())
-        };
-        let has_cells =
-            self.cells_of(&self.subjects[subject]).iter().any(|(_, cell)| cell.network == network);
-        if !has_cells || entry.absence_on(network).is_some() || original.is_some_and(given_up) {
-            return true;
-        }
-        let yardstick = self.subjects[subject].is_limit()
-            || original.is_some()
-            || self.record.contenders.iter().any(|twin| twin.twin_of.as_ref() == Some(&entry.name));
-        !yardstick && self.unsettled.as_ref().is_some_and(|unsettled| !unsettled.contains(&entry.name))
-    }
-
-    /// Whether it is measured at a load: a twin only at capacity, which is where the noise floor is told, and a redline is
-    /// searched for those only who are compared.
-    fn takes(&self, subject: usize, offered: Offered) -> bool {
-        let is_twin = self.record.contenders[subject].twin_of.is_some();
-        match offered {
-            Offered::Capacity => true,
-            Offered::Redline(_) => !is_twin && !self.subjects[subject].is_limit(),
-            Offered::Share(_) | Offered::Common | Offered::Rate(_) | Offered::Requests(_) => !is_twin,
-        }
-    }
-
     /// Files a run, and drops a contender that cannot be measured: at once when it answers wrongly, which time does not
     /// mend, else after it failed twice in a row.
     fn settle(&mut self, subject: usize, mut run: Run) {
@@ -607,41 +315,11 @@ impl Drop for Runner<'_> {
     }
 }
 
-/// One subject on one network.
-#[derive(Clone, Copy)]
-struct Part {
-    subject: usize,
-    laid: usize,
-}
-
-/// What a life has to itself.
-struct Place {
-    /// Queues of the wire, where the stack is in user space.
-    queues: u16,
-    /// CPUs of the generator's threads.
-    generator_cpus: CpuSet,
-}
-
 /// What precision so many rounds will bring if they are as noisy as in an earlier run on this machine.
 fn expected_precision(plan: &Plan, store: &Store, record: &Record, rounds: u32) -> Option<f64> {
     let cv = prior_cv(store, &record.host, &plan.isolation)?;
     let compared = plan.subjects.iter().filter(|subject| !subject.is_limit()).count();
     assay_verdict::expected_half_width(cv, compared.max(2), rounds, plan.experiment.until_settled)
-}
-
-fn answers_nothing(workloads: &[String]) -> NotRun {
-    NotRun {
-        stage: Stage::Needs,
-        reason: "answers none of the workloads of this experiment".to_owned(),
-        remedy: Some(format!("measure {}", workloads.join(" or "))),
-        log_tail: Vec::new(),
-    }
-}
-
-/// Logs are told apart by network, where there are several.
-fn log_name(contender: &str, network: Option<Network>) -> String {
-    let network = network.map(|network| format!("@{}", network.to_string().replace(['/', ':'], "-")));
-    format!("{contender}{}", network.unwrap_or_default())
 }
 
 fn empty_record(plan: &Plan, laid: &[Laid], networks: Vec<NetworkFacts>, id: &str, now: Timestamp) -> Record {

@@ -1,0 +1,177 @@
+//! What comes before the first round: the database, what contenders need, their builds, and what they keep of the rules.
+
+use std::time::Instant;
+
+use assay_check::Pace;
+use assay_model::experiment::Cell;
+use assay_model::network::Network;
+use assay_model::record::{NotRun, Stage};
+use assay_model::workload::Workload;
+
+use super::event::Event;
+use super::{Runner, twin};
+use crate::conformance::{Inspection, TIME_IN_A_RUN};
+use crate::contender::Preparation;
+use crate::database::{self, Supplied};
+use crate::error::LabError;
+use crate::network::Laid;
+use crate::running;
+use crate::subject::{Launch, Process, Subject};
+
+impl Runner<'_> {
+    /// Starts the database before anything that may need it. Without it, what needs it is not run.
+    pub(super) fn supply_database(&mut self) {
+        let Some(source) = &self.plan.database else { return };
+        self.telling.notice(&Event::StartingDatabase { builds: source.builds() });
+        let order = database::Order {
+            tools: self.plan.tools.clone(),
+            side: self.link.server_side(),
+            cpus: None,
+            log: self.folder.log("database", "server"),
+            seed: self.plan.seed,
+            run: &self.folder.id,
+            guests: self.plan.subjects.iter().any(Subject::is_contained),
+            stop: self.stop,
+        };
+        match database::supply(source, &order) {
+            Ok(supplied) => {
+                self.record.database = Some(supplied.facts.clone());
+                self.database = Some(supplied);
+            }
+            Err(error) => {
+                let facts = database::absent(source, &error);
+                if let Some(reason) = &facts.not_run {
+                    self.telling.notice(&Event::NoDatabase { reason });
+                }
+                self.record.database = Some(facts);
+            }
+        }
+    }
+
+    pub(super) fn end_database(&mut self) {
+        if let Some(Err(error)) = self.database.take().map(Supplied::end) {
+            self.telling.notice(&Event::DatabaseLeft { problem: &error.to_string() });
+        }
+    }
+
+    /// The cells that a subject takes part in, with their index among all: not those for which there is no database.
+    pub(super) fn cells_of(&self, subject: &Subject) -> Vec<(usize, Cell)> {
+        let missing = self.record.database.as_ref().is_some_and(|database| database.not_run.is_some());
+        let needs = |cell: &Cell| self.plan.workload(&cell.workload).is_some_and(|w| w.database.is_some());
+        let started = matches!(subject.launch, Launch::Process(_));
+        let mut cells = self.plan.cells_of(subject);
+        cells.retain(|(_, cell)| !(missing && started && needs(cell)));
+        cells
+    }
+
+    pub(super) fn prepare(&mut self) -> Result<(), LabError> {
+        for index in 0..self.plan.subjects.len() {
+            if self.stop.soon() {
+                break;
+            }
+            match self.prepare_one(index) {
+                Ok(()) => self.close_networks(index),
+                Err(reason) => self.drop_out(index, reason),
+            }
+        }
+        if self.plan.experiment.aa {
+            self.admit_twin();
+        }
+        self.save()
+    }
+
+    fn admit_twin(&mut self) {
+        let Some((subject, entry)) = twin::twin(self.plan, &self.record.contenders) else { return };
+        self.subjects.push(subject);
+        self.record.contenders.push(entry);
+    }
+
+    fn prepare_one(&mut self, index: usize) -> Result<(), NotRun> {
+        let subject = &self.plan.subjects[index];
+        let contender = subject.name.as_str();
+        if self.plan.cells_of(subject).is_empty() {
+            return Err(answers_nothing(&subject.workloads));
+        }
+        if let Some(reason) = self.record.database.as_ref().and_then(|database| database.not_run.as_ref())
+            && self.cells_of(subject).is_empty()
+        {
+            return Err(reason.clone());
+        }
+        let process: &Process = match &subject.launch {
+            Launch::Process(process) => process,
+            Launch::Running { authority, .. } => {
+                self.record.contenders[index].running = Some(running::record(&running::find(authority)));
+                return Ok(());
+            }
+        };
+        let preparation = Preparation { tools: &self.plan.tools, process, work: &self.work, stop: self.stop };
+        self.telling.notice(&Event::Probing { contender });
+        preparation.needs()?;
+        if let Some(build) = &process.build {
+            self.telling.notice(&Event::Building { contender });
+            preparation.build(build, &self.folder.log(contender, "build"))?;
+        }
+        // After the build, because some versions are those of what it fetched.
+        self.record.contenders[index].versions = preparation.versions();
+        Ok(())
+    }
+
+    /// Keeps a subject out of the networks on which it cannot be.
+    fn close_networks(&mut self, subject: usize) {
+        let closed = |laid: &Laid| {
+            Some((laid.network, laid.closed_to(&self.plan.subjects[subject], &self.plan.isolation)?))
+        };
+        let closed: Vec<_> = self.networks.iter().filter_map(closed).collect();
+        for (network, reason) in closed {
+            self.drop_out_on(subject, network, reason);
+        }
+    }
+
+    pub(super) fn ask_for_rules(&mut self) -> Result<(), LabError> {
+        let began = Instant::now();
+        for (index, subject) in self.plan.subjects.iter().enumerate() {
+            let asked = self.plan.is_asked(subject);
+            if asked && !self.stop.soon() && self.record.contenders[index].not_run.is_none() {
+                self.ask_one(index);
+            }
+        }
+        self.asking = began.elapsed();
+        self.save()
+    }
+
+    /// Asks one contender. One that does not start is not told off here: it has its rounds to do so again, one less.
+    fn ask_one(&mut self, index: usize) {
+        let subject = &self.plan.subjects[index];
+        let cells = self.cells_of(subject);
+        let is_asked = |w: &&Workload| cells.iter().any(|(_, cell)| cell.workload == w.name);
+        let inspection = Inspection {
+            tools: &self.plan.tools,
+            link: &self.link,
+            cpus: &self.plan.isolation.server,
+            log: self.folder.log(&subject.name, "check"),
+            workloads: self.plan.workloads.iter().filter(is_asked).collect(),
+            database: self.database.as_ref(),
+            only: &[],
+            pace: Pace::Within(TIME_IN_A_RUN),
+            stop: self.stop,
+        };
+        match inspection.inspect(subject, &mut |event: &Event<'_>| self.telling.notice(event)) {
+            Ok(conformance) => self.record.contenders[index].conformance = Some(conformance),
+            Err(_) => *self.failures.entry((index, self.asked_on())).or_default() += 1,
+        }
+    }
+
+    /// The network over which servers are asked, among those that are measured.
+    fn asked_on(&self) -> Option<Network> {
+        self.networks.iter().find(|laid| laid.is_kernels()).and_then(|laid| laid.network)
+    }
+}
+
+fn answers_nothing(workloads: &[String]) -> NotRun {
+    NotRun {
+        stage: Stage::Needs,
+        reason: "answers none of the workloads of this experiment".to_owned(),
+        remedy: Some(format!("measure {}", workloads.join(" or "))),
+        log_tail: Vec::new(),
+    }
+}

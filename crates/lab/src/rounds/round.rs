@@ -1,0 +1,175 @@
+//! One round: everybody who takes part on every network, in turns or one after the other.
+
+use std::time::{Duration, Instant};
+
+use assay_host::cpuset::CpuSet;
+use assay_model::experiment::Cell;
+use assay_model::network::Network;
+use assay_model::offered::Offered;
+use assay_model::record::Round;
+
+use super::Runner;
+use super::ensemble::Ensemble;
+use super::life::Life;
+use crate::network::Laid;
+use crate::schedule::block;
+
+/// One subject on one network.
+#[derive(Clone, Copy)]
+struct Part {
+    subject: usize,
+    laid: usize,
+}
+
+/// What a life has to itself.
+struct Place {
+    /// Queues of the wire, where the stack is in user space.
+    queues: u16,
+    /// CPUs of the generator's threads.
+    generator_cpus: CpuSet,
+}
+
+impl Runner<'_> {
+    /// Measures everybody on every network, in an order of its own: a network is no more a matter of time than a contender.
+    pub(super) fn round(&mut self, index: u32) {
+        let all_cells = self.plan.experiment.cells().len();
+        let networks = self.networks.len();
+        let order = block(self.plan.seed, index, self.subjects.len() * networks, all_cells);
+        self.record.rounds.push(Round { index, runs: Vec::new() });
+        let parts =
+            order.contenders.iter().map(|part| Part { subject: part / networks, laid: part % networks });
+        let parts: Vec<Part> =
+            parts.filter(|part| !self.is_out(part.subject, self.networks[part.laid].network)).collect();
+        if !self.plan.takes_turns() {
+            return parts.iter().for_each(|part| self.alone(index, *part, &order.cells));
+        }
+        let mut laid: Vec<usize> = Vec::new();
+        parts.iter().for_each(|part| {
+            if !laid.contains(&part.laid) {
+                laid.push(part.laid)
+            }
+        });
+        for laid in laid {
+            let together: Vec<Part> = parts.iter().filter(|part| part.laid == laid).copied().collect();
+            self.together(index, &together, &order.cells);
+        }
+    }
+
+    /// One life of a subject, measured in one piece.
+    fn alone(&mut self, round: u32, part: Part, order: &[usize]) {
+        if !self.stop.soon() {
+            let place = self.place(part);
+            let run = self.life(round, part, &place, order).live(&self.telling);
+            self.settle(part.subject, run);
+        }
+    }
+
+    /// All of `parts` at once, on one network.
+    fn together(&mut self, round: u32, parts: &[Part], order: &[usize]) {
+        let places: Vec<Place> = parts.iter().map(|part| self.place(*part)).collect();
+        let lives = parts.iter().zip(&places).map(|(part, place)| self.life(round, *part, place, order));
+        let ensemble = Ensemble {
+            plan: self.plan,
+            round,
+            cells: order.iter().filter_map(|cell| self.turned_cell(*cell)).collect(),
+            until: self.end_of_round(round),
+            began: self.began,
+            stop: self.stop,
+            settles: &self.settles,
+        };
+        let runs = ensemble.perform(lives.collect(), &self.telling);
+        for (part, run) in parts.iter().zip(runs) {
+            self.settle(part.subject, run);
+        }
+        self.settles.learn(&self.record);
+    }
+
+    /// A cell with its number, if servers take turns in it.
+    fn turned_cell(&self, number: usize) -> Option<(usize, Cell)> {
+        let cell = self.plan.experiment.cells().swap_remove(number);
+        self.plan.experiment.is_turned(&cell).then_some((number, cell))
+    }
+
+    /// When the round must be over, where the time for all rounds is given: each has its part.
+    fn end_of_round(&self, round: u32) -> Option<Instant> {
+        if !self.fills_the_budget() {
+            return None;
+        }
+        let budget = Duration::try_from_secs_f64(self.plan.experiment.budget_s?).ok()?;
+        let rounds = self.rounds_expected().max(round + 1);
+        Some(
+            self.began + budget.saturating_sub(self.asking).mul_f64(f64::from(round + 1) / f64::from(rounds)),
+        )
+    }
+
+    /// What a part has to itself.
+    fn place(&self, part: Part) -> Place {
+        let laid = &self.networks[part.laid];
+        let queues = laid.queues(&self.subjects[part.subject], &self.plan.isolation);
+        Place { queues, generator_cpus: laid.generator_cpus(queues, &self.plan.isolation) }
+    }
+
+    /// One life of a subject on a network, its cells in the round's order.
+    fn life<'l>(&'l self, round: u32, part: Part, place: &'l Place, order: &[usize]) -> Life<'l> {
+        let Laid { network, link, .. } = &self.networks[part.laid];
+        let subject = &self.subjects[part.subject];
+        let own = self.cells_of(subject);
+        let cells = order.iter().filter_map(|cell| own.iter().find(|(index, _)| index == cell));
+        let mut cells: Vec<Cell> = cells.map(|(_, cell)| cell.clone()).collect();
+        cells.sort_by_key(|cell| !cell.offered.is_capacity());
+        cells.retain(|cell| cell.network == *network && self.takes(part.subject, cell.offered));
+        Life {
+            plan: self.plan,
+            network: *network,
+            link,
+            queues: place.queues,
+            generator_cpus: &place.generator_cpus,
+            probe: &self.probe,
+            record: &self.record,
+            subject,
+            cells,
+            log: self.folder.log(&log_name(&subject.name, *network), round),
+            work: &self.work,
+            began: self.began,
+            database: self.database.as_ref().map(|supplied| &supplied.access),
+            stop: self.stop,
+        }
+    }
+
+    /// Whether it takes part on a network not at all or no longer: nothing to measure, given up, or settled. The limit and the A/A pair stay to the end, because every round
+    /// is measured against them; a twin goes when its original does.
+    pub(super) fn is_out(&self, subject: usize, network: Option<Network>) -> bool {
+        let entry = &self.record.contenders[subject];
+        let original = entry.twin_of.as_ref();
+        let given_up = |name: &String| {
+            let named = self.record.contenders.iter().find(|entry| entry.name == *name);
+            named.is_some_and(|entry| entry.absence_on(network).is_some())
+        };
+        let has_cells =
+            self.cells_of(&self.subjects[subject]).iter().any(|(_, cell)| cell.network == network);
+        if !has_cells || entry.absence_on(network).is_some() || original.is_some_and(given_up) {
+            return true;
+        }
+        let yardstick = self.subjects[subject].is_limit()
+            || original.is_some()
+            || self.record.contenders.iter().any(|twin| twin.twin_of.as_ref() == Some(&entry.name));
+        !yardstick && self.unsettled.as_ref().is_some_and(|unsettled| !unsettled.contains(&entry.name))
+    }
+
+    /// Whether it is measured at a load: a twin only at capacity, which is where the noise floor is told, and a redline is
+    /// searched for those only who are compared.
+    fn takes(&self, subject: usize, offered: Offered) -> bool {
+        let is_twin = self.record.contenders[subject].twin_of.is_some();
+        match offered {
+            Offered::Capacity => true,
+            Offered::Redline(_) => !is_twin && !self.subjects[subject].is_limit(),
+            Offered::Share(_) | Offered::Common | Offered::Rate(_) | Offered::Requests(_) => !is_twin,
+        }
+    }
+}
+
+/// Logs are told apart by network, where there are several.
+fn log_name(contender: &str, network: Option<Network>) -> String {
+    let network = network.map(|network| format!("@{}", network.to_string().replace(['/', ':'], "-")));
+    format!("{contender}{}", network.unwrap_or_default())
+}
