@@ -31,6 +31,7 @@ fn store(lab: &Lab, pattern: &Record, id: &str, contenders: &[(&str, f64)], chan
         let runs = contenders.iter().zip(NOISE).map(|((name, ok), noise)| {
             let mut run = all.iter().find(|run| run.contender == *name).expect("a run").clone();
             for window in &mut run.cells {
+                window.turns.clear();
                 window.load.window.ok = (ok * noise[index as usize]).round() as u64;
                 window.load.window_ns = Nanos::from_millis(1000);
                 window.load.checks.clear();
