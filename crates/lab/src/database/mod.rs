@@ -77,7 +77,7 @@ pub struct Database {
 /// Who owns what.
 enum Home {
     /// The server is ours.
-    Private(Cluster),
+    Private(Box<Cluster>),
     /// The database is ours, the server is not.
     Lodged(Box<OwnDatabase>),
     /// Nothing is ours.
@@ -176,7 +176,7 @@ impl Database {
             guests::admit(&mut client).map_err(ask("letting guests in"))?;
         }
         let statements = Statements::of(&mut client, NAME);
-        Ok(Self { url: cluster.url(NAME), client, statements, home: Home::Private(cluster) })
+        Ok(Self { url: cluster.url(NAME), client, statements, home: Home::Private(Box::new(cluster)) })
     }
 
     /// Makes a database of our own beside the one that the user names, and fills it. Without the extension pg_stat_statements,

@@ -35,7 +35,7 @@ pub(super) struct Ensemble<'a> {
 /// A life in this round.
 enum Part<'a> {
     Alive(Box<Living<'a>>),
-    Over(Run),
+    Over(Box<Run>),
 }
 
 impl Ensemble<'_> {
@@ -50,13 +50,13 @@ impl Ensemble<'_> {
     /// Starts a server and warms it up, while those before it wait.
     fn begin<'a>(&self, life: Life<'a>, telling: &Telling<'_>) -> Part<'a> {
         if self.stop.soon() {
-            return Part::Over(life.unlived());
+            return Part::Over(Box::new(life.unlived()));
         }
         match life.begin(telling) {
-            Err(run) => Part::Over(*run),
+            Err(run) => Part::Over(run),
             Ok(mut living) => match living.warm_up() {
                 Ok(()) => Part::Alive(Box::new(living)),
-                Err(failure) => Part::Over(living.end(Err(failure))),
+                Err(failure) => Part::Over(Box::new(living.end(Err(failure)))),
             },
         }
     }
@@ -113,8 +113,8 @@ impl Ensemble<'_> {
     /// Ends those who failed.
     fn bury(&self, parts: &mut [Part<'_>], failures: Vec<(usize, Option<NotRun>)>) {
         for (place, failure) in failures {
-            let part = std::mem::replace(&mut parts[place], Part::Over(Run::default()));
-            parts[place] = Part::Over(part.end(Err(failure)));
+            let part = std::mem::replace(&mut parts[place], Part::Over(Box::default()));
+            parts[place] = Part::Over(Box::new(part.end(Err(failure))));
         }
     }
 }
@@ -123,7 +123,7 @@ impl Part<'_> {
     fn end(self, measured: Result<(), Option<NotRun>>) -> Run {
         match self {
             Self::Alive(living) => living.end(measured),
-            Self::Over(run) => run,
+            Self::Over(run) => *run,
         }
     }
 }
