@@ -45,7 +45,7 @@ const memory: Metric = {
   id: "memory",
   title: "memory",
   question: "How much memory does each need? Resident, highest over the rounds",
-  value: (s) => exactly(s.rss_peak_bytes),
+  value: (s) => exactly(s.memory_bytes),
   estimate: plain(bytes),
   axis: (size) => (size === 0 ? "0" : tick(bytes(size))),
   less: true,

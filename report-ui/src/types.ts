@@ -10,6 +10,36 @@ export type Network = string;
  */
 export type Call = "distinct" | "tie" | "equivalent";
 /**
+ * What is known of a server that was running already.
+ */
+export type Running =
+  | {
+      /**
+       * The CPUs on which its threads may run, as a kernel list.
+       */
+      cpus: string;
+      is: "found";
+      /**
+       * The processes that hold its listening sockets; the others are below them.
+       */
+      pids: number[];
+      /**
+       * Its processes, all together.
+       */
+      processes: number;
+      /**
+       * The name of its program.
+       */
+      program: string;
+    }
+  | {
+      is: "unseen";
+      /**
+       * Why, in a sentence.
+       */
+      why: string;
+    };
+/**
  * The load offered in a cell, as people write it.
  */
 export type Offered = string;
@@ -565,6 +595,10 @@ export interface Standing {
     | "neither"
     | "unknown";
   /**
+   * Memory at a window's end, median over the rounds, in bytes ([`crate::usage::Usage::memory_bytes`]).
+   */
+  memory_bytes: number | null;
+  /**
    * Service time at this many in flight, 50th percentile: median over rounds, in nanoseconds.
    */
   p50_ns: Interval | null;
@@ -577,10 +611,6 @@ export interface Standing {
    * Throughput of each round that counts, in the rounds' order; absent where a round gave none.
    */
   rounds_per_second: (number | null)[];
-  /**
-   * Resident memory, highest over the rounds, in bytes.
-   */
-  rss_peak_bytes: number | null;
   /**
    * Share of the server's CPUs that its processes used: median over rounds, 0 to 1.
    */
@@ -783,6 +813,10 @@ export interface Entry {
     | {
         url: string;
       };
+  /**
+   * For a URL, whose server that is on this machine and where it runs.
+   */
+  running?: Running | null;
   /**
    * How people call it.
    */
@@ -1225,6 +1259,10 @@ export interface Experiment {
    */
   name: string;
   /**
+   * Whether one server lives at a time and is measured in one piece, instead of all at once in turns.
+   */
+  one_at_a_time?: boolean;
+  /**
    * Half-width of a ratio's interval that is precise enough, as a share (0.02 is 2 %); a pair that has it is settled too.
    */
   precision?: number | null;
@@ -1248,6 +1286,11 @@ export interface Experiment {
    * Whether the mean of all rounds but the best and the worst is told beside the interval, as the work that it repeats does.
    */
   trimmed_mean?: boolean;
+  /**
+   * Length of one of the short windows that a measured window at capacity is made of where the servers of a round take
+   * turns, in seconds.
+   */
+  turn_s: number;
   /**
    * Whether to stop before that as soon as every pair is settled, and to spend the rounds on the pairs that are not. The
    * intervals are then those of a sequential rule: wider, because they allow for looking after each round.
@@ -1453,6 +1496,11 @@ export interface HostFacts {
    * Hypervisor, when the machine is virtual.
    */
   hypervisor: string | null;
+  /**
+   * Whether the kernel takes the time of interrupts out of the CPU time of programs (`CONFIG_IRQ_TIME_ACCOUNTING`). CPU time
+   * per request of two machines compares only where this is the same: on loopback, interrupts are the receiving half.
+   */
+  interrupts_apart?: boolean | null;
   /**
    * Kernel release, as `uname -r` prints it.
    */

@@ -334,7 +334,6 @@ pub struct Standing {
     /// Share of the busiest generator thread's CPU: median over rounds, 0 to 1.
     pub generator_busy_share: f64,
     /// Memory at a window's end, median over the rounds, in bytes ([`crate::usage::Usage::memory_bytes`]).
-    #[serde(rename = "rss_peak_bytes")]
     pub memory_bytes: Option<u64>,
     /// From start to first right answer: median over rounds, in nanoseconds.
     pub startup_ns: Option<f64>,

@@ -12,7 +12,7 @@ use assay_model::network::{Network, Stack, Wire};
 use assay_model::offered::Offered;
 use assay_model::record::{Record, Stage, State};
 use assay_model::rule::Rule;
-use assay_model::verdict::{LatencyStanding, LimitedBy, RedlineEnd, Verdict};
+use assay_model::verdict::{CellVerdict, LatencyStanding, LimitedBy, RedlineEnd, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -181,6 +181,11 @@ pub(crate) fn network_text(record: &Record, cell: &Cell) -> String {
 pub(crate) fn cell_title(cell: &Cell) -> String {
     let network = cell.network.map(|network| format!(", {network}")).unwrap_or_default();
     format!("{}, {} connections{network}", cell.workload, cell.width())
+}
+
+/// Which difference the pairs of a table could have shown; nothing where that is not known.
+pub(crate) fn power_in_words(cell: &CellVerdict) -> Option<String> {
+    Some(format!("could show differences from {}", format::percent(cell.detectable?)))
 }
 
 /// What a table of response times shows: workload, connections, arrivals and load.

@@ -105,10 +105,10 @@ pub(crate) const COLUMNS: [Column; 17] = [
         ..PLAIN
     },
     Column {
-        head: "rss",
+        head: "memory",
         drop: 7,
         text: |s| or_dash(s.memory_bytes, format::bytes),
-        fields: &[("rss_peak_bytes", |s| known(s, s.memory_bytes))],
+        fields: &[("memory_bytes", |s| known(s, s.memory_bytes))],
         ..PLAIN
     },
     Column {

@@ -127,6 +127,9 @@ impl Page {
         for standing in &cell.standings {
             self.row(record, standing, &columns, name_width);
         }
+        if let Some(power) = notes::power_in_words(cell) {
+            self.line(&[(FAINT, &format!(" {power}"))]);
+        }
         self.line(&[]);
         columns.iter().any(|column| column.of.head == LETTERS)
     }

@@ -67,6 +67,7 @@ fn every_text_of_a_record_is_planted_but_what_is_a_choice_of_words() {
         "figures",
         "kind",
         "limited_by",
+        "link",
         "model",
         "network",
         "networks.*",

@@ -102,7 +102,7 @@ const COLUMNS: readonly Column<Row>[] = [
   number("p99", (row) => row.p99_ns?.estimate, duration),
   number("cpu/req", (row) => row.cpu_per_request_ns, duration),
   number("in kernel", (row) => row.price.system_ns, duration),
-  number("memory, MB", (row) => row.rss_peak_bytes, (size) => few(size / 1e6)),
+  number("memory, MB", (row) => row.memory_bytes, (size) => few(size / 1e6)),
   number("idle, MB", (row) => row.price.rss_idle_bytes, (size) => few(size / 1e6)),
   number("start-up", (row) => row.startup_ns, duration),
   number("server busy", (row) => row.server_busy_share, percent),

@@ -19,7 +19,7 @@ interface Currency {
 
 const CURRENCIES: readonly Currency[] = [
   { title: "Processor time per request", note: "median over rounds", value: (s) => s.cpu_per_request_ns, format: duration },
-  { title: "Memory", note: "resident, highest over rounds", value: (s) => s.rss_peak_bytes, format: bytes },
+  { title: "Memory", note: "when a window is over, median of the rounds", value: (s) => s.memory_bytes, format: bytes },
   { title: "In the kernel", note: "share of that processor time", value: kernelShare, format: percent },
   { title: "System calls", note: "per request, median over rounds", value: (s) => s.price.system_calls, format: few },
   { title: "Context switches", note: "per request, given up or taken", value: switches, format: few },

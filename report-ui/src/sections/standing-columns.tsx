@@ -49,7 +49,7 @@ function figures(): Column<Standing>[] {
     figure("p50", (s) => s.p50_ns?.estimate ?? null, duration),
     figure("p99", (s) => s.p99_ns?.estimate ?? null, duration),
     figure("cpu/req", (s) => s.cpu_per_request_ns ?? null, duration),
-    figure("memory", (s) => s.rss_peak_bytes ?? null, bytes),
+    figure("memory", (s) => s.memory_bytes ?? null, bytes),
     figure("start-up", (s) => s.startup_ns ?? null, duration),
   ];
 }

@@ -121,6 +121,7 @@ impl CompareArguments {
             warmup: self.warmup,
             rounds: Some(Rounds::Exactly(self.rounds.unwrap_or(ROUNDS))),
             no_aa: true,
+            one_at_a_time: false,
             budget: self.budget,
             seed: self.seed,
             places: self.places.clone(),

@@ -72,6 +72,9 @@ pub(crate) struct RunArguments {
     /// Half-width of a ratio's interval that is precise enough, such as 2%; implies --rounds auto
     #[arg(long, value_name = "SHARE", value_parser = value::share, help_heading = "Length")]
     pub(crate) precision: Option<f64>,
+    /// Start one server at a time and measure it in one piece, instead of all at once in turns
+    #[arg(long, help_heading = "Length")]
+    pub(crate) one_at_a_time: bool,
     /// Measure no contender twice: saves its time, and leaves this machine's noise unknown
     #[arg(long, help_heading = "Length")]
     pub(crate) no_aa: bool,

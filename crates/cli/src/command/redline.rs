@@ -21,6 +21,7 @@ pub(crate) fn run(arguments: RedlineArguments) -> Result<Exit, Failure> {
         latency: false,
         budget: given.budget.or(Some(DEFAULT_BUDGET)),
         no_aa: true,
+        one_at_a_time: false,
         no_limit: true,
         ..given
     })

@@ -165,7 +165,7 @@ impl<'a> Life<'a> {
         let slice = Nanos::from_secs_f64(WARMUP_SLICE_S);
         for number in 0.. {
             let is_over = match known {
-                Some(known) => number >= known.per_second.len(),
+                Some(known) => number >= slices_needed(&known.per_second),
                 None => warmup.settled || number as f64 * WARMUP_SLICE_S >= most_s,
             };
             if is_over || self.stop.soon() {
@@ -173,7 +173,7 @@ impl<'a> Life<'a> {
             }
             let turn = wanted(server, self.stop, |wanted| generator.window(Nanos::ZERO, slice, wanted))?;
             warmup.per_second.push(turn.ok as f64 / turn.window_ns.as_secs_f64().max(f64::MIN_POSITIVE));
-            warmup.settled = has_settled(&warmup.per_second);
+            warmup.settled = known.map_or_else(|| has_settled(&warmup.per_second), |known| known.settled);
         }
         if known.is_none_or(|known| known.counted.is_none()) {
             drop(generator);
@@ -260,6 +260,19 @@ fn has_settled(per_second: &[f64]) -> bool {
     };
     let n = per_second.len();
     n >= SMOOTHED_SLICES + SLICES_BACK && mean(n) <= mean(n - SLICES_BACK) * WARMUP_GAIN
+}
+
+/// Slices until the rate was what it was in the end: as much load later lives get.
+fn slices_needed(per_second: &[f64]) -> usize {
+    let n = per_second.len();
+    let mean =
+        |from: usize| per_second[from..from + SMOOTHED_SLICES].iter().sum::<f64>() / SMOOTHED_SLICES as f64;
+    if n < SMOOTHED_SLICES {
+        return n;
+    }
+    let end = mean(n - SMOOTHED_SLICES);
+    let reached = (0..=n - SMOOTHED_SLICES).find(|&from| mean(from) * WARMUP_GAIN >= end);
+    reached.map_or(n, |from| from + SMOOTHED_SLICES)
 }
 
 /// What a generator is told by name.
@@ -439,5 +452,8 @@ mod tests {
         assert!(!has_settled(&slow(10.0, 8)), "71 % of its speed");
         assert!(has_settled(&slow(0.1, 8)));
         assert!(has_settled(&slow(10.0, 200)));
+        assert_eq!(slices_needed(&[100.0; 6]), 2, "a compiled server");
+        assert_eq!(slices_needed(&[50.0, 70.0, 90.0, 99.0, 100.0, 100.0, 101.0]), 5);
+        assert_eq!((slices_needed(&[]), slices_needed(&[1.0])), (0, 1));
     }
 }

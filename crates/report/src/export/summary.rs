@@ -39,7 +39,7 @@ const HEAD: [&str; 41] = [
     "response_p99_high_ns",
     "response_p999_ns",
     "cpu_per_request_ns",
-    "rss_peak_bytes",
+    "memory_bytes",
     "startup_ns",
     "rules_kept",
     "rules_applicable",

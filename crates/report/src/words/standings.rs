@@ -115,7 +115,18 @@ impl Speaker<'_> {
             0 | 1 if ranked.len() == 1 => format!("{at}, {name} serves {rate}."),
             0 => format!("{at}, {name} came out first with {rate}; one round shows no differences."),
             1 => format!("{at}, {name} is the fastest with {rate}."),
-            _ => format!("{at}, {} lead with up to {rate}; they are not shown to differ.", all_of(&leaders)),
+            _ => {
+                let power = cell.detectable.map_or_else(String::new, |least| {
+                    format!(
+                        "; the smallest difference that this run could show is about {}",
+                        format::percent(least)
+                    )
+                });
+                format!(
+                    "{at}, {} lead with up to {rate}; they are not shown to differ{power}.",
+                    all_of(&leaders)
+                )
+            }
         }
     }
 

@@ -46,7 +46,10 @@ pub(crate) fn planted<T: Serialize + DeserializeOwned>(
 /// Places of texts: their path, with a star for the elements of a list.
 fn list(value: &Value, place: String, places: &mut BTreeSet<String>) {
     match value {
-        Value::String(_) if !ARE_DECODED.iter().any(|name| place.ends_with(name)) => {
+        // Of a rule that is not known nothing is kept but that.
+        Value::String(_)
+            if !ARE_DECODED.iter().any(|name| place.ends_with(name)) && !place.ends_with(".rule") =>
+        {
             places.insert(place);
         }
         Value::Array(items) => items.iter().for_each(|item| list(item, format!("{place}.*"), places)),

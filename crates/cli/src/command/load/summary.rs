@@ -240,7 +240,7 @@ mod tests {
             histogram
         });
         let text = quantiles(&Durations { ended, sent, censored: Histogram::new() });
-        assert_eq!(text, "p50 between 2.31 ms and 2.90 ms · p90 between 2.31 ms and 2.90 ms · p99 15.3 ms");
+        assert_eq!(text, "p50 between 2.30 ms and 2.91 ms · p90 between 2.30 ms and 2.91 ms · p99 15.3 ms");
     }
 
     #[test]

@@ -134,7 +134,7 @@ fn describe(plan: &Plan) -> String {
         plan.experiment.name,
         names.join(", "),
         cells.join("; "),
-        windows_in_words(&plan.experiment),
+        windows_in_words(plan),
         prediction.rounds,
         clock(prediction.round),
         clock(prediction.total()),
@@ -151,12 +151,19 @@ fn describe(plan: &Plan) -> String {
 }
 
 /// How long the windows are at each kind of load, each once.
-fn windows_in_words(experiment: &Experiment) -> String {
+fn windows_in_words(plan: &Plan) -> String {
+    let experiment = &plan.experiment;
     let mut words: Vec<String> = Vec::new();
     for cell in experiment.cells() {
         let length = match (cell.offered, experiment.window_at(cell.offered)) {
             // Its trials are as long as they need to be.
             (Offered::Redline(_), _) => "trials of a redline".to_owned(),
+            _ if experiment.is_turned(&cell) && plan.fills_the_budget() => {
+                format!("turns of {} s", experiment.turn_s)
+            }
+            (_, Span::Seconds(seconds)) if experiment.is_turned(&cell) && plan.takes_turns() => {
+                format!("{seconds} s in turns of {} s", experiment.turn_s)
+            }
             (_, Span::Seconds(seconds)) => format!("{seconds} s"),
             (_, Span::Requests(n)) => format!("{n} requests"),
         };

@@ -160,6 +160,7 @@ fn override_with(experiment: &mut Experiment, arguments: &RunArguments) {
     experiment.timeout_s = seconds(arguments.timeout, experiment.timeout_s);
     override_length(experiment, arguments);
     experiment.aa &= !arguments.no_aa;
+    experiment.one_at_a_time |= arguments.one_at_a_time;
 }
 
 /// How long to go on. A number of rounds is kept to exactly, so that nothing depends on a look at the results; a budget or a
