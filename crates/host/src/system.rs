@@ -191,7 +191,10 @@ impl SystemDelta {
             cpu.idle + cpu.iowait + cpu.steal + if apart { cpu.irq + cpu.softirq } else { 0 }
         });
         let all_counted = used.filter(|used| used.uncounted_processes == 0);
-        let others = all_counted.map_or(0.0, |used| (1.0 - unused - used.busy_share(server.len())).max(0.0));
+        // Over the span of these counters: looking at a server of many threads takes a while, before it and after it.
+        let capacity = (self.wall_ns.0 as f64 * server.len() as f64).max(1.0);
+        let own = |used: &Usage| used.cpu_ns().0 as f64 / capacity;
+        let others = all_counted.map_or(0.0, |used| (1.0 - unused - own(used)).max(0.0));
         let busy = |cpu: u32| 1.0 - self.shares(&[cpu].into_iter().collect()).idle;
         Machine {
             steal_share: self.shares(&server.union(generator)).steal,

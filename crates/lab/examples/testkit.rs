@@ -14,8 +14,11 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
+use assay_lab::generator::CONNECTED;
 use assay_lab::keeper::{KeepOptions, Kept, keep};
-use assay_model::load::{Arrival, Books, ErrorClass, LOAD_SCHEMA, Latency, LoadReport, Series, WindowCounts};
+use assay_model::load::{
+    Arrival, Books, ErrorClass, LOAD_SCHEMA, Latency, LoadReport, LoadTurn, Series, WindowCounts,
+};
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 use assay_model::workload::Workload;
@@ -104,30 +107,25 @@ fn load(arguments: &[String]) {
         |name: &str| arguments[arguments.iter().position(|word| word == name).expect(name) + 1].as_str();
     let seconds = |name: &str| Duration::from_secs_f64(value(name).parse().expect(name));
     assert_eq!(arguments[1], "--json");
-    let authority = arguments[0].strip_prefix("http://").expect("url").to_owned();
-    let workload: Workload =
-        serde_json::from_str(&std::fs::read_to_string(value("--workload")).expect("workload"))
-            .expect("workload");
-    let request = workload.requests[0].clone();
-    let connections: u32 = value("-c").parse().expect("-c");
-    let begin = Instant::now() + seconds("--warmup");
-    let end = begin + seconds("-d");
-    let clients: Vec<_> = (0..connections)
-        .map(|_| {
-            let (authority, path) = (authority.clone(), request.path.clone());
-            let body = request.expect.body.clone().unwrap_or_default();
-            std::thread::spawn(move || client(&authority, &path, &body, begin, end))
-        })
-        .collect();
-    let mut histogram = Histogram::new();
-    let mut books = Books::default();
-    for (own, ok, failed) in clients.into_iter().map(|client| client.join().expect("client")) {
-        histogram.merge(&own);
-        books.ok += ok;
-        *books.errors.entry(ErrorClass::EarlyEof).or_default() += failed;
+    let is_asked = arguments.iter().any(|word| word == "--on-request");
+    let (mut histogram, mut books, mut lengths) =
+        (Histogram::new(), Books::default(), [seconds("--warmup"), seconds("-d")]);
+    if is_asked {
+        lengths = [Duration::ZERO; 2];
+        println!("{CONNECTED}");
+        for line in std::io::stdin().lines().map_while(Result::ok) {
+            let ns = line.split(' ').map(|ns| Duration::from_nanos(ns.parse().expect("ns")));
+            let [settle, length]: [Duration; 2] = ns.collect::<Vec<_>>().try_into().expect("two");
+            let turn = turn(arguments, [settle, length], &mut histogram, &mut books);
+            println!("{}", serde_json::to_string(&turn).expect("json"));
+            lengths = [lengths[0] + settle, lengths[1] + length];
+        }
+    } else {
+        turn(arguments, lengths, &mut histogram, &mut books);
     }
     books.errors.retain(|_, n| *n > 0);
     books.issued = books.ok + books.failed();
+    let connections: u32 = value("-c").parse().expect("-c");
     let rate = arguments.iter().position(|word| word == "-r");
     let arrival = rate.map_or(Arrival::Closed, |at| {
         assert_eq!(value("--arrival"), "poisson");
@@ -142,8 +140,8 @@ fn load(arguments: &[String]) {
         cpus: value("--cpus").to_owned(),
         connections,
         pipeline: 1,
-        window_ns: seconds("-d").into(),
-        warmup_ns: seconds("--warmup").into(),
+        window_ns: lengths[1].into(),
+        warmup_ns: lengths[0].into(),
         window: WindowCounts { ok: histogram.count(), ..WindowCounts::default() },
         latency: Latency {
             service_hdr: histogram.to_hdr_base64().expect("histogram"),
@@ -159,6 +157,41 @@ fn load(arguments: &[String]) {
         ..LoadReport::default()
     };
     println!("{}", serde_json::to_string(&report).expect("json"));
+}
+
+/// One window after some load, with connections of its own.
+fn turn(
+    arguments: &[String],
+    [settle, length]: [Duration; 2],
+    histogram: &mut Histogram,
+    books: &mut Books,
+) -> LoadTurn {
+    let value =
+        |name: &str| arguments[arguments.iter().position(|word| word == name).expect(name) + 1].as_str();
+    let authority = arguments[0].strip_prefix("http://").expect("url").to_owned();
+    let workload: Workload =
+        serde_json::from_str(&std::fs::read_to_string(value("--workload")).expect("workload"))
+            .expect("workload");
+    let request = workload.requests[0].clone();
+    let begin = Instant::now() + settle;
+    let end = begin + length;
+    let clients: Vec<_> = (0..value("-c").parse::<u32>().expect("-c"))
+        .map(|_| {
+            let (authority, path) = (authority.clone(), request.path.clone());
+            let body = request.expect.body.clone().unwrap_or_default();
+            std::thread::spawn(move || client(&authority, &path, &body, begin, end))
+        })
+        .collect();
+    let mut turn = LoadTurn { settle_ns: settle.into(), window_ns: length.into(), ..LoadTurn::default() };
+    for (own, ok, failed) in clients.into_iter().map(|client| client.join().expect("client")) {
+        turn.ok += own.count();
+        turn.failed += failed;
+        turn.answered += ok;
+        histogram.merge(&own);
+        books.ok += ok;
+        *books.errors.entry(ErrorClass::EarlyEof).or_default() += failed;
+    }
+    turn
 }
 
 fn client(authority: &str, path: &str, body: &str, begin: Instant, end: Instant) -> (Histogram, u64, u64) {

@@ -276,6 +276,14 @@ impl Generator {
     }
 }
 
+impl Drop for Generator {
+    /// It has nothing to tell that anybody waits for.
+    fn drop(&mut self) {
+        drop(self.orders.take());
+        self.kept.kill();
+    }
+}
+
 /// A named pipe of ours.
 struct Pipe {
     path: PathBuf,

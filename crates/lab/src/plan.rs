@@ -18,7 +18,7 @@ use crate::schedule::{affordable_rounds, predicted_conformance, predicted_round}
 use crate::subject::{Launch, Subject, check_link};
 
 /// Share of a round that is left for turns at least, where the budget bounds them: with fewer rounds each has more of them.
-const LEAST_SHARE: f64 = 0.4;
+const LEAST_SHARE: f64 = 0.25;
 
 /// A run that can begin.
 #[derive(Clone, Debug)]

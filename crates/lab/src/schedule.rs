@@ -231,10 +231,13 @@ mod tests {
 
     #[test]
     fn a_prediction_counts_every_cell() {
-        let plan = experiment("warmup_s = 2.0\nsettle_s = 0.5\nwindow_s = 1.5");
+        let plan = experiment("warmup_s = 2.0\nsettle_s = 0.5\nwindow_s = 1.5\none_at_a_time = true");
         let cells = vec![Cell::closed("w", 1)];
         let one = predicted_round(&plan, std::slice::from_ref(&cells));
-        assert!(one >= Duration::from_secs(4) && one < Duration::from_secs(6));
+        assert!(one >= Duration::from_secs(4) && one < Duration::from_secs(5));
+        // Ten turns settle ten times.
+        let turned = Experiment { one_at_a_time: false, ..plan.clone() };
+        assert_eq!(predicted_round(&turned, std::slice::from_ref(&cells)) - one, Duration::from_millis(4500));
         assert_eq!(predicted_round(&plan, &[cells.clone(), cells]), one * 2);
         assert_eq!(predicted_round(&plan, &[]), Duration::ZERO);
         // A window of a number of requests has no load before it, and thousands of connections take time to make.
