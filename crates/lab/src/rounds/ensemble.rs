@@ -66,7 +66,7 @@ impl Ensemble<'_> {
         for (done, (number, cell)) in self.cells.iter().enumerate() {
             let rotations = Rotations {
                 cell,
-                length: Nanos::from_secs_f64(self.plan.experiment.turn_s),
+                length: self.length_of_a_turn(),
                 pace: self.pace(self.cells.len() - done, after),
                 seed: self.plan.seed,
                 round: self.round,
@@ -79,6 +79,13 @@ impl Ensemble<'_> {
             let failures = rotations.run(&mut lives, settle, telling);
             self.bury(parts, failures);
         }
+    }
+
+    /// A window that is shorter than a turn is one.
+    fn length_of_a_turn(&self) -> Nanos {
+        let experiment = &self.plan.experiment;
+        let most_s = if self.until.is_some() { f64::INFINITY } else { experiment.window_s };
+        Nanos::from_secs_f64(experiment.turn_s.min(most_s))
     }
 
     /// Each cell that is left has the same part of the time that is left.

@@ -161,7 +161,9 @@ fn windows_in_words(plan: &Plan) -> String {
             _ if experiment.is_turned(&cell) && plan.fills_the_budget() => {
                 format!("turns of {} s", experiment.turn_s)
             }
-            (_, Span::Seconds(seconds)) if experiment.is_turned(&cell) && plan.takes_turns() => {
+            (_, Span::Seconds(seconds))
+                if experiment.is_turned(&cell) && plan.takes_turns() && seconds > experiment.turn_s =>
+            {
                 format!("{seconds} s in turns of {} s", experiment.turn_s)
             }
             (_, Span::Seconds(seconds)) => format!("{seconds} s"),
