@@ -230,7 +230,9 @@ mod tests {
             };
             let found = find(SocketAddr::new(ip, address.port())).expect(bound);
             assert_eq!(found.roots, [std::process::id()], "{bound}");
-            assert!(crate::cpuset::allowed().is_subset(&found.cpus) && !found.name().is_empty());
+            // Other tests pin threads of this process, which then tell where the work is done.
+            assert!(!found.cpus.is_empty() && found.cpus.is_subset(&crate::cpuset::allowed()), "{bound}");
+            assert!(!found.name().is_empty());
             drop(listener);
             let gone = find(SocketAddr::new(ip, address.port()));
             assert_eq!(gone, Err(Unseen::NobodyListens { port: address.port() }), "{bound}");

@@ -57,7 +57,7 @@ fn a_dry_run_says_how_long_windows_are_and_what_bounds_them() {
     assert!(said(&[]).contains("windows     0.05 s, 30 requests\n"), "{}", said(&[]));
     assert!(said(&["--full"]).contains("windows     40 requests, 30 requests\n"));
     assert!(
-        said(&["--full", "-d", "1s"]).contains("windows     1 s, 30 requests\n"),
+        said(&["--full", "-d", "1s"]).contains("windows     1 s in turns of 0.15 s, 30 requests\n"),
         "a time that is asked for wins"
     );
     assert!(said(&["--budget", "1s"]).contains("two rounds are measured whatever they take"));
