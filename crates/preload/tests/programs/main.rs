@@ -50,11 +50,11 @@ impl Site {
         command
     }
 
-    /// Writes a configuration of nginx, and returns where.
+    /// Writes a configuration of nginx, and returns where. Its workers stay who we are (only root can be another): a ring is one user's.
     fn configure_nginx(&self, workers: usize) -> PathBuf {
         let (folder, port) = (self.path().display(), self.port);
         let configuration = format!(
-            "worker_processes {workers}; daemon off; pid {folder}/pid; error_log {folder}/errors;\n\
+            "user root; worker_processes {workers}; daemon off; pid {folder}/pid; error_log {folder}/errors;\n\
              events {{ worker_connections 512; }}\n\
              http {{ access_log off; sendfile on; server {{ listen {port}; root {folder}; }} }}\n"
         );
