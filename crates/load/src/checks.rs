@@ -6,6 +6,7 @@ use assay_model::load::{ErrorClass, StackCounts};
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
 use assay_stats::lag::{Bounds, bounds};
+use assay_stats::order::is_resolved;
 
 use crate::recorder::Recorder;
 
@@ -27,9 +28,6 @@ const WAITING_FLOOR: Nanos = Nanos::from_millis(5);
 /// The percentiles that send lag is held against, where enough samples lie beyond them.
 const PERCENTILES: [(f64, &str); 5] =
     [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9"), (0.9999, "p99.99")];
-
-/// Samples that must lie beyond one of them.
-const SAMPLES_BEYOND: f64 = 100.0;
 
 /// Share of the requests that a closed loop should have in flight which it may keep back while it deals with answers.
 const KEPT_BACK: f64 = 0.25;
@@ -173,8 +171,8 @@ fn send_lag(evidence: &Evidence<'_>) -> Check {
 fn lag_bounds(recorder: &Recorder) -> Vec<(&'static str, Bounds)> {
     let Some(waits) = &recorder.waits else { return Vec::new() };
     let censored = &recorder.times.censored;
-    let count = (waits.response.count() + censored.count()) as f64;
-    let told = PERCENTILES.iter().filter(|(q, _)| count * (1.0 - q) >= SAMPLES_BEYOND);
+    let count = waits.response.count() + censored.count();
+    let told = PERCENTILES.iter().filter(|(q, _)| is_resolved(count, *q));
     let of = |(q, name): &(f64, &'static str)| {
         Some((*name, bounds(&waits.response, &waits.response_from_sent, censored, *q)?))
     };

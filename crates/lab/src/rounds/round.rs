@@ -49,9 +49,11 @@ impl Runner<'_> {
                 laid.push(part.laid)
             }
         });
-        for laid in laid {
+        let laid_count = laid.len() as f64;
+        for (done, laid) in laid.iter().copied().enumerate() {
+            let until = self.end_of_part(index, (done + 1) as f64 / laid_count);
             let together: Vec<Part> = parts.iter().filter(|part| part.laid == laid).copied().collect();
-            self.together(index, &together, &order.cells);
+            self.together(index, &together, &order.cells, until);
         }
     }
 
@@ -65,14 +67,15 @@ impl Runner<'_> {
     }
 
     /// All of `parts` at once, on one network.
-    fn together(&mut self, round: u32, parts: &[Part], order: &[usize]) {
+    fn together(&mut self, round: u32, parts: &[Part], order: &[usize], until: Option<Instant>) {
         let places: Vec<Place> = parts.iter().map(|part| self.place(*part)).collect();
         let lives = parts.iter().zip(&places).map(|(part, place)| self.life(round, *part, place, order));
+        let network = parts.first().and_then(|part| self.networks[part.laid].network);
         let ensemble = Ensemble {
             plan: self.plan,
             round,
-            cells: order.iter().filter_map(|cell| self.turned_cell(*cell)).collect(),
-            until: self.end_of_round(round),
+            cells: order.iter().filter_map(|cell| self.turned_cell(*cell, network)).collect(),
+            until,
             began: self.began,
             stop: self.stop,
             settles: &self.settles,
@@ -84,21 +87,22 @@ impl Runner<'_> {
         self.settles.learn(&self.record);
     }
 
-    /// A cell with its number, if servers take turns in it.
-    fn turned_cell(&self, number: usize) -> Option<(usize, Cell)> {
+    /// A cell with its number, if servers take turns in it on this network.
+    fn turned_cell(&self, number: usize, network: Option<Network>) -> Option<(usize, Cell)> {
         let cell = self.plan.experiment.cells().swap_remove(number);
-        self.plan.experiment.is_turned(&cell).then_some((number, cell))
+        (cell.network == network && self.plan.experiment.is_turned(&cell)).then_some((number, cell))
     }
 
-    /// When the round must be over, where the time for all rounds is given: each has its part.
-    fn end_of_round(&self, round: u32) -> Option<Instant> {
+    /// When so much of a round must be over, where the time for all rounds is given: each has its part, and each network of it.
+    fn end_of_part(&self, round: u32, share: f64) -> Option<Instant> {
         if !self.fills_the_budget() {
             return None;
         }
         let budget = Duration::try_from_secs_f64(self.plan.experiment.budget_s?).ok()?;
         let rounds = self.rounds_expected().max(round + 1);
         Some(
-            self.began + budget.saturating_sub(self.asking).mul_f64(f64::from(round + 1) / f64::from(rounds)),
+            self.began
+                + budget.saturating_sub(self.asking).mul_f64((f64::from(round) + share) / f64::from(rounds)),
         )
     }
 
