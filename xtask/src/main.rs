@@ -9,6 +9,7 @@ mod figures;
 mod layers;
 mod measure;
 mod oracle;
+mod references;
 mod schemas;
 mod simulate;
 mod soak;
@@ -29,7 +30,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Check the layers, the sizes and the manners of every source file.
+    /// Check the layers, the sizes and the manners of every source file, and every reference to a document.
     Tidy,
     /// Write schemas/*.json from the types; with --check only compare.
     Schemas {

@@ -1,10 +1,10 @@
 //! Style as a test: what a reviewer would otherwise have to say again and again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{claims, figures, layers};
+use crate::{claims, figures, layers, references};
 
 /// Longer files want to be two.
 const LINES_AT_MOST: usize = 600;
@@ -18,20 +18,24 @@ const UNSAFE_ALLOWED: &[&str] = &["crates/engine", "crates/wire", "crates/preloa
 pub(crate) fn run(root: &Path) -> Result<(), Vec<String>> {
     let mut findings = Vec::new();
     let mut functions = BTreeSet::new();
+    let mut files = BTreeMap::new();
     for path in tracked_files(root)? {
         let Ok(bytes) = std::fs::read(root.join(&path)) else { continue };
         if bytes.len() > BYTES_AT_MOST {
             findings.push(format!("{}: {} bytes; keep it out of the tree", path.display(), bytes.len()));
         }
-        if let Ok(text) = std::str::from_utf8(&bytes) {
+        let text = String::from_utf8(bytes).ok();
+        if let Some(text) = &text {
             findings.extend(check_file(&path, text));
             if path.extension().is_some_and(|ending| ending == "rs") {
                 functions.extend(claims::functions(text));
             }
         }
+        files.insert(path.to_string_lossy().into_owned(), text);
     }
     let promised = std::fs::read_to_string(root.join(claims::CLAIMS)).unwrap_or_default();
     findings.extend(claims::check(&promised, &functions));
+    findings.extend(references::check(&files));
     if findings.is_empty() { Ok(()) } else { Err(findings) }
 }
 

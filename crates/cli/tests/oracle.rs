@@ -1,5 +1,6 @@
-//! The oracle's tests that need processes (METHODOLOGY): a server that freezes (T7), a generator that freezes (T8), a
-//! generator that has to share its CPU (T17). Counts are exact; times have the slack of a busy machine.
+//! The oracle's tests that need processes (docs/method/oracle.md#the-tests): a server that freezes (T7), a generator
+//! that freezes (T8), a generator that has to share its CPU (T17). Counts are exact; times have the slack of a busy
+//! machine.
 
 // What clippy.toml allows in test functions is as right in the functions that help them.
 #![allow(clippy::unwrap_used, clippy::expect_used)]

@@ -41,7 +41,7 @@ const TYPICAL_PER_SECOND: f64 = 50_000.0;
 /// What the search for a redline takes of one server's life, before any was timed: a trial or two.
 const TYPICAL_SEARCH: Duration = Duration::from_secs(10);
 
-/// The order of one round, a randomised complete block (METHODOLOGY, "From runs to a verdict").
+/// The order of one round, a randomised complete block (docs/method/rounds.md#restarts-are-the-unit-of-replication).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
     /// Indices of the contenders, each once.

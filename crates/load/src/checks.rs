@@ -1,5 +1,5 @@
-//! What the generator has to say about its own trustworthiness (METHODOLOGY, what makes a run void): pure functions from
-//! evidence to checks.
+//! What the generator has to say about its own trustworthiness
+//! (docs/method/generator.md#what-does-the-generator-check-of-itself): pure functions from evidence to checks.
 
 use assay_model::check::{Check, Outcome};
 use assay_model::load::{ErrorClass, StackCounts};

@@ -1,5 +1,5 @@
-//! Reading one response after the other from a connection's bytes, and judging each (METHODOLOGY, every response is
-//! checked). Bytes in, verdict out; no time, no socket.
+//! Reading one response after the other from a connection's bytes, and judging each
+//! (docs/method/validation.md#how-is-an-answer-checked). Bytes in, verdict out; no time, no socket.
 
 use assay_http::{BodyError, BodyReader, Framing, Limits, ParseError, Scan, scan_response, worth_rescan};
 use assay_model::load::ErrorClass;

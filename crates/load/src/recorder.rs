@@ -1,4 +1,4 @@
-//! What one thread saw: outcomes, times, and the flow of requests (METHODOLOGY, five times).
+//! What one thread saw: outcomes, times, and the flow of requests (docs/method/measures.md#five-times-of-a-request).
 
 use assay_model::load::{ErrorClass, ErrorSample};
 use assay_model::units::Nanos;

@@ -1,4 +1,4 @@
-//! Counting outcomes by class (METHODOLOGY, books).
+//! Counting outcomes by class (docs/method/validation.md#the-books-balance).
 
 use std::collections::BTreeMap;
 

@@ -70,7 +70,8 @@ pub struct LoadReport {
     pub stack: Option<StackCounts>,
     /// The first wrong answers, for people.
     pub samples: Vec<ErrorSample>,
-    /// What the generator has to say about its own trustworthiness (METHODOLOGY, trust).
+    /// What the generator has to say about its own trustworthiness
+    /// (docs/method/generator.md#what-does-the-generator-check-of-itself).
     pub checks: Vec<Check>,
 }
 
@@ -243,7 +244,7 @@ pub struct WindowCounts {
     pub body_bytes: u64,
 }
 
-/// Why a request failed; the classes are disjoint (METHODOLOGY, books).
+/// Why a request failed; the classes are disjoint (docs/method/validation.md#classes-of-failure).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorClass {

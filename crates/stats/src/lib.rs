@@ -6,11 +6,11 @@
 //! that cannot be analysed (too few rounds, a throughput of zero, series of unequal length) are an error that
 //! says which, never a `NaN` that travels on.
 //!
-//! **The unit of replication is a restart** (METHODOLOGY, "From runs to a verdict"). A *round* is one
-//! randomised complete block: it measures every contender once. A *series* holds one contender's results, one
-//! number per round, and the `r`-th numbers of all series come from the same round. Throughput is analysed on
-//! the logarithmic scale, because disturbances of a machine multiply a speed rather than add to it, so
-//! intervals are intervals of ratios.
+//! **The unit of replication is a restart** (docs/method/rounds.md#restarts-are-the-unit-of-replication). A *round* is
+//! one randomised complete block: it measures every contender once. A *series* holds one contender's results, one
+//! number per round, and the `r`-th numbers of all series come from the same round. Throughput is analysed on the
+//! logarithmic scale, because disturbances of a machine multiply a speed rather than add to it, so intervals are
+//! intervals of ratios.
 //!
 //! Must not know: any other crate of assay, HTTP, files; a contender is an index.
 //!

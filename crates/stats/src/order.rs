@@ -14,7 +14,7 @@ use crate::{Interval, StatsError, robust};
 const VALUES_BEYOND: f64 = 100.0;
 
 /// Whether the quantile `q` of `count` values may be told: n(1 − q) ≥ 100, so that the part beyond it is known to about a
-/// tenth (METHODOLOGY, "Quantiles").
+/// tenth (docs/method/measures.md#percentiles).
 pub fn is_resolved(count: u64, q: f64) -> bool {
     // A relative slack of 1e-9: 1 − 0.99 is not exactly 0.01.
     count as f64 * (1.0 - q) * (1.0 + 1e-9) >= VALUES_BEYOND
@@ -87,7 +87,7 @@ mod tests {
         (r.low, r.high, (r.confidence * 1000.0).round() / 10.0)
     }
 
-    /// METHODOLOGY, "Quantiles" (5, 6, 10 and 20), and textbook tables of "confidence intervals for the
+    /// docs/method/measures.md#percentiles (5, 6, 10 and 20), and textbook tables of "confidence intervals for the
     /// population median".
     #[test]
     fn a_quantile_is_resolved_by_a_hundred_values_beyond_it() {

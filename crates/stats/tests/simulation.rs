@@ -127,9 +127,9 @@ fn median_intervals_cover_skewed_populations_as_often_as_they_say() {
     }
 }
 
-/// METHODOLOGY, "Replication": 5 runs of 30 windows, 3 % between runs and 1 % within, have a true standard
-/// error of 1.34 %. An interval that takes the 150 windows for replicates covers far too rarely; one over the
-/// 5 runs covers as it says.
+/// docs/method/rounds.md#restarts-are-the-unit-of-replication: 5 runs of 30 windows, 3 % between runs and 1 % within,
+/// have a true standard error of 1.34 %. An interval that takes the 150 windows for replicates covers far too rarely;
+/// one over the 5 runs covers as it says.
 #[test]
 fn windows_are_no_replicates() {
     let mut rng = ChaCha8Rng::seed_from_u64(17);

@@ -1,7 +1,7 @@
 //! Response times at a given rate: percentiles over restarts, and whose tail is longer where all got the same load.
 //!
 //! A percentile is taken from each window's own histogram and the median over the rounds is told with its order-statistic
-//! interval; percentiles are never averaged (METHODOLOGY, "From runs to a verdict").
+//! interval; percentiles are never averaged (docs/method/measures.md#percentiles).
 
 use assay_model::check::Outcome;
 use assay_model::experiment::Cell;

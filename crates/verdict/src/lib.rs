@@ -1,7 +1,7 @@
 //! What a record means: rates with intervals, tiers, shares of the limit, what limited whom, and what may be believed.
 //!
 //! Invariants
-//! - Pure functions of records (METHODOLOGY: "What makes a run void", "From runs to a verdict", "The limit"): the same
+//! - Pure functions of records (docs/method/trust.md, docs/method/statistics.md, docs/method/limits.md): the same
 //!   record always gives the same verdict, so it is computed again and never stored.
 //! - What decides the course of a run is judged here too, from the record so far: whether pairs are settled
 //!   ([`settling`]), which load comes next in the search for a redline ([`course`]), which rate is offered ([`rates`]).

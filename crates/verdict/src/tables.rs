@@ -1,5 +1,5 @@
 //! The tables of a run: one for each cell measured at capacity, with all windows of all who were measured in it. What lives
-//! vary by is learnt from all tables together, because one alone has few restarts (METHODOLOGY, "From runs to a verdict").
+//! vary by is learnt from all tables together, because one alone has few restarts (docs/method/statistics.md#how-sure).
 
 use assay_model::experiment::Cell;
 use assay_model::record::{Entry, Measurement, Record};

@@ -1,4 +1,4 @@
-//! The short windows in which the servers of a round take turns (METHODOLOGY, "The carousel").
+//! The short windows in which the servers of a round take turns (docs/method/carousel.md#how-long-is-a-window).
 
 use assay_model::record::{MAX_GENERATOR_DELAY_SHARE, Turn};
 use assay_model::units::Nanos;

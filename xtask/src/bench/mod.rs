@@ -1,5 +1,5 @@
 //! What the instrument and the reference server cost beside their peers: alternating runs on the same machine, as ratios
-//! with their spread, as tables for METHODOLOGY.
+//! with their spread, as tables for docs/results/instrument.md.
 
 mod blocks;
 mod load;

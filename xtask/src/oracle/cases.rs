@@ -1,5 +1,5 @@
-//! The tests of METHODOLOGY, "What keeps the instrument honest?": a programme for the stub, a load, and what an honest
-//! generator reports. The times of queues are from closed forms; `METHODOLOGY` says where each test comes from.
+//! The tests of docs/method/oracle.md#the-tests: a programme for the stub, a load, and what an honest
+//! generator reports. The times of queues are from closed forms; that page has the truth of each.
 
 use std::time::Duration;
 

@@ -92,7 +92,8 @@ impl Verdict {
     }
 }
 
-/// A time on a quiet host: METHODOLOGY allows 0.05 ms more at the median, 0.15 ms in the tail, and half a bucket.
+/// A time on a quiet host: docs/method/oracle.md#tolerances allows 0.05 ms more at the median, 0.15 ms in the tail, and
+/// half a bucket.
 pub(super) const fn time(figure: Figure, expected: f64) -> Line {
     let more = match figure {
         Figure::Time(q) | Figure::Service(q) | Figure::PoolWait(q) if q <= 0.5 => 0.05,

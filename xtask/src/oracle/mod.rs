@@ -1,4 +1,5 @@
-//! The oracle at full length (METHODOLOGY): what a load generator says beside the truth, for a quiet machine.
+//! The oracle at full length (docs/method/oracle.md#tolerances): what a load generator says beside the truth, for a
+//! quiet machine.
 
 mod cases;
 mod figure;

@@ -1,4 +1,4 @@
-//! A chat: people, rooms with passwords, and messages that are kept (WORKLOADS.md, "The chat").
+//! A chat: people, rooms with passwords, and messages that are kept (WORKLOADS.md#the-chat).
 //!
 //! Every rule makes people and a room of its own, so that rules may be asked together and again.
 

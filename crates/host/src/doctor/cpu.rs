@@ -9,7 +9,7 @@ use super::facts::Facts;
 use super::finding::{caution, good, percent, setting, unfit};
 use crate::isolation::Separation;
 
-/// Shares from which a disturbance shows in a result (METHODOLOGY, "What makes a number void?").
+/// Shares from which a disturbance shows in a result (docs/method/trust.md#rules-for-windows).
 const NOTICEABLE: f64 = 0.01;
 /// Speed of equal work may differ by so much without a governor at work: caches and timers.
 const STEADY_SPREAD: f64 = 0.05;
@@ -23,7 +23,7 @@ pub(super) fn isolation(facts: &Facts) -> Option<Finding> {
             unfit("cpus", Cpu, state, "use a machine with at least two CPUs, or allow this process a second")
                 .costs(
                     "throughput is then what server and generator did together",
-                    "METHODOLOGY, \"Who runs where?\"",
+                    "docs/method/placement.md",
                 )
         }
         Separation::Cpus => caution("cpus", Cpu, state, "use a machine with at least two physical cores")
@@ -47,7 +47,7 @@ pub(super) fn machine(facts: &Facts) -> Option<Finding> {
         name => format!("virtual machine ({name})"),
     };
     caution("machine", Cpu, state, "measure on metal, or on a dedicated instance, for results that others can repeat")
-        .costs("neighbours share caches and memory bandwidth, which no counter here shows; watch steal and repeat runs", "METHODOLOGY")
+        .costs("neighbours share caches and memory bandwidth, which no counter here shows; watch steal and repeat runs", "docs/method/trust.md#rules-for-windows")
         .done()
 }
 

@@ -23,7 +23,7 @@ pub(super) fn version(facts: &Facts) -> Option<Finding> {
     caution("kernel", Kernel, state, "use Linux 6.0 or newer")
         .costs(
             "the generator falls back to epoll, two system calls a request instead of one a batch",
-            "METHODOLOGY, \"What does the instrument cost?\"",
+            "docs/method/generator.md#two-engines",
         )
         .done()
 }
@@ -55,7 +55,7 @@ pub(super) fn io_uring(facts: &Facts) -> Option<Finding> {
     caution("io-uring", Kernel, format!("not to be had: {why}"), remedy)
         .costs(
             "the generator uses epoll: two system calls a request, so less headroom",
-            "METHODOLOGY; kernel: admin-guide/sysctl/kernel.rst",
+            "docs/method/generator.md#two-engines; kernel: admin-guide/sysctl/kernel.rst",
         )
         .set(closed.map(|level| setting(path, level, 0)))
         .done()

@@ -59,7 +59,7 @@ pub(super) fn wake_up(facts: &Facts) -> Option<Finding> {
     )
     .costs(
         "under offered rates requests leave late; a window with too much lag is void",
-        "measured here; METHODOLOGY",
+        "measured here; docs/method/trust.md#requests-that-left-late",
     )
     .done()
 }

@@ -1,7 +1,7 @@
 //! All servers of a round at once: short windows rotate over them, so that every contender sees every phase of the machine.
 //!
 //! One server is under load at a time, on the CPUs that it would have alone; the others wait with their connections open. The
-//! order is drawn anew for each rotation (METHODOLOGY, "The carousel").
+//! order is drawn anew for each rotation (docs/method/carousel.md#what-a-round-does).
 
 use std::time::{Duration, Instant};
 

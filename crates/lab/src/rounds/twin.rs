@@ -1,5 +1,5 @@
 //! The A/A pair: one contender takes part a second time, started independently under another name, so that every run shows
-//! how far equals seem to differ on this machine on this day (METHODOLOGY, "From runs to a verdict").
+//! how far equals seem to differ on this machine on this day (docs/method/rounds.md#the-aa-control).
 
 use assay_model::record::Entry;
 

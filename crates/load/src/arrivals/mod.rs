@@ -1,4 +1,4 @@
-//! When requests are issued (METHODOLOGY, arrival models): one small trait, one file per model.
+//! When requests are issued (docs/method/response-times.md#arrival-models): one small trait, one file per model.
 
 mod closed;
 mod constant;

@@ -20,7 +20,7 @@ use crate::settling;
 
 /// What a busy machine may add to any time, in ms.
 const SLACK_MS: f64 = 15.0;
-/// METHODOLOGY allows 0.15 ms at p99 on a quiet host, and five times that here.
+/// docs/method/oracle.md#tolerances allows 0.15 ms at p99 on a quiet host, and five times that here.
 const TOLERANCE_MS: f64 = 5.0 * 0.15;
 /// Half a bucket of both histograms, and the grid of the arrivals.
 const RESOLUTION: f64 = 0.015;

@@ -1,5 +1,5 @@
 //! The oracle: a server whose behaviour is programmed and which keeps its own counts, so that what a load generator says
-//! can be held against the truth (METHODOLOGY, the oracle).
+//! can be held against the truth (docs/method/oracle.md).
 //!
 //! It answers `GET` and `HEAD` with [`BODY`] after a programmed time. A path may ask for a time of its own (`/10ms`) or for
 //! a form of response that is hard to read (`shape.rs` has the list: `/trickle`, `/split`, `/chunked` …).

@@ -71,7 +71,8 @@ fn reach(critical: f64, difference_cv: f64, rounds: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// METHODOLOGY: ± 2.5 % at R = 5, ± 1.4 % at R = 10, ± 0.94 % at R = 20 for a coefficient of variation of 2 %.
+    /// docs/method/stopping.md#planning: ± 2.5 % at R = 5, ± 1.4 % at R = 10, ± 0.94 % at R = 20 for a coefficient of
+    /// variation of 2 %.
     #[test]
     fn plan_matches_the_methodology() {
         for (rounds, percent, rounding) in [(5, 2.5, 0.05), (10, 1.4, 0.05), (20, 0.94, 0.005)] {

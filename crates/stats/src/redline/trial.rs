@@ -161,7 +161,8 @@ mod tests {
         Judge::new(0.01, 0).unwrap().decide(&[Slice { late, due }])
     }
 
-    /// METHODOLOGY, "Redline": with 10,000 requests and a goal of 1 %, pass up to 80 late, fail from 120, else extend.
+    /// docs/method/redline.md#when-does-a-trial-pass: with 10,000 requests and a goal of 1 %, pass up to 80 late, fail
+    /// from 120, else extend.
     #[test]
     fn ten_thousand_requests_are_decided_at_80_and_120() {
         assert_eq!(Judge::new(0.01, 0).unwrap().first_requests(), 10_000);
