@@ -1,5 +1,5 @@
 //! References to documents: every link of a Markdown file and every document that a comment names exists, and so does the
-//! heading behind a `#`, by the anchor that GitHub makes of it.
+//! heading behind a `#`, by the anchor that GitHub makes of it. Every page of the documentation is linked from another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,10 +20,9 @@ pub(crate) fn check(files: &BTreeMap<String, Option<String>>) -> Vec<String> {
         files: files.keys().map(String::as_str).collect(),
         anchors: documents.map(|(name, text)| (name.as_str(), anchors(text))).collect(),
     };
-    texts()
-        .filter(|(name, _)| *name != EXAMPLES)
-        .flat_map(|(name, text)| check_text(name, text, &known))
-        .collect()
+    let broken =
+        texts().filter(|(name, _)| *name != EXAMPLES).flat_map(|(name, text)| check_text(name, text, &known));
+    broken.chain(orphans(texts().filter(|(name, _)| is_document(name)))).collect()
 }
 
 /// What a reference may lead to.
@@ -46,6 +45,16 @@ impl Known<'_> {
         let absent = anchor.filter(|anchor| !anchors.contains(*anchor))?;
         Some(format!("{path} has no heading for #{absent}"))
     }
+}
+
+/// Pages of the documentation that no document leads to.
+fn orphans<'a>(documents: impl Iterator<Item = (&'a String, &'a str)> + Clone) -> Vec<String> {
+    let targets =
+        documents.clone().flat_map(|(name, text)| links(text).filter_map(|link| resolve(name, &link)));
+    let linked: BTreeSet<String> =
+        targets.map(|target| target.split('#').next().unwrap_or_default().to_owned()).collect();
+    let pages = documents.filter(|(name, _)| name.starts_with(DOCUMENTS) && !linked.contains(*name));
+    pages.map(|(name, _)| format!("{name}: no document links to it, so nobody finds it")).collect()
 }
 
 fn is_document(name: &str) -> bool {
@@ -144,10 +153,16 @@ fn slug(heading: &str) -> String {
 mod tests {
     use super::*;
 
-    /// What is found in a source and in a document of a project with one page, `docs/a.md`.
+    /// What is found in a file of a project that has one page beside it, `docs/a.md`, and a README that links to both.
     fn findings(name: &str, text: &str) -> Vec<String> {
         let page = "# The A/A control\n\n## `c10k`, 5 %\n\n## Why?\n\n## Why?\n\n```\n# no heading\n```\n";
-        let files = [("docs/a.md", Some(page)), ("docs/a.png", None), (name, Some(text))];
+        let readme = format!("[a](docs/a.md) [b]({name})\n");
+        let files = [
+            ("README.md", Some(&*readme)),
+            ("docs/a.md", Some(page)),
+            ("docs/a.png", None),
+            (name, Some(text)),
+        ];
         check(&files.map(|(name, text)| (name.to_owned(), text.map(str::to_owned))).into())
     }
 
@@ -177,5 +192,16 @@ mod tests {
         let bad = "[a](a.md) | [b](#c) | ![d](../b.png)\n";
         assert_eq!(findings("docs/in/b.md", bad).len(), 3);
         assert!(findings("docs/in/b.md", "```\n[a](a.md)\n```\n").is_empty(), "that is no link");
+    }
+
+    #[test]
+    fn a_page_that_no_document_links_to_is_found() {
+        let files = |readme: &str| {
+            [("README.md", readme), ("docs/a.md", "# A\n")]
+                .map(|(name, text)| (name.to_owned(), Some(text.to_owned())))
+                .into()
+        };
+        assert_eq!(check(&files("see docs/a.md\n")).len(), 1);
+        assert!(check(&files("see [A](docs/a.md#a)\n")).is_empty());
     }
 }
