@@ -85,12 +85,12 @@ impl LoadOrder<'_> {
         let rest = [
             ("-c", self.connections.to_string()),
             ("--pipeline", self.pipeline.to_string()),
-            ("--warmup", self.warmup_s.to_string()),
+            ("--warmup", seconds(self.warmup_s)),
             match self.window {
-                Span::Seconds(seconds) => ("-d", seconds.to_string()),
+                Span::Seconds(length) => ("-d", seconds(length)),
                 Span::Requests(n) => ("-n", n.to_string()),
             },
-            ("--timeout", self.timeout_s.to_string()),
+            ("--timeout", seconds(self.timeout_s)),
             ("--cpus", self.cpus.to_owned()),
             ("--seed", self.seed.to_string()),
         ];
@@ -332,6 +332,11 @@ fn read_report(text: &str) -> Result<LoadReport, String> {
     Ok(report)
 }
 
+/// A length of time as the command line takes it.
+fn seconds(length: f64) -> String {
+    format!("{length}s")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -356,17 +361,17 @@ mod tests {
             let words = order.to_arguments().into_iter().map(|word| word.into_string().expect("text"));
             words.collect::<Vec<_>>().join(" ")
         };
-        let closed = "load http://127.0.0.1:8080 --json --yes --workload /tmp/hello.json -c 64 --pipeline 1 --warmup 0.1 -d 1 \
-                      --timeout 5 --cpus 0-1 --seed 7";
+        let closed = "load http://127.0.0.1:8080 --json --yes --workload /tmp/hello.json -c 64 --pipeline 1 --warmup 0.1s -d 1s \
+                      --timeout 5s --cpus 0-1 --seed 7";
         assert_eq!(words(&order), closed);
         order.arrival = Arrival::Poisson { per_second: 5000.0 };
         assert_eq!(words(&order), format!("{closed} -r 5000 --arrival poisson"));
         order.window = Span::Requests(200);
-        assert!(words(&order).contains(" --warmup 0.1 -n 200 --timeout 5 "));
+        assert!(words(&order).contains(" --warmup 0.1s -n 200 --timeout 5s "));
         assert_eq!(order.longest_s(), 0.1 + 4.0 * 5.0 + 5.0);
         let end = UserEnd { wire: "ring:/x".to_owned(), address: None };
         order = LoadOrder { arrival: Arrival::Closed, stack: Some(&end), window: Span::Requests(1), ..order };
-        let wanted = closed.replace("-d 1", "-n 1") + " --stack user --wire ring:/x";
+        let wanted = closed.replace("-d 1s", "-n 1") + " --stack user --wire ring:/x";
         assert_eq!(words(&order), wanted);
     }
 

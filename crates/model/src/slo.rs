@@ -58,6 +58,9 @@ impl FromStr for Slo {
             return Ok(Self { longest: None, allowed_millionths: (percent * 1e4).round() as u32 });
         }
         let (_, beyond) = QUANTILES.iter().find(|(name, _)| *name == what).ok_or_else(wrong)?;
+        if limit.parse::<f64>().is_ok() {
+            return Err(format!("{limit} what? Write {what}<{limit}ms or {what}<{limit}s"));
+        }
         let longest: Nanos = limit.parse()?;
         if longest == Nanos::ZERO {
             return Err(wrong());
@@ -97,5 +100,6 @@ mod tests {
         for bad in ["", "p99", "p98<1ms", "p99<0ms", "p99<10 parsecs", "errors<5", "errors<100%", "10ms"] {
             assert!(bad.parse::<Slo>().is_err(), "{bad}");
         }
+        assert_eq!("p99<20".parse::<Slo>().unwrap_err(), "20 what? Write p99<20ms or p99<20s");
     }
 }

@@ -64,7 +64,7 @@ impl Sub for Nanos {
     }
 }
 
-/// A span as people write it: `200us`, `500ms`, `10s`, `2m`, or a plain number of seconds.
+/// A span as people write it: `200us`, `500ms`, `10s`, `2m`. A number alone could mean two things, so only 0 may stand alone.
 impl FromStr for Nanos {
     type Err = String;
 
@@ -75,9 +75,15 @@ impl FromStr for Nanos {
             "ns" => 1.0,
             "us" => 1e3,
             "ms" => 1e6,
-            "" | "s" => 1e9,
+            "s" => 1e9,
+            "" if number.trim() == "0" => 1e9,
+            "" if number.trim().parse::<f64>().is_ok() => {
+                let number = number.trim();
+                return Err(format!("{number} what? Write {number}ms or {number}s"));
+            }
             "m" | "min" => 60e9,
             "h" => 3600e9,
+            "" => return Err(format!("`{number}` is no length of time; write for example 500ms, 10s or 2m")),
             _ => return Err(format!("`{unit}` is no unit of time; write for example 500ms, 10s or 2m")),
         };
         match number.trim().parse::<f64>() {
@@ -108,10 +114,18 @@ mod tests {
         assert_eq!("300us".parse(), Ok(Nanos::from_micros(300)));
         assert_eq!("500ms".parse(), Ok(Nanos::from_millis(500)));
         assert_eq!("2m".parse(), Ok(Nanos::from_millis(120_000)));
-        assert_eq!("1.5".parse(), Ok(Nanos::from_millis(1500)));
+        assert_eq!("1.5s".parse(), Ok(Nanos::from_millis(1500)));
+        assert_eq!("0".parse(), Ok(Nanos::ZERO));
         for bad in ["5 parsecs", "-1s", "", "ms"] {
             assert!(bad.parse::<Nanos>().is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_number_without_a_unit_is_refused_with_both_meanings() {
+        let refused = |text: &str| text.parse::<Nanos>().unwrap_err();
+        assert_eq!(refused("20"), "20 what? Write 20ms or 20s");
+        assert_eq!(refused("0.5"), "0.5 what? Write 0.5ms or 0.5s");
     }
 
     #[test]

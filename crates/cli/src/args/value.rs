@@ -3,7 +3,7 @@
 use assay_model::network::{Spec, SpecError};
 use assay_model::units::Nanos;
 
-/// A span of time: `500ms`, `10s`, `2m`, or a plain number of seconds.
+/// A span of time: `500ms`, `10s`, `2m`.
 pub(crate) fn span(text: &str) -> Result<Nanos, String> {
     text.parse()
 }

@@ -22,6 +22,8 @@ const CASES: &[Case] = &[
     (&["run", "good", "--conections", "3"], 2, &["--conections", "--connections", "--help"]),
     (&["run", "good", "-c", "0"], 2, &["`0`", "for example 64"]),
     (&["run", "good", "-d", "5 parsecs"], 2, &["parsecs", "500ms, 10s or 2m"]),
+    (&["run", "good", "-d", "5"], 2, &["5 what? Write 5ms or 5s"]),
+    (&["redline", "good", "--slo", "p99<20"], 2, &["20 what? Write p99<20ms or p99<20s"]),
     (&["run", "good", "--rounds", "0"], 2, &["0 rounds", "write 1 to"]),
     (&["run", "good", "--rounds", "some"], 2, &["neither auto nor a number"]),
     (&["run", "good", "--rounds", "3", "--precision", "2%"], 2, &["kept to exactly", "--precision"]),

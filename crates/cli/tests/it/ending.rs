@@ -100,7 +100,7 @@ fn a_killed_assay_leaves_no_process_and_no_scratch() {
 
 /// Waits until the generator of a ten-minute window runs.
 fn measuring(lab: &Lab) {
-    let is_window = |line: &String| line.contains(" load http://") && line.contains(" -d 600 ");
+    let is_window = |line: &String| line.contains(" load http://") && line.contains(" -d 600s ");
     eventually("a window is measured", || {
         lab.processes().iter().any(|line| is_window(line) && !line.contains(" keep "))
     });

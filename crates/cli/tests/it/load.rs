@@ -174,7 +174,7 @@ fn hands_that_know_wrk_and_ab_find_their_flags() {
     let run = |arguments: &[&str]| {
         report(&lab.assay(&[&["load", &url, "--json"], arguments].concat()).assert().code(0))
     };
-    let wrk = run(&["-t1", "-c", "8", "-d", "0.5", "--latency", "-H", "A: b", "-H", "C: d", "-c3"]);
+    let wrk = run(&["-t1", "-c", "8", "-d", "0.5s", "--latency", "-H", "A: b", "-H", "C: d", "-c3"]);
     assert_eq!(wrk.connections, 3, "the last one counts");
     let ab = run(&["-n", "0.1k", "-c", "2", "-k", "--cpus", "0"]);
     assert_eq!((ab.books.ok, ab.books.connections_opened), (100, 2));

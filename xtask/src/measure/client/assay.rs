@@ -62,12 +62,12 @@ impl Client for Assay {
         let mut command = Command::new(&place.assay);
         command.args(["load", &load.url, "--json", "--threads", "1", "--engine", self.0.flag()]);
         for (flag, value) in [
-            ("-c", load.connections),
-            ("--pipeline", load.pipeline),
-            ("-d", load.seconds),
-            ("--timeout", load.timeout_seconds),
+            ("-c", load.connections.to_string()),
+            ("--pipeline", load.pipeline.to_string()),
+            ("-d", format!("{}s", load.seconds)),
+            ("--timeout", format!("{}s", load.timeout_seconds)),
         ] {
-            command.args([flag, &value.to_string()]);
+            command.args([flag, &value]);
         }
         match load.arrival {
             Arrival::Closed => {}
