@@ -471,6 +471,10 @@ export interface RedlineStanding {
    */
   kept_per_second: number | null;
   /**
+   * Median response time at that rate, in nanoseconds, where no rate keeps the objective; absent otherwise.
+   */
+  median_at_missed_ns?: number | null;
+  /**
    * Lowest rate known to miss it; absent when none is.
    */
   missed_per_second: number | null;

@@ -25,6 +25,8 @@ pub enum Exit {
     WrongAnswer = 11,
     /// A result is void, and `--strict` was given.
     Void = 12,
+    /// No contender keeps the objective at any rate.
+    OutOfReach = 13,
     /// A regression was shown.
     Regression = 20,
     /// Stopped by a person.
@@ -46,6 +48,7 @@ impl From<Ending> for Exit {
             Ending::ContenderFailed => Self::ContenderFailed,
             Ending::WrongAnswer => Self::WrongAnswer,
             Ending::Void => Self::Void,
+            Ending::OutOfReach => Self::OutOfReach,
             Ending::Regression => Self::Regression,
         }
     }

@@ -243,6 +243,9 @@ pub struct RedlineStanding {
     pub kept_per_second: Option<f64>,
     /// Lowest rate known to miss it; absent when none is.
     pub missed_per_second: Option<f64>,
+    /// Median response time at that rate, in nanoseconds, where no rate keeps the objective; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub median_at_missed_ns: Option<f64>,
     /// Highest rate at which a server kept it again after it had been overloaded; absent when that was not found out.
     pub recovered_per_second: Option<f64>,
     /// The kept rate over the contender's capacity in the same cell; absent when either is not known.
@@ -267,7 +270,7 @@ pub enum RedlineEnd {
     Confirmed,
     /// Even twice the capacity keeps the objective.
     AboveHighest,
-    /// Even a thousandth of the capacity misses it.
+    /// Even a small part of the capacity misses it, where requests need not wait for each other.
     BelowLowest,
     /// The run or its trials were over before; the bounds are the best known.
     Unfinished,

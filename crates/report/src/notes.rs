@@ -223,7 +223,7 @@ pub(crate) fn redline_end_in_words(end: RedlineEnd) -> &'static str {
     match end {
         RedlineEnd::Confirmed => "",
         RedlineEnd::AboveHighest => "keeps all that was offered",
-        RedlineEnd::BelowLowest => "misses all that was offered",
+        RedlineEnd::BelowLowest => "cannot be kept at any rate",
         RedlineEnd::Unfinished => "not confirmed",
         RedlineEnd::TooManyVoid => "given up: void windows",
     }

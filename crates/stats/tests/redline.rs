@@ -12,8 +12,16 @@ use rand::{Rng, RngExt as _};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 
-const PLAN: Plan =
-    Plan { start: 500.0, step: 2.0, lowest: 10.0, highest: 1e6, width: 0.02, restarts: 3, most_trials: 100 };
+const PLAN: Plan = Plan {
+    start: 500.0,
+    step: 2.0,
+    lowest: 10.0,
+    floor: 25.0,
+    highest: 1e6,
+    width: 0.02,
+    restarts: 3,
+    most_trials: 100,
+};
 
 /// Searches with whatever answers the trials.
 fn search(plan: Plan, mut answer: impl FnMut(&Trial) -> Outcome) -> (Redline, Vec<Trial>) {
@@ -39,7 +47,7 @@ fn step_at(limit: f64) -> impl FnMut(&Trial) -> Outcome {
 #[test]
 fn a_sharp_redline_is_enclosed_within_the_width_from_any_start() {
     for start in [10.0, 400.0, 1234.0, 900_000.0] {
-        let (redline, trials) = search(Plan { start, ..PLAN }, step_at(1234.0));
+        let (redline, trials) = search(Plan { start, floor: PLAN.floor.min(start), ..PLAN }, step_at(1234.0));
         let (lower, upper) = (redline.lower.unwrap(), redline.upper.unwrap());
         assert!(lower <= 1234.0 && 1234.0 < upper && upper / lower <= 1.02, "{lower} {upper} from {start}");
         assert_eq!((redline.end, redline.gap_share()), (End::Confirmed, Some(0.0)));
@@ -106,6 +114,31 @@ fn loads_beyond_the_search_are_said_to_be() {
     assert_eq!((short.lower, short.upper.map(f64::round)), (Some(1_000.0), Some(1_414.0)));
 }
 
+/// A server that takes longer than the goal allows even when it has nothing else to do.
+#[test]
+fn a_goal_that_no_load_keeps_is_found_out_at_the_floor() {
+    let (redline, trials) = search(PLAN, |_| Outcome::NoneInTime);
+    assert_eq!((redline.end, redline.lower, redline.upper), (End::BelowLowest, None, Some(PLAN.floor)));
+    let loads: Vec<(f64, Purpose)> = trials.iter().map(|trial| (trial.per_second, trial.purpose)).collect();
+    assert_eq!(loads, [(PLAN.start, Purpose::Bracket), (PLAN.floor, Purpose::Floor)]);
+    assert!(trials.iter().all(|trial| trial.fresh_server), "an overloaded server would be late at any load");
+}
+
+/// A first guess far too high leaves every request late; the floor then costs one trial and changes no answer.
+#[test]
+fn an_overload_at_the_first_load_is_no_goal_out_of_reach() {
+    let limit = 123.4;
+    let (redline, trials) = search(PLAN, |trial| match trial.per_second {
+        load if load <= limit => Outcome::Pass,
+        load if load <= 2.0 * limit => Outcome::Fail,
+        _ => Outcome::NoneInTime,
+    });
+    let (usual, usual_trials) = search(PLAN, step_at(limit));
+    assert_eq!((redline.end, redline.lower, redline.upper), (usual.end, usual.lower, usual.upper));
+    assert_eq!(trials.iter().filter(|trial| trial.purpose == Purpose::Floor).count(), 1);
+    assert_eq!(trials.len(), usual_trials.len() + 1);
+}
+
 #[test]
 fn a_load_too_close_to_tell_lies_inside_the_interval() {
     let band = |trial: &Trial| match trial.per_second {
@@ -141,6 +174,7 @@ fn a_server_that_does_not_recover_shows_a_gap() {
 fn impossible_plans_are_refused() {
     for plan in [
         Plan { lowest: 0.0, ..PLAN },
+        Plan { floor: 5.0, ..PLAN },
         Plan { start: 1.0, ..PLAN },
         Plan { highest: f64::INFINITY, ..PLAN },
         Plan { width: 0.0, ..PLAN },

@@ -25,6 +25,8 @@ const MOST_TRIALS: u32 = 60;
 const START_SHARE: f64 = 0.8;
 const FIRST_STEP: f64 = 1.25;
 const LOWEST_SHARE: f64 = 0.001;
+/// At this share of the capacity next to nothing waits for anything else.
+const FLOOR_SHARE: f64 = 0.05;
 const HIGHEST_SHARE: f64 = 2.0;
 /// Windows that a trial begins with.
 const SLICES: u32 = 4;
@@ -79,6 +81,7 @@ impl Course {
             start: capacity * START_SHARE,
             step: FIRST_STEP,
             lowest: capacity * LOWEST_SHARE,
+            floor: capacity * FLOOR_SHARE,
             highest: capacity * HIGHEST_SHARE,
             width: WIDTH,
             restarts: RESTARTS,
@@ -144,19 +147,27 @@ impl Course {
         };
         self.slices.push(slice);
         let outcome = if self.is_hopeless() {
-            Outcome::Fail
+            self.missed()
         } else if self.slices.len() < SLICES as usize {
             return;
         } else {
             match self.judge.decide(&self.slices) {
                 Decision::Pass => Outcome::Pass,
-                Decision::Fail => Outcome::Fail,
+                Decision::Fail => self.missed(),
                 Decision::Undecided => Outcome::Undecided,
                 Decision::Extend { requests } => return self.extend(requests),
             }
         };
         self.search.tell(outcome);
         self.begin_trial();
+    }
+
+    /// How the objective was missed.
+    fn missed(&self) -> Outcome {
+        match self.slices.iter().all(|slice| slice.late == slice.due) {
+            true => Outcome::NoneInTime,
+            false => Outcome::Fail,
+        }
     }
 
     /// Whether so many requests were late, over a hundred deadlines and more, that no further window could make up for it.
@@ -281,6 +292,13 @@ mod tests {
         assert_eq!(rest.next(), Next::Done(found));
         let elsewhere = Course::new(slo(), 10_000.0).expect("course").replay(all(&windows[1..]).iter());
         assert_eq!(elsewhere.so_far().trials, 0, "windows that it would not have asked for");
+    }
+
+    #[test]
+    fn an_objective_out_of_reach_takes_two_trials() {
+        let (windows, found) = search(0.0, |_, _| {});
+        assert_eq!((found.end, found.lower, found.trials), (End::BelowLowest, None, 2));
+        assert!(windows.len() < 10, "{} windows", windows.len());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use assay_model::record::{Record, Stage, State};
 use assay_model::rule::Rule;
-use assay_model::verdict::Verdict;
+use assay_model::verdict::{RedlineEnd, RedlineVerdict, Verdict};
 
 use super::is_void;
 
@@ -19,6 +19,8 @@ pub enum Ending {
     WrongAnswer,
     /// A result is void, and that was not to be tolerated.
     Void,
+    /// An objective was searched that no contender keeps at any rate.
+    OutOfReach,
     /// A regression was shown.
     Regression,
 }
@@ -43,7 +45,18 @@ pub fn ending(record: &Record, verdict: &Verdict, strict: bool) -> Ending {
         && (verdict.trust.iter().any(is_void) || standings().any(|s| s.checks.iter().any(is_void)))
     {
         Ending::Void
+    } else if is_out_of_reach(&verdict.redlines) {
+        Ending::OutOfReach
     } else {
         Ending::Fine
     }
+}
+
+/// Whether nobody keeps some objective at any rate. One who does makes it a result like others.
+fn is_out_of_reach(redlines: &[RedlineVerdict]) -> bool {
+    let nobody = |verdict: &RedlineVerdict| {
+        !verdict.standings.is_empty()
+            && verdict.standings.iter().all(|standing| standing.end == RedlineEnd::BelowLowest)
+    };
+    redlines.iter().any(nobody)
 }

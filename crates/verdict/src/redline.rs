@@ -5,12 +5,12 @@ use assay_model::offered::Offered;
 use assay_model::record::{Entry, Measurement, Origin, Run};
 use assay_model::verdict::{RedlineEnd, RedlineStanding, RedlineVerdict};
 use assay_stats::redline::End;
-use assay_stats::robust::geometric_mean;
+use assay_stats::robust::{geometric_mean, median};
 
 use super::sample::sample_of;
 use crate::course::Next;
-use crate::rates::course_in;
-use crate::window::Evidence;
+use crate::rates::{course_in, offered_rate};
+use crate::window::{Evidence, Window};
 
 /// Judges every cell in which a redline was searched.
 pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<RedlineVerdict> {
@@ -59,6 +59,10 @@ fn standing(evidence: &Evidence<'_>, entry: &Entry, cell: &Cell) -> Option<Redli
         contender: entry.name.clone(),
         kept_per_second: found.lower,
         missed_per_second: found.upper,
+        median_at_missed_ns: found
+            .upper
+            .filter(|_| end == RedlineEnd::BelowLowest)
+            .and_then(|missed| median_at(evidence, &entry.name, cell, missed)),
         recovered_per_second: found.descending,
         share_of_capacity: found.lower.zip(capacity).map(|(kept, capacity)| kept / capacity),
         trials: found.trials,
@@ -67,4 +71,20 @@ fn standing(evidence: &Evidence<'_>, entry: &Entry, cell: &Cell) -> Option<Redli
         void_windows: count(void),
         end,
     })
+}
+
+/// The median response time in the windows at one rate.
+fn median_at(evidence: &Evidence<'_>, contender: &str, cell: &Cell, per_second: f64) -> Option<f64> {
+    let lives = evidence.rounds.iter().flatten().filter(|life| life.run.contender == contender);
+    let at = |window: &&Window<'_>| {
+        window.measured.cell == *cell
+            && offered_rate(window.measured).is_some_and(|offered| (offered - per_second).abs() < 1.0)
+    };
+    let medians: Vec<f64> = lives
+        .flat_map(|life| &life.windows)
+        .filter(at)
+        .filter_map(|window| window.times.response_bounds(0.5))
+        .map(|bounds| bounds.from_due.value as f64)
+        .collect();
+    median(&medians).ok()
 }

@@ -43,6 +43,7 @@ const EXIT_CODES: &str = "Exit codes:
    10  a contender could not be built, did not start, or died
    11  a contender answered wrongly, or (check) broke a rule that must be kept
    12  a number had to be withheld (with --strict)
+   13  no contender keeps the objective at any rate (redline)
    20  a regression was shown (assay compare --fail-on)
   130  interrupted; what was measured is kept";
 

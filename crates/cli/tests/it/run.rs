@@ -177,6 +177,27 @@ fn a_redline_is_searched_at_rates_that_are_all_recorded() {
     assert_eq!(stdout(&lab.assay(&["show"]).assert().code(0)), stdout(&assert));
 }
 
+/// A server that takes 200 ms, whatever is asked of it.
+#[test]
+fn an_objective_that_no_rate_keeps_is_told_as_such_and_has_an_exit_code() {
+    let lab = lab();
+    let slow = "\"$ASSAY\" stub --port $PORT --service 200ms";
+    let search = ["redline", "--cmd", slow, "--slo", "p99<20ms", "-c", "32", "-d", "1s", "--warmup", "200ms"];
+    let assert = lab.assay(&search).args(["--budget", "60s"]).assert();
+    let text = stdout(&assert);
+    if text.contains("every window is void") {
+        eprintln!(
+            "skipped: other programs took the CPUs of every closed loop, and there is no rate to begin from"
+        );
+        return;
+    }
+    assert.code(13);
+    assert!(
+        text.contains("cannot keep p99<20ms at any rate") && text.contains("where p50 alone is 20"),
+        "{text}"
+    );
+}
+
 #[test]
 fn colours_are_for_those_who_want_them() {
     let lab = lab();

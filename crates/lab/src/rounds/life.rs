@@ -68,6 +68,8 @@ pub(crate) struct Life<'a> {
     pub work: &'a Path,
     /// When the first round began.
     pub began: Instant,
+    /// When the budget is spent, where there is one.
+    pub budget_ends: Option<Instant>,
     /// The database, where there is one.
     pub database: Option<&'a Access>,
     /// A person's wish.
@@ -359,8 +361,8 @@ impl Living<'_> {
         let mut is_fresh = self.server.pid().is_some();
         while let Next::Window { per_second, settle_s, window_s, fresh_server } = course.next() {
             let needs_another = fresh_server && !is_fresh && self.server.pid().is_some();
-            let budget_s = plan.experiment.budget_s.unwrap_or(f64::INFINITY);
-            if needs_another || self.life.began.elapsed().as_secs_f64() >= budget_s {
+            let ends = Instant::now() + Duration::from_secs_f64(settle_s + window_s);
+            if needs_another || self.life.budget_ends.is_some_and(|budget_ends| ends > budget_ends) {
                 break;
             }
             if self.life.stop.soon() {

@@ -227,6 +227,12 @@ impl<'a> Runner<'a> {
         u32::try_from(self.record.rounds.len()).unwrap_or(u32::MAX)
     }
 
+    /// When the budget is spent, of which asking for the rules was a part.
+    fn end_of_budget(&self) -> Option<Instant> {
+        let budget = Duration::from_secs_f64(self.plan.experiment.budget_s?);
+        Some(self.began + budget.saturating_sub(self.asking))
+    }
+
     fn rounds_expected(&self) -> u32 {
         if self.fills_the_budget() {
             return self.plan.prediction().rounds;

@@ -135,6 +135,7 @@ impl Runner<'_> {
             log: self.folder.log(&log_name(&subject.name, *network), round),
             work: &self.work,
             began: self.began,
+            budget_ends: self.end_of_budget(),
             database: self.database.as_ref().map(|supplied| &supplied.access),
             stop: self.stop,
         }

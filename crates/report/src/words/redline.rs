@@ -57,7 +57,13 @@ fn sentence(cell: &Cell, standing: &RedlineStanding, why: &str) -> String {
             )
         }
         (RedlineEnd::BelowLowest, _, Some(missed)) => {
-            format!("{name} misses {slo} even at {missed} requests per second ({at}).")
+            let alone = standing
+                .median_at_missed_ns
+                .map(|ns| format!(", where p50 alone is {}", format::duration(ns)));
+            let alone = alone.unwrap_or_default();
+            format!(
+                "{name} cannot keep {slo} at any rate: it is missed even at {missed} requests per second{alone} ({at})."
+            )
         }
         (_, Some(kept), Some(missed)) => format!(
             "The redline of {name} for {slo} lies between {kept} and {missed} requests per second so far, not \

@@ -11,6 +11,10 @@
 //! server that failed is therefore replaced by a fresh one. At the end one is overloaded on purpose and the load is lowered
 //! until it passes; the distance to the lower bound is the gap.
 //!
+//! **A goal out of reach.** A trial in which not one request is in time says little of the load: the queue may be at fault, or
+//! the server itself, whatever the load. So the next load is the *floor*, at which nothing queues. When again not one is in time, no
+//! load keeps the goal, and the search need not walk all the way down to say so.
+//!
 //! A void trial is repeated and is never a fail.
 
 mod trial;
@@ -33,6 +37,8 @@ pub struct Plan {
     pub step: f64,
     /// Below this load it is not searched.
     pub lowest: f64,
+    /// A load at which nothing waits for anything else, between the lowest and the first.
+    pub floor: f64,
     /// Above this load it is not searched: what the generator can offer.
     pub highest: f64,
     /// Relative distance of the bounds at which they are near enough; 0.02 for 2 %.
@@ -50,10 +56,19 @@ pub enum Outcome {
     Pass,
     /// It missed the goal.
     Fail,
+    /// It missed the goal with every single request.
+    NoneInTime,
     /// It was too close to tell.
     Undecided,
     /// Its measurement cannot be used.
     Void,
+}
+
+impl Outcome {
+    /// Whether the goal was missed.
+    fn is_fail(self) -> bool {
+        matches!(self, Self::Fail | Self::NoneInTime)
+    }
 }
 
 /// What a trial is for.
@@ -61,6 +76,8 @@ pub enum Outcome {
 pub enum Purpose {
     /// Looking for a load that passes and one that fails.
     Bracket,
+    /// Asking whether any load can pass.
+    Floor,
     /// Halving the distance between them.
     Narrow,
     /// Checking that another server passes at the lower bound too.
@@ -100,7 +117,7 @@ pub enum End {
     Confirmed,
     /// Even the highest load passes: the redline lies above it.
     AboveHighest,
-    /// Even the lowest load fails: the redline lies below it.
+    /// Even the lowest load fails, or the floor with every request: no load that was searched keeps the goal.
     BelowLowest,
     /// The trials are used up; the bounds are the best known.
     TrialsSpent,
@@ -173,6 +190,14 @@ enum Phase {
     Over(End),
 }
 
+/// Whether the floor is to be tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Floor {
+    NotNeeded,
+    Next,
+    Tried,
+}
+
 /// A search in progress.
 #[derive(Debug, Clone)]
 pub struct Search {
@@ -180,6 +205,7 @@ pub struct Search {
     phase: Phase,
     lower: Option<Bound>,
     upper: Option<Bound>,
+    floor: Floor,
     descending: Option<f64>,
     last: Option<(Purpose, Outcome)>,
     trials: u32,
@@ -190,7 +216,7 @@ impl Search {
     /// Begins a search.
     ///
     /// # Errors
-    /// When the loads are not 0 < lowest ≤ start ≤ highest, the step is not above 1 and at most 2, the width is not above 0, or no server or trial is allowed.
+    /// When the loads are not 0 < lowest ≤ floor ≤ start ≤ highest, the step is not above 1 and at most 2, the width is not above 0, or no server or trial is allowed.
     pub fn new(plan: Plan) -> Result<Self, StatsError> {
         let check = |holds: bool, name: &'static str, range: &'static str, value: f64| {
             if holds { Ok(()) } else { Err(StatsError::OutOfRange { name, range, value }) }
@@ -198,12 +224,15 @@ impl Search {
         check(plan.lowest > 0.0, "lowest load", "above 0", plan.lowest)?;
         let inside = (plan.lowest..=plan.highest).contains(&plan.start) && plan.highest.is_finite();
         check(inside, "first load", "between the lowest and the highest", plan.start)?;
+        let below = (plan.lowest..=plan.start).contains(&plan.floor);
+        check(below, "floor", "between the lowest load and the first", plan.floor)?;
         check(plan.step > 1.0 && plan.step <= 2.0, "first step", "above 1, at most 2", plan.step)?;
         check(plan.width > 0.0 && plan.width.is_finite(), "width", "above 0", plan.width)?;
         check(plan.restarts > 0, "number of servers", "at least 1", f64::from(plan.restarts))?;
         check(plan.most_trials > 0, "number of trials", "at least 1", f64::from(plan.most_trials))?;
         let (lower, upper, descending, last) = (None, None, None, None);
-        Ok(Self { plan, phase: Phase::Search, lower, upper, descending, last, trials: 0, void_in_a_row: 0 })
+        let (phase, floor) = (Phase::Search, Floor::NotNeeded);
+        Ok(Self { plan, phase, lower, upper, floor, descending, last, trials: 0, void_in_a_row: 0 })
     }
 
     /// What to do next; the same until an outcome is told.
@@ -224,6 +253,7 @@ impl Search {
         self.void_in_a_row = if outcome == Outcome::Void { self.void_in_a_row + 1 } else { 0 };
         if outcome != Outcome::Void {
             match self.phase {
+                Phase::Search if trial.purpose == Purpose::Floor => self.tried_the_floor(outcome),
                 Phase::Search => self.searched(trial.per_second, outcome),
                 Phase::Confirm => self.confirmed(trial.purpose, outcome),
                 Phase::Overload => self.overloaded(),
@@ -268,6 +298,7 @@ impl Search {
 impl Search {
     fn searching(&self) -> Trial {
         let (per_second, purpose) = match (self.lower, self.upper) {
+            (None, _) if self.floor == Floor::Next => (self.plan.floor, Purpose::Floor),
             (None, None) => (self.plan.start, Purpose::Bracket),
             (Some(lower), None) => {
                 ((lower.per_second * self.step_from(lower)).min(self.plan.highest), Purpose::Bracket)
@@ -291,6 +322,12 @@ impl Search {
         match outcome {
             Outcome::Pass => self.lower = Some(Bound::seen(per_second)),
             Outcome::Fail => self.upper = Some(Bound::seen(per_second)),
+            Outcome::NoneInTime => {
+                self.upper = Some(Bound::seen(per_second));
+                if self.floor == Floor::NotNeeded {
+                    self.floor = Floor::Next;
+                }
+            }
             Outcome::Undecided | Outcome::Void => return self.suppose_around(per_second),
         }
         match (self.lower, self.upper) {
@@ -305,6 +342,15 @@ impl Search {
                 self.confirm_or_descend();
             }
             _ => {}
+        }
+    }
+
+    /// A floor that passes, or fails in part, says only that the search is worth its time.
+    fn tried_the_floor(&mut self, outcome: Outcome) {
+        self.floor = Floor::Tried;
+        if outcome == Outcome::NoneInTime {
+            self.upper = Some(Bound::seen(self.plan.floor));
+            self.phase = Phase::Over(End::BelowLowest);
         }
     }
 
@@ -348,7 +394,7 @@ impl Search {
         let (bound, agrees, outwards) = if purpose == Purpose::ConfirmLower {
             (&mut self.lower, outcome == Outcome::Pass, 1.0 / (1.0 + self.plan.width))
         } else {
-            (&mut self.upper, outcome == Outcome::Fail, 1.0 + self.plan.width)
+            (&mut self.upper, outcome.is_fail(), 1.0 + self.plan.width)
         };
         match bound {
             Some(bound) if agrees => bound.servers += 1,
