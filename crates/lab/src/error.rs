@@ -77,13 +77,12 @@ impl std::fmt::Display for Place {
 pub enum LabError {
     /// No catalogue anywhere.
     #[error(
-        "no catalogue found (a folder that holds contenders/ and workloads/); looked in {}: \
-         give one with --catalogue or ASSAY_CATALOGUE",
-        list(looked_in)
+        "no catalogue found (a folder that holds contenders/ and workloads/); looked in {looked_in}: \
+         give one with --catalogue or ASSAY_CATALOGUE"
     )]
     NoCatalogue {
         /// Folders that were tried.
-        looked_in: Vec<PathBuf>,
+        looked_in: String,
     },
     /// A file or folder could not be read.
     #[error("cannot read {}: {source}", path.display())]
@@ -162,7 +161,7 @@ pub enum LabError {
     #[error(transparent)]
     Link(#[from] assay_link::LinkError),
     /// No such run.
-    #[error("there is no run `{wanted}` in {}; {hint}", runs.display())]
+    #[error("there is no run `{wanted}` in {}; {hint}; `assay list runs` shows all", runs.display())]
     UnknownRun {
         /// What was asked for.
         wanted: String,
@@ -231,8 +230,4 @@ impl LabError {
     pub(crate) fn not_writable(path: &std::path::Path, source: std::io::Error) -> Self {
         Self::StoreNotWritable { path: path.to_owned(), source }
     }
-}
-
-fn list(paths: &[PathBuf]) -> String {
-    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }

@@ -283,13 +283,14 @@ impl Subject {
     }
 }
 
-/// The authority of an `http://` URL, port included, and its path with its query.
+/// The authority of an `http://` URL, port included, and its path with its query. `localhost:8080/a` is taken for one, as
+/// browsers do.
 ///
 /// # Errors
 /// [`LabError::Argument`] when it is no such URL.
 pub fn split_url(url: &str) -> Result<(String, String), LabError> {
     let argument = |problem: &str| LabError::Argument { given: url.to_owned(), problem: problem.to_owned() };
-    let Some(rest) = url.strip_prefix("http://") else {
+    let Some(rest) = url.strip_prefix("http://").or_else(|| (!url.contains("://")).then_some(url)) else {
         return Err(argument("TLS and other schemes are not supported yet; use http://host[:port][/path]"));
     };
     let rest = rest.split('#').next().unwrap_or(rest);

@@ -15,7 +15,7 @@
 //! |---|---|
 //! | a person at a terminal | [`terminal`] |
 //! | a person with a browser | [`html`], its data [`page`], its source `report-ui/` |
-//! | a person with many runs | [`index`] |
+//! | a person with many runs | [`listing`], [`index`] |
 //! | a pull request, a spreadsheet, a program | [`export`] |
 //! | anybody who asks what changed | [`comparison`] |
 #![forbid(unsafe_code)]
@@ -29,6 +29,7 @@ pub mod foreign;
 pub mod format;
 pub mod html;
 pub mod index;
+pub mod listing;
 pub mod notes;
 pub mod page;
 pub mod stack;

@@ -182,6 +182,15 @@ pub(crate) struct ListArguments {
     /// What to list
     #[arg(value_enum, default_value = "contenders")]
     pub(crate) what: Listing,
+    /// All runs, and not only the latest
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print the list as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Stay within ASCII
+    #[arg(long)]
+    pub(crate) ascii: bool,
     #[command(flatten)]
     pub(crate) places: Places,
 }
@@ -193,5 +202,6 @@ pub(crate) enum Listing {
     Experiments,
     /// The rules that `assay check` asks for
     Rules,
+    /// What was measured: when, whom, by which command, with which result
     Runs,
 }

@@ -3,8 +3,8 @@
 use assay_lab::Exit;
 use assay_lab::catalogue::{self, Catalogue};
 use assay_lab::conformance;
-use assay_lab::store::Store;
 use assay_report::foreign;
+use serde_json::{Map, Value};
 
 use crate::args::{ListArguments, Listing, Places};
 use crate::failure::Failure;
@@ -12,11 +12,14 @@ use crate::output;
 
 pub(crate) fn run(arguments: &ListArguments) -> Result<Exit, Failure> {
     let rows = match arguments.what {
-        Listing::Runs => Store::new(&arguments.places.runs).ids().into_iter().map(|id| vec![id]).collect(),
+        Listing::Runs => return super::runs::run(arguments).map(|()| Exit::Ok),
         Listing::Rules => conformance::rule_names().map(|name| vec![name.to_owned()]).collect(),
         what => of_catalogue(&open(&arguments.places)?, what),
     };
-    output::result(&table(&rows));
+    match arguments.json {
+        true => output::result(&json(&rows, columns(arguments.what))?),
+        false => output::result(&table(&rows)),
+    }
     Ok(Exit::Ok)
 }
 
@@ -47,6 +50,27 @@ fn of_catalogue(catalogue: &Catalogue, what: Listing) -> Vec<Vec<String>> {
         }
         Listing::Rules | Listing::Runs => Vec::new(),
     }
+}
+
+/// What the columns of a list are called.
+fn columns(what: Listing) -> &'static [&'static str] {
+    match what {
+        Listing::Contenders => &["name", "language", "workloads", "about"],
+        Listing::Workloads | Listing::Experiments => &["name", "about"],
+        Listing::Rules => &["name"],
+        Listing::Runs => &[],
+    }
+}
+
+/// One object for each row.
+fn json(rows: &[Vec<String>], columns: &[&str]) -> Result<String, Failure> {
+    let object = |row: &Vec<String>| -> Map<String, Value> {
+        let cells = columns.iter().zip(row);
+        cells.map(|(column, cell)| ((*column).to_owned(), Value::from(cell.as_str()))).collect()
+    };
+    let objects: Vec<Map<String, Value>> = rows.iter().map(object).collect();
+    let text = serde_json::to_string_pretty(&objects).map_err(|e| Failure::Bug(e.to_string()))?;
+    Ok(text + "\n")
 }
 
 /// Columns as wide as their widest entry; the last one as it is.

@@ -14,6 +14,7 @@ pub(crate) mod load;
 pub(crate) mod redline;
 pub(crate) mod report;
 pub(crate) mod run;
+mod runs;
 pub(crate) mod serve;
 pub(crate) mod shell;
 pub(crate) mod show;

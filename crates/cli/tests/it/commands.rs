@@ -67,6 +67,25 @@ fn the_catalogue_is_listed() {
 }
 
 #[test]
+fn runs_are_listed_with_what_came_out() {
+    let lab = Lab::new();
+    lab.good("nice");
+    lab.run(&["nice"]).assert().code(0);
+    let id = lab.record().id;
+    let list = |more: &[&str]| lab.assay(&["list", "runs"]).args(more).assert().code(0);
+    let text = stdout(&list(&[]));
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with(&id) && lines[0].ends_with(" UTC"), "{text}");
+    assert!(lines[1].starts_with("  $ assay run ") && lines[1].ends_with(" nice"), "{text}");
+    assert_eq!(lines[2], "  nice");
+    let runs: serde_json::Value = serde_json::from_str(&stdout(&list(&["--json"]))).expect("json");
+    assert_eq!((&runs[0]["id"], &runs[0]["contenders"][0]), (&id.as_str().into(), &"nice".into()));
+    lab.assay(&["show", "nosuch"]).assert().code(2).stderr(contains("`assay list runs` shows all"));
+    let names = stdout(&lab.assay(&["list", "--json"]).assert().code(0));
+    assert!(names.contains("\"name\": \"nice\""), "{names}");
+}
+
+#[test]
 fn a_catalogue_is_found_from_within_it() {
     let lab = Lab::new();
     lab.good("nice");

@@ -152,13 +152,17 @@ pub fn find(given: Option<&Path>, cwd: &Path, executable: Option<&Path>) -> Resu
         return if is_root(root) {
             Ok(root.to_owned())
         } else {
-            Err(LabError::NoCatalogue { looked_in: vec![root.to_owned()] })
+            Err(LabError::NoCatalogue { looked_in: root.display().to_string() })
         };
     }
     let starts: Vec<&Path> = [Some(cwd), executable].into_iter().flatten().collect();
     let found = starts.iter().flat_map(|start| start.ancestors()).find(|folder| is_root(folder));
     found.map(Path::to_owned).ok_or_else(|| LabError::NoCatalogue {
-        looked_in: starts.into_iter().map(|start| start.join("and above")).collect(),
+        looked_in: starts
+            .iter()
+            .map(|start| format!("{} and above", start.display()))
+            .collect::<Vec<_>>()
+            .join(", "),
     })
 }
 

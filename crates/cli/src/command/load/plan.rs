@@ -168,8 +168,9 @@ mod tests {
         assert_eq!(url.resolve().unwrap().to_string(), "[::1]:8080");
         assert_eq!(Url::parse("http://localhost").unwrap().host_field(), "localhost");
         assert_eq!(Url::parse("http://h?q").unwrap().path, "/?q");
+        assert_eq!(Url::parse("localhost:8080/a").unwrap().host_field(), "localhost:8080");
         for bad in
-            ["https://x", "ftp://x", "localhost:80", "http://", "http://h:0", "http://h:70000", "http://u@h"]
+            ["https://x", "ftp://x", "localhost:x", "http://", "http://h:0", "http://h:70000", "http://u@h"]
         {
             assert!(Url::parse(bad).is_err(), "{bad}");
         }
