@@ -66,7 +66,10 @@ impl Live {
 
     fn warn(&self, contender: &str, what: &str, reason: &NotRun) {
         let remedy = reason.remedy.as_ref().map_or_else(String::new, |r| format!("; {r}"));
-        let text = format!("{contender} {what}: {}{remedy}", reason.reason);
+        let mut text = format!("{contender} {what}: {}{remedy}", reason.reason);
+        for line in &reason.log_tail {
+            let _ = write!(text, "\n  | {line}");
+        }
         match &self.bar {
             Some(bar) => bar.suspend(|| output::warning(&text)),
             None => output::warning(&text),

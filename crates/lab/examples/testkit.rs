@@ -105,7 +105,7 @@ fn serve(mode: &str) {
 fn load(arguments: &[String]) {
     let value =
         |name: &str| arguments[arguments.iter().position(|word| word == name).expect(name) + 1].as_str();
-    let seconds = |name: &str| Duration::from_secs_f64(value(name).parse().expect(name));
+    let seconds = |name: &str| Duration::from(value(name).parse::<assay_model::units::Nanos>().expect(name));
     assert_eq!(arguments[1], "--json");
     let is_asked = arguments.iter().any(|word| word == "--on-request");
     let (mut histogram, mut books, mut lengths) =

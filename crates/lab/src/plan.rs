@@ -43,6 +43,8 @@ pub struct Plan {
     pub tools: Tools,
     /// Where the database comes from; needed only where a workload does ([`database_of`]).
     pub database: Option<Source>,
+    /// Contenders without which the run is pointless: it ends when fewer are left.
+    pub least_contenders: usize,
     /// Whether contenders that assay starts are asked, before the first round, what they keep of the rules of HTTP/1.1.
     pub conformance: bool,
 }

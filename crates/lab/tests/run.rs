@@ -77,6 +77,7 @@ impl Place {
             program: Program { version: "0".to_owned(), profile: "debug".to_owned() },
             tools: Tools { assay: testkit(), files: std::env::temp_dir(), preload: None, secrets: Secrets::default() },
             database: None,
+            least_contenders: 1,
             conformance: false,
         }
     }
@@ -255,10 +256,10 @@ fn misbehaving(place: &Place) -> Vec<Case> {
     let case = |name: &str, script: &str, stage, words| (place.contender(name, script), stage, words);
     vec![
         case("exits", "echo bad flag >&2; exit 7", Stage::Start, "exit status 7 before it was ready"),
-        case("missing", "exec no-such-server", Stage::Start, "exit status 127"),
+        case("missing", "exec no-such-server", Stage::Needs, "command not found"),
         case("detaches", "KIT serve right & sleep 0.05; exit 0", Stage::Start, "forks and detaches"),
-        case("deaf", "exec KIT serve deaf", Stage::Start, "not ready within 1 s: nobody listens"),
-        case("elsewhere", "PORT=0 exec KIT serve right", Stage::Start, "not ready within 1 s"),
+        case("deaf", "exec KIT serve deaf", Stage::Start, "not ready within 1.0 s: nobody listens"),
+        case("elsewhere", "PORT=0 exec KIT serve right", Stage::Start, "not ready within 1.0 s"),
         case("wrong", "exec KIT serve wrong", Stage::Answer, "\"HELLO\" instead of \"hello\""),
         case("error", "exec KIT serve error", Stage::Answer, "status 500 instead of 200"),
         case("garbage", "exec KIT serve garbage", Stage::Answer, "no valid HTTP/1.1"),

@@ -1,6 +1,6 @@
 //! How a run ended, for those who asked for it: the one thing that a script wants to know.
 
-use assay_model::record::{Record, Stage, State};
+use assay_model::record::{Origin, Record, Stage, State};
 use assay_model::rule::Rule;
 use assay_model::verdict::{RedlineEnd, RedlineVerdict, Verdict};
 
@@ -37,9 +37,12 @@ pub fn ending(record: &Record, verdict: &Verdict, strict: bool) -> Ending {
     let wrong = standings()
         .any(|standing| standing.checks.iter().any(|check| check.rule == Rule::Errors && is_void(check)));
     let nobody = standings().next().is_none();
+    // What a contender of the catalogue lacks is no failure of the run; a command of the user's own was meant to be measured.
+    let own = record.contenders.iter().filter(|entry| entry.origin == Origin::Command);
+    let own_is_missing = own.filter(|entry| entry.twin_of.is_none()).any(|entry| entry.not_run.is_some());
     if stages.contains(&Stage::Answer) || wrong {
         Ending::WrongAnswer
-    } else if nobody || stages.iter().any(|stage| *stage != Stage::Needs) {
+    } else if nobody || own_is_missing || stages.iter().any(|stage| *stage != Stage::Needs) {
         Ending::ContenderFailed
     } else if strict
         && (verdict.trust.iter().any(is_void) || standings().any(|s| s.checks.iter().any(is_void)))

@@ -120,6 +120,7 @@ impl CompareArguments {
             duration: self.duration,
             warmup: self.warmup,
             rounds: Some(Rounds::Exactly(self.rounds.unwrap_or(ROUNDS))),
+            least_contenders: self.cmd.len(),
             no_aa: true,
             one_at_a_time: false,
             budget: self.budget,

@@ -132,6 +132,9 @@ pub(crate) struct RunArguments {
     pub(crate) consent: Consent,
     #[command(flatten)]
     pub(crate) places: Places,
+    /// Contenders without which the run is pointless.
+    #[arg(skip)]
+    pub(crate) least_contenders: usize,
     /// Whether the limit stays away.
     #[arg(skip)]
     pub(crate) no_limit: bool,

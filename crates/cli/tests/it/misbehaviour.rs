@@ -4,7 +4,7 @@ use assay_model::load::ErrorClass;
 use assay_model::record::Stage;
 use predicates::str::contains;
 
-use crate::support::{Lab, listing, not_run};
+use crate::support::{Lab, listing, not_run, stderr};
 
 /// Measures a good contender beside a bad one, which fails at `stage` with these words; returns the lab.
 fn beside_good(lab: &Lab, code: i32, stage: Stage, words: &str) {
@@ -128,4 +128,45 @@ fn floods_its_log() {
     }
     let log = std::fs::read_to_string(logs.join("talker-0.log")).expect("log");
     assert!(log.contains("[assay: the log ends here"), "{} bytes", log.len());
+}
+
+#[test]
+fn a_command_that_is_not_found_is_told_at_once_with_its_last_words() {
+    let lab = Lab::new();
+    let run =
+        ["run", "--cmd", "no-such-server --port $PORT", "-d", "100ms", "--warmup", "50ms", "--rounds", "5"];
+    let assert = lab.assay(&run).assert().code(10);
+    let told = stderr(&assert);
+    assert!(
+        told.contains("is not run: command not found") && told.contains("no-such-server: not found"),
+        "{told}"
+    );
+    assert!(told.contains("round 1 of 5 saved") && !told.contains("round 2"), "{told}");
+    let script = "echo 'the config is missing' >&2; exit 3";
+    let assert = lab.assay(&["run", "--cmd", script, "-d", "100ms", "--rounds", "5"]).assert().code(10);
+    assert!(stderr(&assert).contains("\n  | the config is missing\n"), "{}", stderr(&assert));
+}
+
+/// The server knows a port of its own, and was given long to start.
+#[test]
+fn a_server_on_another_port_is_told_before_its_time_is_over() {
+    let lab = Lab::new();
+    lab.contender(
+        "elsewhere",
+        "server",
+        "[run]\ncommand = [\"${ASSAY}\", \"serve\", \"--port\", \"38471\"]\nready_timeout_s = 600",
+    );
+    let assert = lab.run(&["elsewhere"]).assert().code(10);
+    let told = stderr(&assert);
+    assert!(told.contains("it listens on port 38471: let it use $PORT, or give --port"), "{told}");
+}
+
+#[test]
+fn a_comparison_ends_when_a_side_is_dead() {
+    let lab = Lab::new();
+    let commands = ["compare", "--cmd", "\"$ASSAY\" serve --port $PORT", "--cmd", "no-such-server"];
+    let quick = ["-d", "100ms", "--warmup", "50ms", "--rounds", "5", "-c", "2"];
+    let assert = lab.assay(&commands).args(quick).assert().code(10);
+    let told = stderr(&assert);
+    assert!(told.contains("round 1 of 5 saved") && !told.contains("round 2"), "{told}");
 }

@@ -29,6 +29,10 @@ const WRONG_ANSWER_PATIENCE: Duration = Duration::from_secs(2);
 /// Time between two looks while it starts: short at first, because it is part of the start-up time that is reported.
 const FIRST_POLL: Duration = Duration::from_millis(1);
 const LAST_POLL: Duration = Duration::from_millis(20);
+/// How long a server may listen on other ports only. One that opens its own last is rare, and one that was told of no port common.
+const OTHER_PORT_PATIENCE: Duration = Duration::from_secs(2);
+/// The shell's exit status for a command that it does not find (POSIX.1-2024, Shell Command Language 2.8.2).
+const NOT_FOUND: i32 = 127;
 /// How long the news of a server's end may take to reach us.
 const END_PATIENCE: Duration = Duration::from_millis(200);
 /// Longest wait until a port is free when its last process has gone: what an io_uring held of it, the kernel closes only when it
@@ -177,8 +181,9 @@ impl Server {
 
     fn await_ready(&mut self, timeout: Duration, order: &StartOrder<'_>) -> Result<(), NotRun> {
         let Some(first) = order.requests.first() else { return Ok(()) };
-        let deadline = Instant::now() + timeout;
-        let mut wrong_since: Option<Instant> = None;
+        let began = Instant::now();
+        let deadline = began + timeout;
+        let (mut wrong_since, mut elsewhere_since) = (None::<Instant>, None::<Instant>);
         let mut poll = FIRST_POLL;
         loop {
             if let Some(death) = self.death(Stage::Start) {
@@ -193,10 +198,16 @@ impl Server {
             };
             let wrong = wrong_since.filter(|_| problem.stage == Stage::Answer);
             wrong_since = (problem.stage == Stage::Answer).then(|| wrong.unwrap_or_else(Instant::now));
+            // To look at first would be part of the start-up time that is reported.
+            let elsewhere = poll == LAST_POLL && self.listens_elsewhere();
+            elsewhere_since = elsewhere.then(|| elsewhere_since.unwrap_or_else(Instant::now));
+            let lasts = |since: Option<Instant>, patience: Duration| {
+                since.is_some_and(|since| since.elapsed() >= patience.min(timeout))
+            };
             let hopeless =
-                wrong_since.is_some_and(|since| since.elapsed() >= WRONG_ANSWER_PATIENCE.min(timeout));
+                lasts(wrong_since, WRONG_ANSWER_PATIENCE) || lasts(elsewhere_since, OTHER_PORT_PATIENCE);
             if hopeless || Instant::now() >= deadline || order.stop.now() {
-                return Err(self.explain(problem, timeout));
+                return Err(self.explain(problem, began.elapsed()));
             }
             std::thread::sleep(poll);
             poll = (poll * 2).min(LAST_POLL);
@@ -216,15 +227,24 @@ impl Server {
         }
     }
 
+    /// Whether it listens, but not on the port that it was given.
+    fn listens_elsewhere(&self) -> bool {
+        let ports = |held: &Held| port::ports_of(&held.kept.processes());
+        self.held.as_ref().is_some_and(|held| {
+            let ports = ports(held);
+            !ports.is_empty() && !ports.contains(&held.port)
+        })
+    }
+
     /// Adds what can be seen from outside to why it is not ready.
-    fn explain(&self, mut problem: NotRun, timeout: Duration) -> NotRun {
+    fn explain(&self, mut problem: NotRun, waited: Duration) -> NotRun {
         let Some(held) = &self.held else { return problem };
         problem.log_tail = held.tail();
         if problem.stage != Stage::Start {
             return problem;
         }
         let others: Vec<String> = port::ports_of(&held.kept.processes()).iter().map(u16::to_string).collect();
-        problem.reason = format!("not ready within {} s: {}", timeout.as_secs_f64(), problem.reason);
+        problem.reason = format!("not ready within {:.1} s: {}", waited.as_secs_f64(), problem.reason);
         problem.remedy = Some(if others.is_empty() || others.contains(&held.port.to_string()) {
             "see whether it listens on $ADDRESS and $PORT; raise ready_timeout_s if it only needs longer"
                 .to_owned()
@@ -279,6 +299,12 @@ fn death(ended: &Ended, stage: Stage, held: &Held) -> NotRun {
             ),
             log_tail,
         };
+    }
+    if (ended.code, stage) == (Some(NOT_FOUND), Stage::Start) {
+        let words = log_tail.last().map_or_else(String::new, |line| format!(" ({line})"));
+        let reason = format!("command not found{words}");
+        let remedy = Some("install it, or mend the command".to_owned());
+        return NotRun { stage: Stage::Needs, reason, remedy, log_tail };
     }
     let when = if stage == Stage::Start { "before it was ready" } else { "under load" };
     let reason = format!("it ended with {ended} {when}");

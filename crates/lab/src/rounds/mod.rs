@@ -209,8 +209,7 @@ impl<'a> Runner<'a> {
         } else {
             allows_another(experiment, self.rounds_done(), elapsed, self.round_length)
         };
-        let somebody = self.record.contenders.iter().any(|entry| entry.not_run.is_none());
-        time && somebody && !self.stop.soon() && !self.all_settled()
+        time && self.alive() >= self.plan.least_contenders.max(1) && !self.stop.soon() && !self.all_settled()
     }
 
     /// Rounds with which nothing was cut: fewer rounds with more turns each are as good a use of the time.
@@ -244,6 +243,12 @@ impl<'a> Runner<'a> {
         self.unsettled.as_ref().is_some_and(BTreeSet::is_empty)
     }
 
+    /// Contenders that were not given up, A/A controls aside, which are nothing without their originals.
+    fn alive(&self) -> usize {
+        let own = self.record.contenders.iter().filter(|entry| entry.twin_of.is_none());
+        own.filter(|entry| entry.not_run.is_none()).count()
+    }
+
     fn taking_part(&self) -> usize {
         let on = |laid: &Laid| {
             (0..self.subjects.len()).filter(|&subject| !self.is_out(subject, laid.network)).count()
@@ -270,10 +275,13 @@ impl<'a> Runner<'a> {
         let failures = self.failures.entry((subject, network)).or_default();
         *failures += 1;
         let hopeless = matches!(reason.stage, Stage::Answer | Stage::Needs) || *failures >= MAX_FAILURES;
-        let contender = self.subjects[subject].name.as_str();
-        self.telling.notice(&Event::Failed { contender, network, reason: &reason });
         if hopeless {
-            self.drop_out_on(subject, network, reason);
+            return self.drop_out_on(subject, network, reason);
+        }
+        // What befalls an A/A control befalls its original as well, of which is told.
+        if self.record.contenders[subject].twin_of.is_none() {
+            let contender = self.subjects[subject].name.as_str();
+            self.telling.notice(&Event::Failed { contender, network, reason: &reason });
         }
     }
 
@@ -301,7 +309,7 @@ impl<'a> Runner<'a> {
     fn finish(&mut self) -> Result<Record, LabError> {
         let rounds = self.rounds_done();
         self.end_database();
-        let nobody_left = self.record.contenders.iter().all(|entry| entry.not_run.is_some());
+        let nobody_left = self.alive() < self.plan.least_contenders.max(1);
         self.record.state = if self.stop.soon() {
             State::Interrupted
         } else if rounds >= self.rounds_wanted() || nobody_left || self.all_settled() {

@@ -78,6 +78,7 @@ pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
         command: own_command(),
         program: program(),
         tools,
+        least_contenders: arguments.least_contenders,
         conformance: !arguments.no_check,
     };
     plan.check()?;
