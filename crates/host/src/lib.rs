@@ -16,6 +16,7 @@
 pub mod accounting;
 pub mod addresses;
 pub mod cgroup;
+pub mod clocks;
 pub mod counters;
 pub mod cpuset;
 pub mod doctor;

@@ -68,6 +68,12 @@ pub(crate) fn scan_trees(roots: &[u32]) -> Vec<Process> {
     all.into_iter().filter(|process| wanted.contains(&process.pid)).collect()
 }
 
+/// Whether nobody came, ended, or waited for somebody who had ended.
+pub(crate) fn same_family(before: &[Process], after: &[Process]) -> bool {
+    let key = |process: &Process| (process.pid, process.start_ticks, process.reaped_ticks);
+    before.iter().map(key).eq(after.iter().map(key))
+}
+
 /// Every process that can be seen, ascending. Those that end during the scan are left out.
 fn scan() -> Vec<Process> {
     let visible = procfs::process::all_processes().into_iter().flatten().flatten();

@@ -14,7 +14,7 @@ use std::time::Instant;
 use assay_model::units::Nanos;
 use assay_model::usage::{Usage, UsageSource};
 
-use crate::process::{Process, scan_trees};
+use crate::process::{Process, same_family, scan_trees};
 use crate::window::{Window, difference};
 
 /// How often a scan is repeated when processes come or go during it.
@@ -172,11 +172,6 @@ impl Snapshot {
     pub fn since(&self, earlier: &Self) -> Window {
         difference(earlier, self)
     }
-}
-
-fn same_family(before: &[Process], after: &[Process]) -> bool {
-    let key = |process: &Process| (process.pid, process.start_ticks, process.reaped_ticks);
-    before.iter().map(key).eq(after.iter().map(key))
 }
 
 fn read_process(member: &Process) -> Option<ProcessUsage> {

@@ -82,6 +82,16 @@ impl Usage {
         }
     }
 
+    /// The same with other lengths of span and CPU time, the latter divided as it is: where the times are known of a part of
+    /// the span, and nothing happened in the rest of it.
+    #[must_use]
+    pub fn of_part(&self, wall_ns: Nanos, cpu_ns: Nanos) -> Self {
+        let user = u128::from(self.user_ns.0) * u128::from(cpu_ns.0);
+        let user = user.checked_div(u128::from(self.cpu_ns().0)).unwrap_or(0);
+        let user_ns = Nanos(u64::try_from(user).unwrap_or(cpu_ns.0)).min(cpu_ns);
+        Self { wall_ns, user_ns, system_ns: cpu_ns - user_ns, ..self.clone() }
+    }
+
     /// Memory in use at the end of the span, in bytes: proportional where the kernel tells it, else resident, which counts what
     /// processes share in each of them.
     pub fn memory_bytes(&self) -> u64 {
@@ -128,4 +138,25 @@ pub struct Counted {
     /// Why something could not be counted; empty when everything was.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_keeps_the_division_and_all_that_is_counted() {
+        let ms = Nanos::from_millis;
+        let whole = Usage {
+            wall_ns: ms(1000),
+            user_ns: ms(30),
+            system_ns: ms(90),
+            voluntary_switches: 7,
+            ..Usage::default()
+        };
+        let part = whole.of_part(ms(400), ms(100));
+        assert_eq!((part.wall_ns, part.user_ns, part.system_ns), (ms(400), ms(25), ms(75)));
+        assert_eq!(part.voluntary_switches, 7);
+        assert_eq!(Usage::default().of_part(ms(1), ms(2)).system_ns, ms(2));
+    }
 }

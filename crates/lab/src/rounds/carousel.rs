@@ -5,10 +5,12 @@
 
 use std::time::{Duration, Instant};
 
+use assay_host::clocks::Spent;
 use assay_host::snapshot::Sampler;
 use assay_model::experiment::Cell;
 use assay_model::record::{Measurement, NotRun, Turn};
 use assay_model::units::Nanos;
+use assay_model::usage::Usage;
 
 use super::event::Event;
 use super::life::{Living, wanted};
@@ -130,11 +132,11 @@ impl Rotations<'_> {
     fn turn(&self, rider: &mut Rider<'_, '_>, rotation: u32, place: u32) -> Result<(), Option<NotRun>> {
         let Rider { living, generator, settle, .. } = rider;
         let offset_ns = self.began.elapsed().into();
-        let watch = Watch::start(&living.life, &living.server, self.cell);
+        let watch = Watch::start_turn(&living.life, &living.server, self.cell);
         let load =
             wanted(&mut living.server, self.stop, |wanted| generator.window(*settle, self.length, wanted))?;
         let seen = watch.finish(&living.life, &living.server, Duration::from_nanos(load.window_ns.0));
-        let server_cpu_ns = seen.server.as_ref().map(|used| used.cpu_ns());
+        let server_cpu_ns = seen.spent.and_then(|spent| spent.cpu_ns);
         let speed = seen.speed.clone();
         rider.turns.push(Turn { rotation, place, offset_ns, load, server_cpu_ns, speed });
         rider.seen = Some(rider.seen.take().map_or_else(|| seen.clone(), |before| before.then(&seen)));
@@ -144,13 +146,14 @@ impl Rotations<'_> {
     /// Files what a rider's turns were together.
     fn dismount(&self, rider: Rider<'_, '_>, telling: &Telling<'_>) -> Result<(), Option<NotRun>> {
         let Rider { living, generator, turns, seen, sampler, .. } = rider;
-        let whole = sampler.and_then(|sampler| sampler.finish().ok()).map(|window| window.usage);
+        let whole = sampler.and_then(|sampler| sampler.finish().ok());
         let (Some(seen), Some(first)) = (seen, turns.first()) else { return Ok(()) };
         let offset_ns = first.offset_ns;
-        let idle_busy_share = whole.as_ref().zip(seen.server.as_ref()).map(|(whole, own)| {
-            let (cpu, wall) = (whole.cpu_ns() - own.cpu_ns(), whole.wall_ns - own.wall_ns);
-            cpu.0 as f64 / wall.0.max(1) as f64
-        });
+        let idle_busy_share = whole.as_ref().and_then(|whole| idle_share(&whole.usage, seen.spent?));
+        let seen = match whole {
+            Some(whole) => seen.with(&living.server, whole),
+            None => seen,
+        };
         let load = wanted(&mut living.server, self.stop, |wanted| generator.finish(wanted))?;
         living.check_life(load.books.failed() > 0)?;
         let window = seen.beside(&living.life, self.cell, offset_ns, load);
@@ -158,6 +161,13 @@ impl Rotations<'_> {
         living.file(Measurement { turns, idle_busy_share, speed: None, ..window }, telling);
         Ok(())
     }
+}
+
+/// Share of one CPU that a server used while others had their turns, going by all that it used and what it spent in its own.
+fn idle_share(whole: &Usage, own: Spent) -> Option<f64> {
+    let cpu = whole.cpu_ns() - own.cpu_ns?;
+    let wall = whole.wall_ns - own.wall.into();
+    Some(cpu.0 as f64 / wall.0.max(1) as f64)
 }
 
 impl Pace {

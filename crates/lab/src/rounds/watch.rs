@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use assay_host::cgroup::{self, Throttling};
+use assay_host::clocks::{Clocks, Spent};
 use assay_host::memory::proportional;
 use assay_host::snapshot::Sampler;
 use assay_host::system::{SystemDelta, SystemSample};
@@ -24,7 +25,7 @@ use crate::contender::Server;
 
 /// A look at everything just before the generator begins.
 pub(super) struct Watch {
-    server: Option<Sampler>,
+    server: Looking,
     database: Option<(Sampler, bool)>,
     meter: Option<Meter>,
     system: SystemSample,
@@ -33,10 +34,19 @@ pub(super) struct Watch {
     speed: Vec<CpuSpeed>,
 }
 
+/// How the server is looked at: thread by thread, or in a turn, which is over before all threads of a large server have been
+/// read, at the clocks of its processes.
+enum Looking {
+    Closely(Option<Sampler>),
+    AtClocks(Option<Clocks>),
+}
+
 /// What was done since then.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
-    pub(super) server: Option<Usage>,
+    server: Option<Usage>,
+    /// What the clocks of its processes showed, in turns.
+    pub(super) spent: Option<Spent>,
     database: Option<DatabaseUsage>,
     link_use: Option<LinkUse>,
     system: SystemDelta,
@@ -54,11 +64,20 @@ pub(super) struct Seen {
 impl Watch {
     /// Looks before a window of `cell`.
     pub(super) fn start(life: &Life<'_>, server: &Server, cell: &Cell) -> Self {
+        Self::begin(life, server, cell, Looking::Closely(server.watch()))
+    }
+
+    /// Looks before a turn, after all of which the server's whole share is added ([`Seen::with`]).
+    pub(super) fn start_turn(life: &Life<'_>, server: &Server, cell: &Cell) -> Self {
+        Self::begin(life, server, cell, Looking::AtClocks(server.clocks()))
+    }
+
+    fn begin(life: &Life<'_>, server: &Server, cell: &Cell, looking: Looking) -> Self {
         // The probe has its CPUs to itself only before everything else begins.
         let speed = life.probe.run().unwrap_or_default();
         Self {
             speed,
-            server: server.watch(),
+            server: looking,
             database: life.watch_database(cell),
             meter: Meter::start(life.link),
             system: look(server),
@@ -70,22 +89,29 @@ impl Watch {
     /// Looks after it; what it measured was `length` long.
     pub(super) fn finish(self, life: &Life<'_>, server: &Server, length: Duration) -> Seen {
         let (system, counts) = (look(server), server.stack_counts());
-        let window = self.server.as_ref().and_then(|sampler| sampler.finish().ok());
+        let (window, spent) = match &self.server {
+            Looking::Closely(sampler) => (sampler.as_ref().and_then(|sampler| sampler.finish().ok()), None),
+            Looking::AtClocks(clocks) => (None, clocks.as_ref().map(Clocks::finish)),
+        };
         let used = |sampler: &Sampler| sampler.finish().ok().map(|window| window.usage);
         let database = self.database.as_ref().and_then(|(sampler, beside_generator)| {
             Some(DatabaseUsage { usage: used(sampler)?, beside_generator: *beside_generator })
         });
-        let processes = window.iter().flat_map(|window| &window.processes).map(|process| process.pid);
-        Seen {
-            processes: processes.collect(),
-            seen_on: window.as_ref().filter(|_| server.pid().is_none()).map(Window::seen_on),
-            server: window.map(|window| window.usage),
+        let seen = Seen {
+            processes: Vec::new(),
+            seen_on: None,
+            server: None,
+            spent,
             database,
             link_use: self.meter.and_then(|meter| meter.finish(length)),
             system: system.since(&self.system),
             stack: counts.map(|counts| counts.since(&self.counted)),
             throttled: self.quotas.finish(),
             speed: beside(self.speed, life.probe.run().unwrap_or_default()),
+        };
+        match window {
+            Some(window) => seen.with(server, window),
+            None => seen,
         }
     }
 }
@@ -101,12 +127,30 @@ fn look(server: &Server) -> SystemSample {
 }
 
 impl Seen {
+    /// With what a close look at the server found, over a span that holds all others. Where clocks were read in the parts of
+    /// it in which there was load, its CPU time is theirs; everything else happens under load only.
+    #[must_use]
+    pub(super) fn with(self, server: &Server, window: Window) -> Self {
+        let under_load = self.spent.and_then(|spent| Some((Nanos::from(spent.wall), spent.cpu_ns?)));
+        let usage = match under_load {
+            Some((wall_ns, cpu_ns)) => window.usage.of_part(wall_ns, cpu_ns),
+            None => window.usage.clone(),
+        };
+        Self {
+            processes: window.processes.iter().map(|process| process.pid).collect(),
+            seen_on: server.pid().is_none().then(|| window.seen_on()),
+            server: Some(usage),
+            ..self
+        }
+    }
+
     /// Both together, one after the other.
     pub(super) fn then(&self, later: &Self) -> Self {
         let both = |a: &Option<Usage>, b: &Option<Usage>| Some(a.as_ref()?.then(b.as_ref()?));
         let database = self.database.as_ref().zip(later.database.as_ref());
         Self {
             server: both(&self.server, &later.server),
+            spent: self.spent.zip(later.spent).map(|(a, b)| a.then(b)),
             database: database.map(|(a, b)| DatabaseUsage { usage: a.usage.then(&b.usage), ..*b }),
             link_use: self.link_use.zip(later.link_use).map(|(a, b)| a.then(&b)),
             system: self.system.then(&later.system),
