@@ -318,6 +318,9 @@ pub struct Measurement {
     pub cell: Cell,
     /// When it began, after the start of the whole run.
     pub offset_ns: Nanos,
+    /// Load that its server had behind it in this life when it began.
+    #[serde(default)]
+    pub loaded_ns: Nanos,
     /// What the generator saw.
     pub load: LoadReport,
     /// What the server's processes used from just before the generator started to just after it ended, so with the load
@@ -362,6 +365,9 @@ pub struct Turn {
     pub place: u32,
     /// When it began, after the start of the whole run.
     pub offset_ns: Nanos,
+    /// Load that its server had behind it in this life when it began.
+    #[serde(default)]
+    pub loaded_ns: Nanos,
     /// What the generator saw.
     #[serde(flatten)]
     pub load: LoadTurn,

@@ -12,6 +12,7 @@
 mod answered;
 mod cell;
 pub mod compare;
+mod counting;
 pub mod course;
 mod disturbed;
 mod ending;

@@ -1,5 +1,6 @@
 //! The numbers of a record, contender by contender and round by round.
 
+use super::counting::Counting;
 use super::turns;
 use super::window::{Evidence, Life, Window};
 use assay_model::contender::Kind;
@@ -64,10 +65,10 @@ pub(crate) fn counted_rounds(record: &Record) -> u32 {
     u32::try_from(complete.count()).unwrap_or(u32::MAX)
 }
 
-/// Right answers per second in a window; `None` when there was none.
+/// Right answers per second in a window as it was ordered, while what counts of it is not known yet; `None` when there was none.
 pub fn throughput(window: &Measurement) -> Option<f64> {
     if !window.turns.is_empty() {
-        return turns::typical_rate(&window.turns);
+        return turns::typical_rate(&window.turns, &Counting::default());
     }
     let per_second = window.load.window.ok as f64 / window.load.window_ns.as_secs_f64();
     (per_second.is_finite() && per_second > 0.0).then_some(per_second)
@@ -101,7 +102,7 @@ impl<'r> Sample<'r> {
 
     /// Throughput in each round; none where the window was void.
     pub(crate) fn rates(&self) -> Vec<Option<f64>> {
-        self.rounds().map(|window| throughput(window?)).collect()
+        self.rounds().map(|window| window?.rate()).collect()
     }
 
     /// The quantile `q` of the service time in each round that has enough samples beyond it, in nanoseconds.

@@ -2,7 +2,7 @@
 //! vary by is learnt from all tables together, because one alone has few restarts (docs/method/statistics.md#how-sure).
 
 use assay_model::experiment::Cell;
-use assay_model::record::{Entry, Measurement, Record};
+use assay_model::record::{Entry, Record};
 use assay_model::verdict::{Noise, SelfRatio};
 use assay_stats::moderation::Prior;
 use assay_stats::simultaneous::{Looks, each_of};
@@ -10,9 +10,9 @@ use assay_stats::table::{Components, Table, Windows};
 use assay_stats::tiers::{LEAST_MARGIN, margin_beyond_bias};
 
 use super::ranking::{Ranking, ranking};
-use super::sample::{Sample, sample_of, throughput};
-use super::window::Evidence;
-use super::{CONFIDENCE, closed, interval, latency, turns};
+use super::sample::{Sample, sample_of};
+use super::window::{Evidence, Window};
+use super::{CONFIDENCE, closed, interval, latency};
 
 /// All tables of a run.
 pub(crate) struct Tables<'r> {
@@ -150,15 +150,5 @@ fn looks(record: &Record) -> Looks {
 
 /// The logarithms of the rates of all windows that count, by round and by rotation.
 fn windows(sample: &Sample<'_>) -> Windows {
-    let counting =
-        sample.rounds().map(|window| window.map_or_else(Vec::new, |window| rates_of(window.measured)));
-    counting.collect()
-}
-
-/// In one piece, or by rotation.
-fn rates_of(window: &Measurement) -> Vec<Option<f64>> {
-    if window.turns.is_empty() {
-        return vec![throughput(window).map(f64::ln)];
-    }
-    turns::log_rates(&window.turns)
+    sample.rounds().map(|window| window.map_or_else(Vec::new, Window::log_rates)).collect()
 }

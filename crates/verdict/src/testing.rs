@@ -69,6 +69,7 @@ fn window(per_second: f64) -> Measurement {
     Measurement {
         cell: Cell::closed("hello", 64),
         offset_ns: Nanos::ZERO,
+        loaded_ns: Nanos::ZERO,
         load: load_report(64, per_second),
         server: Some(busy),
         database: None,

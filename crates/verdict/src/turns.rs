@@ -3,12 +3,14 @@
 use assay_model::record::{MAX_GENERATOR_DELAY_SHARE, Turn};
 use assay_model::units::Nanos;
 
+use super::counting::Counting;
+
 /// Fewest turns from which it is told how long a contender needs to settle.
 const LEAST_TURNS: usize = 8;
 /// A rate that is nearer than this to what it is later counts as settled, as a logarithm.
 const NEAR: f64 = 0.01;
 /// Standard errors by which an early rate must differ from the later one to be shown to.
-const SURE: f64 = 2.5;
+pub(crate) const SURE: f64 = 2.5;
 /// Rotations for each turn that a record may claim: whoever failed for a while is missing in some, but not in nearly all.
 const MAX_GAPS: usize = 100;
 /// Slices whose rate is set against the later one: as many as make an answer or two of a slow server no matter.
@@ -28,28 +30,24 @@ pub fn settle_of(turns: &[&Turn], least: Nanos) -> Nanos {
     Nanos(interval.0.saturating_mul(settled as u64))
 }
 
-/// The logarithm of the rate of each turn, by rotation; none where the generator had to wait for its CPU, or nothing came.
-pub(crate) fn log_rates(turns: &[Turn]) -> Vec<Option<f64>> {
+/// The logarithm of the rate of each turn that counts, by rotation; none where the generator had to wait for its CPU, or
+/// nothing came.
+pub(crate) fn log_rates(turns: &[Turn], counting: &Counting) -> Vec<Option<f64>> {
     let rotations = turns.iter().map(|turn| turn.rotation as usize + 1).max().unwrap_or(0);
     let mut rates = vec![None; rotations.min(turns.len() * MAX_GAPS)];
     for turn in turns {
         let counts = turn.load.generator_delay_share <= MAX_GENERATOR_DELAY_SHARE;
         if let (Some(place), true) = (rates.get_mut(turn.rotation as usize), counts) {
-            *place = per_second(turn).map(f64::ln);
+            *place = counting.rate(turn).map(f64::ln);
         }
     }
     rates
 }
 
 /// The rate of a window that is made of turns: that of the middle one, which no outlier moves.
-pub(crate) fn typical_rate(turns: &[Turn]) -> Option<f64> {
-    let rates: Vec<f64> = log_rates(turns).into_iter().flatten().collect();
+pub(crate) fn typical_rate(turns: &[Turn], counting: &Counting) -> Option<f64> {
+    let rates: Vec<f64> = log_rates(turns, counting).into_iter().flatten().collect();
     assay_stats::robust::median(&rates).ok().map(f64::exp)
-}
-
-fn per_second(turn: &Turn) -> Option<f64> {
-    let rate = turn.load.ok as f64 / turn.load.window_ns.as_secs_f64();
-    (rate.is_finite() && rate > 0.0).then_some(rate)
 }
 
 /// The first slice of the second half of what a turn measured.

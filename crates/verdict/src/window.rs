@@ -6,9 +6,14 @@ use assay_model::experiment::Cell;
 use assay_model::load::Latency;
 use assay_model::network::Network;
 use assay_model::record::{Measurement, Record, Run};
+use assay_model::units::Nanos;
 use assay_stats::lag::{Bounds, bounds};
 use assay_stats::order::is_resolved;
 use assay_stats::{Histogram, StatsError};
+
+use super::counting::{Counting, count};
+use super::throughput;
+use super::turns::{log_rates, typical_rate};
 
 /// A histogram of a record cannot be read.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -47,6 +52,8 @@ pub struct Window<'r> {
     pub measured: &'r Measurement,
     /// Its histograms.
     pub times: Times,
+    /// What counts of its turns; all that was ordered, where other windows were not asked.
+    pub counting: Counting,
 }
 
 /// One life of a contender with its windows.
@@ -112,7 +119,23 @@ impl<'r> Window<'r> {
             cell: Box::new(measured.cell.clone()),
             source,
         })?;
-        Ok(Self { measured, times })
+        Ok(Self { measured, times, counting: Counting::default() })
+    }
+
+    /// Right answers per second in the part that counts; `None` when there was none.
+    pub(crate) fn rate(&self) -> Option<f64> {
+        match self.measured.turns.as_slice() {
+            [] => throughput(self.measured),
+            turns => typical_rate(turns, &self.counting),
+        }
+    }
+
+    /// The logarithm of its rate, in one piece or by rotation.
+    pub(crate) fn log_rates(&self) -> Vec<Option<f64>> {
+        match self.measured.turns.as_slice() {
+            [] => vec![self.rate().map(f64::ln)],
+            turns => log_rates(turns, &self.counting),
+        }
     }
 
     /// Whether it is not void.
@@ -141,7 +164,9 @@ impl<'r> Evidence<'r> {
         };
         let rounds = record.rounds.iter();
         let rounds = rounds.map(|round| round.runs.iter().map(|run| life(round.index, run)).collect());
-        Ok(Self { record, rounds: rounds.collect::<Result<_, _>>()? })
+        let mut rounds = rounds.collect::<Result<Vec<Vec<Life<'_>>>, _>>()?;
+        count(&mut rounds, Nanos::from_secs_f64(record.experiment.settle_s));
+        Ok(Self { record, rounds })
     }
 
     /// All windows, in the order in which they were measured.

@@ -13,7 +13,7 @@ use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 
 use super::event::Event;
-use super::life::{Living, wanted};
+use super::life::{Age, Living, wanted};
 use super::telling::Telling;
 use super::watch::{Seen, Watch};
 use crate::generator::Generator;
@@ -35,8 +35,6 @@ pub(super) struct Rotations<'a> {
     pub(super) round: u32,
     /// Which of the experiment's cells this is.
     pub(super) number: usize,
-    /// When the first round began.
-    pub(super) began: Instant,
     pub(super) stop: &'a Stop,
 }
 
@@ -131,14 +129,15 @@ impl Rotations<'_> {
 
     fn turn(&self, rider: &mut Rider<'_, '_>, rotation: u32, place: u32) -> Result<(), Option<NotRun>> {
         let Rider { living, generator, settle, .. } = rider;
-        let offset_ns = self.began.elapsed().into();
+        let Age { offset_ns, loaded_ns } = living.age();
         let watch = Watch::start_turn(&living.life, &living.server, self.cell);
         let load =
             wanted(&mut living.server, self.stop, |wanted| generator.window(*settle, self.length, wanted))?;
         let seen = watch.finish(&living.life, &living.server, Duration::from_nanos(load.window_ns.0));
         let server_cpu_ns = seen.spent.and_then(|spent| spent.cpu_ns);
         let speed = seen.speed.clone();
-        rider.turns.push(Turn { rotation, place, offset_ns, load, server_cpu_ns, speed });
+        living.loaded += load.settle_ns + load.window_ns;
+        rider.turns.push(Turn { rotation, place, offset_ns, loaded_ns, load, server_cpu_ns, speed });
         rider.seen = Some(rider.seen.take().map_or_else(|| seen.clone(), |before| before.then(&seen)));
         Ok(())
     }
@@ -148,7 +147,7 @@ impl Rotations<'_> {
         let Rider { living, generator, turns, seen, sampler, .. } = rider;
         let whole = sampler.and_then(|sampler| sampler.finish().ok());
         let (Some(seen), Some(first)) = (seen, turns.first()) else { return Ok(()) };
-        let offset_ns = first.offset_ns;
+        let age = Age { offset_ns: first.offset_ns, loaded_ns: first.loaded_ns };
         let idle_busy_share = whole.as_ref().and_then(|whole| idle_share(&whole.usage, seen.spent?));
         let seen = match whole {
             Some(whole) => seen.with(&living.server, whole),
@@ -156,7 +155,7 @@ impl Rotations<'_> {
         };
         let load = wanted(&mut living.server, self.stop, |wanted| generator.finish(wanted))?;
         living.check_life(load.books.failed() > 0)?;
-        let window = seen.beside(&living.life, self.cell, offset_ns, load);
+        let window = seen.beside(&living.life, self.cell, age, load);
         // Each turn has its own speed.
         living.file(Measurement { turns, idle_busy_share, speed: None, ..window }, telling);
         Ok(())

@@ -26,8 +26,6 @@ pub(super) struct Ensemble<'a> {
     pub(super) cells: Vec<(usize, Cell)>,
     /// When the round must be over, if that is given; the turns use the time that is left.
     pub(super) until: Option<Instant>,
-    /// When the first round began.
-    pub(super) began: Instant,
     pub(super) stop: &'a Stop,
     pub(super) settles: &'a Settles,
 }
@@ -71,7 +69,6 @@ impl Ensemble<'_> {
                 seed: self.plan.seed,
                 round: self.round,
                 number: *number,
-                began: self.began,
                 stop: self.stop,
             };
             let settle = |contender: &str| self.settles.of(contender, cell);

@@ -1,10 +1,8 @@
 //! One life of a contender's process: started, warmed up, measured in every cell, stopped.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use assay_host::counters::Counters;
 use assay_host::cpuset::CpuSet;
 use assay_host::probe::Probe;
 use assay_host::snapshot::{Sampler, tree_usage};
@@ -13,9 +11,8 @@ use assay_model::experiment::{Cell, Span};
 use assay_model::load::{Arrival, LoadReport};
 use assay_model::network::{Network, Stack};
 use assay_model::offered::Offered;
-use assay_model::record::{Measurement, NotRun, Record, Run, Stage, Warmup};
+use assay_model::record::{Measurement, NotRun, Record, Run, Stage};
 use assay_model::units::Nanos;
-use assay_model::usage::Counted;
 use assay_model::workload::Workload;
 use assay_verdict::course::Next;
 use assay_verdict::rates::{course_of, rate_for};
@@ -28,19 +25,9 @@ use crate::contender::{OnUserStack, Server, StartOrder};
 use crate::database::Access;
 use crate::generator::{Generator, LoadError, LoadOrder};
 use crate::plan::Plan;
-use crate::schedule::MAX_WARMUP_CONNECTIONS;
 use crate::stack::UserEnd;
 use crate::stop::Stop;
 use crate::subject::Subject;
-
-/// Length of one slice of the warm-up, in seconds.
-const WARMUP_SLICE_S: f64 = 0.25;
-/// A rate that is this much higher than it was a second before shows that the server is still warming up.
-const WARMUP_GAIN: f64 = 1.03;
-/// Slices whose mean is compared: one alone is too noisy.
-const SMOOTHED_SLICES: usize = 2;
-/// Slices back to which it is compared: a second, in which a slow gain adds up to one that can be seen.
-const SLICES_BACK: usize = 4;
 
 /// Everything one life needs.
 pub(crate) struct Life<'a> {
@@ -77,13 +64,13 @@ pub(crate) struct Life<'a> {
 }
 
 /// A window to be measured.
-struct Order<'a> {
-    cell: &'a Cell,
-    arrival: Arrival,
-    settle_s: f64,
-    length: Span,
+pub(super) struct Order<'a> {
+    pub(super) cell: &'a Cell,
+    pub(super) arrival: Arrival,
+    pub(super) settle_s: f64,
+    pub(super) length: Span,
     /// Which window of the round, so that no two have the same arrivals where they must not.
-    window: u32,
+    pub(super) window: u32,
 }
 
 /// A life that has begun: the server is ready.
@@ -92,6 +79,17 @@ pub(super) struct Living<'a> {
     pub(super) server: Server,
     /// What is known of it so far.
     pub(super) run: Run,
+    /// Load that the server has had.
+    pub(super) loaded: Nanos,
+}
+
+/// How old a life is.
+#[derive(Clone, Copy)]
+pub(super) struct Age {
+    /// Time since the start of the whole run.
+    pub(super) offset_ns: Nanos,
+    /// Load that the server has had.
+    pub(super) loaded_ns: Nanos,
 }
 
 impl<'a> Life<'a> {
@@ -121,7 +119,7 @@ impl<'a> Life<'a> {
             Ok(server) => {
                 run.startup_ns = server.startup_ns;
                 run.idle = server.pid().and_then(|pid| tree_usage(pid).ok());
-                Ok(Living { life: self, server, run })
+                Ok(Living { life: self, server, run, loaded: Nanos::ZERO })
             }
             Err(failure) => {
                 run.failure = Some(failure);
@@ -155,54 +153,6 @@ impl<'a> Life<'a> {
         Some(OnUserStack { network, generator_cpus, queues, work: self.work })
     }
 
-    /// Slices of load until the server no longer gets faster, for `most_s` seconds at most. The rule is the same for
-    /// everybody; a compiled server is done in the least time, one with a just-in-time compiler takes what it needs. Once it
-    /// is known how long that is, later lives get as much, so that all are measured at the same age.
-    fn warm_up_on(&self, server: &mut Server, cell: &Cell, most_s: f64) -> Result<Warmup, Option<NotRun>> {
-        let known = self.earlier_warmup(&cell.workload);
-        let mut warmup =
-            Warmup { workload: cell.workload.clone(), per_second: Vec::new(), settled: false, counted: None };
-        let mut generator = self.generator(server, cell)?;
-        wanted(server, self.stop, |wanted| generator.await_connections(wanted))?;
-        let slice = Nanos::from_secs_f64(WARMUP_SLICE_S);
-        for number in 0.. {
-            let is_over = match known {
-                Some(known) => number >= slices_needed(&known.per_second),
-                None => warmup.settled || number as f64 * WARMUP_SLICE_S >= most_s,
-            };
-            if is_over || self.stop.soon() {
-                break;
-            }
-            let turn = wanted(server, self.stop, |wanted| generator.window(Nanos::ZERO, slice, wanted))?;
-            warmup.per_second.push(turn.ok as f64 / turn.window_ns.as_secs_f64().max(f64::MIN_POSITIVE));
-            warmup.settled = known.map_or_else(|| has_settled(&warmup.per_second), |known| known.settled);
-        }
-        if known.is_none_or(|known| known.counted.is_none()) {
-            drop(generator);
-            warmup.counted = Some(self.counted(server, cell)?);
-        }
-        Ok(warmup)
-    }
-
-    /// How the same contender was warmed up in an earlier life of this run.
-    fn earlier_warmup(&self, workload: &str) -> Option<&Warmup> {
-        let mut runs = self.record.rounds.iter().flat_map(|round| &round.runs);
-        runs.find_map(|run| {
-            let is_same =
-                run.contender == self.subject.name && run.network == self.network && run.failure.is_none();
-            run.warmups.iter().find(|warmup| is_same && warmup.workload == workload)
-        })
-    }
-
-    /// One slice more for what must not be counted inside a window: a counted system call takes longer.
-    fn counted(&self, server: &mut Server, cell: &Cell) -> Result<Counted, Option<NotRun>> {
-        let counters = Counters::start(&self.plan.isolation.server);
-        let length = Span::Seconds(WARMUP_SLICE_S);
-        let order = Order { cell, arrival: Arrival::Closed, settle_s: 0.0, length, window: 0 };
-        let report = self.load(server, &order)?;
-        Ok(counters.finish(report.books.ok))
-    }
-
     /// Observes a database of our own, and whether the generator has its CPUs, where a cell needs it.
     pub(super) fn watch_database(&self, cell: &Cell) -> Option<(Sampler, bool)> {
         let needed = self.plan.workload(&cell.workload).is_some_and(|workload| workload.database.is_some());
@@ -211,7 +161,7 @@ impl<'a> Life<'a> {
     }
 
     /// Runs the generator while the server lives and nobody wants to stop at once. An error without a reason is a wish.
-    fn load(&self, server: &mut Server, order: &Order<'_>) -> Result<LoadReport, Option<NotRun>> {
+    pub(super) fn load(&self, server: &mut Server, order: &Order<'_>) -> Result<LoadReport, Option<NotRun>> {
         let files = self.files(server, order.cell);
         let order =
             LoadOrder { window: order.length, warmup_s: order.settle_s, ..self.load_order(&files, order) };
@@ -254,29 +204,6 @@ impl<'a> Life<'a> {
     }
 }
 
-/// Whether the rate over the latest slices is no longer higher than it was a second earlier.
-fn has_settled(per_second: &[f64]) -> bool {
-    let mean = |to: usize| {
-        let slices = &per_second[to - SMOOTHED_SLICES..to];
-        slices.iter().sum::<f64>() / SMOOTHED_SLICES as f64
-    };
-    let n = per_second.len();
-    n >= SMOOTHED_SLICES + SLICES_BACK && mean(n) <= mean(n - SLICES_BACK) * WARMUP_GAIN
-}
-
-/// Slices until the rate was what it was in the end: as much load later lives get.
-fn slices_needed(per_second: &[f64]) -> usize {
-    let n = per_second.len();
-    let mean =
-        |from: usize| per_second[from..from + SMOOTHED_SLICES].iter().sum::<f64>() / SMOOTHED_SLICES as f64;
-    if n < SMOOTHED_SLICES {
-        return n;
-    }
-    let end = mean(n - SMOOTHED_SLICES);
-    let reached = (0..=n - SMOOTHED_SLICES).find(|&from| mean(from) * WARMUP_GAIN >= end);
-    reached.map_or(n, |from| from + SMOOTHED_SLICES)
-}
-
 /// What a generator is told by name.
 struct Files {
     url: String,
@@ -304,25 +231,6 @@ pub(super) fn wanted<T>(
 }
 
 impl Living<'_> {
-    /// Load before the first measurement, on every workload, so that none is measured cold because of where the round's
-    /// order put it.
-    pub(super) fn warm_up(&mut self) -> Result<(), Option<NotRun>> {
-        let mut widest: BTreeMap<&str, &Cell> = BTreeMap::new();
-        for cell in &self.life.cells {
-            let known = widest.entry(&cell.workload).or_insert(cell);
-            if cell.in_flight() > known.in_flight() {
-                *known = cell;
-            }
-        }
-        let most_s = self.life.plan.experiment.warmup_s / widest.len().max(1) as f64;
-        for cell in widest.into_values() {
-            let connections = cell.connections.min(MAX_WARMUP_CONNECTIONS);
-            let cell = Cell { connections, ..cell.capacity() };
-            self.run.warmups.push(self.life.warm_up_on(&mut self.server, &cell, most_s)?);
-        }
-        Ok(())
-    }
-
     /// Measures the `wanted` cells, each in one piece.
     pub(super) fn windows(
         &mut self,
@@ -383,13 +291,18 @@ impl Living<'_> {
     /// Measures one window and files it.
     fn measure(&mut self, order: &Order<'_>, telling: &Telling<'_>) -> Result<&Measurement, Option<NotRun>> {
         telling.notice(&Event::Measuring { contender: &self.life.subject.name, cell: order.cell });
-        let offset_ns = self.life.began.elapsed().into();
+        let age = self.age();
         let watch = Watch::start(&self.life, &self.server, order.cell);
         let load = self.life.load(&mut self.server, order)?;
         let seen = watch.finish(&self.life, &self.server, Duration::from_nanos(load.window_ns.0));
         self.check_life(load.books.failed() > 0)?;
-        let window = seen.beside(&self.life, order.cell, offset_ns, load);
+        self.loaded += load.warmup_ns + load.window_ns;
+        let window = seen.beside(&self.life, order.cell, age, load);
         Ok(self.file(window, telling))
+    }
+
+    pub(super) fn age(&self) -> Age {
+        Age { offset_ns: self.life.began.elapsed().into(), loaded_ns: self.loaded }
     }
 
     /// A server that died at the very end was not measured: its last answers may be its last words.
@@ -438,24 +351,4 @@ fn generator_failure(error: LoadError) -> NotRun {
     };
     let remedy = Some("the fault is assay's own or the machine's, not the contender's".to_owned());
     NotRun { stage: Stage::Load, reason, remedy, log_tail }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_server_has_settled_when_it_is_no_faster_than_a_second_before() {
-        assert!(has_settled(&[100.0; 6]) && !has_settled(&[100.0; 5]));
-        let slow = |time_constant_s: f64, n: usize| -> Vec<f64> {
-            (0..n).map(|i| 1.0 - 0.5 * (-(i as f64) * WARMUP_SLICE_S / time_constant_s).exp()).collect()
-        };
-        // From slice to slice it gains less than the threshold from the beginning, over a second it does not.
-        assert!(!has_settled(&slow(10.0, 8)), "71 % of its speed");
-        assert!(has_settled(&slow(0.1, 8)));
-        assert!(has_settled(&slow(10.0, 200)));
-        assert_eq!(slices_needed(&[100.0; 6]), 2, "a compiled server");
-        assert_eq!(slices_needed(&[50.0, 70.0, 90.0, 99.0, 100.0, 100.0, 101.0]), 5);
-        assert_eq!((slices_needed(&[]), slices_needed(&[1.0])), (0, 1));
-    }
 }

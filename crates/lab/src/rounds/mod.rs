@@ -10,6 +10,7 @@ mod round;
 mod settle;
 mod telling;
 mod twin;
+mod warmup;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};

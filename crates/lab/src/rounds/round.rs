@@ -76,7 +76,6 @@ impl Runner<'_> {
             round,
             cells: order.iter().filter_map(|cell| self.turned_cell(*cell, network)).collect(),
             until,
-            began: self.began,
             stop: self.stop,
             settles: &self.settles,
         };

@@ -20,7 +20,7 @@ use assay_model::speed::{CpuSpeed, WindowSpeed};
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 
-use super::life::Life;
+use super::life::{Age, Life};
 use crate::contender::Server;
 
 /// A look at everything just before the generator begins.
@@ -168,7 +168,7 @@ impl Seen {
         self,
         life: &Life<'_>,
         cell: &Cell,
-        offset_ns: Nanos,
+        Age { offset_ns, loaded_ns }: Age,
         mut load: LoadReport,
     ) -> Measurement {
         if self.database.as_ref().is_some_and(|database| database.beside_generator) {
@@ -181,6 +181,7 @@ impl Seen {
         Measurement {
             cell: cell.clone(),
             offset_ns,
+            loaded_ns,
             load,
             machine: Machine { server_throttled, own_throttled, ..machine },
             server: self.server.map(|used| Usage { pss_bytes: proportional(self.processes), ..used }),

@@ -324,6 +324,7 @@ fn measurement(duration_s: f64, table: &Table<'_>, window: &Window, began: Times
     Measurement {
         cell: table.cell.clone(),
         offset_ns: Nanos::from_secs_f64(window.start_time.map_or(0.0, after)),
+        loaded_ns: Nanos::ZERO,
         load,
         server: None,
         database: None,

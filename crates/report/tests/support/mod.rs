@@ -272,6 +272,7 @@ fn measurement(
         speed: None,
         cell,
         offset_ns,
+        loaded_ns: Nanos::ZERO,
     }
 }
 

@@ -4,7 +4,6 @@ use assay_model::comparison::Metric;
 use assay_model::experiment::Cell;
 use assay_stats::lag::Bounds;
 
-use crate::throughput;
 use crate::window::{Evidence, Life, Window};
 
 /// The metric in each round of the record, in its unit; none where the contender was not measured, its window is void, or
@@ -25,7 +24,7 @@ pub(super) fn series(
 fn figure(window: &Window<'_>, metric: Metric) -> Option<f64> {
     match metric {
         // At an offered rate the throughput is what was offered.
-        Metric::Rps => window.cell.offered.is_capacity().then(|| throughput(window)).flatten(),
+        Metric::Rps => window.cell.offered.is_capacity().then(|| window.rate()).flatten(),
         Metric::P50 => quantile(window, 0.5),
         Metric::P99 => quantile(window, 0.99),
         // Usage spans the generator's whole life, so all its answers count, those before the window too.

@@ -1,0 +1,166 @@
+//! Load that a fresh server gets before it is measured (METHODOLOGY, "The carousel").
+
+use std::collections::BTreeMap;
+
+use assay_host::counters::Counters;
+use assay_model::experiment::{Cell, Span};
+use assay_model::load::Arrival;
+use assay_model::record::{NotRun, Warmup};
+use assay_model::units::Nanos;
+use assay_model::usage::Counted;
+
+use super::life::{Life, Living, Order, wanted};
+use crate::contender::Server;
+use crate::schedule::MAX_WARMUP_CONNECTIONS;
+
+/// Length of one slice of the warm-up, in seconds.
+const WARMUP_SLICE_S: f64 = 0.25;
+/// A rate that is this much higher than it was a second before shows that the server is still warming up.
+const WARMUP_GAIN: f64 = 1.03;
+/// Slices whose mean is compared: one alone is too noisy.
+const SMOOTHED_SLICES: usize = 2;
+/// Slices back to which it is compared: a second, in which a slow gain adds up to one that can be seen.
+const SLICES_BACK: usize = 4;
+
+impl Living<'_> {
+    /// Load before the first measurement, on every workload, so that none is measured cold because of where the round's
+    /// order put it.
+    pub(super) fn warm_up(&mut self) -> Result<(), Option<NotRun>> {
+        let mut widest: BTreeMap<&str, &Cell> = BTreeMap::new();
+        for cell in &self.life.cells {
+            let known = widest.entry(&cell.workload).or_insert(cell);
+            if cell.in_flight() > known.in_flight() {
+                *known = cell;
+            }
+        }
+        let most_s = self.life.plan.experiment.warmup_s / widest.len().max(1) as f64;
+        for cell in widest.into_values() {
+            let connections = cell.connections.min(MAX_WARMUP_CONNECTIONS);
+            let cell = Cell { connections, ..cell.capacity() };
+            let warmup = self.life.warm_up_on(&mut self.server, &cell, most_s)?;
+            let slices = warmup.per_second.len() + usize::from(warmup.counted.is_some());
+            self.loaded += Nanos::from_secs_f64(slices as f64 * WARMUP_SLICE_S);
+            self.run.warmups.push(warmup);
+        }
+        Ok(())
+    }
+}
+
+impl Life<'_> {
+    /// Slices of load until the server no longer gets faster, for `most_s` seconds at most. The rule is the same for
+    /// everybody; a compiled server is done in the least time, one with a just-in-time compiler takes what it needs. Once it
+    /// is known how long that is, later lives get as much, so that all are measured at the same age: most get none.
+    fn warm_up_on(&self, server: &mut Server, cell: &Cell, most_s: f64) -> Result<Warmup, Option<NotRun>> {
+        let known = self.earlier_warmup(&cell.workload);
+        let mut warmup =
+            Warmup { workload: cell.workload.clone(), per_second: Vec::new(), settled: false, counted: None };
+        if let Some(known) = known {
+            warmup.settled = known.settled;
+            self.warm_up_by(server, cell, &mut warmup, |done| done.len() >= slices_needed(known))?;
+        } else {
+            let most = (most_s / WARMUP_SLICE_S).ceil();
+            self.warm_up_by(server, cell, &mut warmup, |done| {
+                has_settled(done) || done.len() as f64 >= most
+            })?;
+            warmup.settled = has_settled(&warmup.per_second);
+        }
+        if known.is_none_or(|known| known.counted.is_none()) {
+            warmup.counted = Some(self.counted(server, cell)?);
+        }
+        Ok(warmup)
+    }
+
+    /// Slices of load until those that were given are enough.
+    fn warm_up_by(
+        &self,
+        server: &mut Server,
+        cell: &Cell,
+        warmup: &mut Warmup,
+        is_enough: impl Fn(&[f64]) -> bool,
+    ) -> Result<(), Option<NotRun>> {
+        if is_enough(&warmup.per_second) {
+            return Ok(());
+        }
+        let mut generator = self.generator(server, cell)?;
+        wanted(server, self.stop, |wanted| generator.await_connections(wanted))?;
+        let slice = Nanos::from_secs_f64(WARMUP_SLICE_S);
+        while !is_enough(&warmup.per_second) && !self.stop.soon() {
+            let turn = wanted(server, self.stop, |wanted| generator.window(Nanos::ZERO, slice, wanted))?;
+            warmup.per_second.push(turn.ok as f64 / turn.window_ns.as_secs_f64().max(f64::MIN_POSITIVE));
+        }
+        Ok(())
+    }
+
+    /// How the same contender, or the one that it is a twin of, was warmed up in an earlier life of this run.
+    fn earlier_warmup(&self, workload: &str) -> Option<&Warmup> {
+        let own = self.record.contenders.iter().find(|entry| entry.name == self.subject.name);
+        let original = own.and_then(|entry| entry.twin_of.as_ref());
+        let mut runs = self.record.rounds.iter().flat_map(|round| &round.runs);
+        runs.find_map(|run| {
+            let is_own = run.contender == self.subject.name || Some(&run.contender) == original;
+            let is_same = is_own && run.network == self.network && run.failure.is_none();
+            run.warmups.iter().find(|warmup| is_same && warmup.workload == workload)
+        })
+    }
+
+    /// One slice more for what must not be counted inside a window: a counted system call takes longer.
+    fn counted(&self, server: &mut Server, cell: &Cell) -> Result<Counted, Option<NotRun>> {
+        let counters = Counters::start(&self.plan.isolation.server);
+        let length = Span::Seconds(WARMUP_SLICE_S);
+        let order = Order { cell, arrival: Arrival::Closed, settle_s: 0.0, length, window: 0 };
+        let report = self.load(server, &order)?;
+        Ok(counters.finish(report.books.ok))
+    }
+}
+
+/// Whether the rate over the latest slices is no longer higher than it was a second earlier.
+fn has_settled(per_second: &[f64]) -> bool {
+    let mean = |to: usize| {
+        let slices = &per_second[to - SMOOTHED_SLICES..to];
+        slices.iter().sum::<f64>() / SMOOTHED_SLICES as f64
+    };
+    let n = per_second.len();
+    n >= SMOOTHED_SLICES + SLICES_BACK && mean(n) <= mean(n - SLICES_BACK) * WARMUP_GAIN
+}
+
+/// Slices before the rate was what it was in the end: as much load later lives get. All of them where it never settled.
+fn slices_needed(warmup: &Warmup) -> usize {
+    let slices = &warmup.per_second;
+    let last = slices.len().saturating_sub(SMOOTHED_SLICES);
+    if !warmup.settled || last == 0 {
+        return slices.len();
+    }
+    let mean =
+        |from: usize| slices[from..from + SMOOTHED_SLICES].iter().sum::<f64>() / SMOOTHED_SLICES as f64;
+    let end = mean(last);
+    (0..last).find(|&from| mean(from) * WARMUP_GAIN >= end).unwrap_or(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_has_settled_when_it_is_no_faster_than_a_second_before() {
+        assert!(has_settled(&[100.0; 6]) && !has_settled(&[100.0; 5]));
+        let slow = |time_constant_s: f64, n: usize| -> Vec<f64> {
+            (0..n).map(|i| 1.0 - 0.5 * (-(i as f64) * WARMUP_SLICE_S / time_constant_s).exp()).collect()
+        };
+        // From slice to slice it gains less than the threshold from the beginning, over a second it does not.
+        assert!(!has_settled(&slow(10.0, 8)), "71 % of its speed");
+        assert!(has_settled(&slow(0.1, 8)));
+        assert!(has_settled(&slow(10.0, 200)));
+    }
+
+    #[test]
+    fn later_lives_get_the_load_after_which_the_first_was_what_it_was_in_the_end() {
+        let needed = |per_second: &[f64], settled: bool| {
+            let (workload, per_second) = ("hello".to_owned(), per_second.to_vec());
+            slices_needed(&Warmup { workload, per_second, settled, counted: None })
+        };
+        assert_eq!(needed(&[100.0; 6], true), 0, "a compiled server");
+        assert_eq!(needed(&[50.0, 70.0, 90.0, 99.0, 100.0, 100.0, 101.0], true), 3);
+        assert_eq!(needed(&[10.0, 20.0, 40.0, 80.0, 160.0, 320.0], false), 6, "it never settled");
+        assert_eq!((needed(&[], true), needed(&[1.0], true)), (0, 1));
+    }
+}
