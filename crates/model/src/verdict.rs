@@ -8,6 +8,7 @@ use crate::conformance::Score;
 use crate::experiment::Cell;
 use crate::network::Network;
 use crate::published::Beside;
+use crate::units::Nanos;
 
 /// An estimate with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,6 +39,9 @@ pub struct Verdict {
     /// How noisy the run was; absent where too few rounds tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,
+    /// What the time went into; absent where nobody took turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timing: Option<Timing>,
     /// One judgement per cell measured at capacity, in the experiment's order.
     pub cells: Vec<CellVerdict>,
     /// One judgement per cell measured at a given rate, in the experiment's order.
@@ -136,6 +140,17 @@ pub struct Noise {
     pub window_cv: f64,
     /// Windows of a typical life.
     pub windows_per_life: f64,
+}
+
+/// What the time of a run whose servers took turns went into.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Timing {
+    /// Share of the rounds' time in which something was measured that counts, 0 to 1.
+    pub measured_share: f64,
+    /// Least load that a server had behind it when a turn of it that counts began.
+    pub youngest_ns: Nanos,
+    /// Most of it.
+    pub oldest_ns: Nanos,
 }
 
 /// A contender's throughput over its own, paired by round.

@@ -12,7 +12,7 @@ use assay_model::network::{Network, Stack, Wire};
 use assay_model::offered::Offered;
 use assay_model::record::{Record, Stage, State};
 use assay_model::rule::Rule;
-use assay_model::verdict::{CellVerdict, LatencyStanding, LimitedBy, RedlineEnd, Verdict};
+use assay_model::verdict::{CellVerdict, LatencyStanding, LimitedBy, RedlineEnd, Timing, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -181,6 +181,17 @@ pub(crate) fn network_text(record: &Record, cell: &Cell) -> String {
 pub(crate) fn cell_title(cell: &Cell) -> String {
     let network = cell.network.map(|network| format!(", {network}")).unwrap_or_default();
     format!("{}, {} connections{network}", cell.workload, cell.width())
+}
+
+/// What the time went into, and how old servers were when they were measured.
+pub(crate) fn timing_in_words(timing: &Timing) -> String {
+    let (youngest, oldest) = (timing.youngest_ns.0 as f64, timing.oldest_ns.0 as f64);
+    format!(
+        "{} of the rounds' time was measured, on servers that had been under load for {} to {}",
+        format::percent(timing.measured_share),
+        format::duration(youngest),
+        format::duration(oldest)
+    )
 }
 
 /// Which difference the pairs of a table could have shown; nothing where that is not known.

@@ -25,6 +25,7 @@ pub(super) fn judge(evidence: &Evidence<'_>, imported: &Imported) -> Verdict {
         margin: 0.0,
         noise_floor: None,
         noise: None,
+        timing: None,
         cells,
         latency: Vec::new(),
         redlines: Vec::new(),

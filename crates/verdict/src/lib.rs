@@ -39,6 +39,7 @@ mod tables;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod throttled;
+mod timing;
 mod trust;
 pub mod turns;
 mod window;
@@ -107,6 +108,7 @@ fn judge_own(evidence: &Evidence<'_>) -> Verdict {
         margin,
         noise_floor,
         noise,
+        timing: timing::timing(evidence),
         cells,
         latency,
         redlines,

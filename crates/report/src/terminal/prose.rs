@@ -48,7 +48,8 @@ pub(super) fn trust(page: &mut Page, verdict: &Verdict) {
     let margin = format!("differences under {} count as none", format::percent(verdict.margin));
     // Figures that were imported are not compared at all.
     let margin = (verdict.margin > 0.0).then_some(margin.as_str());
-    let facts: Vec<&str> = passed.into_iter().chain(margin).collect();
+    let timing = verdict.timing.as_ref().map(notes::timing_in_words);
+    let facts: Vec<&str> = passed.into_iter().chain(margin).chain(timing.as_deref()).collect();
     if !facts.is_empty() {
         paragraph(page, "Trust", HEADING, PLAIN, &facts.join(" · "));
     }

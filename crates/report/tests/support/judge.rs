@@ -41,6 +41,7 @@ pub(super) fn verdict(record: &Record) -> Verdict {
         rounds: ROUNDS,
         margin: MARGIN,
         noise: None,
+        timing: None,
         noise_floor: None,
         latency: Vec::new(),
         redlines: Vec::new(),
