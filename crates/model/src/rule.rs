@@ -99,6 +99,8 @@ rules! {
     OtherPrograms => "other-programs",
     /// What is compared was measured in the same rounds.
     Pairing => "pairing",
+    /// Each round that counts has answers enough for a percentile, or none has.
+    Percentiles => "percentiles",
     /// The generator finds a port for each connection.
     Ports => "ports",
     /// Nobody else waits for a CPU.

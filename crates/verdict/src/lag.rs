@@ -8,17 +8,14 @@ use super::sample::Sample;
 use super::words::{count_of, percent};
 use super::{objection, pass};
 
-/// Whether a quantile is told: in half of the windows that have it at least it hardly matters that requests were late.
+/// Whether a quantile is told: in half of the windows at least it hardly matters that requests were late.
 pub(crate) fn is_known(all: &[Bounds]) -> bool {
     all.iter().filter(|bounds| bounds.are_close()).count() * 2 >= all.len()
 }
 
 /// What lag does to these percentiles of a contender: how far they are known, or which are not.
 pub(crate) fn check(sample: &Sample<'_>, quantiles: &[f64]) -> Check {
-    let of = |&q: &f64| -> (f64, Vec<Bounds>) {
-        (q, sample.timed().filter_map(|window| window.times.response_bounds(q)).collect())
-    };
-    let all: Vec<_> = quantiles.iter().map(of).collect();
+    let all: Vec<(f64, Vec<Bounds>)> = quantiles.iter().map(|&q| (q, sample.response_bounds(q))).collect();
     let unknown: Vec<String> =
         all.iter().filter(|(_, bounds)| !is_known(bounds)).map(|(q, _)| format!("p{}", q * 100.0)).collect();
     let known = all.iter().flat_map(|(_, bounds)| bounds).filter(|bounds| bounds.are_close());

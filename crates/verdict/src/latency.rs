@@ -19,6 +19,7 @@ use assay_stats::simultaneous::{Looks, each_of};
 use assay_stats::table::{Pair, Table, Windows};
 
 use super::lag::{self, is_known};
+use super::percentiles;
 use super::sample::{Sample, sample_of, samples};
 use super::standing::{errors, generator_objections};
 use super::window::{Evidence, Window};
@@ -61,7 +62,9 @@ fn judge_cell<'r>(evidence: &'r Evidence<'_>, cell: Cell) -> (LatencyVerdict, Ta
 fn standing(evidence: &Evidence<'_>, sample: &Sample<'_>, cell: &Cell) -> Option<LatencyStanding> {
     let offered_per_second = sample.measured().find_map(offered_rate)?;
     let late = Some(lag::check(sample, &QUANTILES)).filter(|check| check.outcome != Outcome::Pass);
-    let checks: Vec<_> = errors(sample).into_iter().chain(late).chain(generator_objections(sample)).collect();
+    let short = percentiles::check(sample, &QUANTILES, |window, q| window.times.response_bounds(q).is_some());
+    let own = errors(sample).into_iter().chain(late).chain(short);
+    let checks: Vec<_> = own.chain(generator_objections(sample)).collect();
     let (counting, measured) = (sample.counting().count(), sample.measured().count());
     let void = checks.iter().find(|check| is_void(check)).map(|check| check.evidence.clone());
     let withheld = void.or_else(|| (counting * 2 < measured).then(|| too_few(sample, counting, measured)));
@@ -89,7 +92,7 @@ pub(crate) fn too_few(sample: &Sample<'_>, counting: usize, measured: usize) -> 
 }
 
 fn quantile(sample: &Sample<'_>, q: f64) -> Option<ResponseQuantile> {
-    let all: Vec<Bounds> = sample.timed().filter_map(|window| window.times.response_bounds(q)).collect();
+    let all = sample.response_bounds(q);
     let known = all.iter().filter(|bounds| bounds.are_close() && is_known(&all));
     let values: Vec<Quantile> = known.map(|bounds| bounds.from_due).collect();
     let numbers: Vec<f64> = values.iter().map(|value| value.value as f64).collect();

@@ -24,6 +24,7 @@ mod latency;
 mod limit;
 mod losses;
 mod order;
+mod percentiles;
 mod price;
 mod published;
 mod ranking;

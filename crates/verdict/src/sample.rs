@@ -1,6 +1,7 @@
 //! The numbers of a record, contender by contender and round by round.
 
 use super::counting::Counting;
+use super::percentiles::of_all;
 use super::turns;
 use super::window::{Evidence, Life, Window};
 use assay_model::contender::Kind;
@@ -8,6 +9,7 @@ use assay_model::cpuset::CpuSet;
 use assay_model::experiment::Cell;
 use assay_model::network::Network;
 use assay_model::record::{Entry, Measurement, Record, Round, Run};
+use assay_stats::lag::Bounds;
 
 /// One contender in one cell over all rounds.
 pub(crate) struct Sample<'r> {
@@ -105,9 +107,14 @@ impl<'r> Sample<'r> {
         self.rounds().map(|window| window?.rate()).collect()
     }
 
-    /// The quantile `q` of the service time in each round that has enough samples beyond it, in nanoseconds.
+    /// The quantile `q` of the service time in each round that counts, in nanoseconds; none unless all tell it.
     pub(crate) fn service_quantiles(&self, q: f64) -> Vec<f64> {
-        self.timed().filter_map(|window| window.times.service_quantile(q)).map(|ns| ns as f64).collect()
+        of_all(self.timed(), |window| window.times.service_quantile(q).map(|ns| ns as f64))
+    }
+
+    /// A quantile of the response time from both ends in each round that counts; none unless all tell it.
+    pub(crate) fn response_bounds(&self, q: f64) -> Vec<Bounds> {
+        of_all(self.timed(), |window| window.times.response_bounds(q))
     }
 
     /// CPU time of the server per right answer in each round, in nanoseconds.

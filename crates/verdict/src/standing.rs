@@ -16,6 +16,7 @@ use assay_stats::order::median_interval;
 use assay_stats::robust::trimmed_mean;
 
 use super::limit::{self, Limit};
+use super::percentiles;
 use super::price::price;
 use super::sample::Sample;
 use super::tables::Tables;
@@ -82,6 +83,7 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, 
         drift(sample),
         running::shared_cpus(sample),
         running::lost_cpu_time(sample),
+        percentiles::check(sample, &[0.5, 0.99], |window, q| window.times.service_quantile(q).is_some()),
     ];
     let mut checks: Vec<Check> = own.into_iter().flatten().collect();
     checks.extend(generator_objections(sample));

@@ -4,21 +4,27 @@ use assay_model::comparison::Metric;
 use assay_model::experiment::Cell;
 use assay_stats::lag::Bounds;
 
-use crate::window::{Evidence, Life, Window};
+use crate::window::{Evidence, Window};
 
 /// The metric in each round of the record, in its unit; none where the contender was not measured, its window is void, or
-/// the window does not tell.
+/// the window does not tell. A percentile is told of all windows that count or of none.
 pub(super) fn series(
     evidence: &Evidence<'_>,
     contender: &str,
     cell: &Cell,
     metric: Metric,
 ) -> Vec<Option<f64>> {
-    let in_round = |life: Option<&Life<'_>>| {
-        let window = life?.window(cell).filter(|window| window.counts())?;
-        figure(window, metric).filter(|value| value.is_finite() && *value > 0.0)
-    };
-    evidence.lives(contender, cell.network).into_iter().map(in_round).collect()
+    let windows: Vec<Option<&Window<'_>>> = evidence
+        .lives(contender, cell.network)
+        .into_iter()
+        .map(|life| life?.window(cell).filter(|window| window.counts()))
+        .collect();
+    let told = |window: &Window<'_>| figure(window, metric).filter(|value| value.is_finite() && *value > 0.0);
+    let is_percentile = matches!(metric, Metric::P50 | Metric::P99);
+    if is_percentile && windows.iter().flatten().any(|window| told(window).is_none()) {
+        return vec![None; windows.len()];
+    }
+    windows.into_iter().map(|window| told(window?)).collect()
 }
 
 fn figure(window: &Window<'_>, metric: Metric) -> Option<f64> {

@@ -1,0 +1,81 @@
+//! Percentiles are told of all rounds that count or of none: a window that is as long for all has answers enough when the
+//! machine was fast, so the rounds that could tell one alone would tell a better one.
+
+use assay_model::check::{Check, Outcome};
+use assay_model::rule::Rule;
+
+use super::objection;
+use super::sample::Sample;
+use super::window::Window;
+use super::words::count_of;
+
+/// What each of these windows tells; nothing unless all of them do.
+pub(crate) fn of_all<'r, T>(
+    windows: impl Iterator<Item = &'r Window<'r>>,
+    tell: impl FnMut(&'r Window<'r>) -> Option<T>,
+) -> Vec<T> {
+    windows.map(tell).collect::<Option<_>>().unwrap_or_default()
+}
+
+/// Objects when some of a contender's rounds have answers enough for a percentile and others have not. Where none has, it is
+/// out of reach, as everybody can see.
+pub(crate) fn check(
+    sample: &Sample<'_>,
+    quantiles: &[f64],
+    is_told: impl Fn(&Window<'_>, f64) -> bool,
+) -> Option<Check> {
+    let rounds = sample.timed().count();
+    let telling = |q: f64| sample.timed().filter(|window| is_told(window, q)).count();
+    let (lost, short): (Vec<String>, Vec<usize>) = quantiles
+        .iter()
+        .map(|&q| (format!("p{}", q * 100.0), rounds - telling(q)))
+        .filter(|(_, short)| *short > 0 && *short < rounds)
+        .unzip();
+    let most = short.into_iter().max()?;
+    let evidence = format!(
+        "{} cannot be told: too few answers beyond it in {most} of {}, and those with more are the fast ones",
+        lost.join(" and "),
+        count_of(rounds, "round")
+    );
+    let remedy = "measure for longer: a percentile needs 100 answers beyond it in every round";
+    Some(objection(Rule::Percentiles, Outcome::Warn, evidence, remedy))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_stats::Histogram;
+
+    use super::*;
+    use crate::testing::{self, judged};
+
+    /// Six rounds with so many answers each, which took as long as the round was slow.
+    fn record(answers: [u64; 6]) -> assay_model::record::Record {
+        let mut record = testing::record(&[("a", &[1000.0; 6]), ("b", &[1000.0; 6])]);
+        for (round, count) in record.rounds.iter_mut().zip(answers) {
+            let mut histogram = Histogram::new();
+            histogram.record_n(10_000_000_000 / count, count);
+            round.runs[0].cells[0].load.latency.service_hdr = histogram.to_hdr_base64().expect("histogram");
+        }
+        record
+    }
+
+    #[test]
+    fn a_percentile_is_told_of_all_rounds_or_of_none() {
+        let told = judged(&record([12_000, 11_000, 12_000, 11_000, 12_000, 11_000]));
+        let of_a = |verdict: &assay_model::verdict::Verdict| {
+            verdict.cells[0].standings.iter().find(|standing| standing.contender == "a").expect("a").clone()
+        };
+        assert!(of_a(&told).p99_ns.is_some());
+        assert!(of_a(&told).checks.iter().all(|check| check.rule != Rule::Percentiles));
+        let mixed = of_a(&judged(&record([12_000, 9_000, 12_000, 9_000, 12_000, 9_000])));
+        assert!(
+            mixed.p50_ns.is_some() && mixed.p99_ns.is_none(),
+            "the fast rounds alone: {:?}",
+            mixed.p99_ns
+        );
+        let check = mixed.checks.iter().find(|check| check.rule == Rule::Percentiles).expect("told");
+        assert!(check.evidence.contains("p99 cannot be told: too few answers beyond it in 3 of 6 rounds"));
+        let none = of_a(&judged(&record([900; 6])));
+        assert!(none.p99_ns.is_none() && none.checks.iter().all(|check| check.rule != Rule::Percentiles));
+    }
+}
