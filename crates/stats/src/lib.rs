@@ -28,12 +28,11 @@
 //! | what precision will so many rounds give? | [`planning`] |
 //! | what load does a server bear? | [`redline`] |
 //! | may the experiment stop here? | [`sequential`] |
-//! | did the machine's own speed change? | [`covariate`] |
+//! | did the machine's own speed change? | [`speed`] |
 //! | had the server warmed up? | [`drift`] |
 #![forbid(unsafe_code)]
 
 pub mod censored;
-pub mod covariate;
 pub mod drift;
 pub mod duet;
 mod error;
@@ -53,6 +52,7 @@ pub mod robust;
 pub mod sequential;
 pub mod simulation;
 pub mod simultaneous;
+pub mod speed;
 pub mod student;
 pub mod table;
 pub mod tiers;
