@@ -4,6 +4,7 @@ use std::path::Path;
 
 /// Every crate of the house with its layer, lowest first. ARCHITECTURE.md says what each is for.
 const LAYERS: &[(&str, u8)] = &[
+    ("assay-descriptors", 0),
     ("assay-file", 0),
     ("assay-model", 0),
     ("assay-http", 0),

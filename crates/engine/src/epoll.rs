@@ -10,6 +10,7 @@ use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use assay_descriptors as descriptors;
 use assay_model::units::Nanos;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
@@ -74,6 +75,7 @@ impl Epoll {
     /// No descriptor is left.
     pub fn new(config: Config) -> Result<Self, EngineError> {
         let poller = epoll::create(epoll::CreateFlags::CLOEXEC)
+            .map(descriptors::keep)
             .map_err(|e| EngineError::system("epoll_create1", e))?;
         Ok(Self {
             poller,
@@ -172,7 +174,11 @@ impl Epoll {
         let ready = match epoll::wait(&self.poller, &mut raw, timeout.as_ref()) {
             Ok((ready, _)) => ready,
             Err(Errno::INTR) => &mut [],
-            Err(error) => return Err(EngineError::system("epoll_pwait2", error)),
+            Err(error) => {
+                descriptors::check(self.poller.as_fd())
+                    .map_err(|e| EngineError::system("epoll_pwait2", e))?;
+                return Err(EngineError::system("epoll_pwait2", error));
+            }
         };
         let now = clock::now();
         self.deliver_pending(events);

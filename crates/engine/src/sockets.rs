@@ -2,8 +2,9 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd, OwnedFd};
 
+use assay_descriptors as descriptors;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 
@@ -50,9 +51,15 @@ pub(crate) fn addresses(socket: &OwnedFd) -> io::Result<(SocketAddr, SocketAddr)
     Ok((ours, SocketAddr::try_from(theirs)?))
 }
 
+/// The socket, if its number still names it: nothing is to be done to a stranger's file that has come there.
+pub(crate) fn intact(socket: &OwnedFd) -> rustix::io::Result<&OwnedFd> {
+    if descriptors::holds(socket.as_fd()) { Ok(socket) } else { Err(Errno::BADF) }
+}
+
 /// The next waiting connection.
 pub(crate) fn accept(listener: &OwnedFd) -> rustix::io::Result<OwnedFd> {
-    rustix::net::accept_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)
+    let listener = intact(listener)?;
+    rustix::net::accept_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC).map(descriptors::keep)
 }
 
 /// A socket that is connecting or, when the second value says so, has connected at once.
@@ -99,7 +106,8 @@ pub(crate) fn pending_error(socket: &OwnedFd) -> Option<Errno> {
 /// Makes closing send a reset instead of the ordinary farewell.
 pub(crate) fn reset_on_close(socket: &OwnedFd) {
     // A socket that refuses this closes in the ordinary way, which is the best that is left.
-    let _ = sockopt::set_socket_linger(socket, Some(std::time::Duration::ZERO));
+    let _ =
+        intact(socket).and_then(|socket| sockopt::set_socket_linger(socket, Some(std::time::Duration::ZERO)));
 }
 
 /// The engine's word for an error number of a connection.
@@ -123,7 +131,8 @@ pub(crate) fn send_reason(error: Errno) -> Reason {
 
 fn stream(address: SocketAddr, flags: SocketFlags) -> rustix::io::Result<OwnedFd> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    rustix::net::socket_with(family, SocketType::STREAM, flags | SocketFlags::CLOEXEC, None)
+    let flags = flags | SocketFlags::CLOEXEC;
+    rustix::net::socket_with(family, SocketType::STREAM, flags, None).map(descriptors::keep)
 }
 
 /// Without this, bind(2) takes one of the source address's ports for this socket alone; with it, connect(2)

@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_int, c_long, c_void};
 use std::os::fd::{BorrowedFd, RawFd};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
+use assay_descriptors::File;
 use assay_model::units::Nanos;
 use rustix::io::Errno;
 
@@ -92,13 +93,6 @@ pub(crate) fn epoll_control(
     result(unsafe { control(set, operation, fd, event) } as isize).map(drop)
 }
 
-/// What tells one file of the kernel's from every other (stat(3type)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct File {
-    pub(crate) device: u64,
-    pub(crate) inode: u64,
-}
-
 /// The file that a descriptor names; `None` when it is not open.
 pub(crate) fn file(fd: RawFd) -> Option<File> {
     if fd < 0 {
@@ -106,8 +100,7 @@ pub(crate) fn file(fd: RawFd) -> Option<File> {
     }
     // SAFETY: the number is only asked about, and the kernel answers for one that is not open, too.
     let descriptor = unsafe { BorrowedFd::borrow_raw(fd) };
-    let status = rustix::fs::fstat(descriptor).ok()?;
-    Some(File { device: status.st_dev, inode: status.st_ino })
+    File::of(descriptor)
 }
 
 /// An option of a socket whose value is a plain number or structure; `None` when the kernel refuses.

@@ -46,7 +46,12 @@ impl<T> Lock<T> {
 
     /// Whether another thread has it.
     pub(crate) fn is_others(&self) -> bool {
-        !matches!(self.word.owner(), FREE) && self.word.owner() != this_thread()
+        !matches!(self.word.owner(), FREE) && !self.is_own()
+    }
+
+    /// Whether the calling thread has it.
+    pub(crate) fn is_own(&self) -> bool {
+        self.word.owner() == this_thread()
     }
 
     /// Lets go of a lock whose guard was forgotten, in the thread that took it or in its copy after fork(2).

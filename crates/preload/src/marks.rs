@@ -11,7 +11,9 @@
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::host::{self, File};
+use assay_descriptors::File;
+
+use crate::host;
 
 /// Descriptors that can be the stack's; as many as the kernel lets a process open unless `fs.nr_open` was raised.
 const DESCRIPTORS: usize = 1 << 20;

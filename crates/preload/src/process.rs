@@ -5,6 +5,7 @@ use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::sync::{Once, OnceLock};
 
+use assay_descriptors as descriptors;
 use assay_engine::clock;
 use assay_model::units::Nanos;
 use rustix::io::Errno;
@@ -200,6 +201,28 @@ pub(crate) fn forget(fd: RawFd) {
     }
 }
 
+/// Whether the number is a descriptor of this library's own, which the program knows nothing of and must not end.
+pub(crate) fn is_kept(fd: RawFd) -> bool {
+    if !descriptors::is_listed(fd) || is_borrowed() {
+        return false;
+    }
+    if is_unseen_child() {
+        // It learns what it is, and lets go of what was its parent's.
+        drop(access());
+    }
+    host::file(fd).is_some_and(|file| descriptors::is_kept(fd, file))
+}
+
+/// Those of a range, lowest first.
+pub(crate) fn kept_within(first: u32, last: u32) -> impl Iterator<Item = u32> {
+    descriptors::listed(first, last).filter(|&fd| is_kept(fd)).map(|fd| fd as u32)
+}
+
+/// Whether the calling thread is at work in this library, so that what it closes is this library's.
+pub(crate) fn is_at_work() -> bool {
+    SHARED.is_own()
+}
+
 /// Takes the core.
 ///
 /// # Errors
@@ -270,6 +293,7 @@ fn new_shared() -> Shared {
         unsafe { libc::pthread_atfork(Some(before_fork), Some(in_parent), Some(in_child)) };
     });
     witness();
+    descriptors::set_apart();
     Shared {
         core: Core::new(stack::make),
         waiters: Waiters::new(),
@@ -329,8 +353,20 @@ fn begin_as_child(shared: &mut Shared) {
     OWNER.store(this_process(), Ordering::Relaxed);
     witness();
     shared.core.after_fork();
+    let core = &shared.core;
+    let parents = descriptors::listed(0, u32::MAX).filter(|&fd| !core.has_bell(fd));
+    parents.for_each(close_parents);
     shared.waiters = Waiters::new();
     shared.has_children = false;
+}
+
+/// Closes what the parent's stack has open, and a child has no use for: it would keep the parent's place on a wire beyond its end.
+fn close_parents(fd: RawFd) {
+    let is_there = host::file(fd).is_some_and(|file| descriptors::is_kept(fd, file));
+    descriptors::release(fd);
+    if is_there {
+        host::close(fd);
+    }
 }
 
 /// In a child that nobody saw, another thread of the parent may have been at work when memory was copied: what it left is not whole,
@@ -346,6 +382,7 @@ fn notice_fork() {
     // Dropping it could touch memory that both processes share.
     std::mem::forget(SHARED.replace_abandoned(None));
     marks::within(0, u32::MAX).for_each(marks::clear);
+    descriptors::listed(0, u32::MAX).for_each(close_parents);
     OWNER.store(this_process(), Ordering::Relaxed);
     witness();
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::UnixDatagram;
 
@@ -128,14 +128,15 @@ pub(crate) fn shares_ports() -> bool {
 /// goes with the process however that ends.
 pub(crate) struct Claim {
     queue: u16,
-    _name: UnixDatagram,
+    _name: OwnedFd,
 }
 
 impl Claim {
     fn of(place: &Place, queue: u16) -> io::Result<Self> {
         let name = format!("assay-stack {:?} {} {queue}", place.end, place.wire);
         let address = std::os::unix::net::SocketAddr::from_abstract_name(name)?;
-        Ok(Self { queue, _name: UnixDatagram::bind_addr(&address)? })
+        let name = assay_descriptors::keep(UnixDatagram::bind_addr(&address)?.into());
+        Ok(Self { queue, _name: name })
     }
 }
 

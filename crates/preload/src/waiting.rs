@@ -11,9 +11,11 @@
 //! [`Engine::wake_source`]: assay_engine::Engine::wake_source
 
 use std::cell::RefCell;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsFd as _, AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
+use assay_descriptors as descriptors;
 use assay_engine::clock;
 use assay_model::units::Nanos;
 use assay_wire::SPIN;
@@ -72,7 +74,7 @@ pub(crate) struct Waiters {
 struct Waiter {
     number: u64,
     wants: Wants,
-    wake: Arc<OwnedFd>,
+    wake: Arc<Wake>,
 }
 
 impl Waiters {
@@ -91,7 +93,7 @@ impl Waiters {
     pub(crate) fn wake(&mut self, core: &mut Core<Stack>) {
         for waiter in &self.list {
             if waiter.wants.are_met(core) {
-                ring(&waiter.wake);
+                waiter.wake.ring();
             }
         }
     }
@@ -107,7 +109,7 @@ impl Waiters {
         if std::mem::take(&mut self.sleeps_long)
             && let Some(driver) = self.list.iter().find(|w| Some(w.number) == self.driver)
         {
-            ring(&driver.wake);
+            driver.wake.ring();
         }
     }
 
@@ -120,7 +122,7 @@ impl Waiters {
         sleep
     }
 
-    fn enlist(&mut self, wants: &Wants, wake: &Arc<OwnedFd>) -> u64 {
+    fn enlist(&mut self, wants: &Wants, wake: &Arc<Wake>) -> u64 {
         self.numbered += 1;
         self.list.push(Waiter { number: self.numbered, wants: wants.clone(), wake: Arc::clone(wake) });
         self.numbered
@@ -131,7 +133,7 @@ impl Waiters {
         if self.driver == Some(number) {
             (self.driver, self.driver_sleeps) = (None, false);
             if let Some(next) = self.list.first() {
-                ring(&next.wake);
+                next.wake.ring();
             }
         }
     }
@@ -168,7 +170,7 @@ pub(crate) fn wait<T>(
     let held = Held::new();
     let wake = own_wake()?;
     let number = process::access()?.waiters.enlist(wants, &wake);
-    let mut descriptors = vec![watched(wake.as_raw_fd()), watched(-1)];
+    let mut descriptors = vec![watched(wake.number()), watched(-1)];
     descriptors.extend_from_slice(host);
     let wait = Wait { number, deadline, mask: mask.unwrap_or(&held.before), since: clock::now() };
     let outcome = wait.run(&mut descriptors, attempt);
@@ -264,24 +266,56 @@ pub(crate) fn watched(fd: RawFd) -> libc::pollfd {
 }
 
 /// The descriptor by which this thread is woken. A child of fork(2) would share the one it inherits with its parent.
-fn own_wake() -> Result<Arc<OwnedFd>, Errno> {
-    type Own = Option<(i32, Arc<OwnedFd>)>;
-    thread_local!(static WAKE: RefCell<Own> = const { RefCell::new(None) });
-    let made = || eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map(Arc::new);
+fn own_wake() -> Result<Arc<Wake>, Errno> {
+    thread_local!(static WAKE: RefCell<Option<Arc<Wake>>> = const { RefCell::new(None) });
+    let made = || Wake::new().map(Arc::new);
     let kept = WAKE.try_with(|wake| {
         let mut wake = wake.try_borrow_mut().ok()?;
-        let known = wake.as_ref().filter(|(owner, _)| *owner == process::owner());
-        let descriptor = known.map_or_else(|| made().ok(), |(_, known)| Some(Arc::clone(known)))?;
-        *wake = Some((process::owner(), Arc::clone(&descriptor)));
-        Some(descriptor)
+        let known = wake.as_ref().filter(|known| known.is_whole());
+        let own = known.map_or_else(|| made().ok(), |known| Some(Arc::clone(known)))?;
+        *wake = Some(Arc::clone(&own));
+        Some(own)
     });
     // The thread is ending: one for this wait alone.
     kept.ok().flatten().map_or_else(made, Ok)
 }
 
-fn ring(wake: &OwnedFd) {
-    // It is full when it has been rung, which is enough.
-    let _ = rustix::io::write(wake, &1u64.to_ne_bytes());
+/// Closed by its process alone: in a child of fork(2) the number may be another file's by now.
+struct Wake {
+    descriptor: ManuallyDrop<OwnedFd>,
+    owner: i32,
+}
+
+impl Wake {
+    fn new() -> Result<Self, Errno> {
+        let descriptor = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map(descriptors::keep)?;
+        Ok(Self { descriptor: ManuallyDrop::new(descriptor), owner: process::owner() })
+    }
+
+    /// Whether it is this process's, and there.
+    fn is_whole(&self) -> bool {
+        self.owner == process::owner() && descriptors::holds(self.descriptor.as_fd())
+    }
+
+    fn number(&self) -> RawFd {
+        self.descriptor.as_raw_fd()
+    }
+
+    fn ring(&self) {
+        if descriptors::holds(self.descriptor.as_fd()) {
+            // It is full when it has been rung, which is enough.
+            let _ = rustix::io::write(&*self.descriptor, &1u64.to_ne_bytes());
+        }
+    }
+}
+
+impl Drop for Wake {
+    fn drop(&mut self) {
+        if self.is_whole() {
+            descriptors::release(self.number());
+            host::close(self.number());
+        }
+    }
 }
 
 fn hush(wake: RawFd) {

@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use assay_descriptors as descriptors;
 use assay_model::units::Nanos;
 use rustix::fs::{FileType, MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::io::Errno;
@@ -173,7 +174,7 @@ fn open_ours(path: &Path) -> Result<Option<File>, RingError> {
     match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(file) => {
             ownership::check(&file, FileType::RegularFile).map_err(not_ours)?;
-            Ok(Some(File::from(file)))
+            Ok(Some(File::from(descriptors::keep(file))))
         }
         Err(Errno::NOENT) => Ok(None),
         Err(Errno::LOOP) => Err(not_ours(io::Error::other("it is a symbolic link"))),
@@ -214,7 +215,7 @@ fn over(membership: Membership, path: &Path) -> Result<Ring, RingError> {
     Ok(Ring {
         receiver: RingReceiver::new(lane(end.other())?, membership.others_bell().clone(), *is_successor),
         sender: RingSender::new(lane(*end)?, membership.others_bell().clone()),
-        base: RingBase { idle_waits: 0, system_calls: 0, membership },
+        base: RingBase { idle_waits: 0, system_calls: 0, membership, is_robbed: false },
     })
 }
 
@@ -224,6 +225,8 @@ pub struct RingBase {
     idle_waits: u32,
     system_calls: u64,
     membership: Membership,
+    /// The program that we are in has ended a descriptor of ours.
+    is_robbed: bool,
 }
 
 impl RingBase {
@@ -234,12 +237,15 @@ impl RingBase {
     }
 
     fn is_intact(&self, receiver: &impl Incoming, sender: &impl Outgoing) -> bool {
-        receiver.is_intact() && sender.is_intact() && !self.membership.board.is_cut()
+        receiver.is_intact() && sender.is_intact() && !self.membership.board.is_cut() && !self.is_robbed
     }
 
     /// Fails when the other end wrote what no end writes, or left and no frame of it is left.
     fn tell(&mut self, receiver: &mut impl Incoming, sender: &mut impl Outgoing) -> io::Result<()> {
         self.idle_waits = 0;
+        if self.is_robbed {
+            self.membership.check_descriptors()?;
+        }
         if !self.is_intact(receiver, sender) {
             // A file that is cut short reads as zeros, which may be wrong indices too.
             let text = if self.membership.board.is_cut() {
@@ -275,6 +281,7 @@ impl RingBase {
     fn check_life(&mut self, receiver: &mut impl Incoming) -> io::Result<()> {
         self.idle_waits = 0;
         self.system_calls += 1;
+        self.membership.check_descriptors()?;
         if self.membership.peer_died()? && !receiver.is_ready() {
             return Err(gone());
         }
@@ -319,6 +326,7 @@ impl Base for RingBase {
         sender: &mut impl Outgoing,
     ) -> Option<(BorrowedFd<'_>, Nanos)> {
         self.system_calls += if self.membership.end == End::Second { 2 } else { 1 };
+        self.is_robbed = self.membership.check_descriptors().is_err();
         let is_well = self.is_intact(receiver, sender) && !self.membership.peer_died().ok()?;
         let bell = self.membership.bell();
         let may_sleep = is_well && bell.arm(reason(sender), || self.is_ready(receiver, sender));

@@ -9,6 +9,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
+use assay_descriptors as descriptors;
 use assay_model::units::Nanos;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -72,7 +73,8 @@ pub fn check(name: &str) -> Result<(), TapError> {
 }
 
 fn device() -> io::Result<OwnedFd> {
-    Ok(rustix::fs::open(CLONE, OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?)
+    let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(CLONE, flags, Mode::empty()).map(descriptors::keep)?)
 }
 
 fn attach(name: &str, queues: u16) -> io::Result<(Tap, Interface)> {
@@ -116,7 +118,7 @@ pub struct TapReceiver {
 
 impl Receiver for TapReceiver {
     fn peek(&mut self) -> Option<&[u8]> {
-        if self.length == 0 {
+        if self.length == 0 && descriptors::holds(self.file.as_fd()) {
             self.counted.system_calls += 1;
             match rustix::io::read(&self.file, &mut self.frame[..]) {
                 Ok(length) => self.length = length,
@@ -161,6 +163,9 @@ pub struct TapSender {
 
 impl TapSender {
     fn write(&mut self) {
+        if !descriptors::holds(self.file.as_fd()) {
+            return;
+        }
         self.counted.system_calls += 1;
         self.waiting = false;
         match rustix::io::write(&self.file, &self.frame) {
@@ -240,6 +245,7 @@ impl Base for TapBase {
         if !receiver.is_intact() || !sender.is_intact() {
             return Err(io::Error::new(io::ErrorKind::BrokenPipe, "the TAP device has gone"));
         }
+        descriptors::check(self.file.as_fd())?;
         if receiver.is_ready() || timeout == Nanos::ZERO {
             return Ok(());
         }
@@ -254,6 +260,7 @@ impl Base for TapBase {
     ) -> Option<(BorrowedFd<'_>, Nanos)> {
         // Only a wait can tell bad news, and that there is room again.
         let is_well = receiver.is_intact() && sender.is_intact() && !sender.wants_room();
+        let is_well = is_well && descriptors::holds(self.file.as_fd());
         let at_most = if receiver.is_ready() { Nanos::ZERO } else { Nanos::MAX };
         is_well.then(|| (self.file.as_fd(), at_most))
     }

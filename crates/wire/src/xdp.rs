@@ -22,6 +22,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use assay_descriptors as descriptors;
 use assay_model::units::Nanos;
 
 use attachment::{Attachment, QUEUES};
@@ -150,6 +151,7 @@ impl XdpBase {
     fn check_life(&mut self) -> io::Result<()> {
         self.idle_waits = 0;
         self.system_calls += 1;
+        descriptors::check(self.socket.as_fd())?;
         let nothing = &mut [0_u8; 0][..];
         match rustix::net::recv(&self.socket, nothing, rustix::net::RecvFlags::DONTWAIT) {
             Err(rustix::io::Errno::NXIO) => Err(gone()),
@@ -174,7 +176,7 @@ impl Base for XdpBase {
         timeout: Nanos,
     ) -> io::Result<()> {
         if !sender.is_intact() {
-            return Err(gone());
+            return descriptors::check(self.socket.as_fd()).and(Err(gone()));
         }
         if spin(timeout, || receiver.is_ready() || sender.room_came()) {
             self.idle_waits = 0;

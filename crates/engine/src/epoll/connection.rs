@@ -149,7 +149,7 @@ impl Connection {
         while self.queue_sent < self.queue.len() {
             stats.sends += 1;
             let rest = &self.queue[self.queue_sent..];
-            match rustix::net::send(&self.socket, rest, SendFlags::NOSIGNAL | more) {
+            match rustix::net::send(sockets::intact(&self.socket)?, rest, SendFlags::NOSIGNAL | more) {
                 Ok(n) => {
                     self.queue_sent += n;
                     stats.sent_bytes += n as u64;
@@ -168,7 +168,7 @@ impl Connection {
     /// been: the connection will be reset.
     fn move_file(&mut self, stats: &mut Statistics) -> Result<(), Errno> {
         let Some(range) = self.file.as_mut().filter(|_| self.queue.is_empty()) else { return Ok(()) };
-        let moved = range.move_into(&self.socket, stats);
+        let moved = sockets::intact(&self.socket).and_then(|socket| range.move_into(socket, stats));
         if range.len == 0 || moved.is_err() {
             self.file = None;
         }
@@ -191,7 +191,7 @@ impl Connection {
         let room = most.min(space.len());
         let space = &mut space[..room];
         stats.receives += 1;
-        match rustix::net::recv(&self.socket, space, RecvFlags::empty()) {
+        match rustix::net::recv(sockets::intact(&self.socket)?, space, RecvFlags::empty()) {
             Ok((_, n)) => {
                 // A stream socket that fills less than the space was emptied (epoll(7), edge-triggered use).
                 self.readable = n == room;
@@ -213,7 +213,7 @@ impl Connection {
         while self.to_skip > 0 && self.readable {
             let wanted = self.to_skip.min(SKIP_AT_ONCE);
             stats.receives += 1;
-            match drop_received(&self.socket, wanted as usize) {
+            match drop_received(sockets::intact(&self.socket)?, wanted as usize) {
                 Ok(n) => {
                     self.to_skip -= n as u64;
                     self.readable = n as u64 == wanted;
@@ -255,15 +255,16 @@ impl Connection {
 
     fn send_group(&self, parts: &[&[u8]], more: SendFlags) -> Result<usize, Errno> {
         let flags = SendFlags::NOSIGNAL | more;
+        let socket = sockets::intact(&self.socket)?;
         if let [one] = parts {
-            return rustix::net::send(&self.socket, one, flags);
+            return rustix::net::send(socket, one, flags);
         }
         let mut slices = [IoSlice::new(&[]); PARTS_AT_ONCE];
         for (slice, part) in slices.iter_mut().zip(parts) {
             *slice = IoSlice::new(part);
         }
         let mut no_control = SendAncillaryBuffer::default();
-        rustix::net::sendmsg(&self.socket, &slices[..parts.len()], &mut no_control, flags)
+        rustix::net::sendmsg(socket, &slices[..parts.len()], &mut no_control, flags)
     }
 
     fn enqueue(&mut self, parts: &[&[u8]], mut skip: usize) {
@@ -276,7 +277,8 @@ impl Connection {
 
     fn end_sending(&mut self) {
         // A connection that is gone has no direction left to end.
-        let _ = rustix::net::shutdown(&self.socket, Shutdown::Write);
+        let _ =
+            sockets::intact(&self.socket).and_then(|socket| rustix::net::shutdown(socket, Shutdown::Write));
     }
 }
 

@@ -65,6 +65,10 @@ impl Set {
         self.bell.as_ref().map(AsRawFd::as_raw_fd)
     }
 
+    pub(crate) fn renew_bell(&mut self, bell: OwnedFd) {
+        self.bell = Some(bell);
+    }
+
     /// The interest under this descriptor number, if it is for this object.
     pub(crate) fn find(&self, descriptor: RawFd, object: Object) -> Option<Id> {
         let &id = self.by_descriptor.get(&descriptor)?;

@@ -27,6 +27,20 @@ impl<E: Engine> Core<E> {
         }
     }
 
+    /// Gives an epoll instance another bell; whether it is one.
+    pub(crate) fn renew_bell(&mut self, set: RawFd, bell: OwnedFd) -> bool {
+        let Some(Object::Set(id)) = self.object(set) else { return false };
+        self.sets.get_mut(id).is_some_and(|set| {
+            set.renew_bell(bell);
+            true
+        })
+    }
+
+    /// Whether a descriptor is the bell of an epoll instance.
+    pub(crate) fn has_bell(&self, descriptor: RawFd) -> bool {
+        self.sets.iter().any(|(_, set)| set.bell() == Some(descriptor))
+    }
+
     /// `EPOLL_CTL_ADD`.
     pub(crate) fn watch(
         &mut self,

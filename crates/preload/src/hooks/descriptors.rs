@@ -7,6 +7,7 @@
 use std::ffi::{c_int, c_uint, c_ulong, c_void};
 use std::os::fd::RawFd;
 
+use assay_descriptors as descriptors;
 use rustix::io::Errno;
 
 use crate::host::{self, answer, real};
@@ -16,9 +17,23 @@ use crate::process;
 /// `close(2)`.
 #[unsafe(no_mangle)]
 pub(super) extern "C" fn close(fd: c_int) -> c_int {
+    if process::is_at_work() {
+        return close_own(fd);
+    }
+    if process::is_kept(fd) {
+        return answer(Err(Errno::BADF)) as c_int;
+    }
     // Before another thread can be given the number.
     process::forget(fd);
     host::close(fd)
+}
+
+/// Closes what the library has opened. A descriptor that the program has ended unseen is there no more, and its number may be a
+/// stranger's.
+fn close_own(fd: RawFd) -> c_int {
+    let is_ours = !descriptors::is_listed(fd) || process::is_kept(fd);
+    descriptors::release(fd);
+    if is_ours { host::close(fd) } else { 0 }
 }
 
 /// `close_range(2)`.
@@ -32,17 +47,54 @@ pub(super) extern "C" fn close_range(first: c_uint, last: c_uint, flags: c_int) 
         marks::within(first, last).for_each(process::forget);
     }
     // The C library has it since 2.34 only, the kernel since 5.9.
-    host::system_call(libc::SYS_close_range, [first as usize, last as usize, flags as usize]) as c_int
+    let call = |first: c_uint, last: c_uint| {
+        host::system_call(libc::SYS_close_range, [first as usize, last as usize, flags as usize]) as c_int
+    };
+    if closes { around(process::kept_within(first, last), first, last, call) } else { call(first, last) }
+}
+
+/// Makes a call for what lies between these numbers of a range, until one fails. What is wrong with a range without numbers, the call
+/// says.
+fn around(
+    numbers: impl Iterator<Item = c_uint>,
+    first: c_uint,
+    last: c_uint,
+    call: impl Fn(c_uint, c_uint) -> c_int,
+) -> c_int {
+    let mut from = first;
+    for number in numbers {
+        if number > from && call(from, number - 1) != 0 {
+            return -1;
+        }
+        from = number + 1;
+    }
+    if from <= last || first > last { call(from, last) } else { 0 }
 }
 
 /// `closefrom(3)`.
 #[unsafe(no_mangle)]
 pub(super) extern "C" fn closefrom(first: c_int) {
     let first = first.max(0);
+    if process::kept_within(first as c_uint, c_uint::MAX).next().is_some() {
+        return close_from(first as c_uint);
+    }
     marks::within(first as c_uint, c_uint::MAX).for_each(process::forget);
     let closefrom = real!(closefrom: fn(c_int) -> ());
     // SAFETY: no pointers.
     unsafe { closefrom(first) };
+}
+
+/// As the C library does it, but without what is not the program's.
+fn close_from(first: c_uint) {
+    if close_range(first, c_uint::MAX, 0) == 0 {
+        return;
+    }
+    // A kernel before 5.9, or one that is told to refuse the call.
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let limit = limit.and_then(|limit| c_int::try_from(limit).ok()).unwrap_or(c_int::MAX);
+    (first as c_int..limit).for_each(|fd| {
+        close(fd);
+    });
 }
 
 /// `unshare(2)`.
@@ -68,6 +120,9 @@ pub(super) extern "C" fn dup(fd: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub(super) extern "C" fn dup2(from: c_int, to: c_int) -> c_int {
     let dup2 = real!(dup2: fn(c_int, c_int) -> c_int);
+    if process::is_kept(to) {
+        return refuse_place(to);
+    }
     // SAFETY: no pointers.
     follow(from, unsafe { dup2(from, to) })
 }
@@ -76,8 +131,21 @@ pub(super) extern "C" fn dup2(from: c_int, to: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub(super) extern "C" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int {
     let dup3 = real!(dup3: fn(c_int, c_int, c_int) -> c_int);
+    if process::is_kept(to) {
+        return refuse_place(to);
+    }
     // SAFETY: no pointers.
     follow(from, unsafe { dup3(from, to, flags) })
+}
+
+/// Nothing can be put in the place of a descriptor of ours: what waits for it in the kernel knows it by its number. The error is the one
+/// that dup2(2) has for a number that is just being given away.
+fn refuse_place(to: RawFd) -> c_int {
+    crate::log::say(&format!(
+        "the program puts a descriptor at {to}, where the stack has one of its own; that cannot be carried. Let it use numbers that it \
+         was given, or lower ones"
+    ));
+    answer(Err(Errno::BUSY)) as c_int
 }
 
 /// The kernel has made `new` a duplicate of `fd`, whatever it was before: so do we.

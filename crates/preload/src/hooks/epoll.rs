@@ -90,6 +90,9 @@ pub(super) fn adopt(shared: &mut Shared, set: RawFd) -> Result<(), Errno> {
 fn is_ours(shared: &mut Shared, set: RawFd) -> bool {
     let hang = |bell| host::epoll_control(set, libc::EPOLL_CTL_ADD, bell, Some(RING));
     let bell = shared.core.bell(set).filter(|_| marks::is_set(set));
+    if bell.is_some_and(|bell| !process::is_kept(bell)) {
+        return renew_bell(shared, set);
+    }
     match bell.map(|bell| (bell, hang(bell))) {
         Some((_, Err(Errno::EXIST))) => return true,
         // Now it hangs in another one.
@@ -100,10 +103,21 @@ fn is_ours(shared: &mut Shared, set: RawFd) -> bool {
     false
 }
 
+/// The program has ended the bell by a call that nobody sees, but not, as far as can be told, the instance.
+fn renew_bell(shared: &mut Shared, set: RawFd) -> bool {
+    match hang_bell(set) {
+        Ok(bell) => shared.core.renew_bell(set, bell),
+        Err(_) => {
+            shared.forget(set);
+            false
+        }
+    }
+}
+
 /// Wakes a thread that waits in the kernel for an instance that was not ours until now. The bell rings once, and hangs there as
 /// long as the instance is ours.
 fn hang_bell(set: RawFd) -> Result<OwnedFd, Errno> {
-    let bell = eventfd(1, EventfdFlags::CLOEXEC)?;
+    let bell = eventfd(1, EventfdFlags::CLOEXEC).map(assay_descriptors::keep)?;
     host::epoll_control(set, libc::EPOLL_CTL_ADD, bell.as_raw_fd(), Some(RING))?;
     Ok(bell)
 }

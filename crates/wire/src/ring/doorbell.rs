@@ -15,6 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
+use assay_descriptors as descriptors;
 use assay_model::units::Nanos;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -90,7 +91,9 @@ impl Bell {
     /// nothing to do.
     pub(super) fn arm(&self, reason: Asleep, ready: impl FnOnce() -> bool) -> bool {
         // What is left of the last time. An empty pipe says EAGAIN, a full one is read up by and by.
-        let _ = rustix::io::read(&*self.pipe, &mut [0_u8; 64][..]);
+        if descriptors::holds(self.pipe()) {
+            let _ = rustix::io::read(&*self.pipe, &mut [0_u8; 64][..]);
+        }
         self.word().store(reason as u32 | BY_PIPE, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         let may_sleep = !ready();
@@ -103,6 +106,13 @@ impl Bell {
     /// What can be read when the bell was rung for an end that had [armed](Self::arm) it.
     pub(super) fn pipe(&self) -> BorrowedFd<'_> {
         self.pipe.as_fd()
+    }
+
+    /// Wakes who sleeps by the pipe, if that is still there: the program that we are in may have put a file at its number.
+    fn wake(&self) {
+        if descriptors::holds(self.pipe()) {
+            let _ = rustix::io::write(&*self.pipe, &[0]);
+        }
     }
 
     /// Wakes whoever sleeps for `what`, after an index was published. Whether that took a system call.
@@ -118,7 +128,7 @@ impl Bell {
         // mapped, and a pipe without room is readable.
         match word.swap(AWAKE, Ordering::Relaxed) {
             AWAKE => return false,
-            asleep if asleep & BY_PIPE != 0 => drop(rustix::io::write(&*self.pipe, &[0])),
+            asleep if asleep & BY_PIPE != 0 => self.wake(),
             _ => drop(futex::wake(word, futex::Flags::empty(), 1)),
         }
         true
@@ -136,7 +146,7 @@ pub(super) fn named_pipe(path: &Path) -> io::Result<OwnedFd> {
     ownership::check(&pipe, FileType::Fifo).map_err(|error| {
         io::Error::new(error.kind(), format!("the pipe beside it, {}: {error}", path.display()))
     })?;
-    Ok(pipe)
+    Ok(descriptors::keep(pipe))
 }
 
 /// A pipe without a name.

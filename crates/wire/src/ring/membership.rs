@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use assay_descriptors as descriptors;
 use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -84,7 +85,7 @@ impl Membership {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         let made = rustix::fs::open(folder, flags, Mode::RUSR | Mode::WUSR);
         let failed = |error: Errno| RingError::Create { path: path.to_owned(), error: error.into() };
-        made.map(File::from).map_err(failed)
+        made.map(|file| File::from(descriptors::keep(file))).map_err(failed)
     }
 
     /// Takes a seat at a new file without a name.
@@ -177,6 +178,12 @@ impl Membership {
         &self.bells[self.end.other().index()]
     }
 
+    /// Fails when the program that we are in has ended the file or a pipe.
+    pub(super) fn check_descriptors(&self) -> io::Result<()> {
+        descriptors::check(self.file.as_fd())?;
+        self.bells.iter().try_for_each(|bell| descriptors::check(bell.pipe()))
+    }
+
     /// Whether the other end has said that it left for good: a second end may have a successor.
     pub(super) fn peer_left(&self) -> bool {
         self.end == End::Second && self.presence(self.end.other()) == LEFT
@@ -203,6 +210,9 @@ impl Drop for Membership {
     fn drop(&mut self) {
         self.board.control().seats[self.end.index()].presence.0.store(LEFT, Ordering::Release);
         self.others_bell().ring(Asleep::ForFrames);
+        if !descriptors::holds(self.file.as_fd()) {
+            return;
+        }
         // What fails here leaves a file without locks, which the next to come removes.
         let _ = unlock(&self.file, seat_byte(self.queue, self.end));
         if let Some(path) = &self.path {

@@ -172,5 +172,5 @@ pub(super) unsafe fn bpf<T>(command: libc::c_long, attributes: &mut T) -> io::Re
 /// The descriptor that a command has returned.
 pub(super) fn owned(descriptor: i32) -> OwnedFd {
     // SAFETY: the kernel has just made it for us, with the close-on-exec flag.
-    unsafe { OwnedFd::from_raw_fd(descriptor) }
+    assay_descriptors::keep(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }

@@ -1,9 +1,10 @@
 //! Frames that arrive: the receive ring, and the fill ring by which their memory goes back to the kernel.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::slice;
 use std::sync::Arc;
 
+use assay_descriptors as descriptors;
 use rustix::net::{RecvFlags, sockopt};
 
 use super::depth::Depth;
@@ -147,7 +148,7 @@ impl Incoming for XdpReceiver {
 
     fn settle(&mut self) {
         self.give_back();
-        if self.fill.needs_wakeup() {
+        if self.fill.needs_wakeup() && descriptors::holds(self.socket.as_fd()) {
             self.counted.system_calls += 1;
             // Whether the queue is still there is asked elsewhere.
             let _ = rustix::net::recv(&self.socket, &mut [0_u8; 0][..], RecvFlags::DONTWAIT);

@@ -1,9 +1,10 @@
 //! Frames that leave: the transmit ring, and the completion ring by which their memory comes back.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::slice;
 use std::sync::Arc;
 
+use assay_descriptors as descriptors;
 use rustix::io::Errno;
 use rustix::net::SendFlags;
 
@@ -73,6 +74,10 @@ impl XdpSender {
         let mut left = self.tail.wrapping_sub(self.transmit.consumer());
         while left > 0 && self.transmit.needs_wakeup() {
             self.counted.system_calls += 1;
+            if !descriptors::holds(self.socket.as_fd()) {
+                self.gone = true;
+                return;
+            }
             match rustix::net::send(&self.socket, &[], SendFlags::DONTWAIT) {
                 Ok(_) | Err(Errno::AGAIN | Errno::BUSY | Errno::NOBUFS | Errno::INTR | Errno::NETDOWN) => {}
                 Err(_) => self.gone = true,

@@ -78,6 +78,7 @@ pub(super) struct Parts {
 pub(super) fn make(frame_bytes: usize) -> Result<Parts, (Step, io::Error)> {
     let flags = SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(AddressFamily::XDP, SocketType::RAW, flags, None)
+        .map(assay_descriptors::keep)
         .map_err(|error| (Step::Socket, error.into()))?;
     register(socket, frame_bytes).map_err(|error| (Step::Memory, error))
 }
