@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::io;
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+use assay_host::names;
 
 use crate::types::Route;
 
@@ -152,11 +154,7 @@ impl Target {
     /// When the authority names no address, or the path is no request target.
     pub fn new(authority: &str, path: &str) -> Result<Self, TargetError> {
         let cannot = |why: &dyn fmt::Display| TargetError(format!("`{authority}`: {why}; write host:port"));
-        let addresses: Vec<SocketAddr> =
-            authority.to_socket_addrs().map_err(|error| cannot(&error))?.collect();
-        if addresses.is_empty() {
-            return Err(cannot(&"it has no address"));
-        }
+        let addresses = names::resolve(authority).map_err(|error| cannot(&error))?;
         if !path.starts_with('/') || !path.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(TargetError(format!("`{path}` is no path; begin it with / and escape the rest")));
         }

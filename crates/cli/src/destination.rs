@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, IsTerminal, Write};
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr};
 
-use assay_host::addresses;
+use assay_host::{addresses, names};
 use clap::Args;
 
 use crate::failure::Failure;
@@ -24,10 +24,9 @@ impl Consent {
     /// Nobody can be asked, or the answer is no; a name that cannot be resolved.
     pub(crate) fn to_hosts<'a>(self, hosts: impl IntoIterator<Item = &'a str>) -> Result<(), Failure> {
         let resolve = |host: &'a str| {
-            let addresses = host.to_socket_addrs();
-            let addresses = addresses
+            let addresses = names::resolve(host)
                 .map_err(|error| Failure::usage(format_args!("cannot resolve `{host}`: {error}")))?;
-            Ok((host, addresses.map(|address| address.ip()).collect()))
+            Ok((host, addresses.iter().map(SocketAddr::ip).collect()))
         };
         let hosts: Vec<(&str, Vec<IpAddr>)> =
             hosts.into_iter().map(resolve).collect::<Result<_, Failure>>()?;

@@ -55,5 +55,6 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Clean(arguments) => command::clean::run(&arguments),
         Command::Hold { link, queues } => command::hold::run(link, queues),
         Command::Keep { rest } => command::keep::run(rest),
+        Command::Sweep { ring, process } => command::sweep::run(&ring, process),
     }
 }

@@ -26,6 +26,7 @@ pub mod isolation;
 pub mod limits;
 pub mod listener;
 pub mod memory;
+pub mod names;
 pub mod probe;
 pub mod process;
 pub mod snapshot;

@@ -3,10 +3,12 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use assay_host::names;
 use assay_link::Link;
 use assay_model::experiment::Span;
 use assay_model::load::{Arrival, LOAD_SCHEMA, LoadReport, LoadTurn};
@@ -17,6 +19,7 @@ use thiserror::Error;
 
 use crate::contender::{Inherited, Purpose, Tools};
 use crate::keeper::{Bounded, KeepOptions, Kept, RunError, run_bounded, tail};
+use crate::split_url;
 use crate::stack::UserEnd;
 
 /// How much longer than its orders the generator may live: connecting, draining, reporting.
@@ -82,6 +85,7 @@ impl LoadOrder<'_> {
         let mut arguments: Vec<OsString> =
             ["load", self.url, "--json", "--yes", "--workload"].map(Into::into).to_vec();
         arguments.push(self.workload.into());
+        arguments.extend(self.address().into_iter().flat_map(|a| ["--at".into(), a.to_string().into()]));
         let rest = [
             ("-c", self.connections.to_string()),
             ("--pipeline", self.pipeline.to_string()),
@@ -106,6 +110,13 @@ impl LoadOrder<'_> {
         arguments.extend(all.flat_map(|(name, value)| [name.into(), value.into()]));
         arguments.extend(self.stack.iter().flat_map(|end| end.arguments()).map(OsString::from));
         arguments
+    }
+
+    /// Where the name in the URL leads, as this process has known since it asked for consent; the generator would ask anew.
+    fn address(&self) -> Option<SocketAddr> {
+        let (authority, _) = split_url(self.url).ok()?;
+        let is_name = authority.parse::<SocketAddr>().is_err();
+        names::resolve(&authority).ok().filter(|_| is_name)?.first().copied()
     }
 
     /// Longest time of all that is ordered, in seconds. Of a number of requests each takes its turn on a connection, and none
@@ -343,9 +354,17 @@ mod tests {
     use assay_verdict::testing;
 
     #[test]
-    fn the_arguments_are_the_contract() {
-        let mut order = LoadOrder {
-            url: "http://127.0.0.1:8080",
+    fn the_generator_is_told_where_a_name_leads() {
+        let arguments = order("http://localhost:8080").to_arguments();
+        let at = arguments.iter().position(|word| word == "--at").expect("told");
+        let address: SocketAddr = arguments[at + 1].to_str().expect("text").parse().expect("an address");
+        assert!(address.ip().is_loopback() && address.port() == 8080, "{address}");
+        assert!(arguments.contains(&"http://localhost:8080".into()), "the name is sent as the host");
+    }
+
+    fn order(url: &str) -> LoadOrder<'_> {
+        LoadOrder {
+            url,
             workload: Path::new("/tmp/hello.json"),
             connections: 64,
             pipeline: 1,
@@ -356,7 +375,12 @@ mod tests {
             cpus: "0-1",
             seed: 7,
             stack: None,
-        };
+        }
+    }
+
+    #[test]
+    fn the_arguments_are_the_contract() {
+        let mut order = order("http://127.0.0.1:8080");
         let words = |order: &LoadOrder<'_>| {
             let words = order.to_arguments().into_iter().map(|word| word.into_string().expect("text"));
             words.collect::<Vec<_>>().join(" ")

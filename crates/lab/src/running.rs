@@ -1,9 +1,8 @@
 //! Servers that somebody else runs: which processes of this machine they are, and what they use.
 
-use std::net::ToSocketAddrs;
-
 use assay_host::cpuset::CpuSet;
 use assay_host::listener::{self, Found};
+use assay_host::names;
 use assay_model::running::Running;
 
 use crate::subject::{Launch, Subject};
@@ -13,10 +12,9 @@ use crate::subject::{Launch, Subject};
 /// # Errors
 /// In a sentence, when it is not on this machine or cannot be seen.
 pub fn find(authority: &str) -> Result<Found, String> {
-    let mut addresses =
-        authority.to_socket_addrs().map_err(|e| format!("cannot resolve {authority}: {e}"))?;
-    let first = addresses.next().ok_or_else(|| format!("{authority} has no address"))?;
-    listener::find(first).map_err(|unseen| unseen.to_string())
+    let addresses = names::resolve(authority).map_err(|e| format!("cannot resolve {authority}: {e}"))?;
+    let first = addresses.first().ok_or_else(|| format!("{authority} has no address"))?;
+    listener::find(*first).map_err(|unseen| unseen.to_string())
 }
 
 /// All CPUs on which the running ones among `subjects` may be, as far as they are found on this machine.

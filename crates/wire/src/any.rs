@@ -108,6 +108,18 @@ pub fn check(spec: &Spec) -> Result<(), OpenError> {
     }
 }
 
+/// How many queues the other end has given a wire, so that ours must have as many; `None` where that is left to us, also because
+/// nobody is there yet.
+///
+/// # Errors
+/// What is there is no ring, or not ours.
+pub fn queues(spec: &Spec) -> Result<Option<u16>, OpenError> {
+    match &spec.kind {
+        Kind::Ring(path) => Ok(ring::queues(path)?),
+        Kind::Xdp { .. } | Kind::Tap(_) | Kind::Dpdk(_) => Ok(None),
+    }
+}
+
 fn open_kind(kind: &Kind, end: End, queue: u16, queues: u16) -> Result<(Bare, Station), OpenError> {
     match kind {
         Kind::Ring(path) => {

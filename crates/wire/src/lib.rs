@@ -45,7 +45,7 @@ use std::os::fd::BorrowedFd;
 
 use assay_model::units::Nanos;
 
-pub use any::{AnyBase, AnyReceiver, AnySender, AnyWire, OpenError, Station, check, open};
+pub use any::{AnyBase, AnyReceiver, AnySender, AnyWire, OpenError, Station, check, open, queues};
 pub use assay_model::rate::{Rate, RateError};
 pub use spec::{Kind, Spec, SpecError};
 pub use waiting::SPIN;

@@ -156,6 +156,22 @@ pub fn check(path: &Path) -> Result<(), RingError> {
     }
 }
 
+/// How many queues the ring has; `None` when there is none, or one that the dead left behind.
+///
+/// # Errors
+/// What is there is no ring, or not ours.
+pub fn queues(path: &Path) -> Result<Option<u16>, RingError> {
+    open_ours(path)?.map_or(Ok(None), |file| Membership::queues(&file, path))
+}
+
+/// Removes a ring's file and its pipes if nobody sits at any of its ends.
+///
+/// # Errors
+/// What is there is no ring, or not ours, or cannot be removed.
+pub fn sweep(path: &Path) -> Result<(), RingError> {
+    open_ours(path)?.map_or(Ok(()), |file| Membership::sweep(&file, path))
+}
+
 fn attempt(path: &Path, end: End, queue: u16, queues: u16) -> Result<Joined, RingError> {
     match open_ours(path)? {
         Some(file) => Membership::join(file, path, end, queue, queues),

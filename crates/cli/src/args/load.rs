@@ -1,6 +1,6 @@
 //! The arguments of `assay load`: familiar to hands that know wrk (`-c -t -d`) and ab (`-n -c -k`).
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use assay_host::cpuset::CpuSet;
@@ -91,7 +91,7 @@ pub(crate) struct LoadArguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "headers", "body", "body_file", "expect_status", "expect_body", "expect_shape"], help_heading = "Request")]
     pub(crate) workload: Option<PathBuf>,
 
-    /// Threads, each pinned to a CPU of its own
+    /// Threads, each pinned to a CPU of its own [default: as many as a ring has queues that is there already, else as CPUs]
     #[arg(short, long, value_name = "N", conflicts_with = "cpus", help_heading = "Machine")]
     pub(crate) threads: Option<usize>,
     /// CPUs, one thread each, such as 0-3,8 [default: all that are allowed, but for those of a server on this machine]
@@ -111,6 +111,9 @@ pub(crate) struct LoadArguments {
         help_heading = "Machine"
     )]
     pub(crate) sources: Vec<IpAddr>,
+    /// Where to connect in place of what the URL's name resolves to; the name is sent as the host all the same
+    #[arg(long, value_name = "ADDRESS:PORT", hide = true)]
+    pub(crate) at: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) consent: Consent,
     /// Seed of every random choice

@@ -110,6 +110,9 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<OsString>,
     },
+    /// Remove the names of a ring when a process has ended and nobody sits there (used by assay itself)
+    #[command(hide = true, disable_help_flag = true)]
+    Sweep { ring: PathBuf, process: Option<i32> },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -8,7 +8,10 @@ use std::process::Command;
 use assay_lab::Exit;
 use assay_lab::stack::{self, UserEnd};
 use assay_model::network::Stack;
+use assay_tcp::Cidr;
+use assay_wire::Spec;
 
+use super::sweep;
 use crate::args::ExecArguments;
 use crate::failure::Failure;
 
@@ -36,10 +39,25 @@ fn on_user_stack(arguments: &ExecArguments, program: &Path) -> Result<Vec<(OsStr
         return Err(refused(format!("`{name}` cannot be carried by the user-space stack; {obstacle}")));
     }
     let wire = arguments.wire.clone().ok_or_else(|| Failure::usage("--stack user needs --wire ring:PATH"))?;
+    let is_own = arguments.preload.as_deref().is_none_or(stack::is_own);
+    let own_wire = is_own.then(|| check(&wire, &arguments.address)).transpose()?;
+    let library = library(arguments)?;
+    own_wire.as_ref().map_or(Ok(()), sweep::behind_us)?;
     let address = (!arguments.address.is_empty()).then(|| arguments.address.join(","));
     let others = std::env::var_os("LD_PRELOAD");
     let end = UserEnd { wire, address };
-    Ok(stack::variables(&library(arguments)?, others.as_deref(), &end, arguments.queues))
+    Ok(stack::variables(&library, others.as_deref(), &end, arguments.queues))
+}
+
+/// Finds out what our own library could not use: it would learn that in the program, which then runs on the kernel's stack. Another
+/// library has wires of its own.
+fn check(wire: &str, addresses: &[String]) -> Result<Spec, Failure> {
+    let spec: Spec = wire.parse().map_err(|error| Failure::usage(format_args!("--wire: {error}")))?;
+    for address in addresses {
+        address.parse::<Cidr>().map_err(|error| Failure::usage(format_args!("--address: {error}")))?;
+    }
+    assay_wire::check(&spec).map_err(|error| Failure::Machine(format!("--wire: {error}")))?;
+    Ok(spec)
 }
 
 fn library(arguments: &ExecArguments) -> Result<PathBuf, Failure> {

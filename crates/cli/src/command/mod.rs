@@ -19,3 +19,4 @@ pub(crate) mod serve;
 pub(crate) mod shell;
 pub(crate) mod show;
 pub(crate) mod stub;
+pub(crate) mod sweep;

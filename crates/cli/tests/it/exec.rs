@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
-use crate::support::{Lab, skip};
+use crate::support::{Lab, Running, eventually, preload_library, skip};
 
 #[test]
 fn the_program_takes_our_place_and_its_status_is_ours() {
@@ -39,6 +39,55 @@ fn on_the_user_space_stack_it_finds_its_end_of_the_wire() {
     let command = ["--preload", &preload, "--", "sh", "-c", script];
     lab.assay(&[&wire[..], &command[..]].concat()).assert().code(0).stdout(told);
     lab.assay(&["exec", "--", "true"]).assert().code(2).stderr(contains("--wire"));
+}
+
+#[test]
+fn a_wire_that_is_not_understood_or_cannot_be_had_is_told_before_anything_starts() {
+    let lab = Lab::new();
+    let ring = format!("ring:{}", lab.path("ring").display());
+    let nowhere = format!("ring:{}", lab.path("no/such/folder").display());
+    for (arguments, code, told) in [
+        (["--wire", "rng:/x", "--address", "10.77.0.1/24"], 2, "`rng:/x` is no wire; write ring:PATH"),
+        (["--wire", &ring, "--address", "10.77.0.1"], 2, "10.77.0.1/24"),
+        (["--wire", &nowhere, "--address", "10.77.0.1/24"], 4, "the ring cannot be made"),
+    ] {
+        let started = lab.path("started");
+        let command = ["--", "touch", &started.to_string_lossy()];
+        let all = [&["exec"][..], &arguments, &command].concat();
+        lab.assay(&all).assert().code(code).stdout("").stderr(contains(told));
+        assert!(!started.exists(), "{arguments:?}");
+    }
+}
+
+/// The pair of lines in the help, whose server has one queue.
+#[test]
+fn the_generator_has_as_many_threads_as_the_ring_has_queues() {
+    let (lab, memory) = (Lab::new(), tempfile::tempdir_in("/dev/shm").expect("folder"));
+    let wire = format!("ring:{}", memory.path().join("ring").display());
+    let ends = ["--stack", "user", "--wire", &wire];
+    let serve = [&["serve", "--cpus", "0", "--port", "8080"][..], &ends].concat();
+    let mut server = Running::start(lab.command(&serve));
+    server.wait_for("serving http://");
+    let load = ["load", "http://10.77.0.1:8080/hello", "-d", "200ms", "-c", "4"];
+    lab.assay(&[&load[..], &ends].concat()).assert().code(0).stdout(contains("right + 0 failed"));
+}
+
+#[test]
+fn nothing_is_left_of_the_ring_of_a_program_that_is_killed() {
+    let Some(library) = preload_library() else { return };
+    let (lab, memory) = (Lab::new(), tempfile::tempdir_in("/dev/shm").expect("folder"));
+    let wire = format!("ring:{}", memory.path().join("ring").display());
+    let script =
+        "import socket; s = socket.create_server(('', 8080)); print('listens', flush=True); s.accept()";
+    let library = library.to_string_lossy();
+    let own = ["exec", "--preload", &library, "--wire", &wire, "--address", "10.77.0.1/24"];
+    let program = ["--", "python3", "-c", script];
+    let mut child = lab.command(&[&own[..], &program].concat()).spawn().expect("started");
+    let names = || memory.path().read_dir().expect("folder").count();
+    eventually("the ring and its pipes are there", || names() == 3);
+    child.kill().expect("killed");
+    child.wait().expect("ended");
+    eventually("nothing is left", || names() == 0);
 }
 
 #[test]

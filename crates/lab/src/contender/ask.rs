@@ -1,9 +1,10 @@
 //! One request with a bounded time: how readiness is found out, and the answer before any load.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use assay_host::names;
 use assay_http::render::{RequestSpec, request_head};
 use assay_http::{BodyReader, Framing, Limits, ResponseHead, Scan, scan_response};
 use assay_link::Link;
@@ -83,7 +84,7 @@ fn render(authority: &str, request: &RequestKind) -> Result<Vec<u8>, AskError> {
 }
 
 fn connect(link: &Link, authority: &str, timeout: Duration) -> Result<TcpStream, AskError> {
-    let addresses: Vec<SocketAddr> = authority.to_socket_addrs()?.collect();
+    let addresses = names::resolve(authority)?;
     let mut last = AskError::Refused(authority.to_owned());
     for address in addresses {
         match link.connect(&address, timeout) {

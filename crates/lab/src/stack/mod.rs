@@ -32,6 +32,11 @@ pub fn library(assay: &Path) -> Result<PathBuf, String> {
         .ok_or_else(|| format!("there is no {LIBRARY} beside {} nor in {INSTALLED}", assay.display()))
 }
 
+/// Whether a library is ours by its name, so that it takes the wires that we take.
+pub fn is_own(library: &Path) -> bool {
+    library.file_name().is_some_and(|name| name == LIBRARY)
+}
+
 /// How to get the library.
 pub const LIBRARY_REMEDY: &str =
     "cargo build --release -p assay-preload, or name another library with --preload PATH or in ASSAY_PRELOAD";

@@ -162,6 +162,21 @@ impl Membership {
         Ok(Joined::Yes(Self::seated(file, path, board, (end, queue, queues), pipes, !is_new)))
     }
 
+    /// How many queues a file has at which somebody sits.
+    pub(super) fn queues(file: &File, path: &Path) -> Result<Option<u16>, RingError> {
+        let queues = queues_of(file, path)?;
+        let is_taken =
+            is_locked(file, ALL).map_err(|error| RingError::Open { path: path.to_owned(), error })?;
+        Ok(is_taken.then_some(queues))
+    }
+
+    /// Removes the names of a file at which nobody sits.
+    pub(super) fn sweep(file: &File, path: &Path) -> Result<(), RingError> {
+        let queues = queues_of(file, path)?;
+        let swept = remove_if_deserted(file, path, queues);
+        swept.map(drop).map_err(|error| RingError::Open { path: path.to_owned(), error })
+    }
+
     /// The memory as a file.
     #[cfg(test)]
     pub(super) fn file(&self) -> &File {
@@ -219,6 +234,18 @@ impl Drop for Membership {
             let _ = remove_if_deserted(&self.file, path, self.queues);
         }
     }
+}
+
+/// The queues of a file that is a ring.
+fn queues_of(file: &File, path: &Path) -> Result<u16, RingError> {
+    let failed = |error| RingError::Open { path: path.to_owned(), error };
+    let foreign = || RingError::Foreign { path: path.to_owned() };
+    let bytes = file.metadata().map_err(failed)?.len() as usize;
+    if !layout::is_file_length(bytes) {
+        return Err(foreign());
+    }
+    let mapping = Mapping::of_shared_file(file.as_fd(), bytes).map_err(failed)?;
+    layout::queues(&mapping).and_then(|queues| u16::try_from(queues).ok()).ok_or_else(foreign)
 }
 
 /// The pipes of a queue's ends, beside the ring's file.

@@ -19,7 +19,8 @@ use crate::output;
 
 /// Whom the load is for.
 pub(super) fn target(arguments: &LoadArguments) -> Result<SocketAddr, Failure> {
-    Url::parse(&arguments.url)?.resolve()
+    let url = Url::parse(&arguments.url)?;
+    arguments.at.map_or_else(|| url.resolve(), Ok)
 }
 
 /// The plan; `server` is the one at `target`, where the generator is to leave it alone.
@@ -145,15 +146,26 @@ fn cpus(arguments: &LoadArguments, server: Option<&Server>) -> Result<Vec<u32>, 
     let allowed = arguments.cpus.clone().unwrap_or_else(cpuset::allowed);
     let best = server.map_or_else(|| allowed.clone(), Server::leaves);
     let all: Vec<u32> = best.iter().chain(allowed.difference(&best).iter()).collect();
-    match arguments.threads {
+    let decided = queues(arguments)?.map(usize::from);
+    match arguments.threads.or(decided) {
         Some(0) => Err(Failure::usage("0 threads; give at least 1")),
         Some(n) if n > all.len() => Err(Failure::Machine(format!(
             "{n} threads need a CPU each, and this process may use {}; more would only wait for each other",
             all.len()
         ))),
+        // Whoever is at the other end began with the first CPUs.
+        Some(n) if decided.is_some() => Ok(all[all.len() - n..].to_vec()),
         Some(n) => Ok(all[..n].to_vec()),
         None => Ok(best.iter().collect()),
     }
+}
+
+/// How many queues the other end of a wire has made, if it is left to us to have as many threads.
+fn queues(arguments: &LoadArguments) -> Result<Option<u16>, Failure> {
+    let is_open = arguments.threads.is_none() && arguments.cpus.is_none();
+    let wire = arguments.stack.wire.as_ref().filter(|_| is_open);
+    let found = wire.map_or(Ok(None), assay_wire::queues);
+    found.map_err(|error| Failure::Machine(error.to_string()))
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! From arguments to a plan: which experiment, which subjects, which CPUs.
 
-use std::net::ToSocketAddrs;
 use std::path::{Path, PathBuf};
 
 use assay_host::cpuset::{self, CpuSet};
 use assay_host::isolation::{self, Isolation};
+use assay_host::names;
 use assay_host::topology::Topology;
 use assay_lab::catalogue::{Catalogue, with_defaults};
 use assay_lab::contender::Tools;
@@ -250,8 +250,7 @@ fn subjects(
 /// A name that nobody knows is a slip of the pen, and better told now than after every round.
 fn check_host(subject: &Subject) -> Result<(), Failure> {
     match &subject.launch {
-        Launch::Running { authority, .. } => authority
-            .to_socket_addrs()
+        Launch::Running { authority, .. } => names::resolve(authority)
             .map(drop)
             .map_err(|e| Failure::usage(format_args!("cannot resolve `{authority}`: {e}"))),
         Launch::Process(_) => Ok(()),
