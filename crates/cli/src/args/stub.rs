@@ -29,6 +29,9 @@ pub(crate) struct StubArguments {
         help_heading = "Programme"
     )]
     pub(crate) faults: Faults,
+    /// Steps of arithmetic for each request: CPU time of the server's own, where --service only waits
+    #[arg(long, value_name = "STEPS", default_value_t = 0, help_heading = "Programme")]
+    pub(crate) work: u32,
     /// Seed of every random choice
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Programme")]
     pub(crate) seed: u64,

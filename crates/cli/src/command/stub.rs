@@ -22,6 +22,7 @@ pub(crate) fn run(arguments: &StubArguments) -> Result<Exit, Failure> {
         service: arguments.service.clone(),
         stall: arguments.stall,
         faults: arguments.faults,
+        work: arguments.work,
         seed: arguments.seed,
     };
     let stop = signals::flag()?;

@@ -62,6 +62,8 @@ pub struct Program {
     pub stall: Option<Stall>,
     /// Which answers are spoilt.
     pub faults: Faults,
+    /// Steps of arithmetic that are done for each request: CPU time, where [`Self::service`] only waits.
+    pub work: u32,
     /// Seed of every random choice.
     pub seed: u64,
 }
@@ -69,7 +71,8 @@ pub struct Program {
 impl Program {
     /// Serves every request at once and alike.
     pub fn new(service: Service) -> Self {
-        Self { discipline: Discipline::Parallel, service, stall: None, faults: Faults::default(), seed: 0 }
+        let (discipline, faults) = (Discipline::Parallel, Faults::default());
+        Self { discipline, service, stall: None, faults, work: 0, seed: 0 }
     }
 }
 

@@ -153,6 +153,7 @@ impl<'p, E: Engine> Stub<'p, E> {
             self.counts.unfinished += 1;
             return;
         }
+        toil(self.program.work);
         let service = self.program.service.draw(number, &mut self.times);
         let due = self.timing.due(now, request.asked_time().unwrap_or(service));
         let fault = self.program.faults.draw(&mut self.faults);
@@ -228,6 +229,13 @@ impl<'p, E: Engine> Stub<'p, E> {
             self.peers[conn.slot()] = None;
         }
     }
+}
+
+/// So many steps, each of which waits for the one before it: a processor does no two of them at once.
+fn toil(steps: u32) {
+    let end =
+        (0..steps).fold(1_u64, |sum, step| sum.wrapping_mul(6_364_136_223_846_793_005) ^ u64::from(step));
+    std::hint::black_box(end);
 }
 
 impl Request {
