@@ -97,6 +97,20 @@ impl Topology {
 
     /// The cores that hold `cpus`, by ascending first CPU. A CPU that the topology does not know is a core of
     /// its own.
+    /// The two shares of `cpus` for two who are to be treated alike: as many whole cores each, a core's siblings with it,
+    /// and the odd core for neither. One CPU, which cannot be divided, is the share of both.
+    pub fn halves(&self, cpus: &CpuSet) -> [CpuSet; 2] {
+        let cores: Vec<CpuSet> = self.cores(cpus).into_iter().map(|core| core.cpus).collect();
+        let single = || cpus.iter().map(|cpu| CpuSet::from_iter([cpu])).collect();
+        let parts: Vec<CpuSet> = if cores.len() < 2 { single() } else { cores };
+        let each = parts.len() / 2;
+        if each == 0 {
+            return [cpus.clone(), cpus.clone()];
+        }
+        let share = |from: usize| parts[from..from + each].iter().flat_map(CpuSet::iter).collect();
+        [share(0), share(each)]
+    }
+
     pub(crate) fn cores(&self, cpus: &CpuSet) -> Vec<Core> {
         let mut cores: BTreeMap<u32, Core> = BTreeMap::new();
         for id in cpus {

@@ -236,11 +236,32 @@ impl Generator {
         length: Nanos,
         wanted: &mut dyn FnMut() -> bool,
     ) -> Result<LoadTurn, LoadError> {
+        self.begin_window(settle, length)?;
+        self.end_window(settle, length, wanted)
+    }
+
+    /// Lets a window begin and waits for nothing, so that another generator's can begin at the same time.
+    ///
+    /// # Errors
+    /// When the generator broke.
+    pub fn begin_window(&mut self, settle: Nanos, length: Nanos) -> Result<(), LoadError> {
         let line = format!("{} {}\n", settle.0, length.0);
-        let asked = self.orders.as_mut().map(|orders| orders.write_all(line.as_bytes()));
-        if let Some(Err(error)) = asked {
-            return Err(self.broken(error.to_string()));
+        match self.orders.as_mut().map(|orders| orders.write_all(line.as_bytes())) {
+            Some(Err(error)) => Err(self.broken(error.to_string())),
+            _ => Ok(()),
         }
+    }
+
+    /// What it measured in a window that was begun with the same lengths.
+    ///
+    /// # Errors
+    /// As for [`Self::window`].
+    pub fn end_window(
+        &mut self,
+        settle: Nanos,
+        length: Nanos,
+        wanted: &mut dyn FnMut() -> bool,
+    ) -> Result<LoadTurn, LoadError> {
         let text = self.answer(Duration::from_nanos(settle.0 + length.0), wanted)?;
         serde_json::from_str(&text).map_err(|error| self.broken(format!("no window: {error}")))
     }

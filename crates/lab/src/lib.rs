@@ -18,6 +18,7 @@ pub mod clean;
 pub mod conformance;
 pub mod contender;
 pub mod database;
+pub mod design;
 mod error;
 pub mod generator;
 pub mod keeper;

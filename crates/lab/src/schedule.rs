@@ -17,6 +17,8 @@ pub const ENOUGH_LATENCY_ROUNDS: u32 = ENOUGH_ROUNDS + 1;
 const SPARE_ROUNDS: f64 = 1.25;
 /// Sets the random numbers of rotations apart from those of rounds.
 const ROTATIONS: u64 = 0x726f_7461_7465_0001;
+/// Sets those of duets apart from both.
+const DUETS: u64 = 0x6475_6574_0000_0002;
 /// What starting and stopping a contender takes, before any was timed.
 const TYPICAL_START: Duration = Duration::from_millis(500);
 /// What warming a contender up on one workload takes, in seconds, before any was timed; most are warm sooner than an
@@ -27,6 +29,8 @@ const TYPICAL_WARMUP_S: f64 = 1.0;
 pub(crate) const MAX_WARMUP_CONNECTIONS: u32 = 1024;
 /// What counting system calls on one workload and starting the generators for all that takes, before any was timed.
 const TYPICAL_COUNTING: Duration = Duration::from_millis(700);
+/// Windows of each life for each turn that an experiment asks for, where most of them are duets.
+const DUETS_FOR_EACH: f64 = 1.5;
 /// What asking a contender for the rules takes, before any was timed.
 const TYPICAL_CONFORMANCE: Duration = Duration::from_millis(1000);
 /// What starting the generator, connecting and saving takes for one cell, before any was timed.
@@ -73,6 +77,11 @@ pub fn rotation(seed: u64, round: u32, cell: usize, rotation: u32, n: usize) -> 
     permutation(&mut rng, n)
 }
 
+/// The order of `n` windows of two servers at once in a rotation; it shares no random numbers with [`rotation`].
+pub fn duet_order(seed: u64, round: u32, cell: usize, number: u32, n: usize) -> Vec<usize> {
+    rotation(seed ^ DUETS, round, cell, number, n)
+}
+
 /// Sorting by random keys rather than a library's shuffle, whose algorithm may change between versions.
 fn permutation(rng: &mut ChaCha8Rng, n: usize) -> Vec<usize> {
     let mut keyed: Vec<(u64, usize)> = (0..n).map(|index| (rng.next_u64(), index)).collect();
@@ -105,7 +114,9 @@ pub fn predicted_window(experiment: &Experiment, cell: &Cell) -> Duration {
         Span::Requests(n) => f64::from(n) / TYPICAL_PER_SECOND,
     };
     let times = if experiment.is_turned(cell) { turns_of(experiment) } else { 1 };
-    Duration::from_secs_f64(f64::from(times) * experiment.settle_at(cell.offered) + length_s)
+    // In a duet two are loaded at once, on both sides, besides some turns: about as much again for each life.
+    let windows = if experiment.is_duet(cell) { DUETS_FOR_EACH } else { 1.0 };
+    Duration::from_secs_f64((f64::from(times) * experiment.settle_at(cell.offered) + length_s) * windows)
         + TYPICAL_OVERHEAD
         + TYPICAL_CONNECT * cell.connections
 }

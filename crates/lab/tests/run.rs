@@ -17,8 +17,9 @@ use assay_lab::store::Store;
 use assay_lab::{Exit, LabError, Plan, Stop, Subject};
 use assay_link::Spec;
 use assay_model::contender::Contender;
+use assay_model::design::{Because, Comparing, Design, Side};
 use assay_model::load::Arrival;
-use assay_model::record::{NotRun, Program, Record, Stage, State};
+use assay_model::record::{DuetTurn, NotRun, Program, Record, Stage, State};
 use assay_verdict::{Ending, ending, judge};
 use common::{processes_with, testkit};
 use tempfile::TempDir;
@@ -112,6 +113,44 @@ impl Place {
 fn not_run<'r>(record: &'r Record, name: &str) -> &'r NotRun {
     let entry = record.contenders.iter().find(|entry| entry.name == name).expect(name);
     entry.not_run.as_ref().unwrap_or_else(|| panic!("{name} was run"))
+}
+
+/// The base plays with the other and with its own twin, in the same windows and on both sides, and takes turns besides.
+#[test]
+fn in_a_duet_both_are_under_load_in_the_same_windows() {
+    let place = Place::new();
+    let subjects = vec![place.contender("old", "KIT serve right"), place.contender("new", "KIT serve right")];
+    let mut plan = place.plan(subjects);
+    let (base, design, because) = ("old".to_owned(), Design::Duet, Because::OneKind);
+    plan.experiment.comparing = Some(Comparing { base, design, because });
+    plan.experiment.aa = true;
+    let record = run(&plan, &place.store(), &mut |_: &Event<'_>| {}, &Stop::new()).expect("run");
+    assert_eq!(record.contenders[2].twin_of.as_deref(), Some("old"), "the base is its own control");
+    for round in &record.rounds {
+        let window = |name: &str, cell: usize| {
+            let run = round.run_of(name, None).expect("a life");
+            assert_eq!(run.failure, None);
+            let cell = &record.experiment.cells()[cell];
+            run.cells.iter().find(|window| window.cell == *cell).expect("a window").clone()
+        };
+        for cell in [0, 1] {
+            let [old, new, twin] = ["old", "new", "old′"].map(|name| window(name, cell));
+            assert!(!old.turns.is_empty() && !new.turns.is_empty(), "absolute rates come from turns");
+            assert_eq!(old.duet.len(), new.duet.len() + twin.duet.len());
+            for own in &new.duet {
+                let its = |turn: &&DuetTurn| {
+                    turn.beside == "new" && turn.rotation == own.rotation && turn.side == own.side.other()
+                };
+                let other = old.duet.iter().find(its).expect("the base's window of the same pair");
+                assert_eq!(own.offset_ns, other.offset_ns);
+                assert!(own.load.ok > 0 && other.load.ok > 0);
+            }
+            let on = |side: Side| new.duet.iter().filter(|turn| turn.side == side).count();
+            assert!(on(Side::First) > 0 && on(Side::First) == on(Side::Second), "sides are exchanged");
+            assert!(twin.duet.iter().all(|turn| turn.beside == "old") && !twin.duet.is_empty());
+        }
+    }
+    place.assert_clean(&record);
 }
 
 #[test]

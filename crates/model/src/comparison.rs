@@ -7,8 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::check::Check;
+use crate::design::{Comparing, Design};
 use crate::experiment::Cell;
-use crate::verdict::Interval;
+use crate::verdict::{Interval, SelfRatio};
 
 /// Name and version of the format of [`Comparison`].
 pub const COMPARISON_SCHEMA: &str = "assay-comparison/1";
@@ -20,12 +21,23 @@ pub struct Comparison {
     pub schema: String,
     /// How the rounds of both sides belong together.
     pub pairing: Pairing,
+    /// Who was compared with whom, by which design, and why; absent where runs of other commands are compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparing: Option<Comparing>,
+    /// The A/A control: the base over itself, restarted independently and measured by the same design; empty where there was
+    /// none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub control: Vec<SelfRatio>,
     /// Probability with which the intervals of one metric cover, all rows together, 0 to 1.
     pub confidence: f64,
-    /// Smallest difference that is called one, as a share (0.01 is 1 %).
+    /// Smallest difference in throughput that is called one, as a share (0.01 is 1 %).
     pub margin: f64,
     /// What the comparison as a whole suffers from.
     pub caveats: Vec<Check>,
+    /// Whether the runs can be trusted; what passed only where all come from one run.
+    pub trust: Vec<Check>,
+    /// What speaks against single figures of those who are compared.
+    pub objections: Vec<Objection>,
     /// One row per contender and cell.
     pub rows: Vec<Row>,
     /// What became of each threshold in each row.
@@ -40,6 +52,17 @@ pub enum Pairing {
     Rounds,
     /// They come from different runs: their means are compared, and whatever changed in between is part of the change.
     Runs,
+}
+
+/// What speaks against the figures of one contender in one cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Objection {
+    /// Name of the contender.
+    pub contender: String,
+    /// Which cell.
+    pub cell: Cell,
+    /// What.
+    pub check: Check,
 }
 
 /// A contender in a run.
@@ -83,6 +106,17 @@ pub struct Change {
     pub rounds: u32,
     /// How much the ratio varies from round to round: standard deviation of its logarithm; absent as `ratio` is.
     pub round_cv: Option<f64>,
+    /// How the ratio was measured.
+    pub design: Design,
+    /// The same ratio from windows in which one of the two was under load at a time, for comparison with that of a duet;
+    /// absent where `ratio` is that already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alternating: Option<Interval>,
+    /// Smallest difference that is called one here, as a share.
+    pub margin: f64,
+    /// Smallest change that such a comparison would show in four runs of five, as a share; absent where that says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detectable: Option<f64>,
     /// What may be said.
     pub call: Shift,
 }
@@ -95,8 +129,12 @@ pub enum Shift {
     Better,
     /// Shown to be worse by more than the margin.
     Worse,
-    /// Not shown to differ.
+    /// Shown not to differ by more than the margin.
+    Equal,
+    /// Neither is shown: more than the margin is possible, and so is less.
     NotShown,
+    /// Not to be called: a percentile of a closed loop follows from its throughput (Little's law), and is no better for it.
+    NotCalled,
 }
 
 /// What is compared.

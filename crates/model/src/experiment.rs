@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::design::{Comparing, Design};
 use crate::load::Arrival;
 use crate::network::Network;
 use crate::offered::Offered;
@@ -77,6 +78,9 @@ pub struct Experiment {
     /// What the work that it repeats has published; absent where it repeats none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
+    /// Who is compared with whom, and how; absent where all are compared with all, by turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparing: Option<Comparing>,
     /// The levels and lengths of the work that it repeats, for `--full`; absent in the record of a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full: Option<Full>,
@@ -293,6 +297,7 @@ impl Experiment {
             window_requests: None,
             trimmed_mean: false,
             answered_within_ms: Vec::new(),
+            comparing: None,
             full: None,
         }
     }
@@ -333,6 +338,12 @@ impl Experiment {
         !self.one_at_a_time
             && cell.offered.is_capacity()
             && matches!(self.window_at(cell.offered), Span::Seconds(_))
+    }
+
+    /// Whether base and other are under load at the same time in a cell, besides taking turns.
+    pub fn is_duet(&self, cell: &Cell) -> bool {
+        self.comparing.as_ref().is_some_and(|comparing| comparing.design == Design::Duet)
+            && self.is_turned(cell)
     }
 
     /// Load given before a window at a load, in seconds: none before one that is all of a few requests.

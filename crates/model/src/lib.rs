@@ -16,6 +16,7 @@ pub mod conformance;
 pub mod contender;
 pub mod cpuset;
 pub mod database;
+pub mod design;
 pub mod doctor;
 pub mod experiment;
 pub mod family;

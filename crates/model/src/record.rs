@@ -9,6 +9,7 @@ use crate::check::{Check, Outcome};
 use crate::conformance::Conformance;
 use crate::contender::Kind;
 use crate::database::DatabaseKind;
+use crate::design::Side;
 use crate::experiment::{Cell, Experiment};
 use crate::host::{HostFacts, Isolation};
 use crate::imported::Imported;
@@ -343,6 +344,10 @@ pub struct Measurement {
     /// one piece. Everything else here is of all of them together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<Turn>,
+    /// The short windows in which it was under load together with another server, on the same CPUs; nothing else here is of
+    /// them. Empty where no duet was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub duet: Vec<DuetTurn>,
     /// Share of one CPU that the server's processes used while the others had their turns, 0 to 1 and more; absent where it
     /// could not be observed, and where nobody took turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -354,6 +359,25 @@ pub struct Measurement {
     /// How fast the CPUs of server and generator were beside the span; where servers took turns, each turn has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<WindowSpeed>,
+}
+
+/// One of the short windows in which two servers are under load at the same time, as one of them saw it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DuetTurn {
+    /// Name of the contender that was under load at the same time; its window has the same rotation and the other side.
+    pub beside: String,
+    /// Which rotation over all pairs, from 0.
+    pub rotation: u32,
+    /// Which side of the arrangement it had.
+    pub side: Side,
+    /// When it began, after the start of the whole run.
+    pub offset_ns: Nanos,
+    /// What its own generator saw.
+    #[serde(flatten)]
+    pub load: LoadTurn,
+    /// CPU time of the server's processes from just before its load to just after it; absent where it could not be observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_cpu_ns: Option<Nanos>,
 }
 
 /// One of the short windows in which the servers of a round take turns.

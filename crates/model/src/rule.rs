@@ -46,6 +46,8 @@ rules! {
     Database => "database",
     /// Throughput is the same at both ends of a window.
     Drift => "drift",
+    /// What two servers differ by under load at the same time is what they differ by one at a time.
+    DuetAgrees => "duet-agrees",
     /// Requests do not fail.
     Errors => "errors",
     /// A contender lives through all of its runs.

@@ -132,12 +132,33 @@ pub fn ratio_interval(of: &Interval) -> Estimate {
 
 /// How far a ratio lies from 1, with its interval: 0.968 is `−3.2 %`, `[−4.1 … −2.3 %]`.
 pub fn change(ratio: &Interval) -> Estimate {
-    let half_width = (ratio.high - ratio.low) * 50.0;
-    let visible = half_width > 0.0 && half_width.is_finite();
-    let decimals = if visible { (-half_width.log10().floor()).clamp(1.0, 3.0) as usize } else { 1 };
+    let decimals = change_decimals(ratio);
     let [estimate, low, high] =
         [ratio.estimate, ratio.low, ratio.high].map(|end| signed((end - 1.0) * 100.0, decimals));
     Estimate { estimate: format!("{estimate} %"), interval: brackets(ratio, &low, &format!("{high} %")) }
+}
+
+/// By how much a ratio exceeds or falls short of 1, for a sentence that says which: 0.968 is `3.2 %`, `[2.3 … 4.1 %]`. From two
+/// times on, or down to a half, a quotient: 2.4 is `2.40 times`, `[2.35 … 2.45]`.
+pub fn magnitude(ratio: &Interval) -> Estimate {
+    if !(0.5..2.0).contains(&ratio.estimate) {
+        let of = quotient_interval(ratio);
+        return Estimate { estimate: format!("{} times", of.estimate), interval: of.interval };
+    }
+    let decimals = change_decimals(ratio);
+    let sign = if ratio.estimate < 1.0 { -1.0 } else { 1.0 };
+    let [estimate, one, other] =
+        [ratio.estimate, ratio.low, ratio.high].map(|end| (end - 1.0) * 100.0 * sign);
+    let text = |value: f64| signed(value, decimals).trim_start_matches('+').to_owned();
+    let interval = brackets(ratio, &text(one.min(other)), &format!("{} %", text(one.max(other))));
+    Estimate { estimate: format!("{} %", text(estimate)), interval }
+}
+
+/// Decimals of a percentage with which an interval of a ratio can be seen.
+fn change_decimals(ratio: &Interval) -> usize {
+    let half_width = (ratio.high - ratio.low) * 50.0;
+    let visible = half_width > 0.0 && half_width.is_finite();
+    if visible { (-half_width.log10().floor()).clamp(1.0, 3.0) as usize } else { 1 }
 }
 
 /// A share as a signed percentage: −0.03 is `−3 %`.
@@ -271,6 +292,17 @@ mod tests {
             let [kept, applicable] = serde_json::from_value(case[0].clone()).unwrap();
             assert_eq!(score(&Score { kept, applicable }), case[1].as_str().unwrap());
         }
+    }
+
+    #[test]
+    fn a_magnitude_stands_beside_a_word_for_its_direction() {
+        let of = |estimate, low, high| {
+            let text = magnitude(&Interval { estimate, low, high, confidence: 0.95 });
+            [text.estimate, text.interval]
+        };
+        assert_eq!(of(0.979, 0.972, 0.986), ["2.1 %", "[1.4 … 2.8 %]"]);
+        assert_eq!(of(1.03, 0.99, 1.07), ["3.0 %", "[−1.0 … 7.0 %]"]);
+        assert_eq!(of(2.4, 2.3, 2.5), ["2.40 times", "[2.30 … 2.50]"]);
     }
 
     #[test]

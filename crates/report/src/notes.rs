@@ -54,25 +54,28 @@ pub struct Place {
 
 /// Every check that did not pass, worst first, one entry per rule.
 pub(crate) fn warnings(verdict: &Verdict) -> Vec<Warning> {
+    let closed = verdict.cells.iter().flat_map(|of| {
+        of.standings.iter().map(move |standing| (&standing.contender, &of.cell, &standing.checks))
+    });
+    let open = verdict.latency.iter().flat_map(|of| {
+        of.standings.iter().map(move |standing| (&standing.contender, &of.cell, &standing.checks))
+    });
+    let placed = closed
+        .chain(open)
+        .flat_map(|(contender, cell, checks)| checks.iter().map(move |check| ((contender, cell), check)));
+    warnings_of(&verdict.trust, placed)
+}
+
+/// The same of what concerns a whole run and what concerns a contender in a cell.
+pub(crate) fn warnings_of<'c>(
+    trust: &'c [Check],
+    placed: impl Iterator<Item = ((&'c String, &'c Cell), &'c Check)>,
+) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = Vec::new();
-    for check in verdict.trust.iter().filter(|check| check.outcome != Outcome::Pass) {
-        gather(&mut warnings, check, None);
-    }
-    for cell in &verdict.cells {
-        for standing in &cell.standings {
-            for check in standing.checks.iter().filter(|check| check.outcome != Outcome::Pass) {
-                let place = (&standing.contender, &cell.cell);
-                gather(&mut warnings, check, Some(place));
-            }
-        }
-    }
-    for cell in &verdict.latency {
-        for standing in &cell.standings {
-            for check in standing.checks.iter().filter(|check| check.outcome != Outcome::Pass) {
-                let place = (&standing.contender, &cell.cell);
-                gather(&mut warnings, check, Some(place));
-            }
-        }
+    let all =
+        trust.iter().map(|check| (None, check)).chain(placed.map(|(place, check)| (Some(place), check)));
+    for (place, check) in all.filter(|(_, check)| check.outcome != Outcome::Pass) {
+        gather(&mut warnings, check, place);
     }
     warnings.sort_by_key(|warning| Reverse(warning.outcome));
     warnings

@@ -2,7 +2,7 @@
 
 mod beside;
 mod columns;
-mod prose;
+pub(crate) mod prose;
 mod rates;
 mod stack;
 mod table;

@@ -10,10 +10,11 @@ mod planting;
 
 use assay_model::check::{Check, Outcome};
 use assay_model::comparison::{
-    COMPARISON_SCHEMA, Change, Comparison, Crossing, Finding, Metric, Pairing, Row, Shift, Subject,
+    COMPARISON_SCHEMA, Change, Comparison, Crossing, Finding, Metric, Objection, Pairing, Row, Shift, Subject,
 };
+use assay_model::design::{Because, Comparing, Design};
 use assay_model::experiment::Cell;
-use assay_model::verdict::Interval;
+use assay_model::verdict::{Interval, SelfRatio};
 use assay_report::comparison::{json, junit, markdown, render};
 use assay_report::terminal::Style;
 use assay_report::text;
@@ -23,7 +24,24 @@ const HOSTILE: &str = "evil|`\u{1b}[31m<img src=x>";
 fn change(metric: Metric, base: f64, [low, high]: [f64; 2], call: Shift) -> Change {
     let estimate = (low * high).sqrt();
     let ratio = Some(Interval { estimate, low, high, confidence: 0.95 });
-    Change { metric, base, new: base * estimate, ratio, rounds: 6, round_cv: Some(0.02), call }
+    Change {
+        metric,
+        base,
+        new: base * estimate,
+        ratio,
+        rounds: 6,
+        round_cv: Some(0.02),
+        design: if metric == Metric::Rps { Design::Duet } else { Design::Alternating },
+        alternating: ratio.filter(|_| metric == Metric::Rps),
+        margin: 0.01,
+        detectable: Some(0.03),
+        call,
+    }
+}
+
+fn warning(rule: assay_model::rule::Rule) -> Check {
+    let remedy = Some("a remedy".to_owned());
+    Check { rule, outcome: Outcome::Warn, evidence: "something was amiss".to_owned(), remedy }
 }
 
 fn row(new: &str, changes: Vec<Change>, withheld: Option<&str>) -> Row {
@@ -35,15 +53,39 @@ fn row(new: &str, changes: Vec<Change>, withheld: Option<&str>) -> Row {
 fn comparison() -> Comparison {
     let changes = vec![
         change(Metric::Rps, 100_000.0, [0.93, 0.95], Shift::Worse),
-        change(Metric::P99, 750_000.0, [0.97, 1.04], Shift::NotShown),
+        change(Metric::P50, 640_000.0, [0.97, 1.04], Shift::NotShown),
+        change(Metric::P99, 750_000.0, [1.06, 1.08], Shift::NotCalled),
         change(Metric::Cpu, 9_000.0, [0.80, 0.84], Shift::Better),
-        change(Metric::Rss, 9e6, [1.0, 1.0], Shift::NotShown),
+        change(Metric::Rss, 9e6, [1.0, 1.0], Shift::Equal),
     ];
     let finding =
         |text: &str, row: u32, outcome: Crossing| Finding { threshold: text.parse().unwrap(), row, outcome };
     Comparison {
         schema: COMPARISON_SCHEMA.to_owned(),
         pairing: Pairing::Rounds,
+        comparing: Some(Comparing {
+            base: "old".to_owned(),
+            design: Design::Duet,
+            because: Because::OneKind,
+        }),
+        control: vec![SelfRatio {
+            cell: Cell::closed("hello", 64),
+            ratio: Interval { estimate: 1.001, low: 0.994, high: 1.008, confidence: 0.95 },
+        }],
+        trust: vec![
+            Check {
+                rule: assay_model::rule::Rule::Answers,
+                outcome: Outcome::Pass,
+                evidence: "all answers were right".to_owned(),
+                remedy: None,
+            },
+            warning(assay_model::rule::Rule::Pressure),
+        ],
+        objections: vec![Objection {
+            contender: "new".to_owned(),
+            cell: Cell::closed("hello", 64),
+            check: warning(assay_model::rule::Rule::WarmUp),
+        }],
         confidence: 0.95,
         margin: 0.01,
         caveats: vec![Check {
@@ -60,6 +102,36 @@ fn comparison() -> Comparison {
             finding("rps:-3%", 1, Crossing::Unknown),
         ],
     }
+}
+
+/// The comparison with another change of throughput.
+fn told(interval: [f64; 2], call: Shift) -> String {
+    let changes = vec![change(Metric::Rps, 100_000.0, interval, call)];
+    let of = Comparison { rows: vec![row("new", changes, None)], findings: Vec::new(), ..comparison() };
+    render(&of, &Style { width: 100, colour: false, ascii: false }).lines().take(2).collect()
+}
+
+#[test]
+fn the_sentence_comes_first_and_says_what_is_known() {
+    for (interval, call, sentence) in [
+        ([0.972, 0.986], Shift::Worse, "new is 2.1 % slower than old [1.4 … 2.8 %]"),
+        ([1.03, 1.05], Shift::Better, "new is 4.0 % faster than old [3.0 … 5.0 %]"),
+        ([2.3, 2.5], Shift::Better, "new is 2.40 times as fast as old [2.30 … 2.50]"),
+        (
+            [0.97, 1.04],
+            Shift::NotShown,
+            "cannot tell whether new differs from old [−3.0 … +4.0 %]: this comparison could see changes from",
+        ),
+        ([0.996, 1.004], Shift::Equal, "new does not differ from old by more than 1.0 % [−0.4 … +0.4 %]"),
+    ] {
+        let text = told(interval, call);
+        assert!(text.trim_start().starts_with(sentence), "{text}");
+    }
+}
+
+#[test]
+fn terminal_at_80_columns() {
+    insta::assert_snapshot!(terminal(80, false));
 }
 
 fn terminal(width: usize, ascii: bool) -> String {
@@ -106,14 +178,18 @@ fn hostile_names_stay_text() {
 
 #[test]
 fn hostile_text_in_every_string_stays_text() {
+    let (base, other) = ("node".to_owned(), "python3".to_owned());
+    let because = Because::DifferentPrograms { base, other };
+    let comparing = Comparing { base: "old".to_owned(), design: Design::Alternating, because };
+    let tame = Comparison { comparing: Some(comparing), ..comparison() };
     for plant in planting::PLANTS {
-        let (hostile, _) = planting::planted(&comparison(), plant);
+        let (hostile, _) = planting::planted(&tame, plant);
         let text = markdown(&hostile);
         planting::assert_tame(&text);
         let skeleton = planting::skeleton_of_markdown;
-        assert_eq!(skeleton(&text), skeleton(&markdown(&comparison())), "{text}");
+        assert_eq!(skeleton(&text), skeleton(&markdown(&tame)), "{text}");
         let xml = |of| planting::skeleton_of_xml(&junit(of).unwrap());
-        assert_eq!(xml(&hostile), xml(&comparison()));
+        assert_eq!(xml(&hostile), xml(&tame));
         planting::assert_tame(&render(&hostile, &Style { width: 100, colour: false, ascii: false }));
         let text = json(&hostile).unwrap();
         planting::assert_tame(&text);

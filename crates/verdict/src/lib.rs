@@ -15,6 +15,7 @@ pub mod compare;
 mod counting;
 pub mod course;
 mod disturbed;
+mod duet;
 mod ending;
 mod floor;
 mod headroom;

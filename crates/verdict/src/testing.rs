@@ -77,6 +77,7 @@ fn window(per_second: f64) -> Measurement {
         link_use: None,
         machine: Machine { server_idle_share: 0.01, generator_idle_share: 0.5, ..Machine::default() },
         turns: Vec::new(),
+        duet: Vec::new(),
         idle_busy_share: None,
         server_seen_on: None,
         speed: None,

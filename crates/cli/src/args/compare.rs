@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use assay_model::comparison::Threshold;
+use assay_model::design::Design;
 use assay_model::units::Nanos;
 use clap::{Args, Parser, ValueEnum};
 
@@ -51,6 +52,10 @@ pub(crate) struct CompareArguments {
     /// Longest load given to a fresh server until it no longer gets faster [default: 5s]
     #[arg(long, value_name = "TIME", value_parser = value::span, conflicts_with = "sides", help_heading = "Measuring commands")]
     pub(crate) warmup: Option<Nanos>,
+    /// How: duet (base and other under load at the same time, for builds of one server), alternating (one at a time, by
+    /// turns) [default: duet where both are of one kind and can live so; the output says which, and why]
+    #[arg(long, value_enum, conflicts_with = "sides", help_heading = "Measuring commands")]
+    pub(crate) design: Option<DesignName>,
     /// Restarts of every command [default: 12]
     #[arg(long, value_name = "N", conflicts_with = "sides", help_heading = "Measuring commands")]
     pub(crate) rounds: Option<u32>,
@@ -84,6 +89,24 @@ pub(crate) struct CompareArguments {
     pub(crate) ascii: bool,
     #[command(flatten)]
     pub(crate) places: Places,
+}
+
+/// How two sides are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DesignName {
+    /// Both at the same time, on the same CPUs
+    Duet,
+    /// One at a time, by turns
+    Alternating,
+}
+
+impl DesignName {
+    fn design(self) -> Design {
+        match self {
+            Self::Duet => Design::Duet,
+            Self::Alternating => Design::Alternating,
+        }
+    }
 }
 
 /// How a comparison can be written.
@@ -121,7 +144,7 @@ impl CompareArguments {
             warmup: self.warmup,
             rounds: Some(Rounds::Exactly(self.rounds.unwrap_or(ROUNDS))),
             least_contenders: self.cmd.len(),
-            no_aa: true,
+            comparing: Some(self.design.map(DesignName::design)),
             one_at_a_time: false,
             budget: self.budget,
             seed: self.seed,

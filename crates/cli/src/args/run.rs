@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use assay_host::cpuset::CpuSet;
+use assay_model::design::Design;
 use assay_model::network::Stack;
 use assay_model::offered::Offered;
 use assay_model::slo::Slo;
@@ -135,6 +136,9 @@ pub(crate) struct RunArguments {
     /// Contenders without which the run is pointless.
     #[arg(skip)]
     pub(crate) least_contenders: usize,
+    /// Whether the commands are compared with the first of them, and by which design, if one was asked for.
+    #[arg(skip)]
+    pub(crate) comparing: Option<Option<Design>>,
     /// Whether the limit stays away.
     #[arg(skip)]
     pub(crate) no_limit: bool,

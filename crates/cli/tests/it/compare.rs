@@ -1,6 +1,7 @@
 //! `assay compare`: of runs that were measured, made up from a real record, and of commands measured on the spot.
 
 use assay_model::comparison::{Comparison, Metric, Pairing, Shift};
+use assay_model::design::{Because, Design};
 use assay_model::record::{Machine, Record, Run};
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
@@ -171,7 +172,7 @@ fn commands_are_measured_in_the_same_rounds_and_compared() {
     let assert = lab.assay(&[&commands[..], &QUICK].concat()).assert().code(0);
     let comparison = json(&stdout(&assert));
     assert_eq!((comparison.pairing, comparison.rows.len()), (Pairing::Rounds, 1));
-    assert!(comparison.caveats.is_empty(), "{:?}", comparison.caveats);
+    assert_eq!(comparison.comparing.map(|of| of.design), Some(Design::Duet));
     let (row, runs) = (&comparison.rows[0], listing(&lab.runs()));
     assert_eq!([row.base.run.as_str(), row.new.run.as_str()], [&runs[0], &runs[0]]);
     assert_ne!(row.base.contender, row.new.contender);
@@ -184,4 +185,70 @@ fn a_command_that_does_not_start_is_no_comparison() {
     let commands = ["compare", "--cmd", "\"$ASSAY\" serve --port $PORT", "--cmd", "exit 3"];
     let err = stderr(&lab.assay(&[&commands[..], &QUICK].concat()).assert().code(10));
     assert!(err.contains("fewer than two of the commands were measured"), "{err}");
+}
+
+/// Compares two stubs, one of which does so much more work than the other; in words, and as data.
+///
+/// Others may use the machine meanwhile. Their doing voids turns, and is the reason why there are duets; so it is taken out of the
+/// record before that is judged again.
+fn duet_of_stubs(factor: u32) -> (Comparison, String) {
+    const WORK: u32 = 20_000;
+    let lab = Lab::new();
+    let [old, new] = [(1, 1), (2, factor)]
+        .map(|(seed, factor)| format!("\"$ASSAY\" stub --port $PORT --seed {seed} --work {}", WORK * factor));
+    let length = ["-d", "450ms", "--warmup", "50ms", "--rounds", "4", "-c", "4"];
+    let commands = ["compare", "--cmd", &old, "--cmd", &new, "--seed", "3"];
+    lab.assay(&[&commands[..], &length].concat()).assert().code(0);
+    let path = lab.runs().join(&listing(&lab.runs())[0]).join("record.json");
+    let text = std::fs::read_to_string(path).expect("record");
+    let mut record: Record = serde_json::from_str(&text).expect("record");
+    for run in record.rounds.iter_mut().flat_map(|round| &mut round.runs) {
+        for window in &mut run.cells {
+            window.load.checks.clear();
+            window.load.generator = Usage::default();
+            window.machine = Machine::default();
+        }
+    }
+    let sides = [0, 1].map(|side| format!("30000101-one:{}", record.contenders[side].name));
+    record.id = "30000101-one".to_owned();
+    lab.write("runs/30000101-one/record.json", &serde_json::to_string(&record).expect("json"));
+    let compare = |format: &str| {
+        let all = ["compare", sides[0].as_str(), sides[1].as_str(), "--format", format];
+        stdout(&lab.assay(&all).assert().code(0))
+    };
+    (json(&compare("json")), compare("table"))
+}
+
+#[test]
+fn a_duet_of_one_server_with_itself_shows_no_difference() {
+    let (comparison, words) = duet_of_stubs(1);
+    let comparing = comparison.comparing.expect("a comparison of commands");
+    assert_eq!((comparing.design, comparing.because), (Design::Duet, Because::OneKind));
+    assert_eq!(comparison.control.len(), 1, "the base against itself");
+    let change = &comparison.rows[0].changes[0];
+    assert_eq!((change.metric, change.design, change.rounds), (Metric::Rps, Design::Duet, 4));
+    // Equals are called different now and then, by design; far apart they are not found.
+    let ratio = change.ratio.expect("a ratio");
+    assert!((0.9..1.1).contains(&ratio.estimate), "{change:?}");
+    assert!(words.contains("duet: both under load at the same time"), "{words}");
+}
+
+#[test]
+fn a_duet_with_a_server_that_works_twice_as_much_says_so() {
+    let (comparison, words) = duet_of_stubs(2);
+    let change = &comparison.rows[0].changes[0];
+    let ratio = change.ratio.expect("a ratio");
+    assert_eq!(change.call, Shift::Worse, "{change:?}");
+    assert!((0.4..0.7).contains(&ratio.estimate), "{ratio:?}");
+    assert!(words.contains("slower than") || words.contains("times as fast as"), "{words}");
+}
+
+#[test]
+fn a_design_that_cannot_be_had_is_refused_with_the_reason() {
+    let lab = Lab::new();
+    let server = "\"$ASSAY\" stub --port $PORT";
+    let other = format!("{server} --seed 2");
+    let arguments = ["compare", "--cmd", server, "--cmd", &other, "--port", "1234", "--port", "1235"];
+    let err = stderr(&lab.assay(&[&arguments[..], &["--design", "duet"]].concat()).assert().code(2));
+    assert!(err.contains("--design duet") && err.contains("leave out --port"), "{err}");
 }

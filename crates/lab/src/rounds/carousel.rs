@@ -21,9 +21,9 @@ use crate::schedule::rotation;
 use crate::stop::Stop;
 
 /// Fewest rotations of a cell in a round: the middle of three is no outlier.
-const MIN_ROTATIONS: u32 = 3;
+pub(super) const MIN_ROTATIONS: u32 = 3;
 /// Most rotations of a cell in a round.
-const MAX_ROTATIONS: u32 = 2000;
+pub(super) const MAX_ROTATIONS: u32 = 2000;
 
 /// The rotations over one cell in one round.
 pub(super) struct Rotations<'a> {
@@ -170,8 +170,22 @@ fn idle_share(whole: &Usage, own: Spent) -> Option<f64> {
 }
 
 impl Pace {
+    /// A share of it, but the least number of rotations at least.
+    pub(super) fn part(self, share: f64) -> Self {
+        match self {
+            // `as` saturates, and the value is a whole number in range.
+            Self::Rotations(all) => {
+                Self::Rotations(((f64::from(all) * share).round() as u32).max(MIN_ROTATIONS.min(all)))
+            }
+            Self::Until(deadline) => {
+                let now = Instant::now();
+                Self::Until(now + deadline.saturating_duration_since(now).mul_f64(share))
+            }
+        }
+    }
+
     /// Whether rotation `number`, the first being 0, may begin when the longest so far took `longest`.
-    fn allows(self, number: u32, longest: Duration) -> bool {
+    pub(super) fn allows(self, number: u32, longest: Duration) -> bool {
         match self {
             Self::Rotations(most) => number < most,
             Self::Until(deadline) => number < MIN_ROTATIONS || Instant::now() + longest <= deadline,

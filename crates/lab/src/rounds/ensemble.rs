@@ -3,11 +3,13 @@
 
 use std::time::{Duration, Instant};
 
+use assay_host::topology::Topology;
 use assay_model::experiment::Cell;
 use assay_model::record::{NotRun, Run};
 use assay_model::units::Nanos;
 
 use super::carousel::{Pace, Rotations};
+use super::duet::Duets;
 use super::life::{Life, Living};
 use super::settle::Settles;
 use super::telling::Telling;
@@ -17,6 +19,8 @@ use crate::stop::Stop;
 
 /// What stopping a server takes, before any was timed.
 const TYPICAL_STOP: Duration = Duration::from_millis(100);
+/// Share of a cell's time that turns have where duets have the rest: absolute rates need less precision than the ratio does.
+const SHARE_OF_TURNS: f64 = 1.0 / 3.0;
 
 /// One round of several lives.
 pub(super) struct Ensemble<'a> {
@@ -62,10 +66,12 @@ impl Ensemble<'_> {
     fn rotate(&self, parts: &mut [Part<'_>], telling: &Telling<'_>) {
         let after = self.time_after_the_turns(parts);
         for (done, (number, cell)) in self.cells.iter().enumerate() {
+            let pace = self.pace(self.cells.len() - done, after);
+            let is_duet = self.plan.experiment.is_duet(cell);
             let rotations = Rotations {
                 cell,
                 length: self.length_of_a_turn(),
-                pace: self.pace(self.cells.len() - done, after),
+                pace: if is_duet { pace.part(SHARE_OF_TURNS) } else { pace },
                 seed: self.plan.seed,
                 round: self.round,
                 number: *number,
@@ -75,7 +81,38 @@ impl Ensemble<'_> {
             let mut lives: Vec<(usize, &mut Living<'_>)> = alive(parts).collect();
             let failures = rotations.run(&mut lives, settle, telling);
             self.bury(parts, failures);
+            if is_duet {
+                self.play_duets(parts, *number, cell, pace, telling);
+            }
         }
+    }
+
+    /// Has base and others under load at the same time, for the rest of the cell's time.
+    fn play_duets(
+        &self,
+        parts: &mut [Part<'_>],
+        number: usize,
+        cell: &Cell,
+        pace: Pace,
+        telling: &Telling<'_>,
+    ) {
+        let Some(comparing) = &self.plan.experiment.comparing else { return };
+        let duets = Duets {
+            cell,
+            base: &comparing.base,
+            length: self.length_of_a_turn(),
+            pace,
+            seats: Topology::read().halves(&self.plan.isolation.generator),
+            seed: self.plan.seed,
+            round: self.round,
+            number,
+            began: self.began,
+            stop: self.stop,
+        };
+        let settle = |contender: &str| self.settles.of(contender, cell);
+        let mut lives: Vec<(usize, &mut Living<'_>)> = alive(parts).collect();
+        let failures = duets.play(&mut lives, settle, telling);
+        self.bury(parts, failures);
     }
 
     /// A window that is shorter than a turn is one.

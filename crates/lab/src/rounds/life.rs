@@ -170,11 +170,22 @@ impl<'a> Life<'a> {
 
     /// A generator for windows of `cell` on the same connections.
     pub(super) fn generator(&self, server: &mut Server, cell: &Cell) -> Result<Generator, Option<NotRun>> {
-        let files = self.files(server, cell);
+        self.generator_on(server, cell, self.generator_cpus, "load")
+    }
+
+    /// The same on a share of the generator's CPUs; `name` sets it apart from others of this life.
+    pub(super) fn generator_on(
+        &self,
+        server: &mut Server,
+        cell: &Cell,
+        cpus: &CpuSet,
+        name: &str,
+    ) -> Result<Generator, Option<NotRun>> {
+        let files = Files { cpus: cpus.to_string(), ..self.files(server, cell) };
         let length = Span::Seconds(0.0);
         let order = Order { cell, arrival: Arrival::Closed, settle_s: 0.0, length, window: 0 };
         let order = self.load_order(&files, &order);
-        let name = format!("load-{}", server.authority.replace([':', '[', ']'], "-"));
+        let name = format!("{name}-{}", server.authority.replace([':', '[', ']'], "-"));
         wanted(server, self.stop, |_| Generator::start(&order, &self.plan.tools, self.link, self.work, &name))
     }
 

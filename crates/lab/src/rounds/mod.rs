@@ -1,6 +1,7 @@
 //! The runner: prepares all contenders, measures round after round, saves after each.
 
 mod carousel;
+mod duet;
 mod ensemble;
 mod event;
 mod life;

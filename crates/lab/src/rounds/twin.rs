@@ -24,7 +24,11 @@ pub(super) fn twin(plan: &Plan, entries: &[Entry]) -> Option<(Subject, Entry)> {
     };
     let started = of(|subject| !subject.is_limit() && matches!(subject.launch, Launch::Process(_)));
     let running = of(|subject| !subject.is_limit());
-    let eligible = [started, running, ready.clone()].into_iter().find(|group| !group.is_empty())?;
+    // In a comparison it is the base that must not differ from itself.
+    let base = plan.experiment.comparing.as_ref().map(|comparing| &comparing.base);
+    let named: Vec<usize> =
+        ready.iter().copied().filter(|&index| Some(&plan.subjects[index].name) == base).collect();
+    let eligible = [named, started, running, ready.clone()].into_iter().find(|group| !group.is_empty())?;
     let original = eligible[choice(plan.seed, eligible.len())];
     let name = format!("{}{MARK}", plan.subjects[original].name);
     let subject = Subject { name: name.clone(), ..plan.subjects[original].clone() };

@@ -189,6 +189,7 @@ impl Seen {
             database: self.database,
             link_use: self.link_use,
             turns: Vec::new(),
+            duet: Vec::new(),
             idle_busy_share: None,
             server_seen_on: self.seen_on.map(|cpus| cpus.to_string()),
             speed: self.speed,

@@ -332,6 +332,7 @@ fn measurement(duration_s: f64, table: &Table<'_>, window: &Window, began: Times
         link_use: None,
         machine: Machine::default(),
         turns: Vec::new(),
+        duet: Vec::new(),
         idle_busy_share: None,
         server_seen_on: None,
         speed: None,

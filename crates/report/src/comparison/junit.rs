@@ -3,7 +3,7 @@
 use assay_model::comparison::{Change, Comparison, Crossing, Finding, Row};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::words;
+use super::{sentence, words};
 use crate::ReportError;
 use crate::foreign::line;
 
@@ -13,8 +13,12 @@ use crate::foreign::line;
 /// [`ReportError::Junit`] when it cannot be written.
 pub fn junit(comparison: &Comparison) -> Result<String, ReportError> {
     let mut report = Report::new("assay compare");
-    for (index, row) in (0..).zip(&comparison.rows) {
+    let sentences = sentence::sentences(comparison);
+    for (index, (row, sentence)) in (0..).zip(comparison.rows.iter().zip(sentences)) {
         let mut suite = TestSuite::new(line(&words::title(row)));
+        let mut verdict = TestCase::new("verdict", TestCaseStatus::success());
+        verdict.set_system_out(line(&sentence));
+        suite.add_test_case(verdict);
         suite.add_test_cases(row.changes.iter().map(|change| figure(row, change)));
         let findings = comparison.findings.iter().filter(|finding| finding.row == index);
         suite.add_test_cases(findings.map(|finding| threshold(comparison, finding)));

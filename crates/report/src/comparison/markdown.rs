@@ -3,16 +3,22 @@
 use assay_model::check::Outcome;
 use assay_model::comparison::{Comparison, Row};
 
-use super::words;
+use super::{sentence, words};
 use crate::foreign;
 
-/// GitHub-flavoured Markdown: what crossed a threshold first, then the tables, then what they suffer from.
+/// GitHub-flavoured Markdown: what it says in a sentence, what crossed a threshold, then the tables, then what they suffer from.
 pub fn markdown(comparison: &Comparison) -> String {
-    let mut out = headline(comparison);
+    let sentences = sentence::sentences(comparison).into_iter();
+    let mut out: String =
+        sentences.map(|sentence| format!("**{}**\n\n", foreign::markdown(&sentence))).collect();
+    if let Some(design) = sentence::design(comparison) {
+        out += &format!("{}\n\n", foreign::markdown(&design));
+    }
+    out += &headline(comparison);
     for row in &comparison.rows {
         out += &table(row);
     }
-    let caveats: Vec<String> = comparison
+    let mut caveats: Vec<String> = comparison
         .caveats
         .iter()
         .map(|caveat| {
@@ -21,6 +27,11 @@ pub fn markdown(comparison: &Comparison) -> String {
             format!("- **{label}**: {}\n", foreign::markdown(&format!("{}{remedy}", caveat.evidence)))
         })
         .collect();
+    caveats.extend(super::warnings(comparison).into_iter().map(|warning| {
+        let remedy = warning.remedy.map(|remedy| format!(" → {remedy}")).unwrap_or_default();
+        let rule = warning.rule.name().replace('-', " ");
+        format!("- **Warning**: {}\n", foreign::markdown(&format!("{rule}: {}{remedy}", warning.evidence)))
+    }));
     if !caveats.is_empty() {
         out += &format!("\n{}", caveats.concat());
     }
@@ -48,8 +59,8 @@ fn table(row: &Row) -> String {
         return out + &format!("Withheld: {}\n", foreign::markdown(reason));
     }
     out += &format!("| {} |\n|:--|--:|--:|--:|:-:|:--|\n", words::HEADS.join(" | "));
-    for change in &row.changes {
-        let texts = words::figures(row, change).map(|text| foreign::markdown(&text));
+    for (_, line) in words::lines(row) {
+        let texts = line.map(|text| foreign::markdown(&text));
         let [figure, base, new, shown, interval, verdict] = texts;
         let shown = if verdict.is_empty() { shown } else { format!("**{shown}**") };
         out += &format!("| {figure} | {base} | {new} | {shown} | {interval} | {verdict} |\n");

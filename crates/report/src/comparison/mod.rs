@@ -2,12 +2,13 @@
 
 mod junit;
 mod markdown;
+mod sentence;
 mod terminal;
 mod words;
 
 use assay_model::comparison::Comparison;
 
-use crate::{ReportError, foreign};
+use crate::{ReportError, foreign, notes};
 
 pub use junit::junit;
 pub use markdown::markdown;
@@ -19,4 +20,11 @@ pub use terminal::render;
 /// [`ReportError::Json`] when a value cannot be written.
 pub fn json(comparison: &Comparison) -> Result<String, ReportError> {
     Ok(foreign::json(&serde_json::to_string_pretty(comparison)?) + "\n")
+}
+
+/// What speaks against the figures that are compared, one entry per rule.
+fn warnings(comparison: &Comparison) -> Vec<notes::Warning> {
+    let placed = comparison.objections.iter();
+    let placed = placed.map(|objection| ((&objection.contender, &objection.cell), &objection.check));
+    notes::warnings_of(&comparison.trust, placed)
 }

@@ -3,13 +3,20 @@
 use assay_model::check::Outcome;
 use assay_model::comparison::{Comparison, Row, Shift};
 
-use super::words;
-use crate::terminal::{ALARM, CAUTION, FAINT, GAP, HEADING, PLAIN, Page, Style};
+use super::{sentence, words};
+use crate::terminal::{ALARM, CAUTION, FAINT, GAP, HEADING, PLAIN, Page, Style, prose};
 use crate::text::{elide, width, wrap};
 
-/// Tables, thresholds and caveats, lines ending in `\n`.
+/// The sentences, how it was measured, tables, thresholds, caveats, and whether to trust it, lines ending in `\n`.
 pub fn render(comparison: &Comparison, style: &Style) -> String {
     let mut page = Page::new(style);
+    for sentence in sentence::sentences(comparison) {
+        paragraph(&mut page, "", &sentence, HEADING);
+    }
+    if let Some(design) = sentence::design(comparison) {
+        paragraph(&mut page, "", &design, FAINT);
+    }
+    page.line(&[]);
     comparison.rows.iter().for_each(|row| table(&mut page, row));
     paragraph(&mut page, "", &words::legend(comparison), FAINT);
     for finding in &comparison.findings {
@@ -28,6 +35,8 @@ pub fn render(comparison: &Comparison, style: &Style) -> String {
         let remedy = caveat.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
         paragraph(&mut page, label, &format!("{}{remedy}", caveat.evidence), ansi);
     }
+    page.line(&[]);
+    prose::trust_of(&mut page, &comparison.trust, comparison.margin, None, super::warnings(comparison));
     page.finish()
 }
 
@@ -37,20 +46,22 @@ fn table(page: &mut Page, row: &Row) {
         paragraph(page, "withheld", reason, CAUTION);
         return page.line(&[]);
     }
-    let lines: Vec<[String; 6]> =
-        row.changes.iter().map(|change| words::figures(row, change).map(|text| page.spell(&text))).collect();
+    let lines: Vec<(Shift, [String; 6])> = words::lines(row)
+        .into_iter()
+        .map(|(call, line)| (call, line.map(|text| page.spell(&text))))
+        .collect();
     let widest = |column: usize| {
-        let texts = lines.iter().map(|line| width(&line[column]));
+        let texts = lines.iter().map(|(_, line)| width(&line[column]));
         texts.max().unwrap_or(0).max(width(words::HEADS[column]))
     };
     let widths: [usize; 6] = std::array::from_fn(widest);
     let columns = fitting(&widths, page.width());
     page.line(&[(FAINT, &aligned(&words::HEADS.map(str::to_owned), &widths, &columns))]);
-    for (change, line) in row.changes.iter().zip(&lines) {
-        let ansi = match change.call {
+    for (call, line) in &lines {
+        let ansi = match call {
             Shift::Worse => CAUTION,
             Shift::Better => HEADING,
-            Shift::NotShown => PLAIN,
+            Shift::Equal | Shift::NotShown | Shift::NotCalled => PLAIN,
         };
         page.line(&[(ansi, &aligned(line, &widths, &columns))]);
     }

@@ -5,8 +5,10 @@ use assay_model::comparison::{Change, Comparison, Crossing, Finding, Metric, Pai
 
 use crate::format;
 
-/// What a change is not shown to be.
-pub(super) const NOT_SHOWN: &str = "~";
+/// What stands for a change that is shown to be less than the margin.
+const EQUAL: &str = "~";
+/// What stands for one of which nothing is shown.
+const NOT_SHOWN: &str = "?";
 
 /// Heads of the columns of [`figures`].
 pub(super) const HEADS: [&str; 6] = ["figure", "base", "new", "change", "interval", ""];
@@ -20,19 +22,43 @@ pub(super) fn figures(row: &Row, change: &Change) -> [String; 6] {
     };
     let ratio = change.ratio.map(|ratio| format::change(&ratio));
     let shown = match change.call {
+        Shift::Equal => EQUAL.to_owned(),
         Shift::NotShown => NOT_SHOWN.to_owned(),
-        Shift::Better | Shift::Worse => ratio.as_ref().map_or(NOT_SHOWN.to_owned(), |r| r.estimate.clone()),
+        Shift::Better | Shift::Worse | Shift::NotCalled => {
+            ratio.as_ref().map_or(NOT_SHOWN.to_owned(), |ratio| ratio.estimate.clone())
+        }
     };
     let verdict = match change.call {
         Shift::Better => "better",
         Shift::Worse => "worse",
-        Shift::NotShown => "",
+        Shift::Equal => "equal",
+        Shift::NotShown => "cannot tell",
+        Shift::NotCalled => "",
     };
     let interval = ratio.map_or_else(|| "–".to_owned(), |ratio| ratio.interval);
     [name(row, change.metric), value(change.base), value(change.new), shown, interval, verdict.to_owned()]
 }
 
-fn name(row: &Row, metric: Metric) -> String {
+/// The lines of a row's table: one for each change, and one more for each that was measured both ways.
+pub(super) fn lines(row: &Row) -> Vec<(Shift, [String; 6])> {
+    row.changes
+        .iter()
+        .flat_map(|change| [Some((change.call, figures(row, change))), by_turns(change)])
+        .flatten()
+        .collect()
+}
+
+/// The ratio with one under load at a time, below that of both at the same time.
+fn by_turns(change: &Change) -> Option<(Shift, [String; 6])> {
+    let ratio = format::change(&change.alternating?);
+    let nothing = String::new;
+    Some((
+        Shift::NotCalled,
+        ["  by turns".to_owned(), nothing(), nothing(), ratio.estimate, ratio.interval, nothing()],
+    ))
+}
+
+pub(super) fn name(row: &Row, metric: Metric) -> String {
     let time = if row.cell.offered.is_capacity() { "service" } else { "response" };
     match metric {
         Metric::Rps => "req/s".to_owned(),
@@ -58,9 +84,17 @@ pub(super) fn legend(comparison: &Comparison) -> String {
         Pairing::Runs => "means of different runs compared",
     };
     let rounds = comparison.rows.iter().flat_map(|row| &row.changes).map(|change| change.rounds);
+    let any =
+        |call: Shift| comparison.rows.iter().flat_map(|row| &row.changes).any(|change| change.call == call);
+    let not_called = if any(Shift::NotCalled) {
+        "; percentiles of a closed loop follow from its throughput, and are not called better or worse"
+    } else {
+        ""
+    };
     format!(
-        "{NOT_SHOWN} not shown to differ by more than {}; {} intervals that hold for all rows together; {pairing}, {}",
-        format::percent(comparison.margin),
+        "{EQUAL} shown to differ by {} at most; {NOT_SHOWN} not shown to differ, nor not to; {} intervals that hold for all \
+         rows together; {pairing}, {}{not_called}",
+        margins(comparison),
         format::percent(comparison.confidence),
         match (rounds.clone().min(), rounds.max()) {
             (Some(1), Some(1)) => "1 round".to_owned(),
@@ -69,6 +103,17 @@ pub(super) fn legend(comparison: &Comparison) -> String {
             _ => "no rounds".to_owned(),
         }
     )
+}
+
+/// The margins of all changes: one, or from one to another.
+fn margins(comparison: &Comparison) -> String {
+    let all = comparison.rows.iter().flat_map(|row| &row.changes).map(|change| change.margin);
+    let (least, most) =
+        all.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), m| (least.min(m), most.max(m)));
+    match least < most {
+        true => format!("{} or {}", format::percent(least), format::percent(most)),
+        false => format::percent(comparison.margin),
+    }
 }
 
 /// How grave a finding is.

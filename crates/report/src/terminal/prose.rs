@@ -1,7 +1,7 @@
 //! What follows the tables, in words: who did not run, whether to trust it, the verdict.
 
 use anstyle::Style as Ansi;
-use assay_model::check::Outcome;
+use assay_model::check::{Check, Outcome};
 use assay_model::record::Record;
 use assay_model::verdict::Verdict;
 
@@ -43,17 +43,28 @@ pub(super) fn conformance(page: &mut Page, record: &Record) {
 }
 
 pub(super) fn trust(page: &mut Page, verdict: &Verdict) {
-    let passed = verdict.trust.iter().filter(|check| check.outcome == Outcome::Pass);
-    let passed: Vec<&str> = passed.map(|check| check.evidence.trim_end_matches('.')).collect();
-    let margin = format!("differences under {} count as none", format::percent(verdict.margin));
-    // Figures that were imported are not compared at all.
-    let margin = (verdict.margin > 0.0).then_some(margin.as_str());
     let timing = verdict.timing.as_ref().map(notes::timing_in_words);
-    let facts: Vec<&str> = passed.into_iter().chain(margin).chain(timing.as_deref()).collect();
+    trust_of(page, &verdict.trust, verdict.margin, timing.as_deref(), notes::warnings(verdict));
+}
+
+/// What passed, the margin, how the time was spent, and what did not pass with its remedies.
+pub(crate) fn trust_of(
+    page: &mut Page,
+    checks: &[Check],
+    margin: f64,
+    timing: Option<&str>,
+    warnings: Vec<notes::Warning>,
+) {
+    let passed = checks.iter().filter(|check| check.outcome == Outcome::Pass);
+    let passed: Vec<&str> = passed.map(|check| check.evidence.trim_end_matches('.')).collect();
+    let in_words = format!("differences under {} count as none", format::percent(margin));
+    // Figures that were imported are not compared at all.
+    let margin = (margin > 0.0).then_some(in_words.as_str());
+    let facts: Vec<&str> = passed.into_iter().chain(margin).chain(timing).collect();
     if !facts.is_empty() {
         paragraph(page, "Trust", HEADING, PLAIN, &facts.join(" · "));
     }
-    for warning in notes::warnings(verdict) {
+    for warning in warnings {
         let (label, ansi) = match warning.outcome {
             Outcome::Void => ("Void", ALARM),
             Outcome::Warn | Outcome::Pass => ("Warning", CAUTION),

@@ -260,6 +260,7 @@ fn measurement(
         server_stack: None,
         link_use: None,
         turns: Vec::new(),
+        duet: Vec::new(),
         idle_busy_share: None,
         machine: Machine {
             server_other_share: 0.0,

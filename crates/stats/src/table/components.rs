@@ -1,6 +1,7 @@
 //! What a table says about its own noise: how much restarts vary, how much windows do, and what could be shown.
 
 use super::{Comparison, Pair, Table};
+use crate::Interval;
 use crate::moderation::Spread;
 use crate::robust::middle;
 use crate::student;
@@ -77,6 +78,13 @@ impl Comparison {
         let mut all: Vec<f64> = self.pairs.iter().filter_map(|pair| pair.detectable(margin)).collect();
         middle(&mut all)
     }
+}
+
+/// The same for a ratio by its interval, which comes from Student's t with so many degrees of freedom.
+pub fn detectable_by(ratio: &Interval, degrees_of_freedom: f64, margin: f64) -> Option<f64> {
+    let critical = student::critical_value_of(ratio.confidence, degrees_of_freedom).ok()?;
+    let reach = (ratio.high / ratio.low).ln() / 2.0;
+    detectable(reach / critical, critical, degrees_of_freedom, margin)
 }
 
 /// The smallest difference that an interval of so many standard errors leaves the margin for with a probability of

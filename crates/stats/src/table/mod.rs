@@ -16,7 +16,7 @@ mod lives;
 mod spreads;
 
 pub use compare::{Comparison, Pair, Standing};
-pub use components::{Components, POWER, detectable};
+pub use components::{Components, POWER, detectable, detectable_by};
 
 use crate::error::{at_least, finite};
 use crate::moderation::{Group, Moderated, Prior, Spread};

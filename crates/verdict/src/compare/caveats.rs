@@ -3,10 +3,13 @@
 use std::fmt::Debug;
 
 use assay_model::check::{Check, Outcome};
+use assay_model::comparison::Row;
 use assay_model::record::Record;
 use assay_model::rule::Rule;
+use assay_model::verdict::Interval;
 
 use super::Side;
+use crate::words::percent;
 
 /// All caveats; none when everything comes from one run.
 pub(super) fn caveats(base: &Side, news: &[Side]) -> Vec<Check> {
@@ -19,6 +22,54 @@ pub(super) fn caveats(base: &Side, news: &[Side]) -> Vec<Check> {
         }
     }
     found
+}
+
+/// Where two servers at once differ by something else than one at a time.
+pub(super) fn disagreements(rows: &[Row]) -> Vec<Check> {
+    let figures = rows.iter().flat_map(|row| row.changes.iter().map(move |change| (row, change)));
+    let told = figures.filter_map(|(row, change)| {
+        let (together, alone) = (change.ratio?, change.alternating?);
+        (!are_compatible(&together, &alone)).then(|| disagreement(row, &together, &alone))
+    });
+    told.collect()
+}
+
+fn disagreement(row: &Row, together: &Interval, alone: &Interval) -> Check {
+    let apart = (together.estimate / alone.estimate).ln().abs().exp_m1();
+    let (new, base) = (&row.new.contender, &row.base.contender);
+    Check {
+        rule: Rule::DuetAgrees,
+        outcome: Outcome::Warn,
+        evidence: format!(
+            "{new} over {base}, {}, differs by {} from what it is by turns, more than both intervals allow",
+            row.cell,
+            percent(apart),
+        ),
+        remedy: Some(
+            "believe the turns where each will have its CPUs to itself (--design alternating), and look for what both share: \
+             caches, memory, a generator that is the limit"
+                .to_owned(),
+        ),
+    }
+}
+
+/// Whether two intervals of the same ratio, from different windows, can both be right: their difference against the error of
+/// both together, on the logarithmic scale.
+fn are_compatible(one: &Interval, other: &Interval) -> bool {
+    let reach = |of: &Interval| (of.high / of.low).ln() / 2.0;
+    let apart = (one.estimate / other.estimate).ln().abs();
+    apart <= reach(one).hypot(reach(other))
+}
+
+/// Why there is no A/A control although commands were measured for this, if so.
+pub(super) fn without_control(record: &Record) -> Option<Check> {
+    let comparing = record.experiment.comparing.as_ref()?;
+    record.contenders.iter().all(|entry| entry.twin_of.is_none()).then(|| Check {
+        rule: Rule::NoiseFloor,
+        outcome: Outcome::Warn,
+        evidence: format!("the time did not allow for {} against itself (A/A control)", comparing.base),
+        remedy: Some("give a longer --budget".to_owned()),
+    })
 }
 
 fn between(base: &Record, new: &Record) -> Vec<Check> {

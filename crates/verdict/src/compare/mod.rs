@@ -9,12 +9,18 @@ mod series;
 mod sides;
 mod threshold;
 
-use assay_model::comparison::{COMPARISON_SCHEMA, Comparison, Pairing, Row, Subject, Threshold};
+use assay_model::check::{Check, Outcome};
+use assay_model::comparison::{COMPARISON_SCHEMA, Comparison, Objection, Pairing, Row, Subject, Threshold};
+use assay_model::design::Design;
 use assay_model::experiment::Cell;
 use assay_model::record::Record;
-use assay_model::verdict::Verdict;
+use assay_model::verdict::{SelfRatio, Verdict};
+use assay_stats::simultaneous::each_of;
+use assay_stats::tiers::{LEAST_MARGIN, margin_beyond_bias};
 
-use crate::{CONFIDENCE, Ending, Evidence, judge_evidence};
+use crate::{CONFIDENCE, Ending, Evidence, MAX_ERROR_SHARE, duet, judge_evidence};
+
+use crate::words::percent;
 
 pub use sides::{CompareError, Side, interleaved};
 
@@ -42,15 +48,31 @@ pub fn compare(base: &Side, news: &[Side], thresholds: &[Threshold]) -> Result<C
     if planned.is_empty() {
         return Err(CompareError::NothingInCommon);
     }
-    let margin = judged.iter().map(|(_, _, verdict)| verdict.margin).fold(base_verdict.margin, f64::max);
-    let rows: Vec<Row> = planned.iter().map(|row| judge_row(row, planned.len(), margin)).collect();
+    let turned = judged.iter().map(|(_, _, verdict)| verdict.margin).fold(base_verdict.margin, f64::max);
+    let (control, at_once) = of_control(&planned);
+    let margins = Margins { turned, at_once };
+    let rows: Vec<Row> = planned.iter().map(|row| judge_row(row, planned.len(), &margins)).collect();
     let one_run = news.iter().all(|new| new.record.id == base.record.id);
+    let comparing = base.record.experiment.comparing.clone().filter(|_| one_run);
+    let is_duet = comparing.as_ref().is_some_and(|comparing| comparing.design == Design::Duet);
+    let mut caveats = caveats::caveats(base, news);
+    caveats.extend(caveats::disagreements(&rows));
+    caveats.extend(caveats::without_control(&base.record).filter(|_| one_run));
+    let of_turns = || base_verdict.noise_floor.as_ref().map(|floor| floor.ratios.clone()).unwrap_or_default();
     Ok(Comparison {
         schema: COMPARISON_SCHEMA.to_owned(),
         pairing: if one_run { Pairing::Rounds } else { Pairing::Runs },
+        control: match (is_duet, &comparing) {
+            (true, _) => control,
+            (false, Some(_)) => of_turns(),
+            (false, None) => Vec::new(),
+        },
+        comparing,
         confidence: CONFIDENCE,
-        margin,
-        caveats: caveats::caveats(base, news),
+        margin: margins.of(if is_duet { Design::Duet } else { Design::Alternating }),
+        caveats,
+        trust: trust(&base_verdict, &judged, one_run),
+        objections: objections(&planned),
         findings: threshold::findings(thresholds, &rows),
         rows,
     })
@@ -69,6 +91,77 @@ pub fn ending(comparison: &Comparison, strict: bool) -> Ending {
     } else {
         Ending::Fine
     }
+}
+
+/// The smallest difference that is called one, by the design that shows it: each has a control of its own.
+struct Margins {
+    turned: f64,
+    at_once: f64,
+}
+
+impl Margins {
+    fn of(&self, design: Design) -> f64 {
+        match design {
+            Design::Alternating => self.turned,
+            Design::Duet => self.at_once,
+        }
+    }
+}
+
+/// The base's duet with its twin in each cell, simultaneous over the cells, and the margin that its bias leaves.
+fn of_control(planned: &[Planned<'_>]) -> (Vec<SelfRatio>, f64) {
+    let mut cells: Vec<&Planned<'_>> = Vec::new();
+    for row in planned {
+        if cells.iter().all(|known| known.cell != row.cell) {
+            cells.push(row);
+        }
+    }
+    let confidence = each_of(cells.len().max(1), CONFIDENCE);
+    let ratio = |row: &&Planned<'_>| {
+        let Party { evidence, contender, .. } = &row.base;
+        let entries = &evidence.record.contenders;
+        let twin = entries.iter().find(|entry| entry.twin_of.as_ref() == Some(contender))?;
+        let (told, _) = duet::ratio(evidence, &row.cell, contender, &twin.name, confidence)?;
+        Some((row.cell.clone(), told))
+    };
+    let ratios: Vec<_> = cells.iter().filter_map(ratio).collect();
+    let margin = ratios
+        .iter()
+        .map(|(_, told)| margin_beyond_bias(LEAST_MARGIN, Some(&told.ratio)))
+        .fold(LEAST_MARGIN, f64::max);
+    let control = ratios.into_iter().map(|(cell, told)| SelfRatio {
+        cell,
+        ratio: assay_model::verdict::Interval { confidence: CONFIDENCE, ..crate::interval(told.ratio) },
+    });
+    (control.collect(), margin)
+}
+
+/// What passed is told where all come from one run; else only what did not, each once.
+fn trust(base: &Verdict, judged: &[(&Side, &Evidence<'_>, Verdict)], one_run: bool) -> Vec<Check> {
+    let mut told: Vec<Check> = Vec::new();
+    let news = judged.iter().map(|(_, _, verdict)| verdict);
+    for check in std::iter::once(base).chain(news).flat_map(|verdict| &verdict.trust) {
+        if (one_run || check.outcome != Outcome::Pass) && !told.contains(check) {
+            told.push(check.clone());
+        }
+    }
+    told
+}
+
+/// What speaks against the figures of those who are compared, each once.
+fn objections(planned: &[Planned<'_>]) -> Vec<Objection> {
+    let mut told: Vec<Objection> = Vec::new();
+    for (row, party) in planned.iter().flat_map(|row| [(row, &row.base), (row, &row.new)]) {
+        let checks = party.checks(&row.cell).filter(|check| check.outcome != Outcome::Pass);
+        for check in checks {
+            let contender = party.contender.clone();
+            let objection = Objection { contender, cell: row.cell.clone(), check: check.clone() };
+            if !told.contains(&objection) {
+                told.push(objection);
+            }
+        }
+    }
+    told
 }
 
 /// One contender of a record that was judged.
@@ -97,7 +190,26 @@ impl Party<'_> {
         let open = self.verdict.latency.iter().filter(|verdict| verdict.cell == *cell);
         let open = open.flat_map(|verdict| &verdict.standings).map(|s| (&s.contender, &s.withheld));
         let mut told = closed.chain(open).filter(|(contender, _)| **contender == self.contender);
-        told.find_map(|(_, withheld)| withheld.clone())
+        told.find_map(|(_, withheld)| withheld.clone()).or_else(|| self.failed_at_once(cell))
+    }
+
+    /// Whether it failed too often while another was under load beside it.
+    fn failed_at_once(&self, cell: &Cell) -> Option<String> {
+        let lives = self.evidence.lives(&self.contender, cell.network).into_iter().flatten();
+        let share =
+            duet::failed_share(lives.filter_map(|life| life.window(cell)).map(|window| window.measured));
+        (share > MAX_ERROR_SHARE)
+            .then(|| format!("{} of its requests failed while both were under load", percent(share)))
+    }
+
+    /// The verdict's checks of it in a cell.
+    fn checks(&self, cell: &Cell) -> impl Iterator<Item = &Check> {
+        let closed = self.verdict.cells.iter().filter(move |verdict| verdict.cell == *cell);
+        let closed = closed.flat_map(|verdict| &verdict.standings).map(|s| (&s.contender, &s.checks));
+        let open = self.verdict.latency.iter().filter(move |verdict| verdict.cell == *cell);
+        let open = open.flat_map(|verdict| &verdict.standings).map(|s| (&s.contender, &s.checks));
+        let told = closed.chain(open).filter(|(contender, _)| **contender == self.contender);
+        told.flat_map(|(_, checks)| checks)
     }
 }
 
@@ -114,11 +226,11 @@ fn common_cells(base: &Record, new: &Record) -> Vec<Cell> {
     base.experiment.cells().into_iter().filter(common).collect()
 }
 
-fn judge_row(row: &Planned<'_>, rows: usize, margin: f64) -> Row {
+fn judge_row(row: &Planned<'_>, rows: usize, margins: &Margins) -> Row {
     let because =
         |party: &Party<'_>| party.withheld(&row.cell).map(|reason| format!("{}: {reason}", party.contender));
     let withheld = because(&row.base).or_else(|| because(&row.new));
-    let changes = if withheld.is_none() { change::changes(row, rows, margin) } else { Vec::new() };
+    let changes = if withheld.is_none() { change::changes(row, rows, margins) } else { Vec::new() };
     let nothing = || changes.is_empty().then(|| "not measured on both sides".to_owned());
     Row {
         cell: row.cell.clone(),

@@ -2,7 +2,10 @@
 
 use assay_model::check::Outcome;
 use assay_model::comparison::{Crossing, Metric, Pairing, Row, Shift, Threshold};
-use assay_model::record::{Origin, Record};
+use assay_model::design::{Because, Comparing, Design, Side as Seat};
+use assay_model::load::LoadTurn;
+use assay_model::record::{DuetTurn, Origin, Record};
+use assay_model::units::Nanos;
 
 use super::{CompareError, Side, compare, ending, interleaved};
 use crate::Ending;
@@ -51,7 +54,11 @@ fn equals_do_not_differ_and_cross_nothing() {
     let run = run("one", &[("old", rates(1.0)), ("new", SIX.map(|rate| rate * 100.0).to_vec())]);
     let all = ["rps:-3%", "p50:+5%", "cpu:+5%", "rss:+20%"];
     let found = compare(&side(&run, "old"), &[side(&run, "new")], &thresholds(&all)).unwrap();
-    assert!(found.rows[0].changes.iter().all(|change| change.call == Shift::NotShown));
+    for change in &found.rows[0].changes {
+        // A percentile of a closed loop is told and not called, whatever it is.
+        let is_percentile = matches!(change.metric, Metric::P50 | Metric::P99);
+        assert_eq!(change.call, if is_percentile { Shift::NotCalled } else { Shift::Equal }, "{change:?}");
+    }
     assert_eq!(found.rows[0].changes.len(), Metric::ALL.len());
     assert!(
         found.findings.iter().all(|finding| finding.outcome == Crossing::Excluded),
@@ -171,4 +178,102 @@ fn a_run_that_could_stop_early_pays_for_its_looks() {
     run.experiment.until_settled = true;
     run.experiment.rounds = 20;
     assert!(width(&run) > at_once);
+}
+
+/// A run of `old`, `new` and old's twin whose turns say what `turned` says and whose duets say `at_once` and, of the control,
+/// `control`.
+fn duets(turned: f64, at_once: f64, control: f64) -> Record {
+    let mut run = run("one", &[("old", rates(1.0)), ("new", rates(turned)), ("old′", rates(1.0))]);
+    run.contenders[2].twin_of = Some("old".to_owned());
+    let base = "old".to_owned();
+    run.experiment.comparing = Some(Comparing { base, design: Design::Duet, because: Because::OneKind });
+    for (index, round) in run.rounds.iter_mut().enumerate() {
+        // What a restart draws is its own, and the first side has an advantage of 3 %.
+        let lot = 1.0 + 0.002 * (index as f64 - 2.5);
+        for life in &mut round.runs {
+            let partners: &[(&str, f64)] = match life.contender.as_str() {
+                "old" => &[("new", 1.0), ("old′", 1.0)],
+                "new" => &[("old", at_once * lot)],
+                _ => &[("old", control * lot)],
+            };
+            let turns = partners.iter().flat_map(|(beside, rate)| {
+                Seat::BOTH.map(|side| turn(beside, side, rate * if side == Seat::First { 1.03 } else { 1.0 }))
+            });
+            life.cells[0].duet = turns.collect();
+        }
+    }
+    run
+}
+
+fn turn(beside: &str, side: Seat, rate: f64) -> DuetTurn {
+    let load = LoadTurn {
+        window_ns: Nanos::from_millis(100),
+        ok: (rate * 1e6).round() as u64,
+        ..LoadTurn::default()
+    };
+    DuetTurn { beside: beside.to_owned(), side, load, ..DuetTurn::default() }
+}
+
+#[test]
+fn a_duet_gives_the_ratio_and_turns_the_rates() {
+    let run = duets(0.9, 0.9, 1.0);
+    let found = compare(&side(&run, "old"), &[side(&run, "new")], &[]).unwrap();
+    let change = rps(&found.rows[0]);
+    assert_eq!((change.design, change.call, change.rounds), (Design::Duet, Shift::Worse, 6));
+    let (at_once, alone) = (change.ratio.unwrap(), change.alternating.unwrap());
+    assert!((at_once.estimate - 0.9).abs() < 0.001 && (alone.estimate - 0.9).abs() < 0.001, "{change:?}");
+    assert!((change.new / change.base - 0.9).abs() < 0.001, "absolute rates come from turns: {change:?}");
+    assert!(change.detectable.is_some_and(|least| (0.01..0.05).contains(&least)), "{change:?}");
+    assert_eq!((found.caveats.len(), found.control.len(), found.margin), (0, 1, 0.01));
+    assert!(found.rows[0].changes.iter().skip(1).all(|change| change.design == Design::Alternating));
+}
+
+#[test]
+fn a_duet_that_says_something_else_than_turns_is_a_caveat_with_both_figures() {
+    let run = duets(0.9, 0.97, 1.0);
+    let found = compare(&side(&run, "old"), &[side(&run, "new")], &[]).unwrap();
+    let [caveat] = found.caveats.as_slice() else { panic!("{:?}", found.caveats) };
+    assert_eq!((caveat.rule.name(), caveat.outcome), ("duet-agrees", Outcome::Warn));
+    assert!(caveat.evidence.contains("differs by 7.8 %"), "{caveat:?}");
+    let change = rps(&found.rows[0]);
+    let both = [change.ratio, change.alternating].map(|ratio| (ratio.unwrap().estimate * 100.0).round());
+    assert_eq!(both, [97.0, 90.0], "both figures are there");
+}
+
+#[test]
+fn only_a_bias_that_the_control_of_its_own_design_shows_widens_the_margin() {
+    let margin = |control: f64| {
+        let run = duets(0.97, 0.97, control);
+        let found = compare(&side(&run, "old"), &[side(&run, "new")], &[]).unwrap();
+        (found.margin, rps(&found.rows[0]).call, found.rows[0].changes[3].margin)
+    };
+    assert_eq!(margin(1.005), (0.01, Shift::Worse, 0.01));
+    let (biased, call, of_turns) = margin(1.05);
+    assert!(biased > 0.04 && call != Shift::Worse, "{biased} {call:?}");
+    assert_eq!(of_turns, 0.01, "turns show none");
+}
+
+#[test]
+fn a_comparison_without_a_control_says_so() {
+    let mut run = duets(0.9, 0.9, 1.0);
+    run.contenders.pop();
+    run.rounds.iter_mut().for_each(|round| round.runs.retain(|life| life.contender != "old′"));
+    let found = compare(&side(&run, "old"), &[side(&run, "new")], &[]).unwrap();
+    assert!(found.control.is_empty());
+    assert!(
+        found.caveats.iter().any(|caveat| caveat.evidence.contains("A/A control")),
+        "{:?}",
+        found.caveats
+    );
+}
+
+#[test]
+fn failures_under_both_loads_withhold_the_row() {
+    let mut run = duets(0.9, 0.9, 1.0);
+    for life in run.rounds.iter_mut().flat_map(|round| &mut round.runs).filter(|life| life.contender == "new")
+    {
+        life.cells[0].duet.iter_mut().for_each(|turn| turn.load.failed = turn.load.ok / 50);
+    }
+    let found = compare(&side(&run, "old"), &[side(&run, "new")], &[]).unwrap();
+    assert!(found.rows[0].withheld.as_ref().is_some_and(|why| why.contains("2.0 % of its requests failed")));
 }

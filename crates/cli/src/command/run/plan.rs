@@ -9,6 +9,7 @@ use assay_host::topology::Topology;
 use assay_lab::catalogue::{Catalogue, with_defaults};
 use assay_lab::contender::Tools;
 use assay_lab::database::Source;
+use assay_lab::design;
 use assay_lab::running;
 use assay_lab::{LabError, Launch, Plan, Subject, database_of};
 use assay_model::contender::Kind;
@@ -80,6 +81,10 @@ pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
         tools,
         least_contenders: arguments.least_contenders,
         conformance: !arguments.no_check,
+    };
+    let plan = match arguments.comparing {
+        Some(asked) => design::compare(plan, asked)?,
+        None => plan,
     };
     plan.check()?;
     Ok(plan)

@@ -1,0 +1,226 @@
+//! Two servers under load at the same time, on the same CPUs: whatever disturbs the machine disturbs both.
+//!
+//! The base plays with each of the others, and with its own twin as the A/A control. Each has a generator of its own on one
+//! half of the generator's CPUs; who has which half, and whose load begins first, is exchanged in every rotation
+//! (docs/method/duet.md).
+
+use std::time::{Duration, Instant};
+
+use assay_host::cpuset::CpuSet;
+use assay_model::design::Side;
+use assay_model::experiment::Cell;
+use assay_model::load::LoadTurn;
+use assay_model::record::{DuetTurn, NotRun};
+use assay_model::units::Nanos;
+
+use super::carousel::{MAX_ROTATIONS, Pace};
+use super::event::Event;
+use super::life::{Living, wanted};
+use super::telling::Telling;
+use crate::generator::Generator;
+use crate::schedule::duet_order;
+use crate::stop::Stop;
+
+/// Rotations for each of the control, which is to show a bias and not a small difference.
+const CONTROL_EVERY: u32 = 2;
+
+/// The duets over one cell in one round.
+pub(super) struct Duets<'a> {
+    pub(super) cell: &'a Cell,
+    /// With whom all others play.
+    pub(super) base: &'a str,
+    /// Length of each window.
+    pub(super) length: Nanos,
+    pub(super) pace: Pace,
+    /// The CPUs of the generator of each side.
+    pub(super) seats: [CpuSet; 2],
+    pub(super) seed: u64,
+    pub(super) round: u32,
+    /// Which of the experiment's cells this is.
+    pub(super) number: usize,
+    /// When the first round began.
+    pub(super) began: Instant,
+    pub(super) stop: &'a Stop,
+}
+
+/// One who plays.
+struct Player<'l, 'a> {
+    /// Where it is among the lives of the round.
+    place: usize,
+    living: &'l mut Living<'a>,
+    /// One for each seat; where both seats are the same, one for both.
+    generators: Vec<Generator>,
+    settle: Nanos,
+    turns: Vec<DuetTurn>,
+}
+
+/// Windows of two at once.
+#[derive(Clone, Copy, Debug)]
+struct Act {
+    /// Index of the base's partner.
+    partner: usize,
+    /// Side of the base.
+    side: Side,
+}
+
+/// How long a window of both is.
+#[derive(Clone, Copy)]
+struct Span<'s> {
+    settle: Nanos,
+    length: Nanos,
+    stop: &'s Stop,
+}
+
+type Failures = Vec<(usize, Option<NotRun>)>;
+
+impl Duets<'_> {
+    /// Measures the cell with all `lives` that take part in it and adds the windows to those that they had in turns. What goes
+    /// wrong with one of them is returned with its place and ends its part.
+    pub(super) fn play(
+        &self,
+        lives: &mut [(usize, &mut Living<'_>)],
+        settle: impl Fn(&str) -> Nanos,
+        telling: &Telling<'_>,
+    ) -> Failures {
+        let mut failures = Vec::new();
+        let mut players = Vec::new();
+        for (place, living) in lives.iter_mut().filter(|(_, living)| self.takes_part(living)) {
+            let settle = settle(&living.run.contender);
+            match self.seat(*place, living, settle) {
+                Ok(player) => players.push(player),
+                Err(failure) => failures.push((*place, failure)),
+            }
+        }
+        // The base first: its partners follow it.
+        players.sort_by_key(|player| player.living.run.contender != self.base);
+        self.rotate(&mut players, &mut failures, telling);
+        for player in players {
+            let place = player.place;
+            failures.extend(self.rise(player).err().map(|failure| (place, failure)));
+        }
+        failures
+    }
+
+    /// The machine's limit is of another kind.
+    fn takes_part(&self, living: &Living<'_>) -> bool {
+        living.life.cells.contains(self.cell) && !living.life.subject.is_limit()
+    }
+
+    fn seat<'l, 'a>(
+        &self,
+        place: usize,
+        living: &'l mut Living<'a>,
+        settle: Nanos,
+    ) -> Result<Player<'l, 'a>, Option<NotRun>> {
+        let apart = if self.seats[0] == self.seats[1] { &self.seats[..1] } else { &self.seats[..] };
+        let mut generators = Vec::new();
+        for (number, cpus) in apart.iter().enumerate() {
+            let name = format!("duet{number}");
+            let mut generator = living.life.generator_on(&mut living.server, self.cell, cpus, &name)?;
+            wanted(&mut living.server, self.stop, |wanted| generator.await_connections(wanted))?;
+            generators.push(generator);
+        }
+        Ok(Player { place, living, generators, settle, turns: Vec::new() })
+    }
+
+    fn rotate(&self, players: &mut Vec<Player<'_, '_>>, failures: &mut Failures, telling: &Telling<'_>) {
+        let mut longest = Duration::ZERO;
+        for rotation in 0..MAX_ROTATIONS {
+            let began = Instant::now();
+            for act in self.acts(players, rotation) {
+                if self.stop.soon() || !self.pace.allows(rotation, longest) {
+                    return;
+                }
+                telling.notice(&Event::Measuring { contender: self.base, cell: self.cell });
+                let failed = self.perform(players, act, rotation);
+                if !failed.is_empty() {
+                    failures.extend(failed);
+                    players.retain(|player| failures.iter().all(|(place, _)| *place != player.place));
+                    break;
+                }
+            }
+            longest = longest.max(began.elapsed());
+        }
+    }
+
+    /// Everybody with the base on both sides, in an order drawn anew; none without base or partner.
+    fn acts(&self, players: &[Player<'_, '_>], rotation: u32) -> Vec<Act> {
+        let has_base = players.first().is_some_and(|player| player.living.run.contender == self.base);
+        let due = |partner: &usize| rotation.is_multiple_of(CONTROL_EVERY) || !players[*partner].is_control();
+        let partners = (1..players.len()).filter(|partner| has_base && due(partner));
+        let acts: Vec<Act> =
+            partners.flat_map(|partner| Side::BOTH.map(|side| Act { partner, side })).collect();
+        let order = duet_order(self.seed, self.round, self.number, rotation, acts.len());
+        order.into_iter().map(|index| acts[index]).collect()
+    }
+
+    /// One window of both; what went wrong, with the place of whom it befell.
+    fn perform(&self, players: &mut [Player<'_, '_>], act: Act, rotation: u32) -> Failures {
+        let offset_ns = self.began.elapsed().into();
+        let mut seats = [(0, act.side), (act.partner, act.side.other())];
+        seats.sort_by_key(|(_, side)| *side);
+        let settle = players[0].settle.max(players[act.partner].settle);
+        let samplers = seats.map(|(player, _)| players[player].living.server.watch());
+        let begun = seats.map(|(player, side)| players[player].begin(side, self.span(settle)));
+        // Both are waited for, whatever befell the first: an answer that is left alone would be the next window's.
+        let told = std::iter::zip(seats, begun)
+            .map(|((player, side), begun)| begun.and_then(|()| players[player].end(side, self.span(settle))))
+            .collect::<Vec<_>>();
+        let cpu = samplers.map(|sampler| Some(sampler?.finish().ok()?.usage.cpu_ns()));
+        let mut failures = Vec::new();
+        let mut turns = Vec::new();
+        for (((player, side), told), server_cpu_ns) in seats.into_iter().zip(told).zip(cpu) {
+            let beside = players[act.partner - player].living.run.contender.clone();
+            match told {
+                Ok(load) => {
+                    turns.push((player, DuetTurn { beside, rotation, side, offset_ns, load, server_cpu_ns }))
+                }
+                Err(failure) => failures.push((players[player].place, failure)),
+            }
+        }
+        if failures.is_empty() {
+            turns.into_iter().for_each(|(player, turn)| players[player].turns.push(turn));
+        }
+        failures
+    }
+
+    fn span<'s>(&'s self, settle: Nanos) -> Span<'s> {
+        Span { settle, length: self.length, stop: self.stop }
+    }
+
+    /// Adds its windows to those that it had in turns.
+    fn rise(&self, player: Player<'_, '_>) -> Result<(), Option<NotRun>> {
+        let Player { living, turns, generators, .. } = player;
+        drop(generators);
+        living.check_life(turns.iter().any(|turn| turn.load.failed > 0))?;
+        if let Some(window) = living.run.cells.iter_mut().find(|window| window.cell == *self.cell) {
+            window.duet = turns;
+        }
+        Ok(())
+    }
+}
+
+impl Player<'_, '_> {
+    /// Whether it is the base once more.
+    fn is_control(&self) -> bool {
+        let name = &self.living.run.contender;
+        let entries = &self.living.life.record.contenders;
+        entries.iter().any(|entry| entry.name == *name && entry.twin_of.is_some())
+    }
+
+    fn begin(&mut self, side: Side, span: Span<'_>) -> Result<(), Option<NotRun>> {
+        let begun = generator(&mut self.generators, side).begin_window(span.settle, span.length);
+        wanted(&mut self.living.server, span.stop, |_| begun)
+    }
+
+    fn end(&mut self, side: Side, span: Span<'_>) -> Result<LoadTurn, Option<NotRun>> {
+        let Self { living, generators, .. } = self;
+        let generator = generator(generators, side);
+        wanted(&mut living.server, span.stop, |wanted| generator.end_window(span.settle, span.length, wanted))
+    }
+}
+
+fn generator(of: &mut [Generator], side: Side) -> &mut Generator {
+    let last = of.len() - 1;
+    &mut of[last.min(side as usize)]
+}
