@@ -14,6 +14,7 @@ mod schemas;
 mod simulate;
 mod soak;
 mod tidy;
+mod trials;
 mod ui;
 
 use std::path::{Path, PathBuf};
@@ -50,6 +51,12 @@ enum Task {
     Simulate(simulate::Options),
     /// Keep servers on our own TCP stack under load for a long time: memory, errors, stalls, and what is left behind.
     Soak(soak::Options),
+    /// Try whole measurements many times on servers whose truth is known; for a quiet machine with two CPUs or more.
+    Trials {
+        /// What is tried.
+        #[command(subcommand)]
+        subject: trials::Subject,
+    },
     /// Build the report page from report-ui; with --check only compare.
     Ui {
         /// Write nothing; fail when the committed page is stale.
@@ -67,6 +74,7 @@ fn main() -> ExitCode {
         Task::Oracle(options) => oracle::run(&root, &options),
         Task::Simulate(options) => simulate::run(&options),
         Task::Soak(options) => soak::run(&root, &options),
+        Task::Trials { subject } => trials::run(&root, &subject),
         Task::Ui { check } => ui::run(&root, check),
     };
     match findings {
