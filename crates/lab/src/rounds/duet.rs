@@ -38,8 +38,6 @@ pub(super) struct Duets<'a> {
     pub(super) round: u32,
     /// Which of the experiment's cells this is.
     pub(super) number: usize,
-    /// When the first round began.
-    pub(super) began: Instant,
     pub(super) stop: &'a Stop,
 }
 
@@ -156,7 +154,7 @@ impl Duets<'_> {
 
     /// One window of both; what went wrong, with the place of whom it befell.
     fn perform(&self, players: &mut [Player<'_, '_>], act: Act, rotation: u32) -> Failures {
-        let offset_ns = self.began.elapsed().into();
+        let offset_ns = players[0].living.age().offset_ns;
         let mut seats = [(0, act.side), (act.partner, act.side.other())];
         seats.sort_by_key(|(_, side)| *side);
         let settle = players[0].settle.max(players[act.partner].settle);
@@ -173,6 +171,7 @@ impl Duets<'_> {
             let beside = players[act.partner - player].living.run.contender.clone();
             match told {
                 Ok(load) => {
+                    players[player].living.loaded += load.settle_ns + load.window_ns;
                     turns.push((player, DuetTurn { beside, rotation, side, offset_ns, load, server_cpu_ns }))
                 }
                 Err(failure) => failures.push((players[player].place, failure)),

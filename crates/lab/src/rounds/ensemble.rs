@@ -106,7 +106,6 @@ impl Ensemble<'_> {
             seed: self.plan.seed,
             round: self.round,
             number,
-            began: self.began,
             stop: self.stop,
         };
         let settle = |contender: &str| self.settles.of(contender, cell);
