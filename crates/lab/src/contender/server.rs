@@ -255,7 +255,8 @@ impl Server {
             return problem;
         }
         let others: Vec<String> = port::ports_of(&held.kept.processes()).iter().map(u16::to_string).collect();
-        problem.reason = format!("not ready within {:.1} s: {}", waited.as_secs_f64(), problem.reason);
+        let tenths = (waited.as_secs_f64() * 10.0).round() / 10.0;
+        problem.reason = format!("not ready within {tenths} s: {}", problem.reason);
         problem.remedy = Some(if others.is_empty() || others.contains(&held.port.to_string()) {
             "see whether it listens on $ADDRESS and $PORT; raise ready_timeout_s if it only needs longer"
                 .to_owned()

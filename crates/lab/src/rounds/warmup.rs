@@ -1,4 +1,4 @@
-//! Load that a fresh server gets before it is measured (METHODOLOGY, "The carousel").
+//! Load that a fresh server gets before it is measured (docs/method/carousel.md).
 
 use std::collections::BTreeMap;
 
