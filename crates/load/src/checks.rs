@@ -38,6 +38,10 @@ const KEPT_BACK: f64 = 0.05;
 /// Fewer requests than this are no other number in flight: of one or two connections the generator always keeps back a part.
 const KEPT_BACK_FLOOR: f64 = 1.0;
 
+/// A window is at least so many times as long as a response takes on average: else its throughput is as much a matter of where its
+/// ends cut as of the server's speed.
+const LEAST_RESPONSES: f64 = 10.0;
+
 /// Share of the due requests that must have been sent in the window.
 const OFFERED_SHARE: f64 = 0.999;
 
@@ -50,7 +54,10 @@ const LITTLE_LIMIT: f64 = 0.01;
 /// What the checks are made from.
 pub(crate) struct Evidence<'a> {
     pub(crate) is_open: bool,
+    /// Length of all windows together.
     pub(crate) window: Nanos,
+    /// Length of the shortest of them; absent where a number of requests was asked for instead of a time.
+    pub(crate) shortest: Option<Nanos>,
     pub(crate) recorder: &'a Recorder,
     pub(crate) busy_shares: &'a [f64],
     /// Share of the window in which each thread could have run but another one had its CPU.
@@ -84,6 +91,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Check> {
         checks.extend([send_lag(evidence), offered_load(evidence)]);
     }
     checks.extend(evidence.in_flight_wanted.map(|wanted| in_flight(evidence, wanted)));
+    checks.extend(evidence.shortest.and_then(|shortest| window_length(evidence, shortest)));
     checks.extend([
         littles_law(evidence),
         unsolicited(evidence),
@@ -195,6 +203,21 @@ fn in_flight(evidence: &Evidence<'_>, wanted: f64) -> Check {
     check(Rule::InFlight, is_short, Outcome::Warn, seen, remedy)
 }
 
+/// Whether a window is many times as long as a response, those included that were given up. Absent where nothing was sent.
+fn window_length(evidence: &Evidence<'_>, shortest: Nanos) -> Option<Check> {
+    let times = &evidence.recorder.times;
+    let mut all = times.service.clone();
+    all.merge(&times.censored);
+    let (mean, length) = (all.mean()?, shortest.0 as f64);
+    let seen = format!(
+        "the window is {:.1} times as long as a response, which takes {:.1} ms on average",
+        length / mean.max(1.0),
+        mean / 1e6
+    );
+    let remedy = "measure for longer (-d), or with fewer connections";
+    Some(check(Rule::WindowLength, length < LEAST_RESPONSES * mean, Outcome::Warn, seen, remedy))
+}
+
 fn offered_load(evidence: &Evidence<'_>) -> Check {
     let (intended, sent) = (evidence.intended_in_window, evidence.recorder.flow.entered_in_window());
     let mut seen = format!("{sent} requests were sent in the window in which {intended} were due");
@@ -210,15 +233,11 @@ fn offered_load(evidence: &Evidence<'_>) -> Check {
 
 /// Little's law, L = λW: the mean number in flight, integrated over time, against throughput times mean latency, with the
 /// parts of latencies that lie outside the window left out on both sides. Both sides are made of the same two stamps of each
-/// request, so this proves that none was lost or counted twice, and nothing about when the stamps were taken. In a closed loop the latencies are those of the
-/// histograms; under an open model these hold the requests that were due in the window instead of those that ended in it.
+/// request, so this proves that none was lost or counted twice, and nothing about when the stamps were taken. The latencies are those of
+/// the requests that ended in the window; the histograms hold those that began in it.
 fn littles_law(evidence: &Evidence<'_>) -> Check {
     let recorder = evidence.recorder;
-    let latencies = match evidence.is_open {
-        true => recorder.ended_ns,
-        false => recorder.times.service.sum() + recorder.times.failed.sum(),
-    };
-    let lambda_w = recorder.edges.apply(latencies) / evidence.window.0.max(1) as f64;
+    let lambda_w = recorder.edges.apply(recorder.ended_ns) / evidence.window.0.max(1) as f64;
     let l = evidence.mean_in_flight.unwrap_or(0.0);
     let difference = if l > 0.0 { (l - lambda_w).abs() / l } else { 0.0 };
     let seen = format!(
@@ -288,6 +307,7 @@ mod tests {
         Evidence {
             is_open,
             window: WINDOW,
+            shortest: Some(WINDOW),
             recorder,
             busy_shares,
             waiting_shares: &[0.0],
@@ -445,6 +465,18 @@ mod tests {
             (told(0.8, 1.0), told(7.1, 8.0), told(6.9, 8.0)),
             (Outcome::Pass, Outcome::Pass, Outcome::Warn)
         );
+    }
+
+    #[test]
+    fn a_window_that_is_not_many_times_a_response_is_told() {
+        // Each takes a thousandth of the window.
+        let recorder = traffic(false, 0);
+        for (length, expected) in [(10_000, Outcome::Pass), (9_000, Outcome::Warn)] {
+            let evidence = Evidence { shortest: Some(Nanos(length)), ..evidence(false, &recorder, &[0.1]) };
+            assert_eq!(outcome(&all(&evidence), Rule::WindowLength), expected, "{length}");
+        }
+        let counted = Evidence { shortest: None, ..evidence(false, &recorder, &[0.1]) };
+        assert!(all(&counted).iter().all(|check| check.rule != Rule::WindowLength));
     }
 
     #[test]

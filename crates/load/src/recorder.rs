@@ -122,7 +122,7 @@ impl Recorder {
         if now >= self.series_start && self.flow.is_before_end(now) {
             self.count_in_series(now);
         }
-        if self.is_measured(flight, now) {
+        if self.is_measured(flight) {
             self.times.service.record((now - flight.sent).0);
             self.times.ttfb.record((first_byte - flight.sent).0);
             if let Some(waits) = &mut self.waits {
@@ -137,10 +137,10 @@ impl Recorder {
     pub(crate) fn failed(&mut self, flight: &Flight, class: ErrorClass, now: Nanos) {
         self.left(flight, now);
         self.failed_unsent(class, 1, now);
-        if self.is_measured(flight, now) {
+        if self.is_measured(flight) {
             self.times.failed.record((now - flight.sent).0);
             if matches!(class, ErrorClass::HeadTimeout | ErrorClass::BodyTimeout) {
-                self.times.censored.record((now - flight.intended).0);
+                self.times.censored.record((now - self.began(flight)).0);
             }
             if let Some(waits) = &mut self.waits {
                 waits.record(flight);
@@ -169,7 +169,7 @@ impl Recorder {
     pub(crate) fn censored(&mut self, flight: &Flight, now: Nanos) {
         self.censored += 1;
         self.edges.note(&self.flow, flight.sent, now);
-        self.outlasted(flight.intended, now);
+        self.outlasted(self.began(flight), now);
     }
 
     /// Keeps a wrong answer for people, if there is room; `detail` is asked for only then.
@@ -220,19 +220,24 @@ impl Recorder {
         self.last_end = self.last_end.max(now);
     }
 
-    /// The end came before the answer. In a closed loop such a request began in the window or before it, but can never end
-    /// in it: that it lasted is all that is known.
-    fn outlasted(&mut self, intended: Nanos, now: Nanos) {
-        if self.waits.is_none() || self.flow.contains(intended) {
-            self.times.censored.record((now - intended).0);
+    /// The end came before the answer.
+    fn outlasted(&mut self, began: Nanos, now: Nanos) {
+        if self.flow.contains(began) {
+            self.times.censored.record((now - began).0);
         }
     }
 
-    /// Whether a request belongs in the histograms. An open model measures the requests *intended* in the window, whenever
-    /// they end, or the slowest of them would be missing; a closed loop measures what ends in it.
+    /// Whether a request belongs in the histograms: if it *began* in the window, whenever it ends. Of those that end in a window
+    /// none has taken longer than from its first request to its end: the slowest would be missing.
     #[inline]
-    fn is_measured(&self, flight: &Flight, now: Nanos) -> bool {
-        self.flow.contains(if self.waits.is_some() { flight.intended } else { now })
+    fn is_measured(&self, flight: &Flight) -> bool {
+        self.flow.contains(self.began(flight))
+    }
+
+    /// When a request began: when it was due, or in a closed loop, which has nothing due, when it was sent.
+    #[inline]
+    fn began(&self, flight: &Flight) -> Nanos {
+        if self.waits.is_some() { flight.intended } else { flight.sent }
     }
 
     #[inline]
@@ -274,15 +279,18 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_loop_measures_what_ends_in_the_window() {
+    fn a_closed_loop_counts_what_ends_in_the_window_and_times_what_begins_in_it() {
         let mut recorder = Recorder::new(false, Nanos(10));
         recorder.begin(Nanos(100), Nanos(200), Nanos(100));
-        for (sent, end) in [(80, 99), (90, 100), (150, 175), (190, 200)] {
+        for (sent, end) in [(80, 99), (90, 100), (150, 175), (190, 250)] {
             recorder.sent(Nanos(sent));
             recorder.succeeded(&flight(sent, sent, sent), Nanos(end), Nanos(end), 5, Depth::Whole);
         }
         assert_eq!((recorder.total.ok, recorder.window.ok, recorder.window.body_bytes), (4, 2, 10));
-        assert_eq!((recorder.times.service.count(), recorder.times.service.sum()), (2, 35));
+        assert_eq!((recorder.times.service.count(), recorder.times.service.sum()), (2, 85));
+        assert_eq!(recorder.ended_ns, 35);
+        [90, 199].iter().for_each(|&sent| recorder.censored(&flight(sent, sent, sent), Nanos(300)));
+        assert_eq!((recorder.censored, recorder.times.censored.sum()), (2, 101), "sent in the window");
         assert_eq!(recorder.series, [1, 0, 0, 0, 0, 0, 0, 1]);
     }
 

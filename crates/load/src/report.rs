@@ -52,6 +52,7 @@ pub(crate) fn assemble(
     let evidence = Evidence {
         is_open: plan.is_open(),
         window,
+        shortest: windows.iter().map(Window::length).min().filter(|_| matches!(plan.span, Span::Time(_))),
         recorder: &recorder,
         busy_shares: &thread_busy_shares,
         waiting_shares: &waiting_shares(plan, &outcomes, window),

@@ -83,6 +83,8 @@ rules! {
     LocalPorts => "local-ports",
     /// All CPU time of a server's processes is accounted for.
     LostCpuTime => "lost-cpu-time",
+    /// Servers that are asked for the same answer alike.
+    LikeAnswers => "like-answers",
     /// Runs that are compared were made on the same machine.
     Machine => "machine",
     /// The machine is as fast from window to window.
@@ -136,6 +138,8 @@ rules! {
     UnsolicitedBytes => "unsolicited-bytes",
     /// A server is as fast as it will be before it is measured.
     WarmUp => "warm-up",
+    /// A window is many times as long as a response.
+    WindowLength => "window-length",
 }
 
 impl fmt::Display for Rule {
