@@ -8,7 +8,6 @@ mod args;
 mod command;
 mod destination;
 mod failure;
-mod outcome;
 mod output;
 mod progress;
 mod secrets;

@@ -74,7 +74,8 @@ impl Drop for StopAtEnd<'_> {
 /// `assay load` on the first CPU, under way.
 fn load(stub: &Stub, arguments: &[&str]) -> Child {
     let cpu = cpuset::allowed().first().unwrap().to_string();
-    let common = ["--json", "--arrival", "constant", "--cpus", &cpu];
+    // What is expected need not be asked for before: the stub counts every request.
+    let common = ["--json", "--arrival", "constant", "--cpus", &cpu, "--expect-status", "200"];
     assay("load").arg(&stub.url).args(common).args(arguments).spawn().unwrap()
 }
 

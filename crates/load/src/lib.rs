@@ -43,5 +43,5 @@ mod worker;
 pub use error::LoadError;
 pub use gauge::{News, Progress};
 pub use plan::{MAX_CONNECTIONS, MAX_PIPELINE, Plan, Reuse, Span};
-pub use run::{WindowOrder, run, run_windows};
+pub use run::{WindowOrder, check, run, run_windows};
 pub use seconds::Second;

@@ -92,6 +92,7 @@ pub(crate) fn assemble(
         running: None,
         server: None,
         stack,
+        learnt: Vec::new(),
         samples: recorder.samples,
     })
 }

@@ -29,6 +29,16 @@ const RAMP_INTERVAL: Duration = Duration::from_millis(1);
 /// From the decision to begin until the first request is due: the threads look every millisecond.
 const START_DELAY: Nanos = Nanos::from_millis(2);
 
+/// Whether the plan makes sense and this machine has room for it, without a word to the server; provides that room.
+///
+/// # Errors
+/// Those of [`run`] that come before the first connection.
+pub fn check(plan: &Plan) -> Result<(), LoadError> {
+    plan.check()?;
+    room::provide_descriptors(plan)?;
+    room::sources(plan).map(drop)
+}
+
 /// Carries out the plan. When `stop` becomes true the load ends, what is in flight is waited for, and the report holds what
 /// was measured. `tell` is called with the progress about every 100 ms and once at the end, and with each second if the
 /// plan asks for them.

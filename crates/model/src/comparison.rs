@@ -255,6 +255,8 @@ pub enum Crossing {
     },
     /// There is nothing to judge by.
     Unknown,
+    /// The sides do not answer alike, so that no difference of their figures means anything.
+    NotAlike,
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Text that others wrote: in one place, so that whoever must look at all of it, say for secrets, misses none.
 
 use crate::conformance::{CheckedServer, Conformance};
+use crate::learnt::Learnt;
 use crate::load::LoadReport;
 use crate::record::{Entry, NotRun, Origin, Record, Run};
 use crate::workload::{RequestKind, Workload};
@@ -66,8 +67,17 @@ impl Foreign for Workload {
     }
 }
 
+impl Foreign for Learnt {
+    fn each_text(&mut self, look: &mut dyn FnMut(&mut String)) {
+        let known = [&mut self.content_type, &mut self.content_encoding, &mut self.location, &mut self.shape];
+        known.into_iter().flatten().for_each(&mut *look);
+        look(&mut self.excerpt);
+    }
+}
+
 impl Foreign for LoadReport {
     fn each_text(&mut self, look: &mut dyn FnMut(&mut String)) {
+        self.learnt.iter_mut().for_each(|learnt| learnt.each_text(look));
         for sample in &mut self.samples {
             look(&mut sample.detail);
             look(&mut sample.received);
@@ -77,6 +87,7 @@ impl Foreign for LoadReport {
 
 impl Foreign for Run {
     fn each_text(&mut self, look: &mut dyn FnMut(&mut String)) {
+        self.learnt.iter_mut().for_each(|learnt| learnt.each_text(look));
         self.cells.iter_mut().for_each(|window| window.load.each_text(look));
         self.failure.each_text(look);
     }

@@ -24,6 +24,7 @@ pub mod foreign;
 pub mod host;
 pub mod html;
 pub mod imported;
+pub mod learnt;
 pub mod link;
 pub mod load;
 pub mod network;

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::check::Check;
+use crate::learnt::Learnt;
 use crate::running::Running;
 use crate::units::Nanos;
 use crate::usage::Usage;
@@ -68,6 +69,9 @@ pub struct LoadReport {
     /// What its own TCP stack did, from its first connection to its last; absent where the kernel's worked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack: Option<StackCounts>,
+    /// What the server answered before the load, where nobody said what is right.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub learnt: Vec<Learnt>,
     /// The first wrong answers, for people.
     pub samples: Vec<ErrorSample>,
     /// What the generator has to say about its own trustworthiness

@@ -13,6 +13,7 @@ use crate::design::Side;
 use crate::experiment::{Cell, Experiment};
 use crate::host::{HostFacts, Isolation};
 use crate::imported::Imported;
+use crate::learnt::Learnt;
 use crate::link::{LinkFacts, LinkUse};
 use crate::load::{ErrorClass, LoadReport, LoadTurn, StackCounts};
 use crate::network::{Network, Spec};
@@ -287,6 +288,9 @@ pub struct Run {
     /// What it used from start to readiness until just before the first load; absent for a URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<Usage>,
+    /// What it answered where its workloads do not say what is right, one entry per request; with what earlier lives answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub learnt: Vec<Learnt>,
     /// Load before the first measurement, one entry per workload.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warmups: Vec<Warmup>,

@@ -13,6 +13,11 @@
 /// Placeholders of one kind of request at most.
 pub const MAX_PLACEHOLDERS: usize = 64;
 
+/// The text without placeholders: what looks like one is what it says.
+pub fn literal(text: &str) -> String {
+    text.replace("${", "$${")
+}
+
 /// The numbers of one kind of request, in the order in which its texts mention them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Numbers {

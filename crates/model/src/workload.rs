@@ -122,11 +122,19 @@ impl RequestKind {
     /// # Errors
     /// See [`BadRequest`]; all that it names is checked here.
     pub fn example(&self) -> Result<Self, BadRequest> {
+        self.example_of(Draw::default())
+    }
+
+    /// Any request of this kind with its right answer: without placeholders.
+    ///
+    /// # Errors
+    /// As for [`Self::example`].
+    pub fn example_of(&self, draw: Draw) -> Result<Self, BadRequest> {
         self.expect.check()?;
         let mut numbers = Numbers::default();
         let mut read = |key, text: &str| -> Result<String, BadRequest> {
             let template = numbers.read(text).map_err(|source| BadRequest::Placeholder { key, source })?;
-            Ok(template.text(&numbers, Draw::default()))
+            Ok(template.text(&numbers, draw))
         };
         let path = read("path", &self.path)?;
         let field = |(name, value): &(String, String)| Ok((name.clone(), read("headers", value)?));
@@ -134,7 +142,7 @@ impl RequestKind {
         let body = self.body.as_ref().map(|body| read("body", body)).transpose()?;
         let answer = |text: &String| -> Result<String, BadRequest> {
             let bad = |source| BadRequest::Placeholder { key: "expect.body", source };
-            Ok(numbers.read_answer(text).map_err(bad)?.text(&numbers, Draw::default()))
+            Ok(numbers.read_answer(text).map_err(bad)?.text(&numbers, draw))
         };
         let expected = self.expect.body.as_ref().map(answer).transpose()?;
         let expect = Expect { body: expected, ..self.expect.clone() };
@@ -143,6 +151,11 @@ impl RequestKind {
 }
 
 impl Expect {
+    /// Whether it says nothing at all, so that any answer with a 2xx would do.
+    pub fn is_silent(&self) -> bool {
+        *self == Self::default()
+    }
+
     fn check(&self) -> Result<(), BadRequest> {
         let rules = [
             &self.body,

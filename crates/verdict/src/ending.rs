@@ -1,10 +1,11 @@
 //! How a run ended, for those who asked for it: the one thing that a script wants to know.
 
+use assay_model::load::{ErrorClass, LoadReport};
 use assay_model::record::{Origin, Record, Stage, State};
 use assay_model::rule::Rule;
 use assay_model::verdict::{RedlineEnd, RedlineVerdict, Verdict};
 
-use super::is_void;
+use super::{MAX_ERROR_SHARE, is_void};
 
 /// How a run or a comparison ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +24,27 @@ pub enum Ending {
     OutOfReach,
     /// A regression was shown.
     Regression,
+}
+
+/// How a single measurement ended, by the rules of a run: wrong when more than one request in a thousand failed for a reason of the
+/// server's, and with `strict` void when a rule says so.
+pub fn ending_of_load(report: &LoadReport, strict: bool) -> Ending {
+    let errors = report.books.errors.iter().filter(|(class, _)| is_the_servers(**class));
+    let failed: u64 = errors.map(|(_, count)| count).sum();
+    let all = report.books.ok + failed;
+    if failed as f64 > MAX_ERROR_SHARE * all as f64 {
+        Ending::WrongAnswer
+    } else if strict && report.checks.iter().any(is_void) {
+        Ending::Void
+    } else {
+        Ending::Fine
+    }
+}
+
+/// Whether a failure speaks against the server: not what the generator had no port, no connection or no time for.
+fn is_the_servers(class: ErrorClass) -> bool {
+    use ErrorClass::{AddressExhausted, ClientInternal, UnsentEnd, UnsentNoConnection};
+    !matches!(class, AddressExhausted | ClientInternal | UnsentEnd | UnsentNoConnection)
 }
 
 /// How a run ended: what its worst contender did, and with `strict` also whether a number is void.
@@ -62,4 +84,26 @@ fn is_out_of_reach(redlines: &[RedlineVerdict]) -> bool {
             && verdict.standings.iter().all(|standing| standing.end == RedlineEnd::BelowLowest)
     };
     redlines.iter().any(nobody)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{little, load_report};
+    use assay_model::check::Outcome;
+
+    #[test]
+    fn one_measurement_ends_as_a_run_does() {
+        let with = |class, failed| {
+            let mut report = load_report(64, 10_000.0);
+            report.books.errors.insert(class, failed);
+            ending_of_load(&report, true)
+        };
+        assert_eq!(with(ErrorClass::HeadTimeout, 11), Ending::WrongAnswer);
+        assert_eq!(with(ErrorClass::HeadTimeout, 10), Ending::Fine);
+        assert_eq!(with(ErrorClass::UnsentEnd, 1000), Ending::Fine, "the generator's own");
+        let mut void = load_report(64, 10_000.0);
+        void.checks.push(little(Outcome::Void));
+        assert_eq!((ending_of_load(&void, true), ending_of_load(&void, false)), (Ending::Void, Ending::Fine));
+    }
 }

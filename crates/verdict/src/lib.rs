@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod answered;
+mod answers;
 mod cell;
 pub mod compare;
 mod counting;
@@ -53,7 +54,8 @@ use assay_model::record::Record;
 use assay_model::rule::Rule;
 use assay_model::verdict::{CellVerdict, Interval, Verdict};
 
-pub use ending::{Ending, ending};
+pub use answers::{described, held_in_words};
+pub use ending::{Ending, ending, ending_of_load};
 pub use sample::throughput;
 pub use settling::{Settling, expected_half_width, round_cv, settling};
 use tables::Tables;

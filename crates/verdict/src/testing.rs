@@ -104,6 +104,7 @@ pub fn record(contenders: &[(&str, &[f64])]) -> Record {
         startup_ns: Nanos::from_millis(20),
         idle: None,
         cells: if per_second > 0.0 { vec![window(per_second)] } else { Vec::new() },
+        learnt: Vec::new(),
         warmups: Vec::new(),
         failure: None,
     };

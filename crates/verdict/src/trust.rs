@@ -12,7 +12,7 @@ use super::sample::counted_rounds;
 use super::standing::{MORE_CPUS, NOTICEABLE_SHARE, tcp_check};
 use super::window::Evidence;
 use super::words::{count_of, percent};
-use super::{LEAST_HEADROOM, disturbed, median, objection, order, pass};
+use super::{LEAST_HEADROOM, answers, disturbed, median, objection, order, pass};
 
 /// Share of the server's CPUs that other programs may use before it is told. More than for other disturbances: the
 /// difference of two readings is known to about a tick of 10 ms in a window of a second, and kernel threads are in it.
@@ -31,13 +31,14 @@ pub(crate) fn checks(evidence: &Evidence<'_>, cells: &[CellVerdict], control: Ch
         checks.extend(generator(cells));
         checks.extend(headroom(record, cells));
         checks.extend([
-            errors(&windows),
+            errors(record, &windows),
             books(&windows),
             little(&windows),
             steal(&windows),
             other_programs(&windows),
             generator_disturbed(&windows),
         ]);
+        checks.extend(answers::like_answers(record));
         checks.extend(tcp_check(windows.iter().copied()));
         checks.extend(super::throttled::check(&windows));
         checks.extend(database(record));
@@ -111,11 +112,12 @@ fn headroom(record: &Record, cells: &[CellVerdict]) -> Option<Check> {
     Some(objection(Rule::Headroom, Outcome::Warn, evidence, MORE_CPUS))
 }
 
-fn errors(windows: &[&Measurement]) -> Check {
+fn errors(record: &Record, windows: &[&Measurement]) -> Check {
     let failed: u64 = windows.iter().map(|window| window.load.books.failed()).sum();
     let all: u64 = windows.iter().map(|window| window.load.books.ok).sum::<u64>() + failed;
     if failed == 0 {
-        return pass(Rule::Errors, format!("0 of {all} requests failed; every answer was checked"));
+        let checked = answers::checked(record, windows);
+        return pass(Rule::Errors, format!("0 of {all} requests failed; {checked}"));
     }
     let evidence = format!("{failed} of {all} requests failed; none of them counts as throughput");
     objection(

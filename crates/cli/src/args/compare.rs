@@ -66,7 +66,8 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "N", conflicts_with = "sides", help_heading = "Measuring commands")]
     pub(crate) seed: Option<u64>,
 
-    /// Exit with 20 when a change beyond this is shown: rps:-3%, p50:+5%, p99:+10%, cpu:+5%, rss:+20%
+    /// Exit with 20 when a change beyond this is shown, with 12 when the sides do not answer alike: rps:-3%, p50:+5%, p99:+10%,
+    /// cpu:+5%, rss:+20%
     #[arg(
         long,
         value_name = "CHANGE",

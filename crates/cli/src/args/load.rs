@@ -75,10 +75,10 @@ pub(crate) struct LoadArguments {
     /// File with the body
     #[arg(long, value_name = "FILE", conflicts_with = "body", help_heading = "Request")]
     pub(crate) body_file: Option<PathBuf>,
-    /// Status that counts as right [default: any 2xx]
+    /// Status that counts as right [default: what the server answers before the load, if that is a 2xx]
     #[arg(long, value_name = "CODE", help_heading = "Request")]
     pub(crate) expect_status: Option<u16>,
-    /// Body that counts as right [default: any]
+    /// Body that counts as right [default: like those before the load; any, where another --expect is given]
     #[arg(long, value_name = "TEXT", conflicts_with = "expect_shape", help_heading = "Request")]
     pub(crate) expect_body: Option<String>,
     /// What a JSON body must look like: {"id": 1..10000, "name": string}, [20 * number]
@@ -120,6 +120,9 @@ pub(crate) struct LoadArguments {
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Machine")]
     pub(crate) seed: u64,
 
+    /// Exit with 12 when the numbers are void
+    #[arg(long, help_heading = "Output")]
+    pub(crate) strict: bool,
     /// Print the report as JSON
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,

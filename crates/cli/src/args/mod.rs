@@ -42,7 +42,7 @@ const EXIT_CODES: &str = "Exit codes:
     4  the machine does not allow what was asked, or is unfit (doctor)
    10  a contender could not be built, did not start, or died
    11  a contender answered wrongly, or (check) broke a rule that must be kept
-   12  a number had to be withheld (with --strict)
+   12  a number had to be withheld (with --strict), or servers that are compared do not answer alike
    13  no contender keeps the objective at any rate (redline)
    20  a regression was shown (assay compare --fail-on)
   130  interrupted; what was measured is kept";

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use assay_model::family::Parameter;
+use assay_model::template::literal;
 use assay_model::workload::{Expect, Workload};
 
 use super::MAX_TOML_BYTES;
@@ -73,11 +74,6 @@ fn text_of(name: &str, workload: &Path) -> Result<String, String> {
         return Err(format!("{} is too long", path.display()));
     }
     std::fs::read_to_string(&path).map_err(told)
-}
-
-/// The text without placeholders: what looks like one is what the file says.
-fn literal(text: &str) -> String {
-    text.replace("${", "$${")
 }
 
 #[cfg(test)]

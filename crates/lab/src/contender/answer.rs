@@ -1,5 +1,6 @@
 //! Whether an answer is the right one: the strict check before any load.
 
+use assay_http::Framing;
 use assay_model::html::Page;
 use assay_model::shape::Shape;
 use assay_model::workload::Expect;
@@ -8,12 +9,18 @@ use assay_model::workload::Expect;
 const SHOWN_CHARS: usize = 64;
 
 /// A complete answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
     /// Status code.
     pub(crate) status: u16,
     /// Value of Content-Type.
     pub(crate) content_type: Option<String>,
+    /// Value of Content-Encoding.
+    pub(crate) content_encoding: Option<String>,
+    /// Value of Location.
+    pub(crate) location: Option<String>,
+    /// How the body's end was told.
+    pub(crate) framing: Option<Framing>,
     /// Body without its framing.
     pub(crate) body: Vec<u8>,
 }
@@ -40,8 +47,13 @@ fn wrong_type(expect: &Expect, answer: &Answer) -> Option<String> {
     let Some(given) = answer.content_type.as_deref() else {
         return Some(format!("no Content-Type instead of {wanted}"));
     };
-    let bare = given.split(';').next().unwrap_or(given).trim();
+    let bare = media_type(given);
     (!bare.eq_ignore_ascii_case(wanted)).then(|| format!("Content-Type {bare} instead of {wanted}"))
+}
+
+/// A media type without its parameters.
+pub(super) fn media_type(value: &str) -> &str {
+    value.split(';').next().unwrap_or(value).trim()
 }
 
 fn wrong_body(expect: &Expect, answer: &Answer) -> Option<String> {
@@ -90,7 +102,7 @@ mod tests {
 
     fn answer(status: u16, content_type: &str, body: &str) -> Answer {
         let content_type = (!content_type.is_empty()).then(|| content_type.to_owned());
-        Answer { status, content_type, body: body.as_bytes().to_vec() }
+        Answer { status, content_type, body: body.as_bytes().to_vec(), ..Answer::default() }
     }
 
     fn expect(toml: &str) -> Expect {

@@ -50,19 +50,54 @@ pub(crate) fn ask(
     request: &RequestKind,
     timeout: Duration,
 ) -> Result<Answer, AskError> {
-    let deadline = Instant::now() + timeout;
-    let bytes = render(authority, request)?;
-    let mut stream = connect(link, authority, timeout)?;
-    stream.set_nodelay(true)?;
-    stream.set_write_timeout(Some(timeout))?;
-    stream.write_all(&bytes)?;
-    let mut input = Input { stream, bytes: Vec::new(), deadline, timeout };
-    let head = input.head()?;
-    let content_type =
-        head.content_type.map(|span| String::from_utf8_lossy(span.of(&input.bytes)).into_owned());
-    let framing = head.framing(request.method == "HEAD");
-    input.bytes.drain(..head.len as usize);
-    Ok(Answer { status: head.status, content_type, body: input.body(framing)? })
+    let mut line = Line::open(link, authority, timeout)?;
+    line.send(request)?;
+    line.answer()
+}
+
+/// A connection on which one request after the other may be asked.
+pub(crate) struct Line<'a> {
+    authority: &'a str,
+    input: Input,
+    /// Whether the last request was for a head alone.
+    is_head: bool,
+}
+
+impl<'a> Line<'a> {
+    /// Connects; `timeout` is for this and for each answer.
+    pub(crate) fn open(link: &Link, authority: &'a str, timeout: Duration) -> Result<Self, AskError> {
+        let stream = connect(link, authority, timeout)?;
+        stream.set_nodelay(true)?;
+        stream.set_write_timeout(Some(timeout))?;
+        let input = Input { stream, bytes: Vec::new(), deadline: Instant::now() + timeout, timeout };
+        Ok(Self { authority, input, is_head: false })
+    }
+
+    /// Sends a request, whose answer is due within the timeout from now.
+    pub(crate) fn send(&mut self, request: &RequestKind) -> Result<(), AskError> {
+        let bytes = render(self.authority, request)?;
+        self.is_head = request.method == "HEAD";
+        self.input.deadline = Instant::now() + self.input.timeout;
+        Ok(self.input.stream.write_all(&bytes)?)
+    }
+
+    /// Reads the answer to its end.
+    pub(crate) fn answer(&mut self) -> Result<Answer, AskError> {
+        let head = self.input.head()?;
+        let framing = head.framing(self.is_head);
+        let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
+        let field = |name| head.field(&self.input.bytes, name).map(text);
+        let answer = Answer {
+            status: head.status,
+            content_type: field("content-type"),
+            content_encoding: field("content-encoding"),
+            location: field("location"),
+            framing: Some(framing),
+            body: Vec::new(),
+        };
+        self.input.bytes.drain(..head.len as usize);
+        Ok(Answer { body: self.input.body(framing)?, ..answer })
+    }
 }
 
 fn render(authority: &str, request: &RequestKind) -> Result<Vec<u8>, AskError> {
@@ -124,7 +159,7 @@ impl Input {
         }
     }
 
-    fn body(mut self, framing: Framing) -> Result<Vec<u8>, AskError> {
+    fn body(&mut self, framing: Framing) -> Result<Vec<u8>, AskError> {
         let invalid = |error: assay_http::BodyError| AskError::Invalid(error.to_string());
         let mut reader = BodyReader::new(framing);
         let mut body = Vec::new();
@@ -215,9 +250,14 @@ mod tests {
             ],
         ] {
             let (answer, request) = answering(pieces);
-            let wanted =
-                Answer { status: 200, content_type: Some("text/plain".into()), body: b"hello".to_vec() };
-            assert_eq!(answer.expect("answer"), wanted);
+            let answer = answer.expect("answer");
+            let wanted = Answer {
+                status: 200,
+                content_type: Some("text/plain".into()),
+                body: b"hello".to_vec(),
+                ..Answer::default()
+            };
+            assert_eq!(Answer { framing: None, ..answer }, wanted);
             assert_eq!(request, "GET /x HTTP/1.1\r\nHost: HOST\r\nAccept: a/b\r\n\r\n");
         }
     }

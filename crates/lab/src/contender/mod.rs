@@ -6,6 +6,7 @@ mod container;
 pub mod environment;
 mod inherited;
 mod launch;
+pub mod learn;
 mod port;
 mod prepare;
 mod probe;

@@ -142,7 +142,7 @@ impl Rotations<'_> {
         Ok(())
     }
 
-    /// Files what a rider's turns were together.
+    /// Files what a rider's turns were together, unless their answers were held against what turns out to vary: the next round knows.
     fn dismount(&self, rider: Rider<'_, '_>, telling: &Telling<'_>) -> Result<(), Option<NotRun>> {
         let Rider { living, generator, turns, seen, sampler, .. } = rider;
         let whole = sampler.and_then(|sampler| sampler.finish().ok());
@@ -155,6 +155,9 @@ impl Rotations<'_> {
         };
         let load = wanted(&mut living.server, self.stop, |wanted| generator.finish(wanted))?;
         living.check_life(load.books.failed() > 0)?;
+        if living.unlearns(&load)? {
+            return Ok(());
+        }
         let window = seen.beside(&living.life, self.cell, age, load);
         // Each turn has its own speed.
         living.file(Measurement { turns, idle_busy_share, speed: None, ..window }, telling);

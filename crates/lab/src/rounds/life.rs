@@ -21,6 +21,7 @@ use assay_verdict::{Unreadable, Window};
 use super::event::Event;
 use super::telling::Telling;
 use super::watch::Watch;
+use crate::contender::learn::Occasion;
 use crate::contender::{OnUserStack, Server, StartOrder};
 use crate::database::Access;
 use crate::generator::{Generator, LoadError, LoadOrder};
@@ -119,7 +120,11 @@ impl<'a> Life<'a> {
             Ok(server) => {
                 run.startup_ns = server.startup_ns;
                 run.idle = server.pid().and_then(|pid| tree_usage(pid).ok());
-                Ok(Living { life: self, server, run, loaded: Nanos::ZERO })
+                let mut living = Living { life: self, server, run, loaded: Nanos::ZERO };
+                match living.learn(Occasion::First) {
+                    Ok(_) => Ok(living),
+                    Err(failure) => Err(Box::new(living.end(Err(Some(failure))))),
+                }
             }
             Err(failure) => {
                 run.failure = Some(failure);
@@ -129,11 +134,7 @@ impl<'a> Life<'a> {
     }
 
     fn start_order(&self) -> StartOrder<'_> {
-        let mut workloads: Vec<&str> = self.cells.iter().map(|cell| cell.workload.as_str()).collect();
-        workloads.sort_unstable();
-        workloads.dedup();
-        let workloads = workloads.iter().filter_map(|name| self.plan.workload(name));
-        let workloads: Vec<Workload> = workloads.map(|workload| self.subject.asked(workload)).collect();
+        let workloads = self.workloads();
         let needs_database = workloads.iter().any(|workload| workload.database.is_some());
         StartOrder {
             tools: &self.plan.tools,
@@ -147,7 +148,16 @@ impl<'a> Life<'a> {
         }
     }
 
-    fn on_user_stack(&self) -> Option<OnUserStack<'_>> {
+    /// The workloads of its cells, as it is asked for them.
+    pub(super) fn workloads(&self) -> Vec<Workload> {
+        let mut names: Vec<&str> = self.cells.iter().map(|cell| cell.workload.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let workloads = names.iter().filter_map(|name| self.plan.workload(name));
+        workloads.map(|workload| self.subject.asked(workload)).collect()
+    }
+
+    pub(super) fn on_user_stack(&self) -> Option<OnUserStack<'_>> {
         let network = self.network.filter(|network| network.stack() == Stack::User)?;
         let (generator_cpus, queues) = (self.generator_cpus, self.queues);
         Some(OnUserStack { network, generator_cpus, queues, work: self.work })
@@ -192,7 +202,7 @@ impl<'a> Life<'a> {
     fn files(&self, server: &Server, cell: &Cell) -> Files {
         Files {
             url: format!("http://{}", server.authority),
-            workload: self.work.join(self.subject.workload_file(&cell.workload)),
+            workload: self.workload_file(&cell.workload),
             cpus: self.generator_cpus.to_string(),
             end: server.generator_end().cloned(),
         }
@@ -299,8 +309,16 @@ impl Living<'_> {
         Ok(())
     }
 
-    /// Measures one window and files it.
+    /// Measures one window and files it. One whose answers were held against what turns out to vary is measured once more.
     fn measure(&mut self, order: &Order<'_>, telling: &Telling<'_>) -> Result<&Measurement, Option<NotRun>> {
+        let mut window = self.measured(order, telling)?;
+        if self.unlearns(&window.load)? {
+            window = self.measured(order, telling)?;
+        }
+        Ok(self.file(window, telling))
+    }
+
+    fn measured(&mut self, order: &Order<'_>, telling: &Telling<'_>) -> Result<Measurement, Option<NotRun>> {
         telling.notice(&Event::Measuring { contender: &self.life.subject.name, cell: order.cell });
         let age = self.age();
         let watch = Watch::start(&self.life, &self.server, order.cell);
@@ -308,8 +326,7 @@ impl Living<'_> {
         let seen = watch.finish(&self.life, &self.server, Duration::from_nanos(load.window_ns.0));
         self.check_life(load.books.failed() > 0)?;
         self.loaded += load.warmup_ns + load.window_ns;
-        let window = seen.beside(&self.life, order.cell, age, load);
-        Ok(self.file(window, telling))
+        Ok(seen.beside(&self.life, order.cell, age, load))
     }
 
     pub(super) fn age(&self) -> Age {
@@ -354,7 +371,7 @@ fn unreadable(error: &Unreadable) -> NotRun {
     generator_failure(LoadError::Failed { problem: error.to_string(), log_tail: Vec::new() })
 }
 
-fn generator_failure(error: LoadError) -> NotRun {
+pub(super) fn generator_failure(error: LoadError) -> NotRun {
     let reason = error.to_string();
     let log_tail = match error {
         LoadError::Failed { log_tail, .. } => log_tail,

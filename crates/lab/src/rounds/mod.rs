@@ -4,6 +4,7 @@ mod carousel;
 mod duet;
 mod ensemble;
 mod event;
+mod learning;
 mod life;
 mod preparing;
 mod prior;

@@ -11,6 +11,7 @@ use assay_model::usage::Counted;
 
 use super::life::{Life, Living, Order, wanted};
 use crate::contender::Server;
+use crate::contender::learn::Occasion;
 use crate::schedule::MAX_WARMUP_CONNECTIONS;
 
 /// Length of one slice of the warm-up, in seconds.
@@ -42,7 +43,7 @@ impl Living<'_> {
             self.loaded += Nanos::from_secs_f64(slices as f64 * WARMUP_SLICE_S);
             self.run.warmups.push(warmup);
         }
-        Ok(())
+        self.learn(Occasion::Later).map(drop).map_err(Some)
     }
 }
 

@@ -297,6 +297,7 @@ fn runs(results: &Results, tables: &[Table<'_>], began: Timestamp) -> Vec<Run> {
             offset_ns,
             startup_ns: Nanos::ZERO,
             idle: None,
+            learnt: Vec::new(),
             warmups: Vec::new(),
             cells,
             failure: None,

@@ -12,6 +12,7 @@
 //! Keys may come in any order, each once. All else is compared as JSON values.
 
 mod json;
+mod learn;
 mod parse;
 
 use std::ops::RangeInclusive;

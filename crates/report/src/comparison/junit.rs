@@ -44,6 +44,7 @@ fn threshold(comparison: &Comparison, finding: &Finding) -> TestCase {
     let sentence = line(&words::sentence(comparison, finding));
     let mut status = match finding.outcome {
         Crossing::Shown => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        Crossing::NotAlike => TestCaseStatus::non_success(NonSuccessKind::Error),
         Crossing::Unknown => TestCaseStatus::skipped(),
         Crossing::Excluded | Crossing::Possible { .. } => TestCaseStatus::success(),
     };

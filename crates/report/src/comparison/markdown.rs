@@ -1,6 +1,6 @@
 //! A comparison for a pull request.
 
-use assay_model::check::Outcome;
+use assay_model::check::{Check, Outcome};
 use assay_model::comparison::{Comparison, Row};
 
 use super::{sentence, words};
@@ -8,9 +8,13 @@ use crate::foreign;
 
 /// GitHub-flavoured Markdown: what it says in a sentence, what crossed a threshold, then the tables, then what they suffer from.
 pub fn markdown(comparison: &Comparison) -> String {
-    let sentences = sentence::sentences(comparison).into_iter();
-    let mut out: String =
-        sentences.map(|sentence| format!("**{}**\n\n", foreign::markdown(&sentence))).collect();
+    let (first, rest) = words::caveats(comparison);
+    let mut out: String = first.into_iter().map(caveat).collect();
+    // Who answers differently is not faster or slower.
+    if out.is_empty() {
+        let sentences = sentence::sentences(comparison).into_iter();
+        out.extend(sentences.map(|sentence| format!("**{}**\n\n", foreign::markdown(&sentence))));
+    }
     if let Some(design) = sentence::design(comparison) {
         out += &format!("{}\n\n", foreign::markdown(&design));
     }
@@ -18,24 +22,23 @@ pub fn markdown(comparison: &Comparison) -> String {
     for row in &comparison.rows {
         out += &table(row);
     }
-    let mut caveats: Vec<String> = comparison
-        .caveats
-        .iter()
-        .map(|caveat| {
-            let label = if caveat.outcome == Outcome::Void { "Not comparable" } else { "Warning" };
-            let remedy = caveat.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
-            format!("- **{label}**: {}\n", foreign::markdown(&format!("{}{remedy}", caveat.evidence)))
-        })
-        .collect();
-    caveats.extend(super::warnings(comparison).into_iter().map(|warning| {
+    let mut rest: String = rest.into_iter().map(caveat).collect();
+    rest.extend(super::warnings(comparison).into_iter().map(|warning| {
         let remedy = warning.remedy.map(|remedy| format!(" → {remedy}")).unwrap_or_default();
         let rule = warning.rule.name().replace('-', " ");
         format!("- **Warning**: {}\n", foreign::markdown(&format!("{rule}: {}{remedy}", warning.evidence)))
     }));
-    if !caveats.is_empty() {
-        out += &format!("\n{}", caveats.concat());
+    if !rest.is_empty() {
+        out += &format!("\n{rest}");
     }
     out + &format!("\n<sub>{}</sub>\n", foreign::markdown(&words::legend(comparison)))
+}
+
+fn caveat(caveat: &Check) -> String {
+    let (label, text) = words::caveat(caveat);
+    let sign = if words::is_first(caveat) { "❌ " } else { "" };
+    let (initial, rest) = label.split_at(1);
+    format!("- {sign}**{}{rest}**: {}\n", initial.to_uppercase(), foreign::markdown(&text))
 }
 
 fn headline(comparison: &Comparison) -> String {

@@ -1,6 +1,6 @@
 //! A comparison on a terminal.
 
-use assay_model::check::Outcome;
+use assay_model::check::{Check, Outcome};
 use assay_model::comparison::{Comparison, Row, Shift};
 
 use super::{sentence, words};
@@ -10,9 +10,14 @@ use crate::text::{elide, width, wrap};
 /// The sentences, how it was measured, tables, thresholds, caveats, and whether to trust it, lines ending in `\n`.
 pub fn render(comparison: &Comparison, style: &Style) -> String {
     let mut page = Page::new(style);
-    for sentence in sentence::sentences(comparison) {
-        paragraph(&mut page, "", &sentence, HEADING);
+    let (first, rest) = words::caveats(comparison);
+    // Who answers differently is not faster or slower.
+    if first.is_empty() {
+        for sentence in sentence::sentences(comparison) {
+            paragraph(&mut page, "", &sentence, HEADING);
+        }
     }
+    first.into_iter().for_each(|caveat| told(&mut page, caveat));
     if let Some(design) = sentence::design(comparison) {
         paragraph(&mut page, "", &design, FAINT);
     }
@@ -27,17 +32,19 @@ pub fn render(comparison: &Comparison, style: &Style) -> String {
         };
         paragraph(&mut page, words::label(finding), &words::sentence(comparison, finding), ansi);
     }
-    for caveat in &comparison.caveats {
-        let (label, ansi) = match caveat.outcome {
-            Outcome::Void => ("NOT COMPARABLE", ALARM),
-            Outcome::Warn | Outcome::Pass => ("warning", CAUTION),
-        };
-        let remedy = caveat.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
-        paragraph(&mut page, label, &format!("{}{remedy}", caveat.evidence), ansi);
-    }
+    rest.into_iter().for_each(|caveat| told(&mut page, caveat));
     page.line(&[]);
     prose::trust_of(&mut page, &comparison.trust, comparison.margin, None, super::warnings(comparison));
     page.finish()
+}
+
+fn told(page: &mut Page, caveat: &Check) {
+    let (label, text) = words::caveat(caveat);
+    match caveat.outcome {
+        Outcome::Void => paragraph(page, &label.to_uppercase(), &text, ALARM),
+        Outcome::Warn => paragraph(page, label, &text, CAUTION),
+        Outcome::Pass => paragraph(page, label, &text, PLAIN),
+    }
 }
 
 fn table(page: &mut Page, row: &Row) {

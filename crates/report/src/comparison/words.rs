@@ -1,7 +1,8 @@
 //! A comparison in words, the same for every format.
 
-use assay_model::check::Outcome;
+use assay_model::check::{Check, Outcome};
 use assay_model::comparison::{Change, Comparison, Crossing, Finding, Metric, Pairing, Row, Shift};
+use assay_model::rule::Rule;
 
 use crate::format;
 
@@ -119,7 +120,7 @@ fn margins(comparison: &Comparison) -> String {
 /// How grave a finding is.
 pub(super) fn gravity(finding: &Finding) -> Outcome {
     match finding.outcome {
-        Crossing::Shown => Outcome::Void,
+        Crossing::Shown | Crossing::NotAlike => Outcome::Void,
         Crossing::Possible { .. } | Crossing::Unknown => Outcome::Warn,
         Crossing::Excluded => Outcome::Pass,
     }
@@ -145,6 +146,7 @@ pub(super) fn sentence(comparison: &Comparison, finding: &Finding) -> String {
         Crossing::Possible { rounds_needed: None } => format!(
             "{what}: {interval} reaches over {bound}: possible, but not shown, and more rounds will hardly tell"
         ),
+        Crossing::NotAlike => format!("{what}: means nothing, because the sides do not answer alike"),
         Crossing::Unknown => {
             let reason = row.withheld.as_deref().unwrap_or("too few rounds tell of it on both sides");
             format!("{what}: cannot be judged ({reason})")
@@ -159,5 +161,27 @@ pub(super) fn label(finding: &Finding) -> &'static str {
         Crossing::Excluded => "kept",
         Crossing::Possible { .. } => "not shown",
         Crossing::Unknown => "not judged",
+        Crossing::NotAlike => "void",
     }
+}
+
+/// The caveats that come before all figures, and the others.
+pub(super) fn caveats(comparison: &Comparison) -> (Vec<&Check>, Vec<&Check>) {
+    comparison.caveats.iter().partition(|caveat| is_first(caveat))
+}
+
+/// Whether figures mean nothing before it is read.
+pub(super) fn is_first(caveat: &Check) -> bool {
+    caveat.rule == Rule::LikeAnswers && caveat.outcome == Outcome::Void
+}
+
+/// A caveat as a label and a sentence.
+pub(super) fn caveat(caveat: &Check) -> (&'static str, String) {
+    let label = match caveat.outcome {
+        Outcome::Void => "not comparable",
+        Outcome::Warn => "warning",
+        Outcome::Pass => "note",
+    };
+    let remedy = caveat.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
+    (label, format!("{}{remedy}", caveat.evidence))
 }

@@ -229,6 +229,7 @@ fn run(round: u32, maker: &Maker, shared: f64, noise: &mut Noise, clock: &mut u6
         offset_ns,
         startup_ns,
         idle: Some(idle),
+        learnt: Vec::new(),
         warmups: Vec::new(),
         cells,
         failure,

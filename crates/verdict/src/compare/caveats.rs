@@ -11,14 +11,13 @@ use assay_model::verdict::Interval;
 use super::Side;
 use crate::words::percent;
 
-/// All caveats; none when everything comes from one run.
-pub(super) fn caveats(base: &Side, news: &[Side]) -> Vec<Check> {
+/// All caveats, how the sides' answers differ first; of one run there are no others.
+pub(super) fn caveats(base: &Side, news: &[Side], answers: impl Iterator<Item = Check>) -> Vec<Check> {
+    let others = news.iter().filter(|new| new.record.id != base.record.id);
     let mut found: Vec<Check> = Vec::new();
-    for new in news.iter().filter(|new| new.record.id != base.record.id) {
-        for check in between(&base.record, &new.record) {
-            if !found.contains(&check) {
-                found.push(check);
-            }
+    for check in answers.chain(others.flat_map(|new| between(&base.record, &new.record))) {
+        if !found.contains(&check) {
+            found.push(check);
         }
     }
     found

@@ -14,13 +14,13 @@ use assay_model::comparison::{COMPARISON_SCHEMA, Comparison, Objection, Pairing,
 use assay_model::design::Design;
 use assay_model::experiment::Cell;
 use assay_model::record::Record;
+use assay_model::rule::Rule;
 use assay_model::verdict::{SelfRatio, Verdict};
 use assay_stats::simultaneous::each_of;
 use assay_stats::tiers::{LEAST_MARGIN, margin_beyond_bias};
 
-use crate::{CONFIDENCE, Ending, Evidence, MAX_ERROR_SHARE, duet, judge_evidence};
-
 use crate::words::percent;
+use crate::{CONFIDENCE, Ending, Evidence, MAX_ERROR_SHARE, answers, duet, is_void, judge_evidence};
 
 pub use sides::{CompareError, Side, interleaved};
 
@@ -52,10 +52,12 @@ pub fn compare(base: &Side, news: &[Side], thresholds: &[Threshold]) -> Result<C
     let (control, at_once) = of_control(&planned);
     let margins = Margins { turned, at_once };
     let rows: Vec<Row> = planned.iter().map(|row| judge_row(row, planned.len(), &margins)).collect();
+    let differences: Vec<Option<Check>> = planned.iter().map(Planned::difference).collect();
+    let alike: Vec<bool> = differences.iter().map(|found| !found.as_ref().is_some_and(is_void)).collect();
     let one_run = news.iter().all(|new| new.record.id == base.record.id);
     let comparing = base.record.experiment.comparing.clone().filter(|_| one_run);
     let is_duet = comparing.as_ref().is_some_and(|comparing| comparing.design == Design::Duet);
-    let mut caveats = caveats::caveats(base, news);
+    let mut caveats = caveats::caveats(base, news, differences.into_iter().flatten());
     caveats.extend(caveats::disagreements(&rows));
     caveats.extend(caveats::without_control(&base.record).filter(|_| one_run));
     let of_turns = || base_verdict.noise_floor.as_ref().map(|floor| floor.ratios.clone()).unwrap_or_default();
@@ -73,20 +75,21 @@ pub fn compare(base: &Side, news: &[Side], thresholds: &[Threshold]) -> Result<C
         caveats,
         trust: trust(&base_verdict, &judged, one_run),
         objections: objections(&planned),
-        findings: threshold::findings(thresholds, &rows),
+        findings: threshold::findings(thresholds, &rows, &alike),
         rows,
     })
 }
 
-/// How a comparison ended: with a regression when a threshold was crossed beyond the noise; with `strict`, void when
-/// something that was to be judged could not be.
+/// How a comparison ended: with a regression when a threshold was crossed beyond the noise; void when one was to be judged and
+/// the sides do not answer alike, and with `strict` when anything could not be judged.
 pub fn ending(comparison: &Comparison, strict: bool) -> Ending {
     use assay_model::comparison::Crossing;
     let any = |outcome: Crossing| comparison.findings.iter().any(|finding| finding.outcome == outcome);
     let withheld = comparison.rows.iter().any(|row| row.withheld.is_some());
+    let unlike = comparison.caveats.iter().any(|check| check.rule == Rule::LikeAnswers && is_void(check));
     if any(Crossing::Shown) {
         Ending::Regression
-    } else if strict && (withheld || any(Crossing::Unknown)) {
+    } else if any(Crossing::NotAlike) || strict && (withheld || unlike || any(Crossing::Unknown)) {
         Ending::Void
     } else {
         Ending::Fine
@@ -178,6 +181,15 @@ struct Planned<'r> {
     new: Party<'r>,
 }
 
+impl Planned<'_> {
+    /// How the answers of both sides differ.
+    fn difference(&self) -> Option<Check> {
+        let [base, new] =
+            [&self.base, &self.new].map(|party| (party.evidence.record, party.contender.as_str()));
+        answers::difference(base, new, &self.cell.workload)
+    }
+}
+
 impl Party<'_> {
     fn subject(&self) -> Subject {
         Subject { run: self.evidence.record.id.clone(), contender: self.contender.clone() }
@@ -216,12 +228,18 @@ impl Party<'_> {
 /// Cells that both measured with the same requests. A redline is searched, not measured, and has no windows to compare; of
 /// a number of requests the end says more than the rate.
 fn common_cells(base: &Record, new: &Record) -> Vec<Cell> {
-    let workload = |record: &Record, name: &str| record.workloads.iter().find(|w| w.name == name).cloned();
+    let requests = |record: &Record, name: &str| {
+        record
+            .workloads
+            .iter()
+            .find(|workload| workload.name == name)
+            .map(|workload| workload.requests.clone())
+    };
     let cells = new.experiment.cells();
     let common = |cell: &Cell| {
         cells.contains(cell)
             && (cell.offered.is_capacity() || cell.offered.is_rate())
-            && workload(base, &cell.workload) == workload(new, &cell.workload)
+            && requests(base, &cell.workload) == requests(new, &cell.workload)
     };
     base.experiment.cells().into_iter().filter(common).collect()
 }

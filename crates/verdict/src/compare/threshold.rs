@@ -3,11 +3,14 @@
 use assay_model::comparison::{Change, Crossing, Finding, Row, Threshold};
 use assay_stats::planning::rounds_for;
 
-/// What became of every threshold in every row.
-pub(super) fn findings(thresholds: &[Threshold], rows: &[Row]) -> Vec<Finding> {
+/// What became of every threshold in every row; of each row it is known whether its sides answer `alike`.
+pub(super) fn findings(thresholds: &[Threshold], rows: &[Row], alike: &[bool]) -> Vec<Finding> {
     let in_rows = |threshold: &Threshold| {
         let threshold = *threshold;
-        (0..).zip(rows).map(move |(row, of)| Finding { threshold, row, outcome: crossing(&threshold, of) })
+        (0..).zip(rows.iter().zip(alike)).map(move |(row, (of, alike))| {
+            let outcome = if *alike { crossing(&threshold, of) } else { Crossing::NotAlike };
+            Finding { threshold, row, outcome }
+        })
     };
     // A row without the metric has nothing to be judged by, unless the cell has no such metric at all.
     let applies = |finding: &Finding| {

@@ -35,7 +35,7 @@ impl Server {
     }
 
     /// Begins to watch what it uses.
-    pub(super) fn watch(self) -> Watch {
+    pub(super) fn watch(&self) -> Watch {
         let sampler = self.0.as_ref().ok().and_then(|found| Sampler::start_all(&found.roots).ok());
         Watch { running: running::record(&self.0), sampler }
     }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use assay_model::check::Outcome;
+use assay_model::learnt::Learnt;
 use assay_model::load::{Arrival, BodyChecks, Books, ErrorClass, LoadReport};
 use assay_report::foreign;
 use assay_report::format;
@@ -11,7 +12,7 @@ use assay_report::text::{ascii, wrap};
 use assay_stats::Histogram;
 use assay_stats::lag::{self, Bounds};
 use assay_stats::order::is_resolved;
-use assay_verdict::Times;
+use assay_verdict::{Times, described, held_in_words};
 
 use crate::failure::Failure;
 
@@ -41,6 +42,7 @@ pub(super) fn text(report: &LoadReport, style: &Style) -> Result<String, Failure
     }
     let samples = report.samples.iter().take(MAX_SAMPLES);
     lines.extend(samples.map(|sample| ("", format!("{}; received: {}", sample.detail, sample.received))));
+    lines.extend(report.learnt.iter().map(|learnt| ("answers", answers(learnt))));
     lines.extend(bodies(&report.bodies).map(|text| ("bodies", text)));
     lines.push(("generator", generator(report)));
     lines.extend(super::server::describe(report).map(|text| ("server", text)));
@@ -185,6 +187,11 @@ fn books(books: &Books) -> String {
 fn errors(books: &Books) -> String {
     let one = |(class, n): (&ErrorClass, &u64)| format!("{} {class}", format::count(*n));
     books.errors.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// What was learnt before the load, and what every answer was held against for that.
+fn answers(learnt: &Learnt) -> String {
+    format!("{}: {}", held_in_words(learnt.held), described(learnt))
 }
 
 /// How bodies were looked at, where that was not to their end.

@@ -220,7 +220,7 @@ pub(crate) fn own_workload(path: &str) -> Workload {
         body: None,
         expect,
     };
-    let about = format!("GET {path}; any 2xx is right.");
+    let about = format!("GET {path}; right is what each server answers before the load.");
     Workload { name: OWN_WORKLOAD.to_owned(), about, requests: vec![request], ..Workload::default() }
 }
 

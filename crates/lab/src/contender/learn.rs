@@ -1,0 +1,297 @@
+//! What a server answers before any load, where nobody said what is right, and what is expected of it under load for that
+//! (docs/method/answers.md).
+//!
+//! What varies at rest varies under load. It is asked on a kept connection and on several at once, because the workers of a
+//! server may differ; and again later, because a clock in a body stands still in the moment in which it is looked at.
+
+use std::time::Duration;
+
+use assay_http::Framing;
+use assay_link::Link;
+use assay_model::learnt::{BodyEnd, Held, Learnt};
+use assay_model::shape::Shape;
+use assay_model::template::{Draw, literal};
+use assay_model::workload::{BadRequest, Expect, RequestKind};
+use sha2::{Digest as _, Sha256};
+
+use super::answer::{self, Answer, media_type};
+use super::ask::{AskError, Line};
+
+/// Requests on the connection that is kept.
+const KEPT: u64 = 2;
+/// Connections at once before the first load.
+const AT_ONCE: u64 = 4;
+/// The same later, when more workers are awake.
+const AT_ONCE_LATER: u64 = 16;
+/// Longest body that is compared byte by byte, or by its shape.
+const MAX_COMPARED_BYTES: u64 = 1 << 20;
+/// Most characters of a body that are kept.
+const EXCERPT_CHARS: usize = 64;
+
+/// When a server is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occasion {
+    /// Before the first load.
+    First,
+    /// After some.
+    Later,
+}
+
+/// One kind of request of a workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// Name of the workload.
+    pub workload: &'a str,
+    /// Which of its requests, from 0.
+    pub number: u32,
+    /// The request.
+    pub kind: &'a RequestKind,
+    /// Longest wait for one answer.
+    pub timeout: Duration,
+}
+
+/// What was learnt, together with what was known before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lesson {
+    /// All that is known now.
+    pub learnt: Learnt,
+    /// What is expected from now on; absent where that stays as it was, because what came now is not what came before.
+    pub expect: Option<Expect>,
+}
+
+/// Why nothing was learnt.
+#[derive(Debug, thiserror::Error)]
+pub enum NothingLearnt {
+    /// No answer came.
+    #[error("{0}")]
+    NoAnswer(String),
+    /// The request means nothing.
+    #[error(transparent)]
+    BadRequest(#[from] BadRequest),
+}
+
+/// Asks the server at `authority` and joins what it answers with what is `known` of it.
+///
+/// # Errors
+/// [`NothingLearnt`] when not even the first request is answered, or it means nothing.
+pub fn learn(
+    link: &Link,
+    authority: &str,
+    question: Question<'_>,
+    occasion: Occasion,
+    known: Option<&Learnt>,
+) -> Result<Lesson, NothingLearnt> {
+    let kind = question.kind;
+    let answers = answers(link, authority, question, occasion)?;
+    let example = kind.example()?;
+    let is_fixed =
+        (&example.path, &example.headers, &example.body) == (&kind.path, &kind.headers, &kind.body);
+    let Some(mut fresh) = together(&answers) else {
+        return Err(no_answer(AskError::Refused(authority.to_owned())));
+    };
+    (fresh.workload, fresh.request) = (question.workload.to_owned(), question.number);
+    if !is_fixed {
+        // Other numbers in a request may bring another body, whatever these brought.
+        fresh.body_sha256 = None;
+    }
+    Ok(lesson(fresh, known, &answers, kind.method == "HEAD"))
+}
+
+fn no_answer(error: AskError) -> NothingLearnt {
+    NothingLearnt::NoAnswer(error.to_string())
+}
+
+fn lesson(fresh: Learnt, known: Option<&Learnt>, answers: &[Answer], is_head: bool) -> Lesson {
+    if let Some(known) = known.filter(|known| known.unlike(&fresh).is_some()) {
+        return Lesson { learnt: known.clone(), expect: None };
+    }
+    let learnt = known.map_or_else(|| fresh.clone(), |known| known.joined(&fresh));
+    let (held, expect) = expectation(&learnt, answers, is_head);
+    Lesson { learnt: Learnt { held, ..learnt }, expect: Some(expect) }
+}
+
+/// All answers to requests of one kind; at least one.
+fn answers(
+    link: &Link,
+    authority: &str,
+    Question { kind, timeout, .. }: Question<'_>,
+    occasion: Occasion,
+) -> Result<Vec<Answer>, NothingLearnt> {
+    let request = |number| kind.example_of(Draw { seed: 0, request: number });
+    let open = || Line::open(link, authority, timeout);
+    let mut kept = open().map_err(no_answer)?;
+    let mut answers = Vec::new();
+    for number in 0..KEPT {
+        let request = request(number)?;
+        match kept.send(&request).and_then(|()| kept.answer()) {
+            Ok(answer) => answers.push(answer),
+            Err(error) if number == 0 => return Err(no_answer(error)),
+            // It closes after each answer.
+            Err(_) => break,
+        }
+    }
+    // A server that deals with one connection at a time waits for the end of this one.
+    drop(kept);
+    let at_once = if occasion == Occasion::First { AT_ONCE } else { AT_ONCE_LATER };
+    let requests = (KEPT..KEPT + at_once).map(request).collect::<Result<Vec<_>, _>>()?;
+    let lines: Vec<Line<'_>> = requests
+        .iter()
+        .map_while(|request| {
+            let mut line = open().ok()?;
+            line.send(request).ok()?;
+            Some(line)
+        })
+        .collect();
+    answers.extend(lines.into_iter().map_while(|mut line| line.answer().ok()));
+    Ok(answers)
+}
+
+/// What answers have in common; `None` for no answers.
+fn together(answers: &[Answer]) -> Option<Learnt> {
+    answers.iter().map(of_one).reduce(|known, later| known.joined(&later))
+}
+
+fn of_one(answer: &Answer) -> Learnt {
+    let length = answer.body.len() as u64;
+    let text = std::str::from_utf8(&answer.body).ok();
+    Learnt {
+        asked: 1,
+        status: Some(answer.status),
+        content_type: answer.content_type.as_deref().map(|value| media_type(value).to_ascii_lowercase()),
+        content_encoding: answer.content_encoding.clone(),
+        location: answer.location.clone(),
+        framing: answer.framing.map(body_end),
+        body_sha256: Some(sha256(&answer.body)),
+        pattern_sha256: text.map(|text| sha256(pattern(text).as_bytes())),
+        body_bytes: [length; 2],
+        shape: Shape::of(&answer.body).map(|shape| shape.to_string()),
+        excerpt: String::from_utf8_lossy(&answer.body[..answer.body.len().min(4 * EXCERPT_CHARS)])
+            .chars()
+            .take(EXCERPT_CHARS)
+            .collect(),
+        ..Learnt::default()
+    }
+}
+
+fn body_end(framing: Framing) -> BodyEnd {
+    match framing {
+        Framing::None => BodyEnd::None,
+        Framing::Length(_) => BodyEnd::Length,
+        Framing::Chunked => BodyEnd::Chunked,
+        Framing::UntilClose => BodyEnd::Close,
+    }
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The text with one sign for each run of letters and digits that has a digit: numbers, times, identifiers.
+fn pattern(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        let (run, after) = rest.split_at(if end == 0 { first.len_utf8() } else { end });
+        out.push_str(if run.contains(|c: char| c.is_ascii_digit()) { "#" } else { run });
+        rest = after;
+    }
+    out
+}
+
+/// The strongest expectation that all answers meet, and what it holds them against.
+fn expectation(learnt: &Learnt, answers: &[Answer], is_head: bool) -> (Held, Expect) {
+    let base = Expect {
+        status: learnt.status.filter(|status| (200..300).contains(status)),
+        content_type: learnt.content_type.clone(),
+        ..Expect::default()
+    };
+    let is_met = |expect: &Expect| answers.iter().all(|answer| answer::fault(expect, answer).is_none());
+    if !is_head
+        && is_met(&base)
+        && let Some(text) = body(learnt, answers)
+    {
+        return (Held::Body, Expect { body: Some(literal(text)), ..base });
+    }
+    let forms = [
+        (Held::Shape, shape(learnt).map(|shape| Expect { shape: Some(shape), ..base.clone() })),
+        (Held::Length, Some(Expect { length: Some(learnt.lengths()), ..base.clone() })),
+    ];
+    let with_body = forms.into_iter().filter(|_| !is_head);
+    let mut possible = with_body.filter_map(|(held, expect)| Some((held, expect?)));
+    possible.find(|(_, expect)| is_met(expect)).unwrap_or((Held::Status, base))
+}
+
+/// The body that all had, where it can be written down.
+fn body<'a>(learnt: &Learnt, answers: &'a [Answer]) -> Option<&'a str> {
+    learnt.body_sha256.as_ref().filter(|_| learnt.body_bytes[1] <= MAX_COMPARED_BYTES)?;
+    std::str::from_utf8(&answers.last()?.body).ok()
+}
+
+/// The shape, where it demands anything and no body becomes too long to be looked at.
+fn shape(learnt: &Learnt) -> Option<String> {
+    let shape = learnt.shape.as_ref().filter(|_| learnt.lengths()[1] <= MAX_COMPARED_BYTES)?;
+    shape.parse::<Shape>().ok().filter(|shape| !shape.is_any())?;
+    Some(shape.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(body: &str) -> Answer {
+        let content_type = Some("Text/Plain; charset=utf-8".to_owned());
+        Answer { status: 200, content_type, body: body.as_bytes().to_vec(), ..Answer::default() }
+    }
+
+    fn of(bodies: &[&str], known: Option<&Learnt>) -> Lesson {
+        let answers: Vec<Answer> = bodies.iter().map(|body| answer(body)).collect();
+        lesson(together(&answers).expect("answers"), known, &answers, false)
+    }
+
+    #[test]
+    fn what_is_always_the_same_is_expected_to_the_last_byte_and_what_varies_by_its_shape() {
+        let lesson = of(&["a ${b}"; 3], None);
+        assert_eq!((lesson.learnt.held, lesson.learnt.asked), (Held::Body, 3));
+        let expect = lesson.expect.expect("expectation");
+        assert_eq!((expect.status, expect.content_type.as_deref()), (Some(200), Some("text/plain")));
+        assert_eq!(expect.body.as_deref(), Some("a $${b}"));
+        let counter = of(&[r#"{"n":1}"#, r#"{"n":2}"#], None);
+        assert_eq!(counter.learnt.held, Held::Shape);
+        assert_eq!(counter.expect.expect("expectation").shape.as_deref(), Some(r#"{"n": number}"#));
+        let text = of(&["hits 9", "hits 10"], None);
+        assert_eq!(
+            (text.learnt.held, text.expect.expect("expectation").length),
+            (Held::Length, Some([3, 78]))
+        );
+    }
+
+    #[test]
+    fn what_no_expectation_fits_is_held_against_less() {
+        let image = Answer { body: b"\x89PNG\xff".to_vec(), ..answer("") };
+        let (held, expect) = expectation(&of_one(&image), &[image], false);
+        assert_eq!((held, expect.length), (Held::Length, Some([5, 5])));
+        let twice = of(&[r#"{"a":1,"a":2}"#, r#"{"a":3,"a":4}"#], None);
+        assert_eq!(twice.learnt.held, Held::Length, "a key that stands there twice has no shape");
+        let head = answer("");
+        assert_eq!(expectation(&of_one(&head), &[head], true).0, Held::Status);
+        let missing = Answer { status: 404, ..answer("no") };
+        let (held, expect) = expectation(&of_one(&missing), &[missing], false);
+        assert_eq!((held, expect.status), (Held::Status, None), "only a 2xx is right");
+    }
+
+    #[test]
+    fn what_comes_later_loosens_what_is_expected_only_if_it_is_alike() {
+        let first = of(&["at 14:03"; 2], None).learnt;
+        let later = of(&["at 14:04"; 2], Some(&first));
+        assert_eq!((later.learnt.held, later.learnt.asked), (Held::Length, 4));
+        let down = of(&["the database is down"; 2], Some(&first));
+        assert_eq!(down, Lesson { learnt: first, expect: None });
+    }
+
+    #[test]
+    fn a_pattern_is_without_numbers_times_and_identifiers() {
+        assert_eq!(pattern("pid 42, 14:03:59Z, id 3f-a9b é!"), "pid #, #:#:#, id #-# é!");
+        assert_eq!(pattern(""), "");
+    }
+}

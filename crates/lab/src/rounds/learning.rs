@@ -1,0 +1,102 @@
+//! What a server answers at rest, where its workloads do not say what is right, becomes what the generator expects of it
+//! (docs/method/answers.md).
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use assay_model::learnt::Learnt;
+use assay_model::load::LoadReport;
+use assay_model::record::NotRun;
+use assay_model::workload::Workload;
+
+use super::life::{Life, Living, generator_failure};
+use crate::contender::learn::{Lesson, Occasion, Question, learn};
+use crate::generator::LoadError;
+
+impl Life<'_> {
+    /// The file with a workload for the generator: with what was learnt of this contender, where that is to be learnt.
+    pub(super) fn workload_file(&self, name: &str) -> PathBuf {
+        let learns = self.plan.workload(name).is_some_and(|workload| self.learns(workload));
+        if learns {
+            return self.work.join(format!("{}-{name}.learnt.json", self.subject.name));
+        }
+        self.work.join(self.subject.workload_file(name))
+    }
+
+    /// Whether a workload leaves open what is right. Over the user-space stack there is no socket to ask with.
+    fn learns(&self, workload: &Workload) -> bool {
+        let is_silent = workload.requests.iter().any(|request| request.expect.is_silent());
+        is_silent && self.on_user_stack().is_none()
+    }
+
+    /// What earlier lives of the same contender answered.
+    fn learnt_before(&self) -> Vec<Learnt> {
+        let runs = self.record.rounds.iter().flat_map(|round| &round.runs);
+        let own = runs.filter(|run| run.contender == self.subject.name && !run.learnt.is_empty());
+        own.last().map_or_else(Vec::new, |run| run.learnt.clone())
+    }
+}
+
+impl Living<'_> {
+    /// Asks for what its workloads leave open, and has the generator expect it. Returns whether more is expected to vary than
+    /// before.
+    pub(super) fn learn(&mut self, occasion: Occasion) -> Result<bool, NotRun> {
+        if occasion == Occasion::First {
+            self.run.learnt = self.life.learnt_before();
+        }
+        let mut is_looser = false;
+        for workload in self.life.workloads() {
+            if self.life.learns(&workload) {
+                is_looser |= self.learn_workload(workload, occasion)?;
+            }
+        }
+        Ok(is_looser)
+    }
+
+    /// Whether answers were wrong that at rest turn out to vary, so that nothing can be held against them.
+    pub(super) fn unlearns(&mut self, load: &LoadReport) -> Result<bool, Option<NotRun>> {
+        let is_suspicious = load.books.errors.keys().any(|class| class.is_wrong_answer());
+        Ok(is_suspicious && self.learn(Occasion::Later).map_err(Some)?)
+    }
+
+    fn learn_workload(&mut self, mut workload: Workload, occasion: Occasion) -> Result<bool, NotRun> {
+        let (name, file) = (workload.name.clone(), self.life.workload_file(&workload.name));
+        let expected = read(&file);
+        let timeout = Duration::from_secs_f64(self.life.plan.experiment.timeout_s);
+        let mut is_looser = false;
+        let silent = (0..).zip(&mut workload.requests).filter(|(_, kind)| kind.expect.is_silent());
+        for (number, kind) in silent {
+            let known = self.run.learnt.iter().position(|l| l.workload == name && l.request == number);
+            let question = Question { workload: &name, number, kind, timeout };
+            let before = known.map(|at| &self.run.learnt[at]);
+            let lesson = learn(self.life.link, &self.server.authority, question, occasion, before);
+            let Ok(Lesson { learnt, expect: Some(expect) }) = lesson else {
+                // What was not answered as before is expected as before.
+                let before = expected.as_ref().and_then(|before| before.requests.get(number as usize));
+                kind.expect = before.map(|before| before.expect.clone()).unwrap_or_default();
+                continue;
+            };
+            kind.expect = expect;
+            match known {
+                Some(at) => {
+                    is_looser |= self.run.learnt[at].varies_less_than(&learnt);
+                    self.run.learnt[at] = learnt;
+                }
+                None => self.run.learnt.push(learnt),
+            }
+        }
+        write(&file, &workload)?;
+        Ok(is_looser)
+    }
+}
+
+/// What was expected in an earlier life or moment.
+fn read(file: &Path) -> Option<Workload> {
+    serde_json::from_slice(&std::fs::read(file).ok()?).ok()
+}
+
+fn write(file: &Path, workload: &Workload) -> Result<(), NotRun> {
+    let text = serde_json::to_vec(workload).map_err(|error| error.to_string());
+    let written = text.and_then(|text| assay_file::write(file, &text).map_err(|error| error.to_string()));
+    written.map_err(|problem| generator_failure(LoadError::Failed { problem, log_tail: Vec::new() }))
+}

@@ -1,0 +1,267 @@
+//! Against what a run's answers were held, and whether servers that were asked for the same answer alike.
+
+use assay_model::check::{Check, Outcome};
+use assay_model::contender::Kind;
+use assay_model::learnt::{Held, Learnt};
+use assay_model::record::{Measurement, Record};
+use assay_model::rule::Rule;
+use assay_model::workload::{Expect, Workload};
+
+use super::{objection, pass};
+
+/// Most characters of a body that are told.
+const TOLD_CHARS: usize = 40;
+/// What to do where servers do not answer alike.
+const ONE_OF_THEM_IS_WRONG: &str = "look at both answers: figures compare only where the same was asked and the same was answered; \
+                                    where both are right, say so with a workload that expects what they have in common";
+
+/// What answers were held against, from the weakest to the strongest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Against {
+    /// What the server itself answered before the load.
+    Learnt(Held),
+    /// What the workload says of shape, length or content.
+    Rules,
+    /// The body that the workload names.
+    Body,
+}
+
+/// What was done with every answer: "every answer was compared with the expected body".
+pub(crate) fn checked(record: &Record, windows: &[&Measurement]) -> String {
+    let measured = |workload: &&Workload| windows.iter().any(|window| window.cell.workload == workload.name);
+    let mut done: Vec<(Against, Vec<&str>)> = Vec::new();
+    for workload in record.workloads.iter().filter(measured) {
+        let against = against(record, workload);
+        match done.iter_mut().find(|(known, _)| *known == against) {
+            Some((_, names)) => names.push(&workload.name),
+            None => done.push((against, vec![&workload.name])),
+        }
+    }
+    match done.as_slice() {
+        [] => sentence(Against::Learnt(Held::Status)).to_owned(),
+        [(against, _)] => sentence(*against).to_owned(),
+        several => {
+            let one = |(against, names): &(Against, Vec<&str>)| {
+                format!("on {}, {}", names.join(", "), sentence(*against))
+            };
+            several.iter().map(one).collect::<Vec<_>>().join("; ")
+        }
+    }
+}
+
+/// The weakest of all that was done for a workload's requests, whoever answered them.
+fn against(record: &Record, workload: &Workload) -> Against {
+    let of_one = |(number, expect): (u32, &Expect)| {
+        let Expect { body, body_file, json, html, html_file, shape, length, contains, .. } = expect;
+        if [body, body_file, json, html, html_file].into_iter().any(Option::is_some) {
+            Against::Body
+        } else if shape.is_some() || length.is_some() || contains.is_some() {
+            Against::Rules
+        } else {
+            Against::Learnt(weakest(record, &workload.name, number))
+        }
+    };
+    let expected = workload.requests.iter().map(|request| &request.expect);
+    (0..).zip(expected).map(of_one).min().unwrap_or(Against::Learnt(Held::Status))
+}
+
+/// The weakest of what lives that were measured on a workload learnt of a request.
+fn weakest(record: &Record, workload: &str, request: u32) -> Held {
+    let runs = record.rounds.iter().flat_map(|round| &round.runs);
+    let measured = runs.filter(|run| run.cells.iter().any(|window| window.cell.workload == workload));
+    let held = measured.map(|run| {
+        let learnt = run.learnt.iter().find(|l| l.workload == workload && l.request == request);
+        learnt.map_or(Held::Status, |learnt| learnt.held)
+    });
+    held.min().unwrap_or_default()
+}
+
+fn sentence(against: Against) -> &'static str {
+    match against {
+        Against::Body => "every answer was compared with the expected body",
+        Against::Rules => "every answer was checked as its workload says",
+        Against::Learnt(held) => held_in_words(held),
+    }
+}
+
+/// What was done with every answer, where the server itself was asked before the load what is right.
+pub fn held_in_words(held: Held) -> &'static str {
+    match held {
+        Held::Body => "every answer was compared with the answer learnt before the load, to the last byte",
+        Held::Shape => "every answer was compared with the shape of the answers learnt before the load",
+        Held::Length => "of every answer, status and length were compared with those learnt before the load",
+        Held::Status => "every answer's status was checked",
+    }
+}
+
+/// An answer in a few words: "200 text/plain, 16 bytes 'database is down'".
+pub fn described(learnt: &Learnt) -> String {
+    let status = learnt.status.map_or_else(|| "varying status".to_owned(), |status| status.to_string());
+    let content_type = learnt.content_type.as_deref().unwrap_or("no content type");
+    let coding = learnt.content_encoding.as_ref().map(|coding| format!(" ({coding})")).unwrap_or_default();
+    let bytes = match learnt.body_bytes {
+        [least, greatest] if least == greatest => least.to_string(),
+        [least, greatest] => format!("{least} to {greatest}"),
+    };
+    let mut excerpt: String = learnt.excerpt.chars().take(TOLD_CHARS).collect();
+    if learnt.excerpt.chars().nth(TOLD_CHARS).is_some() {
+        excerpt.push('…');
+    }
+    format!("{status} {content_type}{coding}, {bytes} bytes '{excerpt}'")
+}
+
+/// What the latest life of a contender knew of its answers to a workload.
+fn learnt_of<'r>(record: &'r Record, contender: &str, workload: &str) -> Vec<&'r Learnt> {
+    let runs = record.rounds.iter().rev().flat_map(|round| &round.runs);
+    let own = runs.filter(|run| run.contender == contender);
+    let mut learnt = own.map(|run| run.learnt.iter().filter(|l| l.workload == workload).collect::<Vec<_>>());
+    learnt.find(|learnt| !learnt.is_empty()).unwrap_or_default()
+}
+
+/// A contender of a record.
+pub(crate) type Side<'r> = (&'r Record, &'r str);
+
+/// How the answers of two sides to a workload differ: void where they are of different kinds, passed where they are alike and not the
+/// same; `None` where they are the same, or not known of both.
+pub(crate) fn difference(base: Side<'_>, new: Side<'_>, workload: &str) -> Option<Check> {
+    let [of_base, of_new] = [base, new].map(|(record, contender)| learnt_of(record, contender, workload));
+    let both = of_base
+        .iter()
+        .filter_map(|base| Some((*base, *of_new.iter().find(|new| new.request == base.request)?)));
+    let both: Vec<(&Learnt, &Learnt)> = both.collect();
+    let told = |base_says: &Learnt, new_says: &Learnt| {
+        let [base_says, new_says] = [described(base_says), described(new_says)];
+        format!("on {workload}, {} {base_says}; {} {new_says}", base.1, new.1)
+    };
+    if let Some((one, other)) = both.iter().find(|(one, other)| one.unlike(other).is_some()) {
+        let evidence = format!("the sides do not answer alike: {}", told(one, other));
+        return Some(objection(Rule::LikeAnswers, Outcome::Void, evidence, ONE_OF_THEM_IS_WRONG));
+    }
+    // Bodies that vary anyway differ from moment to moment.
+    let differ = |(one, other): &&(&Learnt, &Learnt)| one.body_sha256 != other.body_sha256;
+    let (one, other) = both.iter().find(differ)?;
+    Some(pass(Rule::LikeAnswers, format!("bodies differ and are alike: {}", told(one, other))))
+}
+
+/// Whether all that are compared in a run answer alike; `None` where fewer than two were asked.
+pub(crate) fn like_answers(record: &Record) -> Option<Check> {
+    let proper =
+        record.contenders.iter().filter(|entry| entry.kind != Kind::Limit && entry.twin_of.is_none());
+    let names: Vec<&str> = proper.map(|entry| entry.name.as_str()).collect();
+    let mut asked = 0;
+    for workload in record.workloads.iter().map(|workload| workload.name.as_str()) {
+        let known = names.iter().filter(|name| !learnt_of(record, name, workload).is_empty());
+        let known: Vec<&str> = known.copied().collect();
+        asked = asked.max(known.len());
+        let Some((first, others)) = known.split_first() else { continue };
+        let mut differences =
+            others.iter().filter_map(|other| difference((record, first), (record, other), workload));
+        if let Some(found) = differences.find(super::is_void) {
+            return Some(Check { outcome: Outcome::Warn, ..found });
+        }
+    }
+    (asked > 1).then(|| pass(Rule::LikeAnswers, "all that were asked for the same answered alike".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use assay_model::workload::RequestKind;
+
+    fn learnt(content_type: &str, body: &str) -> Learnt {
+        Learnt {
+            workload: "hello".to_owned(),
+            asked: 6,
+            status: Some(200),
+            content_type: Some(content_type.to_owned()),
+            body_sha256: Some(body.to_owned()),
+            body_bytes: [body.len() as u64; 2],
+            excerpt: body.to_owned(),
+            held: Held::Body,
+            ..Learnt::default()
+        }
+    }
+
+    /// Two contenders, which answer so, on a workload that expects this.
+    fn record(answers: [Option<Learnt>; 2], expect: Expect) -> Record {
+        let mut record = testing::record(&[("old", &[100.0, 100.0]), ("new", &[100.0, 100.0])]);
+        let (method, path) = ("GET".to_owned(), "/".to_owned());
+        let request = RequestKind { weight: 1, method, path, headers: Vec::new(), body: None, expect };
+        record.workloads =
+            vec![Workload { name: "hello".to_owned(), requests: vec![request], ..Workload::default() }];
+        for round in &mut record.rounds {
+            for (run, learnt) in round.runs.iter_mut().zip(&answers) {
+                run.learnt = learnt.iter().cloned().collect();
+            }
+        }
+        record
+    }
+
+    fn said(record: &Record) -> String {
+        let windows: Vec<&Measurement> =
+            record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells).collect();
+        checked(record, &windows)
+    }
+
+    #[test]
+    fn the_words_say_what_was_done() {
+        let body = Expect { body: Some("x".to_owned()), ..Expect::default() };
+        let text = learnt("text/plain", "hello");
+        let shaped = Learnt { held: Held::Shape, ..text.clone() };
+        for (answers, expect, words) in [
+            ([None, None], body, "with the expected body"),
+            ([None, None], Expect { length: Some([1, 2]), ..Expect::default() }, "as its workload says"),
+            ([None, None], Expect { status: Some(200), ..Expect::default() }, "status was checked"),
+            ([None, None], Expect::default(), "status was checked"),
+            ([Some(text.clone()), Some(text.clone())], Expect::default(), "to the last byte"),
+            ([Some(text.clone()), Some(shaped)], Expect::default(), "with the shape"),
+            ([Some(text), None], Expect::default(), "status was checked"),
+        ] {
+            let said = said(&record(answers, expect));
+            assert!(said.contains(words), "{said}: {words}");
+        }
+    }
+
+    #[test]
+    fn several_workloads_are_told_apart() {
+        let body = Expect { body: Some("x".to_owned()), ..Expect::default() };
+        let mut record = record([None, None], body);
+        let mut own = record.workloads[0].clone();
+        own.name = "own".to_owned();
+        own.requests[0].expect = Expect::default();
+        record.workloads.push(own);
+        assert_eq!(said(&record), "every answer was compared with the expected body", "own was not measured");
+        for run in record.rounds.iter_mut().flat_map(|round| &mut round.runs) {
+            let mut window = run.cells[0].clone();
+            window.cell.workload = "own".to_owned();
+            run.cells.push(window);
+        }
+        let wanted = "on hello, every answer was compared with the expected body; on own, every answer's status was checked";
+        assert_eq!(said(&record), wanted);
+    }
+
+    #[test]
+    fn servers_that_do_not_answer_alike_are_told_with_their_answers() {
+        let json = learnt("application/json", r#"{"message":"hello"}"#);
+        let down = learnt("text/plain", "database is down");
+        let unlike = record([Some(json.clone()), Some(down)], Expect::default());
+        let found = difference((&unlike, "old"), (&unlike, "new"), "hello").expect("a difference");
+        assert_eq!((found.rule, found.outcome), (Rule::LikeAnswers, Outcome::Void));
+        let wanted = "the sides do not answer alike: on hello, old 200 application/json, 19 bytes '{\"message\":\"hello\"}'; \
+                      new 200 text/plain, 16 bytes 'database is down'";
+        assert_eq!(found.evidence, wanted);
+        assert_eq!(like_answers(&unlike).map(|check| check.outcome), Some(Outcome::Warn));
+        let shape = Some(r#"{"message": string}"#.to_owned());
+        let [one, other] = ["a", "b"].map(|hash| {
+            Some(Learnt { shape: shape.clone(), body_sha256: Some(hash.to_owned()), ..json.clone() })
+        });
+        let alike = record([one.clone(), other], Expect::default());
+        let told = difference((&alike, "old"), (&alike, "new"), "hello").expect("a difference");
+        assert!(told.outcome == Outcome::Pass && told.evidence.starts_with("bodies differ and are alike"));
+        assert_eq!(like_answers(&alike).map(|check| check.outcome), Some(Outcome::Pass));
+        let alone = record([one, None], Expect::default());
+        assert_eq!(difference((&alone, "old"), (&alone, "new"), "hello"), None);
+        assert_eq!(like_answers(&alone), None);
+    }
+}
