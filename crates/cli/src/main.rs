@@ -7,6 +7,7 @@
 mod args;
 mod command;
 mod destination;
+mod embedded;
 mod failure;
 mod output;
 mod progress;

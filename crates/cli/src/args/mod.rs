@@ -143,7 +143,7 @@ impl EngineName {
 /// Where things are.
 #[derive(Args, Clone)]
 pub(crate) struct Places {
-    /// Folder that holds contenders/, workloads/ and experiments/ [default: the nearest above, or assay's own]
+    /// Folder that holds contenders/, workloads/ and experiments/ [default: the nearest above, or assay's own, unpacked to $XDG_DATA_HOME/assay]
     #[arg(long, value_name = "DIR", env = "ASSAY_CATALOGUE", help_heading = "Places")]
     pub(crate) catalogue: Option<PathBuf>,
     /// Folder of all runs

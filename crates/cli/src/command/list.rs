@@ -1,12 +1,15 @@
 //! `assay list`: what can be named.
 
-use assay_lab::Exit;
+use std::path::{Path, PathBuf};
+
 use assay_lab::catalogue::{self, Catalogue};
 use assay_lab::conformance;
+use assay_lab::{Exit, LabError};
 use assay_report::foreign;
 use serde_json::{Map, Value};
 
 use crate::args::{ListArguments, Listing, Places};
+use crate::embedded;
 use crate::failure::Failure;
 use crate::output;
 
@@ -14,7 +17,11 @@ pub(crate) fn run(arguments: &ListArguments) -> Result<Exit, Failure> {
     let rows = match arguments.what {
         Listing::Runs => return super::runs::run(arguments).map(|()| Exit::Ok),
         Listing::Rules => conformance::rule_names().map(|name| vec![name.to_owned()]).collect(),
-        what => of_catalogue(&open(&arguments.places)?, what),
+        what => {
+            let catalogue = open(&arguments.places)?;
+            output::note(format_args!("from {}", catalogue.root.display()));
+            of_catalogue(&catalogue, what)
+        }
     };
     match arguments.json {
         true => output::result(&json(&rows, columns(arguments.what))?),
@@ -23,13 +30,36 @@ pub(crate) fn run(arguments: &ListArguments) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// The catalogue that the arguments point to, or the nearest one.
+/// The catalogue that the arguments point to, or the nearest one, or the one that the binary carries.
 pub(crate) fn open(places: &Places) -> Result<Catalogue, Failure> {
+    match find(places)? {
+        Some(root) => read(&root),
+        None => read(&embedded::unpacked()?),
+    }
+}
+
+/// The same; an empty one where there is none of the user's and none is needed: nothing is then unpacked.
+pub(crate) fn open_if(needed: bool, places: &Places) -> Result<Catalogue, Failure> {
+    if needed {
+        open(places)
+    } else {
+        find(places)?.map_or_else(|| Ok(Catalogue::empty()), |root| read(&root))
+    }
+}
+
+/// Where the user has one; `None` where none was named and none is near.
+fn find(places: &Places) -> Result<Option<PathBuf>, Failure> {
     let cwd =
         std::env::current_dir().map_err(|e| Failure::Machine(format!("there is no working folder: {e}")))?;
     let executable = std::env::current_exe().ok();
-    let root = catalogue::find(places.catalogue.as_deref(), &cwd, executable.as_deref())?;
-    let catalogue = Catalogue::read(&root)?;
+    match catalogue::find(places.catalogue.as_deref(), &cwd, executable.as_deref()) {
+        Err(LabError::NoCatalogue { .. }) if places.catalogue.is_none() => Ok(None),
+        found => Ok(Some(found?)),
+    }
+}
+
+fn read(root: &Path) -> Result<Catalogue, Failure> {
+    let catalogue = Catalogue::read(root)?;
     catalogue.warnings.iter().for_each(output::warning);
     Ok(catalogue)
 }

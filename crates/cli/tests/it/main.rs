@@ -19,6 +19,7 @@ mod formats;
 #[allow(clippy::print_stderr, reason = "says what it skips")]
 mod harmless;
 #[allow(clippy::print_stderr, reason = "says what it skips")]
+mod installed;
 mod link;
 mod load;
 mod misbehaviour;

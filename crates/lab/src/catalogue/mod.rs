@@ -41,6 +41,18 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
+    /// One in which nothing can be named.
+    pub fn empty() -> Self {
+        Self {
+            root: PathBuf::new(),
+            contenders: Vec::new(),
+            databases: Vec::new(),
+            workloads: Vec::new(),
+            experiments: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
     /// Reads the catalogue under `root`: `contenders/LANGUAGE/NAME/contender.toml`, `workloads/*.toml`,
     /// `experiments/*.toml`. A missing folder is an empty one.
     ///

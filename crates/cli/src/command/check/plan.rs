@@ -6,7 +6,7 @@ use assay_host::topology::Topology;
 use assay_lab::catalogue::Catalogue;
 use assay_lab::conformance::Inquiry;
 use assay_lab::database::{GivenUrl, Source};
-use assay_lab::{LabError, Launch, Subject, database_of};
+use assay_lab::{Launch, Subject, database_of};
 use assay_model::database::DatabaseKind;
 use assay_model::record::Origin;
 use assay_model::workload::Workload;
@@ -35,22 +35,12 @@ pub(super) fn build(arguments: &CheckArguments) -> Result<Inquiry, Failure> {
     })
 }
 
-/// The catalogue; an empty one where none is found and none is needed.
+/// The catalogue; an empty one where the user has none and none is needed.
 fn catalogue(arguments: &CheckArguments) -> Result<Catalogue, Failure> {
     let needed = !arguments.workload.is_empty()
         || arguments.selectors.iter().any(|selector| !selector.contains('/'))
         || (arguments.selectors.is_empty() && arguments.cmd.is_empty());
-    match list::open(&arguments.places) {
-        Err(Failure::Lab(LabError::NoCatalogue { .. })) if !needed => Ok(Catalogue {
-            root: std::path::PathBuf::new(),
-            contenders: Vec::new(),
-            databases: Vec::new(),
-            workloads: Vec::new(),
-            experiments: Vec::new(),
-            warnings: Vec::new(),
-        }),
-        found => found,
-    }
+    list::open_if(needed, &arguments.places)
 }
 
 fn subjects(catalogue: &Catalogue, arguments: &CheckArguments) -> Result<Vec<Subject>, Failure> {

@@ -11,7 +11,7 @@ use assay_lab::contender::Tools;
 use assay_lab::database::Source;
 use assay_lab::design;
 use assay_lab::running;
-use assay_lab::{LabError, Launch, Plan, Subject, database_of};
+use assay_lab::{Launch, Plan, Subject, database_of};
 use assay_model::contender::Kind;
 use assay_model::database::DatabaseKind;
 use assay_model::experiment::{Experiment, Measure};
@@ -90,23 +90,13 @@ pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
     Ok(plan)
 }
 
-/// The catalogue; an empty one where none is found and none is needed.
+/// The catalogue; an empty one where the user has none and none is needed.
 fn catalogue(arguments: &RunArguments) -> Result<Catalogue, Failure> {
     let needed = arguments.experiment.is_some()
         || !arguments.workload.is_empty()
         || arguments.selectors.iter().any(|s| !s.contains('/'))
         || (arguments.selectors.is_empty() && arguments.cmd.is_empty());
-    match list::open(&arguments.places) {
-        Err(Failure::Lab(LabError::NoCatalogue { .. })) if !needed => Ok(Catalogue {
-            root: std::path::PathBuf::new(),
-            contenders: Vec::new(),
-            databases: Vec::new(),
-            workloads: Vec::new(),
-            experiments: Vec::new(),
-            warnings: Vec::new(),
-        }),
-        found => found,
-    }
+    list::open_if(needed, &arguments.places)
 }
 
 fn experiment(catalogue: &Catalogue, arguments: &RunArguments) -> Result<Experiment, Failure> {
