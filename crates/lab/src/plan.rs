@@ -1,5 +1,6 @@
 //! Everything that is decided before a run begins.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use assay_host::isolation::Isolation;
@@ -108,6 +109,12 @@ pub fn database_of<'a>(
     Ok(first.map(|(_, kind)| kind))
 }
 
+/// Whether no two of them insist on the same port.
+fn can_live_at_once(subjects: &[Subject]) -> bool {
+    let mut taken = BTreeSet::new();
+    subjects.iter().filter_map(Subject::fixed_port).all(|port| taken.insert(port))
+}
+
 impl Plan {
     /// Whether the parts fit together.
     ///
@@ -159,19 +166,15 @@ impl Plan {
         }
     }
 
-    /// Whether all servers of a round live at once and take turns: where there are several, no two need the same port, and the
-    /// kernel's TCP serves all, because a wire has one server at its end.
+    /// Whether all servers of a round live at once and take turns: where there are several, no two insist on the same port, and
+    /// the kernel's TCP serves all, because a wire has one server at its end.
     pub fn takes_turns(&self) -> bool {
         let experiment = &self.experiment;
-        let ports = self.subjects.iter().filter_map(|subject| match &subject.launch {
-            Launch::Process(process) => process.port,
-            Launch::Running { .. } => None,
-        });
         let kernels =
             |network: &Option<Network>| network.is_none_or(|network| network.stack() == Stack::Kernel);
         experiment.cells().iter().any(|cell| experiment.is_turned(cell))
             && self.subjects.len() > 1
-            && ports.count() == 0
+            && can_live_at_once(&self.subjects)
             && experiment.networks().iter().all(kernels)
     }
 
@@ -247,6 +250,18 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+
+    /// A server that insists on a port once kept all others from taking turns.
+    #[test]
+    fn all_can_live_at_once_unless_two_insist_on_the_same_port() {
+        let on = |name: &str, port| {
+            let subject = Subject::from_command("server", Path::new("/"), port).expect("command");
+            Subject { name: name.to_owned(), ..subject }
+        };
+        assert!(can_live_at_once(&[on("a", Some(8080)), on("b", None), on("c", None)]));
+        assert!(can_live_at_once(&[on("a", Some(8080)), on("b", Some(8081))]));
+        assert!(!can_live_at_once(&[on("a", Some(8080)), on("b", Some(8080))]));
+    }
 
     #[test]
     fn of_two_kinds_of_database_a_run_has_one() {

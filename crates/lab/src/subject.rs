@@ -116,6 +116,14 @@ pub struct Container {
 }
 
 impl Subject {
+    /// The port that it insists on, of a server that assay starts.
+    pub(crate) fn fixed_port(&self) -> Option<u16> {
+        match &self.launch {
+            Launch::Process(process) => process.port,
+            Launch::Running { .. } => None,
+        }
+    }
+
     /// `host:port` of a server that runs already, and may be anybody's.
     pub fn host(&self) -> Option<&str> {
         match &self.launch {
