@@ -41,9 +41,10 @@ enum Task {
     },
     /// Measure the load generator against `assay stub` at full length; for a quiet machine with two CPUs or more.
     Oracle(oracle::Options),
-    /// Measure the load generator, or the reference server, beside its peers; for a quiet machine with two CPUs or more.
+    /// Measure the load generator, or the reference server, beside its peers, or two designs of a run; for a quiet machine with
+    /// two CPUs or more.
     Bench {
-        /// Which of the two.
+        /// Which of them.
         #[command(subcommand)]
         subject: bench::Subject,
     },

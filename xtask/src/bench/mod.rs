@@ -2,6 +2,7 @@
 //! with their spread, as tables for docs/results/instrument.md.
 
 mod blocks;
+mod designs;
 mod load;
 mod probe;
 mod serve;
@@ -18,6 +19,8 @@ pub(crate) enum Subject {
     Load(load::Options),
     /// The reference server with nginx, h2o and Apache httpd
     Serve(serve::Options),
+    /// Contenders in turns and one at a time: both designs must tell the same ratios
+    Designs(designs::Options),
 }
 
 /// How long, and how often.
@@ -61,6 +64,7 @@ pub(crate) fn run(root: &Path, subject: &Subject) -> Result<(), Vec<String>> {
     match subject {
         Subject::Load(options) => load::run(root, options),
         Subject::Serve(options) => serve::run(root, options),
+        Subject::Designs(options) => designs::run(root, options),
     }
     .map_err(|error| vec![format!("bench: {error}")])
 }

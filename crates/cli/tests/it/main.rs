@@ -10,6 +10,7 @@ mod compare;
 #[allow(clippy::print_stderr, reason = "says what it skips")]
 mod container;
 mod database;
+mod designs;
 mod destination;
 mod doctor;
 mod ending;
