@@ -196,7 +196,10 @@ mod tests {
         let one_cpu = |plan: &mut Plan| plan.isolation.separation = Separation::None;
         assert_eq!(of(&builds, one_cpu), alternating(Because::SharedCpus));
         let ports = |plan: &mut Plan| {
-            plan.subjects[0] = Subject::from_command("./old", Path::new("/"), Some(8080)).expect("command");
+            for subject in &mut plan.subjects {
+                *subject =
+                    Subject::from_command(&subject.title, Path::new("/"), Some(8080)).expect("command");
+            }
         };
         assert_eq!(of(&builds, ports), alternating(Because::NotTogether));
     }

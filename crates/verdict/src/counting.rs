@@ -1,6 +1,6 @@
 //! Which part of a contender's turns counts. One rule for all of them, from what all of them show: in each turn what came after
 //! its rate no longer depended on when the load began (`settle`), and of a life the turns in which it no longer got faster
-//! (`warm`). The run orders what it knows at the time; this is known only when it is over (docs/method/carousel.md).
+//! (`warm`). The run orders what it knows at the time; this is known only when it is over (docs/method/carousel.md#warm-up).
 
 use std::collections::BTreeMap;
 

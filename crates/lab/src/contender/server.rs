@@ -218,7 +218,7 @@ impl Server {
             let hopeless =
                 lasts(wrong_since, WRONG_ANSWER_PATIENCE) || lasts(elsewhere_since, OTHER_PORT_PATIENCE);
             if hopeless || Instant::now() >= deadline || order.stop.now() {
-                return Err(self.explain(problem, began.elapsed()));
+                return Err(self.explain(problem, began.elapsed().min(timeout)));
             }
             std::thread::sleep(poll);
             poll = (poll * 2).min(LAST_POLL);

@@ -1,4 +1,4 @@
-//! Load that a fresh server gets before it is measured (docs/method/carousel.md).
+//! Load that a fresh server gets before it is measured (docs/method/carousel.md#warm-up).
 
 use std::collections::BTreeMap;
 
