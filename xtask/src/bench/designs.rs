@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use assay_model::check::Outcome;
 use assay_model::verdict::{Interval, Verdict};
 use clap::Args;
 
@@ -70,13 +71,19 @@ fn measure(root: &Path, design: &Design, options: &Options, place: &Place) -> Re
     assay.arg("-o").arg(&told);
     let both = place.client_cpu.union(&place.server_cpu);
     let limit = Duration::from_secs(u64::from(options.seconds)) + MARGIN;
-    // What the verdict says is no matter here: two servers need not be told apart.
-    Running::start(&mut assay, &both)?.finish(limit, place)?.with_code(&[0, 1], design.title)?;
+    Running::start(&mut assay, &both)?.finish(limit, place)?.with_code(&[0], design.title)?;
     let text = std::fs::read_to_string(&told).map_err(|error| format!("{}: {error}", told.display()))?;
     let mut document: serde_json::Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let verdict: Verdict =
         serde_json::from_value(document["verdict"].take()).map_err(|error| error.to_string())?;
-    Ok(ratios(&verdict))
+    match ratios(&verdict) {
+        none if none.is_empty() => {
+            let why = verdict.trust.iter().filter(|check| check.outcome == Outcome::Void);
+            let why: Vec<&str> = why.map(|check| check.evidence.as_str()).collect();
+            Err(format!("{}: no pair could be compared; {}", design.title, why.join("; ")))
+        }
+        ratios => Ok(ratios),
+    }
 }
 
 /// Each pair with its names in alphabetical order, so that two verdicts can be set side by side.

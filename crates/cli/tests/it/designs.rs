@@ -28,7 +28,7 @@ fn measured(more: &[&str]) -> Record {
     let lab = lab();
     let asked = ["quick", "slow", "-c", "24", "-d", "600ms", "--rounds", "3"];
     // Whether a disturbed window counts is another matter: every rate is looked at.
-    let _ = lab.run(&[&asked, more].concat()).assert();
+    lab.run(&[&asked, more].concat()).assert().code(0);
     lab.record()
 }
 
