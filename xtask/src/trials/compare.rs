@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use assay_host::cpuset;
 use assay_model::comparison::{Change, Comparison, Metric, Shift};
-use assay_stats::robust::median;
 use clap::Args;
 
 use crate::measure::Place;
@@ -17,7 +16,7 @@ use crate::measure::process::Running;
 /// Steps for each answer of the slower of the two servers from which the price of a step is taken, and of the base of all
 /// comparisons: several times what the rest of an answer costs, so that the server is the limit and not the generator.
 const STEPS: u32 = 40_000;
-/// Comparisons by which a step is priced.
+/// Restarts by which a step is priced.
 const PRICING_ROUNDS: u32 = 6;
 /// How much longer than its budget a comparison may take: preparing, and the rounds that are always measured.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -106,10 +105,9 @@ fn row(name: &str, runs: &[Result<Said, String>], truth: f64) -> String {
 fn steps_for(percent: f64, place: &Place) -> Result<u32, String> {
     let rounds = PRICING_ROUNDS.to_string();
     let own = Options { runs: 1, budget: String::new(), slower: percent, design: Some("duet".to_owned()) };
-    let found: Vec<f64> = (0..3)
-        .map(|_| compare([STEPS, 2 * STEPS], &["--rounds", &rounds], &own, place)?.map(|said| said.ratio))
-        .collect::<Result<_, String>>()?;
-    let ratio = median(&found).map_err(|error| error.to_string())?;
+    let ratio = compare([STEPS, 2 * STEPS], &["--rounds", &rounds], &own, place)?
+        .map_err(|reason| format!("the price of a step could not be measured: {reason}"))?
+        .ratio;
     // An answer costs 1, and so many steps more make it cost 1 / ratio.
     let dearer = 1.0 / ratio - 1.0;
     if !dearer.is_finite() || dearer < 0.1 {

@@ -229,8 +229,8 @@ fn throughput(comparison: &Comparison) -> &Change {
 #[test]
 fn a_duet_of_one_server_with_itself_shows_no_difference() {
     let (comparison, words) = duet_of_stubs(1);
-    let comparing = comparison.comparing.expect("a comparison of commands");
-    assert_eq!((comparing.design, comparing.because), (Design::Duet, Because::OneKind));
+    let comparing = comparison.comparing.as_ref().expect("a comparison of commands");
+    assert_eq!((comparing.design, &comparing.because), (Design::Duet, &Because::OneKind));
     assert_eq!(comparison.control.len(), 1, "the base against itself");
     let change = throughput(&comparison);
     assert_eq!((change.design, change.rounds), (Design::Duet, 3));
