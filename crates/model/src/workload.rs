@@ -48,7 +48,8 @@ pub struct RequestKind {
     /// Request body, absent for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
-    /// The right answer.
+    /// The right answer; what it leaves open is learnt before the load.
+    #[serde(default)]
     pub expect: Expect,
 }
 

@@ -7,7 +7,7 @@ use assay_model::design::Design;
 use assay_model::units::Nanos;
 use clap::{Args, Parser, ValueEnum};
 
-use super::{Places, Rounds, RunArguments, value};
+use super::{Places, RequestArguments, Rounds, RunArguments, value};
 
 /// Tell what changed: between runs, between contenders, or between commands measured now.
 ///
@@ -43,6 +43,8 @@ pub(crate) struct CompareArguments {
         help_heading = "Measuring commands"
     )]
     pub(crate) workload: Vec<String>,
+    #[command(flatten)]
+    pub(crate) request: RequestArguments,
     /// Numbers of connections [default: 64]
     #[arg(short, long, value_name = "N,…", value_delimiter = ',', value_parser = value::connections, conflicts_with = "sides", help_heading = "Measuring commands")]
     pub(crate) connections: Vec<u32>,
@@ -140,6 +142,7 @@ impl CompareArguments {
             port: self.port.clone(),
             path: self.path.clone(),
             workload: self.workload.clone(),
+            request: self.request.clone(),
             connections: self.connections.clone(),
             duration: self.duration,
             warmup: self.warmup,

@@ -10,7 +10,7 @@ use assay_model::units::Nanos;
 use clap::{Args, ValueEnum};
 
 use super::stack::StackArguments;
-use super::{EngineName, value};
+use super::{EngineName, RequestArguments, value};
 use crate::destination::Consent;
 
 /// What stands behind the flags.
@@ -63,27 +63,8 @@ pub(crate) struct LoadArguments {
     #[arg(short, long, conflicts_with_all = ["requests_per_connection", "close"], help_heading = "Load")]
     pub(crate) keep_alive: bool,
 
-    /// Method
-    #[arg(short, long, value_name = "METHOD", default_value = "GET", help_heading = "Request")]
-    pub(crate) method: String,
-    /// Header field; may be repeated
-    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = value::field, help_heading = "Request")]
-    pub(crate) headers: Vec<(String, String)>,
-    /// Body
-    #[arg(long, value_name = "TEXT", help_heading = "Request")]
-    pub(crate) body: Option<String>,
-    /// File with the body
-    #[arg(long, value_name = "FILE", conflicts_with = "body", help_heading = "Request")]
-    pub(crate) body_file: Option<PathBuf>,
-    /// Status that counts as right [default: what the server answers before the load, if that is a 2xx]
-    #[arg(long, value_name = "CODE", help_heading = "Request")]
-    pub(crate) expect_status: Option<u16>,
-    /// Body that counts as right [default: like those before the load; any, where another --expect is given]
-    #[arg(long, value_name = "TEXT", conflicts_with = "expect_shape", help_heading = "Request")]
-    pub(crate) expect_body: Option<String>,
-    /// What a JSON body must look like: {"id": 1..10000, "name": string}, [20 * number]
-    #[arg(long, value_name = "SHAPE", help_heading = "Request")]
-    pub(crate) expect_shape: Option<String>,
+    #[command(flatten)]
+    pub(crate) request: RequestArguments,
     /// How bodies of 16 KiB and more are checked against the expected one
     #[arg(long, value_enum, value_name = "HOW", default_value = "full", help_heading = "Request")]
     pub(crate) check: CheckName,

@@ -12,7 +12,7 @@ use assay_model::units::Nanos;
 use clap::Args;
 
 use super::value::{self, Links};
-use super::{ArrivalName, DatabaseArguments, Places};
+use super::{ArrivalName, DatabaseArguments, Places, RequestArguments};
 use crate::destination::Consent;
 
 /// Measure servers against each other and against what this machine can do.
@@ -36,12 +36,15 @@ pub(crate) struct RunArguments {
     /// At the levels and lengths of the work that the experiment repeats, as far as its file names them: hours, not minutes
     #[arg(long, requires = "experiment", help_heading = "Load")]
     pub(crate) full: bool,
-    /// Workloads [default: hello; for a URL or a command: GET of its path]
+    /// Workloads of the catalogue, or files (./mine.toml) with workloads of your own [default: hello; for a URL or a command:
+    /// GET of its path]
     #[arg(short, long, value_name = "NAME", value_delimiter = ',', help_heading = "Load")]
     pub(crate) workload: Vec<String>,
     /// Path to ask a command or URL for
     #[arg(long, value_name = "PATH", help_heading = "Load", conflicts_with_all = ["workload", "experiment"])]
     pub(crate) path: Option<String>,
+    #[command(flatten)]
+    pub(crate) request: RequestArguments,
     /// Numbers of connections [default: 64]
     #[arg(short, long, value_name = "N,…", value_delimiter = ',', value_parser = value::connections, help_heading = "Load")]
     pub(crate) connections: Vec<u32>,
@@ -66,6 +69,10 @@ pub(crate) struct RunArguments {
     /// Longest load given to a fresh server until it no longer gets faster [default: 5s]
     #[arg(long, value_name = "TIME", value_parser = value::span, help_heading = "Length")]
     pub(crate) warmup: Option<Nanos>,
+    /// A first answer in about half a minute for two or three servers, with wider intervals: three restarts, no A/A control, no
+    /// rules of HTTP
+    #[arg(long, conflicts_with_all = ["rounds", "budget", "precision"], help_heading = "Length")]
+    pub(crate) quick: bool,
     /// Restarts of every contender: exactly so many, or `auto` until every pair is settled [default: auto, or the
     /// experiment's]
     #[arg(long, value_name = "auto|N", help_heading = "Length")]

@@ -40,6 +40,11 @@ type Sides = (Side, Vec<Side>, Option<Exit>);
 
 /// Sides from runs that were measured before.
 fn stored(arguments: &CompareArguments) -> Result<Sides, Failure> {
+    if arguments.request.is_given() {
+        return Err(Failure::usage(
+            "what was measured before was asked as its record says; a request goes with --cmd",
+        ));
+    }
     let store = Store::new(&arguments.places.runs);
     let mut sides = arguments.sides.iter().map(|wanted| side::open(&store, wanted));
     let base = sides.next().unwrap_or_else(|| side::open(&store, "last"))?;

@@ -27,6 +27,7 @@ mod misbehaviour;
 #[allow(clippy::print_stderr, reason = "says what it skips")]
 mod networks;
 mod repeat;
+mod request;
 mod run;
 mod running;
 mod secrets;

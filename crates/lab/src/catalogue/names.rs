@@ -1,21 +1,38 @@
 //! Names: what they look like, and which known one was perhaps meant.
 
+use sha2::{Digest as _, Sha256};
+
 /// Most names offered when one is unknown.
 const MAX_SUGGESTIONS: usize = 3;
 /// Longest list of all known names that is worth printing instead of suggestions.
 const MAX_LISTED: usize = 12;
+
+/// Longest name that is made of a text: it is part of file names, and people read it in tables.
+const MAX_MADE: usize = 48;
+/// Digits that tell texts apart that begin alike.
+const MARK_DIGITS: usize = 6;
 
 /// Whether `name` is `[a-z0-9-]+`, so that it can be a file name, a word in a command line and a key anywhere.
 pub(crate) fn is_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))
 }
 
-/// A name made of any text: other characters become single hyphens.
+/// A name made of any text: other characters become single hyphens, and a long one is cut and marked by what the text was.
 pub(crate) fn name_of(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let parts: Vec<&str> =
         lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty()).collect();
-    if parts.is_empty() { "unnamed".to_owned() } else { parts.join("-") }
+    if parts.is_empty() {
+        return "unnamed".to_owned();
+    }
+    let name = parts.join("-");
+    if name.len() <= MAX_MADE { name } else { cut(&name, text) }
+}
+
+fn cut(name: &str, text: &str) -> String {
+    let mark: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let kept = name[..MAX_MADE - MARK_DIGITS - 1].trim_end_matches('-');
+    format!("{kept}-{}", &mark[..MARK_DIGITS])
 }
 
 /// What to tell somebody who asked for `name` when only `known` exist.
@@ -71,6 +88,15 @@ fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_text_makes_a_name_that_a_file_can_have_and_no_other_text_makes() {
+        let long = |end: &str| name_of(&format!("java -jar {} {end}", "/srv/app/".repeat(50)));
+        let (one, other) = (long("one.jar"), long("two.jar"));
+        assert!(one.len() <= MAX_MADE && is_name(&one) && one.starts_with("java-jar-srv-app-"), "{one}");
+        assert_ne!(one, other);
+        assert_eq!(name_of("node app.js"), "node-app-js");
+    }
 
     #[test]
     fn distances() {

@@ -11,7 +11,7 @@ use assay_model::database::DatabaseKind;
 use assay_model::record::Origin;
 use assay_model::workload::Workload;
 
-use crate::args::CheckArguments;
+use crate::args::{CheckArguments, RequestArguments};
 use crate::command::{list, run};
 use crate::failure::Failure;
 use crate::output;
@@ -82,7 +82,7 @@ fn workloads(
         (Some(path), _) | (None, Launch::Running { path, .. }) => path.as_str(),
         (None, Launch::Process(_)) => "/",
     };
-    Ok(vec![run::own_workload(path)])
+    Ok(vec![run::own_workload(RequestArguments::default().kind(path)?)])
 }
 
 /// Where databases come from, as far as they are needed. Nothing is measured, so they may have any CPUs.

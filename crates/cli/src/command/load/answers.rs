@@ -50,7 +50,7 @@ impl Answers {
 /// Whether nobody says what is right. What is not safe to repeat (RFC 9110 §9.2.1) is not asked beside the load, and over the
 /// user-space stack there is no socket to ask with.
 fn is_open(arguments: &LoadArguments, plan: &Plan) -> bool {
-    let is_safe = matches!(arguments.method.as_str(), "GET" | "HEAD" | "OPTIONS");
+    let is_safe = matches!(arguments.request.method(), "GET" | "HEAD" | "OPTIONS");
     let is_silent = plan.requests.iter().all(|request| request.expect.is_silent());
     arguments.workload.is_none() && is_silent && is_safe && plan.stack.is_kernel()
 }

@@ -93,7 +93,7 @@ fn print(report: &LoadReport, arguments: &LoadArguments) -> Result<(), Failure> 
         output::result(&(foreign::json(&text) + "\n"));
         return Ok(());
     }
-    let text = summary::text(report, &output::style(arguments.ascii))?;
+    let text = summary::text(report, &plan::asked(arguments), &output::style(arguments.ascii))?;
     if arguments.stream.as_deref() == Some(Path::new("-")) {
         output::note(text.trim_end());
     } else {

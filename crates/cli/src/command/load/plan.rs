@@ -9,7 +9,7 @@ use assay_lab::catalogue::Catalogue;
 use assay_lab::split_url;
 use assay_load::{Plan, Reuse, Span};
 use assay_model::load::Arrival;
-use assay_model::workload::{Expect, RequestKind, Workload};
+use assay_model::workload::{RequestKind, Workload};
 use assay_wire::End;
 
 use super::server::Server;
@@ -94,22 +94,20 @@ impl Url {
     }
 }
 
+/// What is asked for, in the words of a request line.
+pub(super) fn asked(arguments: &LoadArguments) -> String {
+    match (&arguments.workload, split_url(&arguments.url)) {
+        (Some(file), _) => file.display().to_string(),
+        (None, Ok((_, path))) => format!("{} {path}", arguments.request.method()),
+        (None, Err(_)) => String::new(),
+    }
+}
+
 fn requests(arguments: &LoadArguments, path: &str) -> Result<Vec<RequestKind>, Failure> {
     if let Some(file) = &arguments.workload {
         return Ok(workload(file)?.requests);
     }
-    let body = match &arguments.body_file {
-        Some(file) => Some(read(file)?),
-        None => arguments.body.clone(),
-    };
-    let expect = Expect {
-        status: arguments.expect_status,
-        body: arguments.expect_body.clone(),
-        shape: arguments.expect_shape.clone(),
-        ..Expect::default()
-    };
-    let (method, headers) = (arguments.method.clone(), arguments.headers.clone());
-    Ok(vec![RequestKind { weight: 1, method, path: path.to_owned(), headers, body, expect }])
+    Ok(vec![arguments.request.kind(path)?])
 }
 
 /// A workload as people write it (TOML) or as the lab hands it over (JSON).

@@ -28,10 +28,10 @@ const MIN_COLUMNS: usize = 24;
 /// Columns of the names in front of the lines.
 const NAME_COLUMNS: usize = 12;
 
-pub(super) fn text(report: &LoadReport, style: &Style) -> Result<String, Failure> {
+pub(super) fn text(report: &LoadReport, asked: &str, style: &Style) -> Result<String, Failure> {
     let (kind, times) = headline(report)?;
     let mut lines = vec![
-        ("load", describe_load(report)),
+        ("load", describe_load(report, asked)),
         ("throughput", throughput(report)),
         (kind, quantiles(&times)),
         ("", format!("{}; {}", spread(&times), meaning(report))),
@@ -106,7 +106,7 @@ fn trust(report: &LoadReport) -> String {
     }
 }
 
-fn describe_load(report: &LoadReport) -> String {
+fn describe_load(report: &LoadReport, asked: &str) -> String {
     let arrival = match report.arrival {
         Arrival::Closed => "closed loop".to_owned(),
         Arrival::Constant { per_second } => format!("{}/s at even intervals", format::rate(per_second)),
@@ -116,7 +116,7 @@ fn describe_load(report: &LoadReport) -> String {
         if report.pipeline > 1 { format!(", pipelined {} deep", report.pipeline) } else { String::new() };
     let connections = format::count(u64::from(report.connections));
     format!(
-        "{} · {arrival}, {connections} connections{pipeline} · {} on CPU {}",
+        "{asked} at {} · {arrival}, {connections} connections{pipeline} · {} on CPU {}",
         report.target, report.engine, report.cpus
     )
 }

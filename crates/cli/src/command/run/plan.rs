@@ -17,7 +17,7 @@ use assay_model::database::DatabaseKind;
 use assay_model::experiment::{Experiment, Measure};
 use assay_model::offered::Offered;
 use assay_model::record::{Origin, Program};
-use assay_model::workload::{Expect, RequestKind, Workload};
+use assay_model::workload::{RequestKind, Workload};
 
 use super::database::private;
 use super::networks;
@@ -35,6 +35,10 @@ const DEFAULT_CONNECTIONS: u32 = 64;
 const MOST_ROUNDS: u32 = 40;
 /// Longest time of such a run, in seconds, unless another is given.
 const DEFAULT_BUDGET_S: f64 = 300.0;
+/// A quick look: the fewest restarts that say something of their noise, and their time in seconds.
+const QUICK_ROUNDS: u32 = 3;
+const QUICK_BUDGET_S: f64 = 24.0;
+const QUICK_WARMUP_S: f64 = 2.0;
 /// What `--latency` asks for: low, middle and high load for each contender, and the same for all.
 const LATENCY: [Offered; 6] = [
     Offered::Capacity,
@@ -48,6 +52,11 @@ const LATENCY: [Offered; 6] = [
 const OWN_WORKLOAD: &str = "get";
 
 pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
+    if arguments.request.is_given() && (!arguments.workload.is_empty() || arguments.experiment.is_some()) {
+        return Err(Failure::usage(
+            "a workload says itself what is asked; give the request in its file, or leave --workload and --experiment out",
+        ));
+    }
     if arguments.precision.is_some() && matches!(arguments.rounds, Some(Rounds::Exactly(_))) {
         return Err(Failure::usage(
             "a number of rounds is kept to exactly; leave out --rounds or --precision",
@@ -60,9 +69,10 @@ pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
     let mut workloads = catalogue.workloads.clone();
     if asks_for_its_own(arguments) {
         workloads.retain(|w| w.name != OWN_WORKLOAD);
-        workloads.push(own_workload(&own_path(arguments, &subjects)?));
+        workloads.push(own_workload(arguments.request.kind(&own_path(arguments, &subjects)?)?));
     }
-    override_with(&mut experiment, arguments);
+    let named = named_workloads(&arguments.workload, &mut workloads)?;
+    override_with(&mut experiment, arguments, &named);
     let links = arguments.link.as_ref().map_or(&[][..], |links| links.0.as_slice());
     let link = networks::choose(&mut experiment, links, &arguments.stack);
     let catalogue = Catalogue { workloads, ..catalogue };
@@ -80,7 +90,7 @@ pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
         program: program(),
         tools,
         least_contenders: arguments.least_contenders,
-        conformance: !arguments.no_check,
+        conformance: !arguments.no_check && !arguments.quick,
     };
     let plan = match arguments.comparing {
         Some(asked) => design::compare(plan, asked)?,
@@ -93,7 +103,7 @@ pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
 /// The catalogue; an empty one where the user has none and none is needed.
 fn catalogue(arguments: &RunArguments) -> Result<Catalogue, Failure> {
     let needed = arguments.experiment.is_some()
-        || !arguments.workload.is_empty()
+        || arguments.workload.iter().any(|name| !is_file(name))
         || arguments.selectors.iter().any(|s| !s.contains('/'))
         || (arguments.selectors.is_empty() && arguments.cmd.is_empty());
     list::open_if(needed, &arguments.places)
@@ -127,11 +137,40 @@ fn ad_hoc(workload: &str) -> Experiment {
     Experiment { rounds: MOST_ROUNDS, until_settled: true, ..Experiment::new("run", measures) }
 }
 
-fn override_with(experiment: &mut Experiment, arguments: &RunArguments) {
-    if !arguments.workload.is_empty() {
+/// The names of the workloads asked for; those that are files of the user's own join the others.
+fn named_workloads(asked: &[String], workloads: &mut Vec<Workload>) -> Result<Vec<String>, Failure> {
+    let mut named = Vec::new();
+    for name in asked {
+        if !is_file(name) {
+            named.push(name.clone());
+            continue;
+        }
+        let (own, warnings) = Catalogue::workloads_in(Path::new(name))?;
+        warnings.iter().for_each(output::warning);
+        for workload in own {
+            if workloads.iter().any(|known| known.name == workload.name) {
+                return Err(Failure::usage(format_args!(
+                    "{name}: there is a workload called {} already; call the file something else",
+                    workload.name
+                )));
+            }
+            named.push(workload.name.clone());
+            workloads.push(workload);
+        }
+    }
+    Ok(named)
+}
+
+/// Whether a workload is named by its file. Names have neither slashes nor dots.
+fn is_file(workload: &str) -> bool {
+    workload.contains(['/', '.'])
+}
+
+fn override_with(experiment: &mut Experiment, arguments: &RunArguments, workloads: &[String]) {
+    if !workloads.is_empty() {
         let like = experiment.measures.first().cloned();
         let measure = |w: &String| Some(Measure { workload: w.clone(), ..like.clone()? });
-        experiment.measures = arguments.workload.iter().filter_map(measure).collect();
+        experiment.measures = workloads.iter().filter_map(measure).collect();
     }
     if !arguments.connections.is_empty() {
         experiment.measures.iter_mut().for_each(|m| m.connections.clone_from(&arguments.connections));
@@ -170,15 +209,20 @@ fn override_length(experiment: &mut Experiment, arguments: &RunArguments) {
         None if !auto => {}
         Some(Rounds::Auto) | None => (experiment.rounds, experiment.until_settled) = (MOST_ROUNDS, true),
     }
+    if arguments.quick {
+        (experiment.rounds, experiment.until_settled) = (QUICK_ROUNDS, false);
+        (experiment.budget_s, experiment.aa) = (Some(QUICK_BUDGET_S), false);
+        experiment.warmup_s = experiment.warmup_s.min(QUICK_WARMUP_S);
+    }
     if experiment.until_settled {
         experiment.budget_s.get_or_insert(DEFAULT_BUDGET_S);
     }
 }
 
-/// Whether the load is a GET of the user's own path, and not a workload of the catalogue.
+/// Whether the load is a request of the user's own, and not a workload of the catalogue.
 fn asks_for_its_own(arguments: &RunArguments) -> bool {
     let urls = arguments.selectors.iter().any(|s| s.starts_with("http"));
-    let own = urls || !arguments.cmd.is_empty() || arguments.path.is_some();
+    let own = urls || !arguments.cmd.is_empty() || arguments.path.is_some() || arguments.request.is_given();
     own && arguments.workload.is_empty() && arguments.experiment.is_none()
 }
 
@@ -200,17 +244,11 @@ fn own_path(arguments: &RunArguments, subjects: &[Subject]) -> Result<String, Fa
     }
 }
 
-pub(crate) fn own_workload(path: &str) -> Workload {
-    let expect = Expect::default();
-    let request = RequestKind {
-        weight: 1,
-        method: "GET".to_owned(),
-        path: path.to_owned(),
-        headers: Vec::new(),
-        body: None,
-        expect,
-    };
-    let about = format!("GET {path}; right is what each server answers before the load.");
+/// The workload of one request, whose right answer is learnt where it does not say which one is.
+pub(crate) fn own_workload(request: RequestKind) -> Workload {
+    let right =
+        if request.expect.is_silent() { "; right is what each server answers before the load" } else { "" };
+    let about = format!("{} {}{right}.", request.method, request.path);
     Workload { name: OWN_WORKLOAD.to_owned(), about, requests: vec![request], ..Workload::default() }
 }
 

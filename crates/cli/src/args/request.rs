@@ -1,0 +1,77 @@
+//! What is asked of a server: one request, and which answer to it is right.
+
+use std::path::PathBuf;
+
+use assay_model::workload::{Expect, RequestKind};
+use clap::Args;
+
+use super::value;
+use crate::failure::Failure;
+
+/// The method unless another is named.
+const DEFAULT_METHOD: &str = "GET";
+
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct RequestArguments {
+    /// Method [default: GET]
+    #[arg(short, long, value_name = "METHOD", help_heading = "Request")]
+    method: Option<String>,
+    /// Header field; may be repeated
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = value::field, help_heading = "Request")]
+    headers: Vec<(String, String)>,
+    /// Body
+    #[arg(long, value_name = "TEXT", help_heading = "Request")]
+    body: Option<String>,
+    /// File with the body
+    #[arg(long, value_name = "FILE", conflicts_with = "body", help_heading = "Request")]
+    body_file: Option<PathBuf>,
+    /// Status that counts as right [default: any 2xx]
+    #[arg(long, value_name = "CODE", help_heading = "Request")]
+    expect_status: Option<u16>,
+    /// Body that counts as right [default: what the server answers before the load]
+    #[arg(long, value_name = "TEXT", conflicts_with = "expect_shape", help_heading = "Request")]
+    expect_body: Option<String>,
+    /// What a JSON body must look like: {"id": 1..10000, "name": string}, [20 * number]
+    #[arg(long, value_name = "SHAPE", help_heading = "Request")]
+    expect_shape: Option<String>,
+}
+
+impl RequestArguments {
+    /// Whether anything was said of the request.
+    pub(crate) fn is_given(&self) -> bool {
+        self.method.is_some()
+            || !self.headers.is_empty()
+            || self.body.is_some()
+            || self.body_file.is_some()
+            || self.expect_status.is_some()
+            || self.expect_body.is_some()
+            || self.expect_shape.is_some()
+    }
+
+    /// The method of the request.
+    pub(crate) fn method(&self) -> &str {
+        self.method.as_deref().unwrap_or(DEFAULT_METHOD)
+    }
+
+    /// The request for `path`.
+    ///
+    /// # Errors
+    /// When the file with the body cannot be read.
+    pub(crate) fn kind(&self, path: &str) -> Result<RequestKind, Failure> {
+        let read = |file: &PathBuf| {
+            std::fs::read_to_string(file).map_err(|source| Failure::Read { path: file.clone(), source })
+        };
+        let body = match &self.body_file {
+            Some(file) => Some(read(file)?),
+            None => self.body.clone(),
+        };
+        let expect = Expect {
+            status: self.expect_status,
+            body: self.expect_body.clone(),
+            shape: self.expect_shape.clone(),
+            ..Expect::default()
+        };
+        let (method, headers) = (self.method().to_owned(), self.headers.clone());
+        Ok(RequestKind { weight: 1, method, path: path.to_owned(), headers, body, expect })
+    }
+}
