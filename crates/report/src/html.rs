@@ -11,11 +11,14 @@ use flate2::write::ZlibEncoder;
 use serde::Serialize;
 use serde_json::{Number, Value};
 
+use crate::still::still;
 use crate::{ReportError, foreign, page};
 
 /// Built from `report-ui/` by `npm run build`.
 const TEMPLATE: &str = include_str!("../assets/report.html");
 const TITLE: &str = "<title>assay report</title>";
+/// What the script replaces as soon as it runs.
+const STILL: &str = r#"<p class="notice">This report draws itself with JavaScript, without any network.</p>"#;
 const DATA: &str = r#"<script id="assay-data" type="application/json"></script>"#;
 
 /// Significant digits of a figure: more than anybody sees, and half of the bytes.
@@ -50,11 +53,13 @@ pub fn page(record: &Record, verdict: &Verdict) -> Result<String, ReportError> {
 /// Those of [`page()`].
 pub fn pages(runs: &[(&Record, &Verdict)]) -> Result<String, ReportError> {
     let data = page::build(runs)?;
+    let still = runs.first().map(|(record, verdict)| still(record, verdict)).unwrap_or_default();
     let runs = data.runs.iter().map(packed_run).collect::<Result<_, _>>()?;
     let title = format!("<title>{}</title>", foreign::markup(&data.title));
     let packed = serde_json::to_string(&Packed { schema: data.schema, runs })?;
     let data = format!(r#"<script id="assay-data" type="application/json">{packed}</script>"#);
     let page = put(TEMPLATE, TITLE, &title, "the title")?;
+    let page = put(&page, STILL, &still, "what stands without a script")?;
     put(&page, DATA, &data, "the data")
 }
 

@@ -34,6 +34,7 @@ pub mod notes;
 pub mod page;
 pub mod stack;
 mod standings;
+mod still;
 pub mod terminal;
 pub mod text;
 pub mod words;

@@ -14,7 +14,7 @@ use assay_model::experiment::Cell;
 use assay_model::record::{Record, Run};
 use assay_model::verdict::Verdict;
 use assay_report::terminal::{Style, render};
-use assay_report::{export, html, page, text};
+use assay_report::{export, foreign, html, page, text, words};
 use support::{DYING, HOSTILE, LEVELS, LIMIT, NOT_INSTALLED, ROUNDS, WITHHELD, sample};
 
 fn terminal(width: usize, colour: bool, ascii: bool) -> String {
@@ -251,6 +251,19 @@ fn the_page_is_whole_and_hostile_text_cannot_leave_its_data() {
     assert!(!page.contains("http-equiv=\"refresh\"") && page.contains("default-src 'none'"));
     let loads = ["src=\"http", "href=\"http", "url(http", "@import"];
     assert!(loads.iter().all(|load| !page.contains(load)), "the page needs something from outside");
+}
+
+#[test]
+fn without_a_script_the_page_shows_its_verdict_and_its_first_table() {
+    let (record, verdict) = sample();
+    let page = html::page(&record, &verdict).unwrap();
+    let still = page.split_once("<div id=\"app\">").unwrap().1.split_once("</main>").unwrap().0;
+    let sentences = words::sentences(&record, &verdict);
+    assert!(still.contains(&foreign::markup(&sentences[0])), "{still}");
+    for standing in &verdict.cells[0].standings {
+        assert!(still.contains(&format!("<th scope=\"row\">{}</th>", standing.contender)), "{still}");
+    }
+    assert!(still.contains("<noscript>") && !still.contains("<script"), "{still}");
 }
 
 #[test]
