@@ -24,6 +24,8 @@ const BYTES: Scale = {
   decimals: twoDigits,
 };
 const PERCENT: Scale = { units: [[0.01, " %"]], least: 0, decimals: percentDigits };
+/** The share from which a percentage has too many digits. */
+const MOST_SHARE = 10;
 
 /** A throughput, without its unit: `78.0k`. */
 export const rate = (perSecond: number): string => (perSecond === 0 ? "0" : one(RATE, perSecond));
@@ -31,10 +33,13 @@ export const rate = (perSecond: number): string => (perSecond === 0 ? "0" : one(
 export const duration = (ns: number): string => one(DURATION, ns);
 /** A size in powers of ten: `9.1 MB`. */
 export const bytes = (size: number): string => one(BYTES, size);
-/** A share as a percentage: 0.863 is `86 %`. */
-export const percent = (share: number): string => (share === 0 ? "0 %" : one(PERCENT, share));
 /** A quotient: `1.27×`. */
 export const ratio = (quotient: number): string => `${quotient.toFixed(threeDigits(quotient))}×`;
+/** A share as a percentage: 0.863 is `86 %`; from a thousand per cent on as a quotient, which is easier to grasp: `34.4×`. */
+export const percent = (share: number): string => {
+  if (share === 0) return "0 %";
+  return share >= MOST_SHARE ? ratio(share) : one(PERCENT, share);
+};
 /** A whole number with separators between thousands. */
 export const count = (number: number): string => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 
@@ -76,8 +81,13 @@ export function rateInterval(perSecond: Interval): Estimate {
 }
 /** A duration in nanoseconds with its interval: `[0.74 … 0.78 ms]`. */
 export const durationInterval = (ns: Interval): Estimate => unitOnce(DURATION, ns);
-/** A share with its interval: `[85 … 87 %]`. */
-export const percentInterval = (share: Interval): Estimate => unitOnce(PERCENT, share);
+/** A share with its interval: `[85 … 87 %]`; where its ends are a thousand per cent or more, as quotients. */
+export function percentInterval(share: Interval): Estimate {
+  if (share.high < MOST_SHARE) return unitOnce(PERCENT, share);
+  const digits = threeDigits(share.estimate);
+  const interval = brackets(share, share.low.toFixed(digits), share.high.toFixed(digits));
+  return { estimate: ratio(share.estimate), interval };
+}
 
 
 function one(scale: Scale, value: number): string {

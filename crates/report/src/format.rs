@@ -32,6 +32,9 @@ const BYTES: Scale = Scale {
 const QUOTIENT: Scale = Scale { units: &[(1.0, "")], least: 0.0, decimals: three_digits };
 const PERCENT: Scale = Scale { units: &[(0.01, " %")], least: 0.0, decimals: percent_digits };
 
+/// The share from which a percentage has too many digits.
+const MOST_SHARE: f64 = 10.0;
+
 /// A throughput, without its unit: `78.0k`, `1.27M`.
 pub fn rate(per_second: f64) -> String {
     if per_second == 0.0 { "0".to_owned() } else { RATE.one(per_second) }
@@ -47,9 +50,13 @@ pub fn bytes(bytes: u64) -> String {
     BYTES.one(bytes as f64)
 }
 
-/// A share as a percentage: 0.863 is `86 %`.
+/// A share as a percentage: 0.863 is `86 %`; from a thousand per cent on as a quotient, which is easier to grasp: `34.4×`.
 pub fn percent(share: f64) -> String {
-    if share == 0.0 { "0 %".to_owned() } else { PERCENT.one(share) }
+    match share {
+        0.0 => "0 %".to_owned(),
+        _ if share >= MOST_SHARE => ratio(share),
+        _ => PERCENT.one(share),
+    }
 }
 
 /// A quotient: `1.27×`.
@@ -118,9 +125,9 @@ pub fn duration_interval(ns: &Interval) -> Estimate {
     DURATION.with_unit_once(ns)
 }
 
-/// A share with its interval: `86 %`, `[85 … 87 %]`.
+/// A share with its interval: `86 %`, `[85 … 87 %]`; where its ends are a thousand per cent or more, as quotients.
 pub fn percent_interval(share: &Interval) -> Estimate {
-    PERCENT.with_unit_once(share)
+    if share.high >= MOST_SHARE { ratio_interval(share) } else { PERCENT.with_unit_once(share) }
 }
 
 /// A quotient with its interval: `2.75×`, `[2.71 … 2.79]`.

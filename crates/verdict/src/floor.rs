@@ -6,7 +6,7 @@ use assay_model::rule::Rule;
 use assay_model::verdict::{Noise, NoiseFloor, SelfRatio};
 
 use super::tables::Tables;
-use super::words::percent;
+use super::words::{exactly, percent};
 use super::{median, objection, pass};
 
 /// What the contender that took part twice differs from itself by; `None` when there is none, or too few rounds.
@@ -41,8 +41,11 @@ pub(crate) fn check(floor: Option<&NoiseFloor>, noise: Option<&Noise>) -> Check 
         );
     };
     let evidence = format!(
-        "{} differs from itself on {cell}: restarted it was {:.3} times as fast, between {:.3} and {:.3}",
-        floor.contender, ratio.estimate, ratio.low, ratio.high
+        "{} differs from itself on {cell}: restarted it was {} times as fast, between {} and {}",
+        floor.contender,
+        exactly(ratio.estimate),
+        exactly(ratio.low),
+        exactly(ratio.high)
     );
     let remedy =
         "trust no difference of this size: look for what disturbs the machine, and measure more rounds";

@@ -12,7 +12,7 @@ use assay_model::units::Nanos;
 use assay_model::verdict::LimitedBy;
 
 use super::sample::{Sample, throughput};
-use super::words::{count_of, percent};
+use super::words::{count_of, percent, times};
 use super::{GENERATOR_SATURATED, SERVER_SATURATED, median};
 
 /// Share of the time under load above which a single thread counts as saturated. It is told exactly, so it need not be
@@ -234,7 +234,7 @@ fn too_few_in_flight(sample: &Sample<'_>, wider: Option<&Sample<'_>>) -> Option<
     if let Some((own, more)) =
         rate(sample).zip(wider.and_then(rate)).filter(|(own, more)| *more >= own * GROWTH)
     {
-        return Some(format!("with more connections it served {:.1} times as much", more / own));
+        return Some(format!("with more connections it served {} as much", times(more / own)));
     }
     let on_cpu = median(&sample.counting().filter_map(share_on_cpu).collect::<Vec<_>>())?;
     (on_cpu >= MOSTLY_ON_CPU).then(|| {

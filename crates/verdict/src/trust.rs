@@ -11,7 +11,7 @@ use super::MIN_ROUNDS;
 use super::sample::counted_rounds;
 use super::standing::{MORE_CPUS, NOTICEABLE_SHARE, tcp_check};
 use super::window::Evidence;
-use super::words::{count_of, percent};
+use super::words::{count_of, percent, times};
 use super::{LEAST_HEADROOM, answers, disturbed, median, objection, order, pass};
 
 /// Share of the server's CPUs that other programs may use before it is told. More than for other disturbances: the
@@ -105,7 +105,7 @@ fn headroom(record: &Record, cells: &[CellVerdict]) -> Option<Check> {
     let (least, contender) = known.min_by(|a, b| a.0.total_cmp(&b.0))?;
     if least >= LEAST_HEADROOM {
         let evidence =
-            format!("the generator could send at least {least:.1} times what a contender took ({contender})");
+            format!("the generator could send at least {} what a contender took ({contender})", times(least));
         return Some(pass(Rule::Headroom, evidence));
     }
     let evidence = format!("the generator could send only {least:.2} times what {contender} took");

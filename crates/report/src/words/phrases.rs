@@ -4,8 +4,10 @@ use assay_model::verdict::Interval;
 
 /// Half-width, as a share of the estimate, from which an interval is told by its ends.
 const WIDE: f64 = 0.1;
-/// Nobody measures ratios more exactly, however well a few rounds agree by chance.
+/// Half-width, as a share of the estimate: nobody measures ratios more exactly, however well a few rounds agree by chance.
 const LEAST_HALF_WIDTH: f64 = 0.001;
+/// Ratios from which a fraction tells nobody anything.
+const LARGE: f64 = 1000.0;
 
 /// "1 round", "3 rounds".
 pub(super) fn count_of(n: usize, noun: &str) -> String {
@@ -14,11 +16,12 @@ pub(super) fn count_of(n: usize, noun: &str) -> String {
 
 /// "1.27 ± 0.02": as many digits as the half-width allows. A wide interval is lopsided; then its ends are told.
 pub(super) fn plus_minus(ratio: &Interval) -> String {
-    let half = ((ratio.high - ratio.low) / 2.0).max(LEAST_HALF_WIDTH);
+    let half = ((ratio.high - ratio.low) / 2.0).max(LEAST_HALF_WIDTH * ratio.estimate.max(1.0));
     if half > WIDE * ratio.estimate {
-        return format!("{:.1} to {:.1}", ratio.low, ratio.high);
+        let digits = usize::from(ratio.high < LARGE);
+        return format!("{:.digits$} to {:.digits$}", ratio.low, ratio.high);
     }
-    let digits = if half >= 0.95 {
+    let digits = if half >= 0.95 || ratio.estimate >= LARGE {
         0
     } else if half >= 0.095 {
         1
@@ -51,8 +54,10 @@ mod tests {
         assert_eq!(of(1.2699, 0.021), "1.27 ± 0.02");
         assert_eq!(of(1.002, 0.0012), "1.002 ± 0.001");
         assert_eq!(of(14.26, 0.3), "14.3 ± 0.3");
-        assert_eq!(of(2.3151, 0.0001), "2.315 ± 0.001");
+        assert_eq!(of(2.3151, 0.0001), "2.315 ± 0.002");
         assert_eq!(of(2.0, 0.5), "1.5 to 2.5");
+        assert_eq!(of(1_730_184.2, 900_000.0), "830184 to 2630184");
+        assert_eq!(of(1_400.26, 0.3), "1400 ± 1");
         assert_eq!(all_of(&["a".into(), "b".into(), "c".into()]), "a, b and c");
         assert_eq!((count_of(1, "round"), count_of(3, "round")), ("1 round".into(), "3 rounds".into()));
     }

@@ -87,6 +87,14 @@ pub(super) struct Speaker<'r> {
     pub(super) record: &'r Record,
 }
 
+/// Why nobody has a tier.
+fn nothing_shown(record: &Record) -> &'static str {
+    match record.rounds.len() {
+        0 | 1 => "one round shows no differences",
+        _ => "its restarts are too few or too unlike each other to show any difference",
+    }
+}
+
 impl Speaker<'_> {
     pub(super) fn title(&self, name: &str) -> String {
         let entry = self.record.contenders.iter().find(|entry| entry.name == name);
@@ -113,7 +121,7 @@ impl Speaker<'_> {
         let name = self.title(&best.contender);
         match leaders.len() {
             0 | 1 if ranked.len() == 1 => format!("{at}, {name} serves {rate}."),
-            0 => format!("{at}, {name} came out first with {rate}; one round shows no differences."),
+            0 => format!("{at}, {name} came out first with {rate}; {}.", nothing_shown(self.record)),
             1 => format!("{at}, {name} is the fastest with {rate}."),
             _ => {
                 let power = cell.detectable.map_or_else(String::new, |least| {
