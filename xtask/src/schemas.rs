@@ -8,6 +8,7 @@ use assay_model::contender::Contender;
 use assay_model::doctor::Diagnosis;
 use assay_model::experiment::Experiment;
 use assay_model::load::{LoadReport, LoadSecond};
+use assay_model::outlook::Outlook;
 use assay_model::record::Record;
 use assay_model::verdict::Verdict;
 use assay_model::workload::Workload;
@@ -32,7 +33,7 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<(), Vec<String>> {
     if findings.is_empty() { Ok(()) } else { Err(findings) }
 }
 
-fn all() -> [(&'static str, Schema); 10] {
+fn all() -> [(&'static str, Schema); 11] {
     [
         ("check", schema_for!(CheckReport)),
         ("comparison", schema_for!(Comparison)),
@@ -41,6 +42,7 @@ fn all() -> [(&'static str, Schema); 10] {
         ("experiment", schema_for!(Experiment)),
         ("load", schema_for!(LoadReport)),
         ("load-second", schema_for!(LoadSecond)),
+        ("outlook", schema_for!(Outlook)),
         ("record", schema_for!(Record)),
         ("verdict", schema_for!(Verdict)),
         ("workload", schema_for!(Workload)),

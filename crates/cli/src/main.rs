@@ -37,6 +37,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Run(arguments) => command::run::run(arguments),
+        Command::Plan(arguments) => command::plan::run(&arguments),
         Command::Redline(arguments) => command::redline::run(arguments),
         Command::Check(arguments) => command::check::run(&arguments),
         Command::Compare(arguments) => command::compare::run(&arguments),

@@ -9,7 +9,7 @@ use assay_lab::rounds::{Event, Observer};
 use assay_model::experiment::Cell;
 use assay_model::network::Network;
 use assay_model::record::NotRun;
-use assay_report::{foreign, format};
+use assay_report::{foreign, format, outlook};
 use assay_verdict::Settling;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -122,14 +122,11 @@ impl Live {
 impl Observer for Live {
     fn notice(&mut self, event: &Event<'_>) {
         match event {
-            Event::Begun { id, prediction, precision } => {
+            Event::Begun { id, prediction, outlook } => {
                 self.ends = Instant::now() + prediction.total();
-                let expected = precision.map_or_else(
-                    || "precision known after the second".to_owned(),
-                    |p| format!("expect ±{}, if as noisy as the last run here", format::percent(p)),
-                );
+                let power = outlook.map_or_else(String::new, |of| format!("; {}", outlook::sentence(of)));
                 let time = clock(prediction.total());
-                self.say(&format!("run {id}: {} rounds, about {time}; {expected}", prediction.rounds));
+                self.say(&format!("run {id}: {} rounds, about {time}{power}", prediction.rounds));
             }
             Event::StartingDatabase { builds } => {
                 builds.unwrap_or("the database").clone_into(&mut self.contender);

@@ -23,6 +23,7 @@ mod error;
 pub mod generator;
 pub mod keeper;
 mod network;
+mod outlook;
 mod plan;
 pub mod rounds;
 pub mod running;

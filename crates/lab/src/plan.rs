@@ -213,7 +213,7 @@ impl Plan {
 
     /// The cells of every life of a round: of everybody who takes part on every network, those of the longest possible twin
     /// included.
-    fn parts(&self) -> Vec<Vec<Cell>> {
+    pub(crate) fn parts(&self) -> Vec<Vec<Cell>> {
         let networks = self.experiment.networks();
         let lives = |cells: Vec<Cell>| -> Vec<Vec<Cell>> {
             let on = |network: &Option<Network>| {

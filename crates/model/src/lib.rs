@@ -29,6 +29,7 @@ pub mod link;
 pub mod load;
 pub mod network;
 pub mod offered;
+pub mod outlook;
 pub mod published;
 pub mod rate;
 pub mod record;

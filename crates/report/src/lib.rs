@@ -18,6 +18,7 @@
 //! | a person with many runs | [`listing`], [`index`] |
 //! | a pull request, a spreadsheet, a program | [`export`] |
 //! | anybody who asks what changed | [`comparison`] |
+//! | whoever is about to run | [`outlook`] |
 #![forbid(unsafe_code)]
 
 mod absent;
@@ -31,6 +32,7 @@ pub mod html;
 pub mod index;
 pub mod listing;
 pub mod notes;
+pub mod outlook;
 pub mod page;
 pub mod stack;
 mod standings;

@@ -1,6 +1,6 @@
 //! Confidence intervals for one series: of its mean, and of its geometric mean.
 
-use crate::error::{at_least, finite, logarithms};
+use crate::error::{at_least, logarithms};
 use crate::{StatsError, student};
 
 /// An estimate with the range that covers the true value with a stated probability.
@@ -71,15 +71,6 @@ impl Sample {
     }
 }
 
-/// The t interval of a mean (Student 1908): x̄ ± t* · s / √n with n − 1 degrees of freedom.
-///
-/// # Errors
-/// When there are fewer than two values, one is not finite, or `confidence` is not strictly between 0 and 1.
-pub fn mean_interval(values: &[f64], confidence: f64) -> Result<Interval, StatsError> {
-    finite(values)?;
-    Sample::of("an interval of a mean", values)?.interval(confidence)
-}
-
 /// The interval of a geometric mean: the t interval of the logarithms, taken back to the original scale.
 ///
 /// This is how the throughput of one contender over restarts is reported. The logarithm makes a factor of 1.1
@@ -105,15 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn mean_interval_of_students_sleep_data() {
-        let i = mean_interval(&SLEEP_GAIN_HOURS, 0.95).unwrap();
-        close(i.estimate, 1.58, 1e-12);
-        close(i.low, 0.7001142, 5e-8);
-        close(i.high, 2.4598858, 5e-8);
-    }
-
-    #[test]
-    fn geometric_mean_is_the_same_on_the_logarithmic_scale() {
+    fn the_interval_of_students_sleep_data_on_the_logarithmic_scale() {
         let values = SLEEP_GAIN_HOURS.map(f64::exp);
         let i = geometric_mean_interval(&values, 0.95).unwrap();
         close(i.estimate.ln(), 1.58, 1e-12);
@@ -124,14 +107,9 @@ mod tests {
 
     #[test]
     fn unusable_series_are_refused() {
-        assert_eq!(
-            mean_interval(&[1.0], 0.95),
-            Err(StatsError::TooFew { what: "an interval of a mean", needed: 2, got: 1 })
-        );
-        assert!(matches!(
-            mean_interval(&[1.0, f64::INFINITY], 0.95),
-            Err(StatsError::NotFinite { index: 1, .. })
-        ));
+        let alone = geometric_mean_interval(&[1.0], 0.95);
+        let what = "an interval of a geometric mean";
+        assert_eq!(alone, Err(StatsError::TooFew { what, needed: 2, got: 1 }));
         let zero = geometric_mean_interval(&[1.0, 2.0, 0.0], 0.95);
         assert_eq!(zero, Err(StatsError::NotPositive { index: 2, value: 0.0 }));
     }

@@ -1,4 +1,4 @@
-//! The statistics of a benchmark as pure functions: histograms of latencies, intervals, verdicts and warm-up.
+//! The statistics of a benchmark as pure functions: histograms of latencies, intervals and verdicts.
 //!
 //! **Invariants.** Every function here is deterministic: the same numbers in give the same numbers out, on
 //! every machine. Nothing reads a clock, a file or the environment, and randomness is a generator that the
@@ -24,16 +24,14 @@
 //! | and of two builds that ran at once? | [`duet`] |
 //! | how often would all this be wrong? | [`simulation`] |
 //! | how much faster is one than another? | [`ratio`]; of another experiment: [`unpaired`] |
-//! | and among many, compared at once? | [`pairwise`], [`simultaneous`], [`tiers`], [`letters`], [`ranks`] |
-//! | what precision will so many rounds give? | [`planning`] |
+//! | and among many, compared at once? | [`simultaneous`], [`tiers`], [`letters`] |
+//! | what will a run show, and how long must it be? | [`planning`] |
 //! | what load does a server bear? | [`redline`] |
 //! | may the experiment stop here? | [`sequential`] |
 //! | did the machine's own speed change? | [`speed`] |
-//! | had the server warmed up? | [`drift`] |
 #![forbid(unsafe_code)]
 
 pub mod censored;
-pub mod drift;
 pub mod duet;
 mod error;
 mod hdr;
@@ -43,9 +41,7 @@ pub mod lag;
 pub mod letters;
 pub mod moderation;
 pub mod order;
-pub mod pairwise;
 pub mod planning;
-pub mod ranks;
 pub mod ratio;
 pub mod redline;
 pub mod robust;
@@ -53,7 +49,7 @@ pub mod sequential;
 pub mod simulation;
 pub mod simultaneous;
 pub mod speed;
-pub mod student;
+mod student;
 pub mod table;
 pub mod tiers;
 pub mod unpaired;

@@ -22,13 +22,13 @@ pub fn is_resolved(count: u64, q: f64) -> bool {
 
 /// Two ranks, from 1, and how surely the values at these ranks enclose the quantile.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct OrderRanks {
+struct OrderRanks {
     /// Rank of the lower end; 1 is the least value.
-    pub low: usize,
+    low: usize,
     /// Rank of the upper end.
-    pub high: usize,
+    high: usize,
     /// The achieved confidence: at least the target where so few values allow it, else less.
-    pub confidence: f64,
+    confidence: f64,
 }
 
 /// The ranks that enclose the `quantile` of the population with probability `confidence`, for a sample of
@@ -41,7 +41,7 @@ pub struct OrderRanks {
 ///
 /// # Errors
 /// When there are fewer than two values, or `quantile` or `confidence` is not strictly between 0 and 1.
-pub fn order_ranks(count: usize, quantile: f64, confidence: f64) -> Result<OrderRanks, StatsError> {
+fn order_ranks(count: usize, quantile: f64, confidence: f64) -> Result<OrderRanks, StatsError> {
     at_least("an order-statistic interval", 2, count)?;
     open_unit("confidence", confidence)?;
     open_unit("quantile", quantile)?;

@@ -1,8 +1,7 @@
-//! Summaries of a series in one number: median, geometric and trimmed mean, coefficient of variation.
+//! Summaries of a series in one number: median, geometric and trimmed mean, and a robust location.
 
 use crate::StatsError;
 use crate::error::{at_least, finite, logarithms};
-use crate::interval::Sample;
 
 /// What a median of absolute deviations is multiplied by to estimate a normal distribution's standard deviation.
 const NORMAL_CONSISTENT: f64 = 1.4826;
@@ -99,19 +98,6 @@ pub fn trimmed_mean(values: &[f64]) -> Result<f64, StatsError> {
     Ok(kept.iter().sum::<f64>() / kept.len() as f64)
 }
 
-/// Sample standard deviation over mean: 0.03 for 3 %.
-///
-/// # Errors
-/// When there are fewer than two values, one is not finite, or their mean is not above zero.
-pub fn coefficient_of_variation(values: &[f64]) -> Result<f64, StatsError> {
-    finite(values)?;
-    let sample = Sample::of("a coefficient of variation", values)?;
-    if sample.mean <= 0.0 {
-        return Err(StatsError::OutOfRange { name: "mean", range: "above 0", value: sample.mean });
-    }
-    Ok(sample.standard_error * (values.len() as f64).sqrt() / sample.mean)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,13 +130,5 @@ mod tests {
         assert!((2.9..4.0).contains(&location), "{location}");
         assert_eq!(huber(&[7.0, 7.0, 7.0]), Some((7.0, 0.0)));
         assert_eq!((huber(&[7.0]), huber(&[])), (Some((7.0, 0.0)), None));
-    }
-
-    #[test]
-    fn coefficient_of_variation_uses_the_sample_deviation() {
-        // 2, 4, 4, 4, 5, 5, 7, 9: sum of squares 32 about a mean of 5.
-        let cv = coefficient_of_variation(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
-        assert!((cv - (32.0_f64 / 7.0).sqrt() / 5.0).abs() < 1e-14);
-        assert!(coefficient_of_variation(&[-1.0, 1.0]).is_err() && coefficient_of_variation(&[1.0]).is_err());
     }
 }

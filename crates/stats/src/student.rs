@@ -10,7 +10,7 @@ use crate::error::open_unit;
 /// # Errors
 /// [`StatsError::OutOfRange`] when `confidence` is not strictly between 0 and 1 or there are no degrees of
 /// freedom.
-pub fn critical_value(confidence: f64, degrees_of_freedom: usize) -> Result<f64, StatsError> {
+pub(crate) fn critical_value(confidence: f64, degrees_of_freedom: usize) -> Result<f64, StatsError> {
     critical_value_of(confidence, degrees_of_freedom as f64)
 }
 
@@ -21,19 +21,11 @@ pub(crate) fn critical_value_of(confidence: f64, degrees_of_freedom: f64) -> Res
     Ok(-fractional(degrees_of_freedom)?.inverse_cdf((1.0 - confidence) / 2.0))
 }
 
-/// P(|T| ≥ |`t`|), the p-value of a two-sided test.
-///
-/// # Errors
-/// [`StatsError::OutOfRange`] when there are no degrees of freedom.
-pub fn two_sided_p(t: f64, degrees_of_freedom: usize) -> Result<f64, StatsError> {
-    Ok((2.0 * upper_tail_p(t.abs(), degrees_of_freedom)?).min(1.0))
-}
-
 /// P(T ≥ `t`), the p-value of a one-sided test.
 ///
 /// # Errors
 /// [`StatsError::OutOfRange`] when there are no degrees of freedom.
-pub fn upper_tail_p(t: f64, degrees_of_freedom: usize) -> Result<f64, StatsError> {
+pub(crate) fn upper_tail_p(t: f64, degrees_of_freedom: usize) -> Result<f64, StatsError> {
     Ok(distribution(degrees_of_freedom)?.sf(t))
 }
 
@@ -75,7 +67,7 @@ mod tests {
     fn p_values_invert_critical_values_far_into_the_tail() {
         for df in [1, 4, 9, 19, 200] {
             for alpha in [0.5, 0.05, 1e-3, 1e-5] {
-                let p = two_sided_p(critical_value(1.0 - alpha, df).unwrap(), df).unwrap();
+                let p = 2.0 * upper_tail_p(critical_value(1.0 - alpha, df).unwrap(), df).unwrap();
                 assert!((p / alpha - 1.0).abs() < 1e-6, "df {df}: {p} instead of {alpha}");
             }
         }

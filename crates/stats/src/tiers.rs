@@ -1,10 +1,6 @@
 //! Verdicts: who is faster than whom beyond the margin, and the tiers that follow.
 
-use crate::error::{at_least, not_negative};
-use crate::letters::letters;
-use crate::pairwise::{Pair, compare_all};
-use crate::robust::geometric_mean;
-use crate::{Interval, StatsError};
+use crate::Interval;
 
 /// The least margin: differences below 1 % are nobody's reason to choose a server.
 pub const LEAST_MARGIN: f64 = 0.01;
@@ -18,23 +14,6 @@ pub enum Call {
     Slower,
     /// The interval overlaps the margin. Not the same as equal: for that see [`crate::Ratio::equivalence_p`].
     Tie,
-}
-
-/// The standing of several contenders.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standings {
-    /// Contenders from best to worst geometric mean.
-    pub order: Vec<usize>,
-    /// The same, cut into tiers; the first is the best.
-    pub tiers: Vec<Vec<usize>>,
-    /// For each contender by index its letters: two contenders share one exactly when they are not distinct.
-    pub letters: Vec<String>,
-}
-
-/// The margin δ around 1 within which a ratio is no difference: the half-width of the A/A comparison on this
-/// machine where one was made, and never less than [`LEAST_MARGIN`].
-pub fn margin(same_server_twice: Option<&Interval>) -> f64 {
-    same_server_twice.map_or(LEAST_MARGIN, |interval| interval.relative_half_width().max(LEAST_MARGIN))
 }
 
 /// The smallest difference that is called one: `wanted`, [`LEAST_MARGIN`] or the user's, and never less than a bias that the
@@ -55,34 +34,6 @@ pub fn call(ratio: &Interval, margin: f64) -> Call {
     } else {
         Call::Tie
     }
-}
-
-/// Puts contenders into tiers from their per-round speeds (greater is better), at the family-wise
-/// `confidence`.
-///
-/// # Errors
-/// As [`compare_all`], and when `margin` is negative or not finite.
-pub fn standings(series: &[Vec<f64>], confidence: f64, margin: f64) -> Result<Standings, StatsError> {
-    standings_of_pairs(series, &compare_all(series, confidence)?, margin)
-}
-
-/// As [`standings`], from comparisons that were already made. A pair that is not among them counts as a tie.
-///
-/// # Errors
-/// When there are no series, one is empty or has a value that is not finite and above zero, or when `margin`
-/// is negative or not finite.
-pub fn standings_of_pairs(series: &[Vec<f64>], pairs: &[Pair], margin: f64) -> Result<Standings, StatsError> {
-    at_least("standings", 1, series.len())?;
-    not_negative("margin", margin)?;
-    let speeds = series.iter().map(|s| geometric_mean(s)).collect::<Result<Vec<_>, _>>()?;
-    let mut order: Vec<usize> = (0..series.len()).collect();
-    order.sort_by(|&a, &b| speeds[b].total_cmp(&speeds[a]));
-
-    let distinct = |a: usize, b: usize| {
-        let same = |pair: &&Pair| (pair.first, pair.second) == (a.min(b), a.max(b));
-        pairs.iter().find(same).is_some_and(|pair| call(&pair.simultaneous, margin) != Call::Tie)
-    };
-    Ok(Standings { tiers: tiers(&order, distinct), letters: letters(&order, distinct), order })
 }
 
 /// Cuts `order`, best first, into tiers: a contender that is distinct from anyone of the current tier opens the next.
@@ -118,13 +69,6 @@ mod tests {
     }
 
     #[test]
-    fn the_margin_is_the_noise_floor_but_at_least_one_percent() {
-        assert_eq!(margin(None), LEAST_MARGIN);
-        assert_eq!(margin(Some(&interval(0.999, 1.001))), LEAST_MARGIN);
-        assert!((margin(Some(&interval(1.0 / 1.03, 1.03))) - 0.03).abs() < 1e-12);
-    }
-
-    #[test]
     fn the_margin_grows_by_a_bias_that_equals_show_and_not_by_noise() {
         assert_eq!(margin_beyond_bias(0.01, None), 0.01);
         assert_eq!(margin_beyond_bias(0.01, Some(&interval(0.7, 1.4))), 0.01, "noise is no bias");
@@ -144,15 +88,5 @@ mod tests {
         assert!(tiers(&[], |_, _| true).is_empty());
         // The best is too restless to differ from anybody, the others are not.
         assert_eq!(tiers(&[0, 1, 2], |a, b| (a, b) == (1, 2)), [vec![0, 1], vec![2]]);
-    }
-
-    #[test]
-    fn standings_order_by_speed_and_name_contenders_by_index() {
-        let wobble = [1.0, 1.004, 0.997, 1.002, 0.999, 1.001];
-        let series = |speed: f64, shift: usize| (0..6).map(|i| speed * wobble[(i + shift) % 6]).collect();
-        let series: [Vec<f64>; 4] = [series(50.0, 0), series(100.0, 1), series(80.0, 2), series(99.9, 3)];
-        let s = standings(&series, 0.95, LEAST_MARGIN).unwrap();
-        assert_eq!((s.order, s.tiers), (vec![1, 3, 2, 0], vec![vec![1, 3], vec![2], vec![0]]));
-        assert_eq!(s.letters, ["c", "a", "b", "a"]);
     }
 }

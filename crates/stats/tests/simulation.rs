@@ -3,12 +3,11 @@
 //! The model of one measurement: the logarithm of a speed is contender + round + restart, with a restart's
 //! standard deviation of 3 % and a round's of 5 % that all contenders of the round share.
 
-use assay_stats::drift::{Steadiness, SteadyRule, steady_from};
-use assay_stats::interval::mean_interval;
+use assay_stats::interval::geometric_mean_interval;
 use assay_stats::order::median_interval;
-use assay_stats::pairwise::compare_all;
 use assay_stats::ratio::paired_log_ratio;
-use assay_stats::tiers::{Call, LEAST_MARGIN, call, standings};
+use assay_stats::simultaneous::Boundary;
+use assay_stats::tiers::{Call, LEAST_MARGIN, call};
 use rand::{Rng, RngExt as _};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
@@ -66,42 +65,6 @@ fn one_server_measured_twice_is_rarely_called_distinct() {
 }
 
 #[test]
-fn among_six_equal_contenders_a_second_tier_is_rare() {
-    for (seed, rounds) in [(7, 5), (8, 10)] {
-        let several = share(seed, |rng| {
-            let series = experiment(&[100_000.0; 6], rounds, rng);
-            standings(&series, 0.95, LEAST_MARGIN).unwrap().tiers.len() > 1
-        });
-        assert!(several <= 0.05, "R = {rounds}: {several}");
-    }
-}
-
-#[test]
-fn simultaneous_intervals_and_holm_keep_the_family_wise_rate() {
-    let speeds = [100.0, 104.0, 130.0, 130.0, 250.0];
-    let (mut all_covered, mut any_false) = (0, 0);
-    let mut rng = ChaCha8Rng::seed_from_u64(9);
-    for _ in 0..EXPERIMENTS {
-        let pairs = compare_all(&experiment(&speeds, 8, &mut rng), 0.95).unwrap();
-        let truth = |i: usize, j: usize| speeds[i] / speeds[j];
-        all_covered += u32::from(pairs.iter().all(|p| p.simultaneous.contains(truth(p.first, p.second))));
-        any_false += u32::from(pairs.iter().any(|p| truth(p.first, p.second) == 1.0 && p.adjusted_p <= 0.05));
-    }
-    let [covered, falsely] = [all_covered, any_false].map(|n| f64::from(n) / f64::from(EXPERIMENTS));
-    assert!(covered >= 0.94, "all ten ratios covered at once in {covered}");
-    assert!(falsely <= 0.05, "a true tie rejected in {falsely}");
-}
-
-#[test]
-fn real_differences_are_found() {
-    let found = share(10, |rng| {
-        let series = experiment(&[100_000.0, 80_000.0, 50_000.0], 6, rng);
-        standings(&series, 0.95, LEAST_MARGIN).unwrap().tiers == [vec![0], vec![1], vec![2]]
-    });
-    assert!(found >= 0.9, "three tiers found in {found}");
-}
-
-#[test]
 fn equivalence_is_claimed_falsely_in_at_most_5_of_100_experiments_at_the_margin() {
     let claimed = share(11, |rng| {
         let series = experiment(&[105_000.0, 100_000.0], 20, rng);
@@ -136,27 +99,36 @@ fn windows_are_no_replicates() {
     let (mut naive, mut honest) = (0, 0);
     for _ in 0..EXPERIMENTS {
         let run = |rng: &mut ChaCha8Rng| {
-            let level = 1.0 + RESTART_SD * normal(rng);
+            let level = (RESTART_SD * normal(rng)).exp();
             (0..30).map(|_| level + 0.01 * normal(rng)).collect::<Vec<f64>>()
         };
         let runs: Vec<Vec<f64>> = (0..5).map(|_| run(&mut rng)).collect();
         let means: Vec<f64> = runs.iter().map(|run| run.iter().sum::<f64>() / 30.0).collect();
-        naive += u32::from(mean_interval(&runs.concat(), 0.95).unwrap().contains(1.0));
-        honest += u32::from(mean_interval(&means, 0.95).unwrap().contains(1.0));
+        naive += u32::from(geometric_mean_interval(&runs.concat(), 0.95).unwrap().contains(1.0));
+        honest += u32::from(geometric_mean_interval(&means, 0.95).unwrap().contains(1.0));
     }
     let [naive, honest] = [naive, honest].map(|n| f64::from(n) / f64::from(EXPERIMENTS));
     assert!(naive < 0.5 && (0.93..=0.97).contains(&honest), "naive {naive}, honest {honest}");
 }
 
+/// The interval of two series' ratio, where a look is allowed.
+type Judging<'a> = dyn Fn(&[f64], &[f64]) -> Option<assay_stats::Interval> + 'a;
+
+/// What looking without paying would cost, as the reason for a boundary: t intervals at 95 %, stopped as soon as one of them
+/// excludes 1. With it, the intervals cover at whichever round one stops.
 #[test]
-fn steady_runs_are_rarely_cut_and_warm_ups_are_found() {
-    let windows = |rng: &mut ChaCha8Rng, warm: usize| -> Vec<f64> {
-        let level = |i: usize| if i < warm { 0.8 } else { 1.0 };
-        (0..60).map(|i| level(i) * (1.0 + 0.02 * normal(rng))).collect()
+fn looking_after_every_round_is_wrong_far_too_often_unless_it_is_paid_for() {
+    let boundary = Boundary::every_round(2, 20, 0.95).unwrap();
+    let stopped = |seed: u64, interval: &Judging<'_>| {
+        share(seed, |rng| {
+            let series = experiment(&[100_000.0; 2], 20, rng);
+            (4..=20).any(|r| interval(&series[0][..r], &series[1][..r]).is_some_and(|of| !of.contains(1.0)))
+        })
     };
-    let steady = |series: &[f64]| steady_from(series, &SteadyRule::default()).unwrap();
-    let kept = share(18, |rng| steady(&windows(rng, 0)) == Steadiness::From(0));
-    assert!(kept >= 0.95, "steady runs left whole in {kept}");
-    let found = share(19, |rng| matches!(steady(&windows(rng, 12)), Steadiness::From(11..=13)));
-    assert!(found >= 0.95, "warm-up of 12 windows found in {found}");
+    let free = stopped(20, &|a, b| Some(paired_log_ratio(a, b, 0.95).unwrap().interval));
+    let paid = stopped(20, &|a, b| {
+        let critical = boundary.critical_value(a.len())?;
+        Some(paired_log_ratio(a, b, 0.95).unwrap().with_critical_value(critical, 0.95))
+    });
+    assert!(free > 0.15 && paid <= 0.055, "{free} without, {paid} with");
 }

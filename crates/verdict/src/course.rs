@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(found.end, End::Confirmed);
         let (lower, upper) = (found.lower.expect("kept"), found.upper.expect("missed"));
         assert!(lower <= 7_301.0 && 7_299.0 <= upper && upper / lower <= 1.021, "{found:?}");
-        assert_eq!(found.gap_share(), Some(0.0));
+        assert_eq!(found.descending, found.lower);
         let again = Course::new(slo(), 10_000.0).expect("course").replay(all(&windows).iter());
         assert_eq!(again.next(), Next::Done(found));
         let half =

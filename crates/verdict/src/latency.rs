@@ -4,9 +4,9 @@
 //! interval; percentiles are never averaged (docs/method/measures.md#percentiles).
 
 use assay_model::check::Outcome;
-use assay_model::experiment::Cell;
+use assay_model::experiment::{Cell, Experiment};
 use assay_model::offered::Offered;
-use assay_model::record::{Measurement, Record};
+use assay_model::record::Measurement;
 use assay_model::rule::Rule;
 use assay_model::verdict::{Call, Interval, LatencyPair, LatencyStanding, LatencyVerdict, ResponseQuantile};
 use assay_stats::censored::Quantile;
@@ -19,6 +19,7 @@ use assay_stats::simultaneous::{Looks, each_of};
 use assay_stats::table::{Pair, Table, Windows};
 
 use super::lag::{self, is_known};
+use super::material::Measured;
 use super::percentiles;
 use super::sample::{Sample, sample_of, samples};
 use super::standing::{errors, generator_objections};
@@ -38,7 +39,7 @@ pub(crate) fn judge(evidence: &Evidence<'_>, margin: f64) -> Vec<LatencyVerdict>
     let cells = record.experiment.cells().into_iter().filter(|cell| cell.offered.is_rate());
     let judged = cells.map(|cell| judge_cell(evidence, cell));
     let mut judged: Vec<_> = judged.filter(|(verdict, _)| !verdict.standings.is_empty()).collect();
-    let tables = closed(record).len() + compared_cells(record).len();
+    let tables = closed(record).len() + compared_cells(&record.experiment).len();
     compare(&mut judged, tables.max(1), margin);
     judged.into_iter().map(|(verdict, _)| verdict).collect()
 }
@@ -123,9 +124,20 @@ fn compare(cells: &mut [(LatencyVerdict, Tails<'_>)], tables: usize, margin: f64
 
 /// The cells in which tails are compared: at shares of their own capacities the rates differ, so that a longer one is no
 /// verdict on anybody.
-pub(crate) fn compared_cells(record: &Record) -> Vec<Cell> {
-    let cells = record.experiment.cells().into_iter();
+pub(crate) fn compared_cells(experiment: &Experiment) -> Vec<Cell> {
+    let cells = experiment.cells().into_iter();
     cells.filter(|cell| cell.offered.is_rate() && !matches!(cell.offered, Offered::Share(_))).collect()
+}
+
+/// What is compared: the tails of everybody in each cell.
+pub(crate) fn measured(evidence: &Evidence<'_>) -> Vec<Measured> {
+    let of = |cell: Cell| {
+        let (_, tails) = judge_cell(evidence, cell.clone());
+        let names = tails.0.iter().map(|(name, _)| (*name).to_owned());
+        Measured { contenders: names.zip(tails.windows()).collect(), is_tail: true, cell }
+    };
+    let all = compared_cells(&evidence.record.experiment).into_iter().map(of);
+    all.filter(|table| !table.contenders.is_empty()).collect()
 }
 
 /// By contender, the logarithm of the tail in each round.

@@ -25,7 +25,9 @@ mod lag;
 mod latency;
 mod limit;
 mod losses;
+pub mod material;
 mod order;
+pub mod outlook;
 mod percentiles;
 mod price;
 mod published;
@@ -57,7 +59,7 @@ use assay_model::verdict::{CellVerdict, Interval, Verdict};
 pub use answers::{described, held_in_words};
 pub use ending::{Ending, ending, ending_of_load};
 pub use sample::throughput;
-pub use settling::{Settling, expected_half_width, round_cv, settling};
+pub use settling::{Settling, settling};
 use tables::Tables;
 pub use window::{Evidence, Life, Times, Unreadable, Window};
 

@@ -1,4 +1,4 @@
-//! While a run goes on: which pairs are still open, who must be measured again to settle them, and how noisy rounds are.
+//! While a run goes on: which pairs are still open, and who must be measured again to settle them.
 
 use std::collections::BTreeSet;
 
@@ -7,14 +7,11 @@ use assay_model::experiment::{Cell, Measure};
 use assay_model::offered::Offered;
 use assay_model::record::{Entry, Record};
 use assay_model::verdict::{Call, Pair, Standing};
-use assay_stats::planning::half_width_within;
-use assay_stats::ratio::paired_log_ratio;
-use assay_stats::simultaneous::Boundary;
 
 use super::cell::standings;
-use super::sample::{Sample, sample_of, samples};
+use super::sample::{Sample, samples};
 use super::tables::Tables;
-use super::{CONFIDENCE, closed, is_void, median};
+use super::{closed, is_void};
 use crate::course::Next;
 use crate::rates::course_in;
 use crate::window::{Evidence, Unreadable};
@@ -107,53 +104,8 @@ fn is_settled(pair: &Pair, precision: Option<f64>) -> bool {
     pair.call != Call::Tie || precision.is_some_and(|goal| half_width <= goal)
 }
 
-/// How much the ratio of two contenders varies from round to round, as a coefficient of variation: that of the A/A pair
-/// where there is one, else of a typical pair; the median over cells. `None` where no two were measured twice together.
-///
-/// # Errors
-/// [`Unreadable`] when a histogram of the record cannot be read.
-pub fn round_cv(record: &Record) -> Result<Option<f64>, Unreadable> {
-    let evidence = &Evidence::of(record)?;
-    let proper: Vec<&Entry> = record.contenders.iter().filter(|entry| !is_twin(entry)).collect();
-    let twin = record.contenders.iter().find(|entry| is_twin(entry));
-    let original =
-        twin.and_then(|twin| proper.iter().find(|entry| Some(&entry.name) == twin.twin_of.as_ref()));
-    let pairs: Vec<(&Entry, &Entry)> = match twin.zip(original) {
-        Some((twin, original)) => vec![(original, twin)],
-        None => (0..proper.len())
-            .flat_map(|i| proper[i + 1..].iter().map(move |b| (i, *b)))
-            .map(|(i, b)| (proper[i], b))
-            .collect(),
-    };
-    let cells = closed(record);
-    let cv = |(a, b): &(&Entry, &Entry), cell: &Cell| {
-        let rates = |entry| sample_of(evidence, entry, cell).rates();
-        let both = rates(a).into_iter().zip(rates(b)).filter_map(|(a, b)| a.zip(b));
-        let (first, second): (Vec<f64>, Vec<f64>) = both.unzip();
-        paired_log_ratio(&first, &second, CONFIDENCE).ok().map(|ratio| ratio.round_cv())
-    };
-    let all =
-        cells.iter().flat_map(|cell| pairs.iter().filter_map(|pair| cv(pair, cell)).collect::<Vec<_>>());
-    Ok(median(&all.collect::<Vec<f64>>()))
-}
-
 fn is_twin(entry: &Entry) -> bool {
     entry.twin_of.is_some()
-}
-
-/// The half-width to expect of a ratio after `rounds` rounds among so many contenders, when it varies by `round_cv`.
-pub fn expected_half_width(
-    round_cv: f64,
-    contenders: usize,
-    rounds: u32,
-    until_settled: bool,
-) -> Option<f64> {
-    let rounds = rounds as usize;
-    let boundary = match until_settled {
-        true => Boundary::every_round(contenders, rounds, CONFIDENCE),
-        false => Boundary::once(contenders, rounds, CONFIDENCE),
-    };
-    half_width_within(&boundary.ok()?, round_cv, rounds).ok().flatten()
 }
 
 #[cfg(test)]
@@ -165,10 +117,6 @@ mod tests {
 
     fn settled(record: &Record) -> Settling {
         settling(record).expect("readable")
-    }
-
-    fn cv(record: &Record) -> Option<f64> {
-        round_cv(record).expect("readable")
     }
 
     fn going_on(series: &[(&str, &[f64])]) -> Record {
@@ -201,17 +149,5 @@ mod tests {
         assert_eq!(settled(&going_on(&[("a", &A[..2]), ("b", &[1001.0, 1010.0])])).open, 1);
         assert_eq!(settled(&going_on(&[("a", &A[..1]), ("b", &[2000.0])])).open, 1);
         assert_eq!(settled(&going_on(&[("a", &A)])).pairs, 0);
-    }
-
-    #[test]
-    fn the_pair_of_equals_tells_how_noisy_rounds_are() {
-        let noisy = [1100.0, 900.0, 1000.0, 1080.0, 920.0, 1000.0];
-        let quiet = A.map(|rate| rate * 1.0001);
-        let with = testing::with_twin(testing::record(&[("a", &A), ("b", &noisy), ("a′", &quiet)]));
-        assert!(cv(&with).is_some_and(|cv| cv < 1e-9));
-        assert!(cv(&testing::record(&[("a", &A), ("b", &noisy)])).is_some_and(|cv| cv > 0.05));
-        assert_eq!(cv(&testing::record(&[("a", &A)])), None);
-        let [once, looking] = [false, true].map(|looks| expected_half_width(0.02, 2, 10, looks));
-        assert!(once.is_some_and(|once| (once - 0.0144).abs() < 0.0005) && once < looking);
     }
 }

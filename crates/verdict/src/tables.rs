@@ -9,6 +9,7 @@ use assay_stats::simultaneous::{Looks, each_of};
 use assay_stats::table::{Components, Table, Windows};
 use assay_stats::tiers::{LEAST_MARGIN, margin_beyond_bias};
 
+use super::material::Measured;
 use super::ranking::{Ranking, ranking};
 use super::sample::{Sample, sample_of};
 use super::window::{Evidence, Window};
@@ -36,13 +37,23 @@ impl<'r> Tables<'r> {
         let cells: Vec<CellTable<'r>> =
             closed(evidence.record).into_iter().filter_map(|cell| CellTable::of(evidence, cell)).collect();
         let spreads: Vec<_> = cells.iter().map(|cell| cell.table.spreads()).collect();
-        let all = cells.len() + latency::compared_cells(evidence.record).len();
+        let all = cells.len() + latency::compared_cells(&evidence.record.experiment).len();
         Self {
             prior: Prior::fit(&spreads).unwrap_or(Prior::none()),
             cells,
             looks: looks(evidence.record),
             confidence: each_of(all.max(1), CONFIDENCE),
         }
+    }
+
+    /// What is fitted: the windows of everybody in each cell.
+    pub(crate) fn measured(evidence: &Evidence<'_>) -> Vec<Measured> {
+        let of = |cell: Cell| {
+            let (entries, windows) = measured_in(evidence, &cell);
+            let names = entries.iter().map(|entry| entry.name.clone());
+            Measured { contenders: names.zip(windows).collect(), is_tail: false, cell }
+        };
+        closed(evidence.record).into_iter().map(of).collect()
     }
 
     /// Compares those called `names` in a cell; an empty ranking where nothing can be said.
@@ -123,11 +134,7 @@ impl<'r> Tables<'r> {
 
 impl<'r> CellTable<'r> {
     fn of(evidence: &'r Evidence<'_>, cell: Cell) -> Option<Self> {
-        let measured = evidence.record.contenders.iter().filter_map(|entry| {
-            let windows = windows(&sample_of(evidence, entry, &cell));
-            windows.iter().flatten().any(Option::is_some).then_some((entry, windows))
-        });
-        let (entries, windows): (Vec<&Entry>, Vec<Windows>) = measured.unzip();
+        let (entries, windows) = measured_in(evidence, &cell);
         Some(Self { table: Table::fit(&windows).ok()?, entries, cell })
     }
 
@@ -138,6 +145,15 @@ impl<'r> CellTable<'r> {
     fn names(&self) -> Vec<&'r str> {
         self.entries.iter().map(|entry| entry.name.as_str()).collect()
     }
+}
+
+/// Everybody who has a window in a cell, with all of them.
+fn measured_in<'r>(evidence: &'r Evidence<'_>, cell: &Cell) -> (Vec<&'r Entry>, Vec<Windows>) {
+    let measured = evidence.record.contenders.iter().filter_map(|entry| {
+        let windows = windows(&sample_of(evidence, entry, cell));
+        windows.iter().flatten().any(Option::is_some).then_some((entry, windows))
+    });
+    measured.unzip()
 }
 
 /// When the results of a run are looked at, which decides how wide their intervals must be.

@@ -191,7 +191,7 @@ impl<'r> Life<'r> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{compare, precision, round_cv, settling, testing};
+    use crate::{compare, precision, settling, testing};
 
     /// Whatever is asked of a record with a spoilt histogram: the answer is the same error.
     #[test]
@@ -204,7 +204,6 @@ mod tests {
         assert_eq!(crate::judge(&record).expect_err("judged"), error);
         assert_eq!(settling(&record).expect_err("settled"), error);
         assert_eq!(precision(&record).expect_err("told"), error);
-        assert_eq!(round_cv(&record).expect_err("told"), error);
         let side = |name: &str| compare::Side { record: record.clone(), contender: Some(name.to_owned()) };
         let compared = compare::compare(&side("a"), &[side("b")], &[]).expect_err("compared");
         assert_eq!(compared, compare::CompareError::Unreadable(error));

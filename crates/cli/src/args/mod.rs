@@ -7,6 +7,7 @@ mod doctor;
 mod exec;
 mod import;
 mod load;
+mod plan;
 mod report;
 mod request;
 mod run;
@@ -29,6 +30,7 @@ pub(crate) use doctor::DoctorArguments;
 pub(crate) use exec::ExecArguments;
 pub(crate) use import::ImportArguments;
 pub(crate) use load::{ArrivalName, LoadArguments};
+pub(crate) use plan::PlanArguments;
 pub(crate) use report::{ExportArguments, Format, ReportArguments};
 pub(crate) use request::RequestArguments;
 pub(crate) use run::{RedlineArguments, Rounds, RunArguments};
@@ -61,6 +63,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Measure servers against each other and against what this machine can do
     Run(RunArguments),
+    /// Tell which differences a run would show, and how long it would take to show a given one; measure nothing
+    Plan(PlanArguments),
     /// Search for the highest rate at which a server keeps an objective such as p99<10ms
     Redline(RedlineArguments),
     /// Ask servers for every rule of HTTP/1.1, and say which they keep

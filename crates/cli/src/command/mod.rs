@@ -11,6 +11,7 @@ pub(crate) mod import;
 pub(crate) mod keep;
 pub(crate) mod list;
 pub(crate) mod load;
+pub(crate) mod plan;
 pub(crate) mod redline;
 pub(crate) mod report;
 pub(crate) mod run;

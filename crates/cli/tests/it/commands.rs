@@ -6,11 +6,12 @@ use predicates::str::contains;
 use crate::support::{Lab, stdout};
 
 /// Every command that people use, and a word that its help must have.
-const COMMANDS: [(&str, &str); 13] = [
+const COMMANDS: [(&str, &str); 14] = [
     ("import", "--metadata"),
     ("exec", "--wire"),
     ("check", "--junit"),
     ("run", "--rounds"),
+    ("plan", "--difference"),
     ("compare", "--fail-on"),
     ("load", "--pipeline"),
     ("serve", "--address"),

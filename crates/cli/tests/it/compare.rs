@@ -8,7 +8,7 @@ use assay_model::usage::Usage;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
-use crate::support::{Lab, listing, stderr, stdout};
+use crate::support::{Lab, free_of_disturbance, listing, stderr, stdout};
 
 /// What restarts differ by, from round to round and for each contender differently.
 const NOISE: [[f64; 6]; 2] =
@@ -202,14 +202,7 @@ fn duet_of_stubs(factor: u32) -> (Comparison, String) {
     let path = lab.runs().join(&listing(&lab.runs())[0]).join("record.json");
     let text = std::fs::read_to_string(path).expect("record");
     let mut record: Record = serde_json::from_str(&text).expect("record");
-    for run in record.rounds.iter_mut().flat_map(|round| &mut round.runs) {
-        for window in &mut run.cells {
-            window.load.checks.clear();
-            window.load.generator = Usage::default();
-            window.machine = Machine::default();
-            window.turns.iter_mut().for_each(|turn| turn.load.generator_delay_share = 0.0);
-        }
-    }
+    free_of_disturbance(&mut record);
     let sides = [0, 1].map(|side| format!("30000101-one:{}", record.contenders[side].name));
     record.id = "30000101-one".to_owned();
     lab.write("runs/30000101-one/record.json", &serde_json::to_string(&record).expect("json"));

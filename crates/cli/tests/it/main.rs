@@ -26,6 +26,7 @@ mod load;
 mod misbehaviour;
 #[allow(clippy::print_stderr, reason = "says what it skips")]
 mod networks;
+mod plan;
 mod repeat;
 mod request;
 mod run;

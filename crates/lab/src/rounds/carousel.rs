@@ -21,9 +21,9 @@ use crate::schedule::rotation;
 use crate::stop::Stop;
 
 /// Fewest rotations of a cell in a round: the middle of three is no outlier.
-pub(super) const MIN_ROTATIONS: u32 = 3;
+pub(crate) const MIN_ROTATIONS: u32 = 3;
 /// Most rotations of a cell in a round.
-pub(super) const MAX_ROTATIONS: u32 = 2000;
+pub(crate) const MAX_ROTATIONS: u32 = 2000;
 
 /// The rotations over one cell in one round.
 pub(super) struct Rotations<'a> {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use assay_model::experiment::Cell;
 use assay_model::network::Network;
+use assay_model::outlook::Outlook;
 use assay_model::record::NotRun;
 use assay_verdict::Settling;
 
@@ -18,9 +19,8 @@ pub enum Event<'a> {
         id: &'a str,
         /// How long it will take after the preparation.
         prediction: Prediction,
-        /// Half-width of a ratio's interval to expect at the end, as a share, if rounds are as noisy as in an earlier run on
-        /// this machine; absent when there is none.
-        precision: Option<f64>,
+        /// What it would show; absent where nobody is compared at capacity.
+        outlook: Option<&'a Outlook>,
     },
     /// The database is being made and filled, or reached.
     StartingDatabase {

@@ -7,7 +7,6 @@ mod event;
 mod learning;
 mod life;
 mod preparing;
-mod prior;
 mod round;
 mod settle;
 mod telling;
@@ -27,8 +26,8 @@ use assay_model::units::Nanos;
 use assay_verdict::Settling;
 use jiff::Timestamp;
 
+pub(crate) use carousel::{MAX_ROTATIONS, MIN_ROTATIONS};
 pub use event::{Event, Observer};
-use prior::prior_cv;
 use settle::Settles;
 use telling::Telling;
 
@@ -111,8 +110,8 @@ impl<'a> Runner<'a> {
         plan.tools.secrets.hide_in(&mut record);
         folder.save(&record)?;
         let prediction = plan.prediction();
-        let precision = expected_precision(plan, store, &record, prediction.rounds);
-        observer.notice(&Event::Begun { id: &folder.id, prediction, precision });
+        let outlook = plan.outlook(store, None);
+        observer.notice(&Event::Begun { id: &folder.id, prediction, outlook: outlook.as_ref() });
         Ok(Self {
             plan,
             telling: Telling::new(observer),
@@ -330,13 +329,6 @@ impl Drop for Runner<'_> {
     fn drop(&mut self) {
         self.folder.clear_work();
     }
-}
-
-/// What precision so many rounds will bring if they are as noisy as in an earlier run on this machine.
-fn expected_precision(plan: &Plan, store: &Store, record: &Record, rounds: u32) -> Option<f64> {
-    let cv = prior_cv(store, &record.host, &plan.isolation)?;
-    let compared = plan.subjects.iter().filter(|subject| !subject.is_limit()).count();
-    assay_verdict::expected_half_width(cv, compared.max(2), rounds, plan.experiment.until_settled)
 }
 
 fn empty_record(plan: &Plan, laid: &[Laid], networks: Vec<NetworkFacts>, id: &str, now: Timestamp) -> Record {

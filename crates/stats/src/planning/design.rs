@@ -10,14 +10,16 @@ use crate::error::not_negative;
 use crate::moderation::{BETWEEN, Prior, Spread};
 use crate::simultaneous::{Boundary, Looks, each_of};
 use crate::table::detectable;
-use crate::{StatsError, error};
+use crate::{StatsError, error, student};
 
 /// Numbers of rounds that are compared; between them little changes.
-const ROUNDS: [usize; 13] = [2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30, 40];
+const ROUNDS: [usize; 16] = [2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 40, 60, 100, 200, 300];
+/// Degrees of freedom with which a spread is as good as known: no design has more.
+const KNOWN: f64 = 1e6;
 /// No run is planned for longer: a day.
 const LONGEST_S: f64 = 86_400.0;
 /// Halvings of the search for a budget, which finds it within a thousandth.
-const HALVINGS: usize = 24;
+const HALVINGS: usize = 14;
 
 /// What shall be compared, and how surely.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,6 +45,13 @@ pub struct Costs {
     pub rotation_s: f64,
 }
 
+impl Costs {
+    /// The time that a design takes, in seconds.
+    pub fn of(&self, design: Design) -> f64 {
+        design.rounds as f64 * (self.round_s + design.rotations as f64 * self.rotation_s)
+    }
+}
+
 /// So many restarts with so many windows each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Design {
@@ -61,18 +70,6 @@ pub struct Expectation {
     pub takes_s: f64,
     /// The smallest difference that a typical pair will be shown to have in four runs of five, 0.09 for 9 %.
     pub shows: f64,
-}
-
-/// How many rotations a life should have for the least variance in a given time; `None` where restarts do not vary, and more
-/// rotations are always better.
-///
-/// # Errors
-/// When a cost is negative or not finite.
-pub fn best_rotations(noise: &Components, costs: &Costs) -> Result<Option<f64>, StatsError> {
-    not_negative("cost of a round", costs.round_s)?;
-    not_negative("cost of a rotation", costs.rotation_s)?;
-    let best = (costs.round_s / costs.rotation_s).sqrt() * noise.window_sd / noise.restart_sd;
-    Ok(best.is_finite().then_some(best.max(1.0)))
 }
 
 /// What a design will show; `None` where it is nothing useful.
@@ -96,8 +93,13 @@ pub fn shows(plan: &Plan, noise: &Components, design: Design) -> Result<Option<f
     let Some(critical) = boundary.critical_value_of(design.rounds, degrees_of_freedom) else {
         return Ok(None);
     };
-    let standard_error = (variance / design.rounds as f64).sqrt();
-    Ok(detectable(standard_error, critical, degrees_of_freedom, plan.margin))
+    Ok(detectable(standard_error(noise, design), critical, degrees_of_freedom, plan.margin))
+}
+
+/// Of the logarithm of a pair's ratio.
+fn standard_error(noise: &Components, design: Design) -> f64 {
+    let windows = noise.window_sd.powi(2) / design.rotations.max(1) as f64;
+    (2.0 * (windows + noise.restart_sd.powi(2)) / design.rounds as f64).sqrt()
 }
 
 /// The design that shows most within `budget_s`; `None` where two rounds do not fit into it, or nothing useful can be shown.
@@ -110,9 +112,21 @@ pub fn best(
     costs: &Costs,
     budget_s: f64,
 ) -> Result<Option<Expectation>, StatsError> {
+    below(plan, noise, costs, budget_s, f64::INFINITY)
+}
+
+/// The same among designs that show no more than `at_most`; those that cannot are not worth a simulation.
+fn below(
+    plan: &Plan,
+    noise: &Components,
+    costs: &Costs,
+    budget_s: f64,
+    at_most: f64,
+) -> Result<Option<Expectation>, StatsError> {
     error::positive("budget in seconds", budget_s)?;
     error::positive("cost of a rotation in seconds", costs.rotation_s)?;
     not_negative("cost of a round in seconds", costs.round_s)?;
+    let normal = student::critical_value_of(plan.confidence, KNOWN)?;
     let mut best: Option<Expectation> = None;
     for rounds in ROUNDS {
         let rotations = ((budget_s / rounds as f64 - costs.round_s) / costs.rotation_s).floor();
@@ -120,7 +134,12 @@ pub fn best(
             break;
         }
         let design = Design { rounds, rotations: rotations as usize };
-        let takes_s = rounds as f64 * (costs.round_s + rotations * costs.rotation_s);
+        let takes_s = costs.of(design);
+        let least = detectable(standard_error(noise, design), normal, KNOWN, plan.margin);
+        let goal = best.map_or(at_most, |best| best.shows);
+        if least.is_none_or(|least| least > goal) {
+            continue;
+        }
         if let Some(shows) = shows(plan, noise, design)?
             && best.is_none_or(|best| shows < best.shows)
         {
@@ -141,8 +160,9 @@ pub fn budget_for(
     costs: &Costs,
     difference: f64,
 ) -> Result<Option<Expectation>, StatsError> {
-    let reaching =
-        |budget_s: f64| Ok(best(plan, noise, costs, budget_s)?.filter(|found| found.shows <= difference));
+    let reaching = |budget_s: f64| {
+        Ok(below(plan, noise, costs, budget_s, difference)?.filter(|found| found.shows <= difference))
+    };
     let Some(mut found) = reaching(LONGEST_S)? else { return Ok(None) };
     let (mut too_little, mut enough) = ((2.0 * (costs.round_s + costs.rotation_s)).ln(), LONGEST_S.ln());
     for _ in 0..HALVINGS {
@@ -168,17 +188,6 @@ mod tests {
 
     fn at(rounds: usize, rotations: usize) -> f64 {
         shows(&SHOWDOWN, &NOISE, Design { rounds, rotations }).unwrap().unwrap()
-    }
-
-    /// Kalibera & Jones: with a restart that costs nine rotations and windows that vary four times as much, twelve of them.
-    #[test]
-    fn rotations_follow_from_costs_and_variances() {
-        let noise = Components { restart_sd: 0.01, window_sd: 0.04, ..NOISE };
-        let costs = Costs { round_s: 9.0, rotation_s: 1.0 };
-        assert!((best_rotations(&noise, &costs).unwrap().unwrap() - 12.0).abs() < 1e-9);
-        assert_eq!(best_rotations(&Components { restart_sd: 0.0, ..noise }, &costs), Ok(None));
-        assert_eq!(best_rotations(&Components { window_sd: 0.0, ..noise }, &costs), Ok(Some(1.0)));
-        assert!(best_rotations(&noise, &Costs { round_s: -1.0, ..costs }).is_err());
     }
 
     #[test]

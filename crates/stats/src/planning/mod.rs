@@ -7,38 +7,15 @@
 mod design;
 
 use crate::error::{at_least, not_negative};
-use crate::simultaneous::{Boundary, MOST_ROUNDS};
+use crate::simultaneous::MOST_ROUNDS;
 use crate::{StatsError, student};
 
 pub use crate::table::Components;
-pub use design::{Costs, Design, Expectation, Plan, best, best_rotations, budget_for, shows};
+pub use design::{Costs, Design, Expectation, Plan, best, budget_for, shows};
 
-/// The expected relative half-width of one ratio's interval after `rounds` rounds, 0.014 for ± 1.4 %, when the ratio varies
-/// with coefficient of variation `difference_cv` (0.02 for 2 %) from round to round.
-///
-/// # Errors
-/// When `rounds` is below 2, `difference_cv` is negative, or `confidence` is not strictly between 0 and 1.
-pub fn half_width(difference_cv: f64, rounds: usize, confidence: f64) -> Result<f64, StatsError> {
-    not_negative("coefficient of variation", difference_cv)?;
-    at_least("a plan", 2, rounds)?;
-    Ok(reach(student::critical_value(confidence, rounds - 1)?, difference_cv, rounds))
-}
-
-/// The same for an experiment that looks at several pairs, or after each round, and pays for it. `None` where the boundary
-/// allows no conclusion.
-///
-/// # Errors
-/// When `difference_cv` is negative.
-pub fn half_width_within(
-    boundary: &Boundary,
-    difference_cv: f64,
-    rounds: usize,
-) -> Result<Option<f64>, StatsError> {
-    not_negative("coefficient of variation", difference_cv)?;
-    Ok(boundary.critical_value(rounds).map(|critical| reach(critical, difference_cv, rounds)))
-}
-
-/// The fewest rounds after which the half-width to expect is at most `goal`; `None` when a thousand are not enough.
+/// The fewest rounds after which the half-width to expect of one ratio is at most `goal` (0.014 for ± 1.4 %), when the ratio
+/// varies with coefficient of variation `difference_cv` (0.02 for 2 %) from round to round; `None` when a thousand are not
+/// enough.
 ///
 /// # Errors
 /// When `goal` or `difference_cv` is negative, or `confidence` is not strictly between 0 and 1.
@@ -61,6 +38,13 @@ pub fn rounds_for(goal: f64, difference_cv: f64, confidence: f64) -> Result<Opti
         }
     }
     Ok(Some(enough))
+}
+
+/// The expected relative half-width of one ratio's interval after so many rounds, 0.014 for ± 1.4 %.
+fn half_width(difference_cv: f64, rounds: usize, confidence: f64) -> Result<f64, StatsError> {
+    not_negative("coefficient of variation", difference_cv)?;
+    at_least("a plan", 2, rounds)?;
+    Ok(reach(student::critical_value(confidence, rounds - 1)?, difference_cv, rounds))
 }
 
 fn reach(critical: f64, difference_cv: f64, rounds: usize) -> f64 {
@@ -90,19 +74,6 @@ mod tests {
         }
         assert_eq!(rounds_for(0.0001, 0.05, 0.95), Ok(None));
         assert_eq!(rounds_for(0.0, 0.0, 0.95), Ok(Some(2)), "without variation two rounds tell everything");
-    }
-
-    #[test]
-    fn looks_and_pairs_cost_precision() {
-        let alone = half_width(0.02, 10, 0.95).unwrap();
-        let [one_look, every, ten] = [
-            Boundary::once(2, 10, 0.95).unwrap(),
-            Boundary::every_round(2, 10, 0.95).unwrap(),
-            Boundary::every_round(10, 10, 0.95).unwrap(),
-        ]
-        .map(|boundary| half_width_within(&boundary, 0.02, 10).unwrap().unwrap());
-        assert!((one_look / alone - 1.0).abs() < 1e-9 && one_look < every && every < ten);
-        assert_eq!(half_width_within(&Boundary::once(2, 10, 0.95).unwrap(), 0.02, 9), Ok(None));
     }
 
     #[test]

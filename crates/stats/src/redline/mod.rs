@@ -19,7 +19,7 @@
 
 mod trial;
 
-pub use trial::{Decision, Judge, Slice, design_effect};
+pub use trial::{Decision, Judge, Slice};
 
 use crate::StatsError;
 
@@ -132,20 +132,13 @@ pub struct Redline {
     pub lower: Option<f64>,
     /// Lowest load known to miss it (relevant upper bound); `None` when none is.
     pub upper: Option<f64>,
-    /// Highest load at which an overloaded server kept the goal again; `None` when that was not searched, or it never did.
+    /// Highest load at which an overloaded server kept the goal again, the lower bound itself for one that recovers
+    /// at once; `None` when that was not searched, or it never did.
     pub descending: Option<f64>,
     /// Why the search ended.
     pub end: End,
     /// Trials made.
     pub trials: u32,
-}
-
-impl Redline {
-    /// By what share the load has to fall below the lower bound before an overloaded server recovers; 0 for one that recovers
-    /// at once.
-    pub fn gap_share(&self) -> Option<f64> {
-        Some(1.0 - self.descending? / self.lower?)
-    }
 }
 
 /// A bound, and how many servers it was seen with.

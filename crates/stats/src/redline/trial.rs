@@ -124,7 +124,7 @@ impl Judge {
 ///
 /// The slices are merged two by two again and again, and the greatest effect counts: blocks that are shorter than the
 /// bunches show too little of them (blocking; Flyvbjerg & Petersen, J. Chem. Phys. 91, 1989).
-pub fn design_effect(slices: &[Slice]) -> f64 {
+fn design_effect(slices: &[Slice]) -> f64 {
     let mut blocks: Vec<Slice> = slices.iter().copied().filter(|slice| slice.due > 0).collect();
     let mut effect = dispersion(&blocks);
     while blocks.len() / 2 >= FEWEST_BLOCKS {

@@ -6,6 +6,7 @@
 //! machine whose speed wanders within seconds.
 
 mod duets;
+mod resampled;
 mod trials;
 
 use rand::{Rng, RngExt as _};
@@ -13,7 +14,23 @@ use rand::{Rng, RngExt as _};
 use crate::table::Windows;
 
 pub use duets::{DuetOutcome, Duets};
+pub use resampled::{Material, Resampled};
 pub use trials::{Outcome, Trials};
+
+/// Runs whose truth is known: simulated by a model, or made of what was measured.
+pub trait Truth {
+    /// How many there are.
+    fn contenders(&self) -> usize;
+
+    /// Restarts of each contender.
+    fn rounds(&self) -> usize;
+
+    /// The true ratio of two contenders' rates.
+    fn ratio(&self, first: usize, second: usize) -> f64;
+
+    /// Measures a table once: the windows of every contender.
+    fn measure(&self, rng: &mut impl Rng) -> Vec<Windows>;
+}
 
 /// How a random number of mean 0 and variance 1 is distributed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,16 +148,6 @@ impl World {
         }
     }
 
-    /// Measures it once: the windows of every contender, rotating in an order drawn anew each time.
-    pub fn measure(&self, rng: &mut impl Rng) -> Vec<Windows> {
-        let mut measured = vec![Windows::new(); self.contenders.len()];
-        for _ in 0..self.rounds {
-            let round = self.round(rng);
-            measured.iter_mut().zip(round).for_each(|(windows, of_round)| windows.push(of_round));
-        }
-        measured
-    }
-
     /// One life of each contender.
     fn round(&self, rng: &mut impl Rng) -> Vec<Vec<Option<f64>>> {
         let of_round = self.round_sd * Shape::HeavyTailed.draw(rng);
@@ -159,10 +166,29 @@ impl World {
         }
         windows
     }
+}
 
-    /// The true ratio of two contenders' rates.
-    pub fn ratio(&self, first: usize, second: usize) -> f64 {
+impl Truth for World {
+    fn contenders(&self) -> usize {
+        self.contenders.len()
+    }
+
+    fn rounds(&self) -> usize {
+        self.rounds
+    }
+
+    fn ratio(&self, first: usize, second: usize) -> f64 {
         (self.contenders[first].log_rate - self.contenders[second].log_rate).exp()
+    }
+
+    /// The windows rotate in an order drawn anew each time.
+    fn measure(&self, rng: &mut impl Rng) -> Vec<Windows> {
+        let mut measured = vec![Windows::new(); self.contenders.len()];
+        for _ in 0..self.rounds {
+            let round = self.round(rng);
+            measured.iter_mut().zip(round).for_each(|(windows, of_round)| windows.push(of_round));
+        }
+        measured
     }
 }
 

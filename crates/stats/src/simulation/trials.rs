@@ -2,7 +2,7 @@
 
 use rand::Rng;
 
-use super::World;
+use super::{Truth, World};
 use crate::StatsError;
 use crate::moderation::Prior;
 use crate::sequential::Settled;
@@ -12,13 +12,18 @@ use crate::table::{Table, Windows};
 /// What a run shall hold with, over all its tables.
 const CONFIDENCE: f64 = 0.95;
 
+/// Differences are the same up to rounding.
+const NEARLY: f64 = 1.0 + 1e-9;
+
 /// Simulated runs of one kind.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Trials {
+pub struct Trials<T = World> {
     /// What is measured in each table.
-    pub world: World,
+    pub world: T,
     /// Tables of a run, each with its own restarts.
     pub tables: usize,
+    /// Tables of another kind that shall hold together with these.
+    pub beside: usize,
     /// The largest difference that is none.
     pub margin: f64,
     /// When results are looked at. A run that is looked at after every round ends when no pair is open.
@@ -34,10 +39,12 @@ pub struct Outcome {
     pub all_covered: f64,
     /// Pairs whose own interval, as if it were the only one, held the true ratio.
     pub covered: f64,
-    /// Runs in which every true difference was shown.
+    /// Runs in which every true difference was shown; not a number where nobody differs.
     pub all_shown: f64,
-    /// True differences that were shown.
+    /// True differences that were shown; not a number where nobody differs.
     pub shown: f64,
+    /// Of the true differences the smallest that were shown; not a number where nobody differs.
+    pub nearest_shown: f64,
     /// Pairs that were shown to differ or to be equivalent.
     pub settled: f64,
     /// The true ratio beyond which nine runs of ten left no pair open.
@@ -48,10 +55,10 @@ pub struct Outcome {
     pub detectable: f64,
 }
 
-impl Trials {
+impl<T: Truth> Trials<T> {
     /// Runs that are looked at once, with the least margin.
-    pub fn once(world: World, tables: usize) -> Self {
-        Self { world, tables, margin: crate::tiers::LEAST_MARGIN, looks: Looks::Once }
+    pub fn once(world: T, tables: usize) -> Self {
+        Self { world, tables, beside: 0, margin: crate::tiers::LEAST_MARGIN, looks: Looks::Once }
     }
 
     /// Judges so many runs.
@@ -68,7 +75,7 @@ impl Trials {
 
     fn run(&self, counts: &mut Counts, rng: &mut impl Rng) -> Result<(), StatsError> {
         let measured: Vec<Vec<Windows>> = (0..self.tables).map(|_| self.world.measure(rng)).collect();
-        let all = self.world.rounds;
+        let all = self.world.rounds();
         let first = if self.looks == Looks::Once { all } else { all.min(2) };
         for rounds in first..=all {
             let so_far = |of: &Windows| of[..rounds].to_vec();
@@ -83,14 +90,21 @@ impl Trials {
         Ok(())
     }
 
+    /// The smallest true difference, as a logarithm.
+    fn nearest(&self) -> f64 {
+        let n = self.world.contenders();
+        let pairs = (0..n).flat_map(|a| (a + 1..n).map(move |b| self.world.ratio(a, b).ln().abs()));
+        pairs.filter(|difference| *difference > 0.0).fold(f64::INFINITY, f64::min)
+    }
+
     fn judge(&self, tables: Vec<Table>) -> Result<Judged, StatsError> {
         let groups: Vec<_> = tables.iter().map(Table::spreads).collect();
         // Where so many windows are void that no pair has two rounds, nothing is lent and nothing shown.
         let prior = Prior::fit(&groups).unwrap_or(Prior::none());
-        let mut judged = Judged::default();
+        let (mut judged, nearest) = (Judged::default(), self.nearest());
         for table in &tables {
             let everybody: Vec<usize> = (0..table.contenders()).collect();
-            let confidence = each_of(self.tables, CONFIDENCE);
+            let confidence = each_of(self.tables + self.beside, CONFIDENCE);
             let comparison = table.compare(&everybody, &prior, self.looks, confidence, self.margin)?;
             judged.detectable.extend(comparison.detectable(self.margin));
             for pair in &comparison.pairs {
@@ -106,6 +120,9 @@ impl Trials {
                 }
                 judged.real += u32::from(truth != 1.0);
                 judged.shown += u32::from(truth != 1.0 && distinct);
+                let is_nearest = truth != 1.0 && truth.ln().abs() <= nearest * NEARLY;
+                judged.nearest += u32::from(is_nearest);
+                judged.nearest_shown += u32::from(is_nearest && distinct);
                 if let Some(own) = table.ratio((pair.first, pair.second), &prior, CONFIDENCE)? {
                     judged.intervals += 1;
                     judged.covered += u32::from(own.contains(truth));
@@ -119,6 +136,8 @@ impl Trials {
 /// One run.
 #[derive(Default)]
 struct Judged {
+    nearest: u32,
+    nearest_shown: u32,
     is_false: bool,
     uncovered: bool,
     pairs: u32,
@@ -134,6 +153,8 @@ struct Judged {
 /// Many of them.
 #[derive(Default)]
 struct Counts {
+    nearest: u32,
+    nearest_shown: u32,
     false_runs: u32,
     all_covered: u32,
     all_shown: u32,
@@ -158,6 +179,8 @@ impl Counts {
         self.widest_open.push(run.widest_open.max(1.0));
         self.real += run.real;
         self.shown += run.shown;
+        self.nearest += run.nearest;
+        self.nearest_shown += run.nearest_shown;
         self.intervals += run.intervals;
         self.covered += run.covered;
         self.rounds += rounds;
@@ -166,6 +189,7 @@ impl Counts {
 
     fn outcome(mut self, runs: f64) -> Outcome {
         let share = |count: u32, of: u32| f64::from(count) / f64::from(of.max(1));
+        let of_differing = |of: f64| if self.real > 0 { of } else { f64::NAN };
         let of_runs = |count: u32| f64::from(count) / runs.max(1.0);
         self.widest_open.sort_unstable_by(f64::total_cmp);
         let ninth_tenth = (0.9 * runs) as usize;
@@ -173,8 +197,9 @@ impl Counts {
             false_runs: of_runs(self.false_runs),
             all_covered: of_runs(self.all_covered),
             covered: share(self.covered, self.intervals),
-            all_shown: of_runs(self.all_shown),
-            shown: share(self.shown, self.real),
+            all_shown: of_differing(of_runs(self.all_shown)),
+            shown: of_differing(share(self.shown, self.real)),
+            nearest_shown: of_differing(share(self.nearest_shown, self.nearest)),
             settled: 1.0 - share(self.open, self.pairs),
             open_up_to: self.widest_open.get(ninth_tenth).copied().unwrap_or(f64::NAN),
             rounds: self.rounds as f64 / runs.max(1.0),

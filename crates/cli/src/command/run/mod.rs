@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 pub(crate) use database::{left, private};
-pub(crate) use plan::{own_command, own_workload, program, tools};
+pub(crate) use plan::{build, own_command, own_workload, program, tools};
 
 use assay_lab::rounds;
 use assay_lab::store::Store;
@@ -16,9 +16,10 @@ use assay_lab::store::Store;
 use assay_lab::{Exit, LabError, Plan, Prediction, Subject};
 use assay_model::experiment::{Experiment, Span};
 use assay_model::offered::Offered;
+use assay_model::outlook::Outlook;
 use assay_model::record::Record;
 use assay_model::verdict::Verdict;
-use assay_report::{export, foreign, html, terminal};
+use assay_report::{export, foreign, html, outlook, terminal};
 use assay_verdict::{ending, judge};
 
 use crate::args::{Format, RunArguments};
@@ -33,7 +34,8 @@ pub(crate) fn run(arguments: RunArguments) -> Result<Exit, Failure> {
     }
     let plan = plan::build(&arguments)?;
     if arguments.dry_run {
-        output::result(&foreign::lines(&describe(&plan)));
+        let outlook = plan.outlook(&Store::new(&arguments.places.runs), None);
+        output::result(&foreign::lines(&describe(&plan, outlook.as_ref())));
         return Ok(Exit::Ok);
     }
     arguments.consent.to_hosts(plan.subjects.iter().filter_map(Subject::host))?;
@@ -125,12 +127,12 @@ impl Target {
     }
 }
 
-fn describe(plan: &Plan) -> String {
+fn describe(plan: &Plan, outlook: Option<&Outlook>) -> String {
     let prediction = plan.prediction();
     let names: Vec<&str> = plan.subjects.iter().map(|s| s.name.as_str()).collect();
     let cells: Vec<String> = plan.experiment.cells().iter().map(ToString::to_string).collect();
     format!(
-        "experiment  {}\ncontenders  {}\ncells       {}\nwindows     {}\nrounds      {} of about {}\ntime        about {}{}\nnoise floor {}\ncpus        {}\nnetworks    {}\nseed        {}\n",
+        "experiment  {}\ncontenders  {}\ncells       {}\nwindows     {}\nrounds      {} of about {}\ntime        about {}{}\npower       {}\nnoise floor {}\ncpus        {}\nnetworks    {}\nseed        {}\n",
         plan.experiment.name,
         names.join(", "),
         cells.join("; "),
@@ -139,6 +141,7 @@ fn describe(plan: &Plan) -> String {
         clock(prediction.round),
         clock(prediction.total()),
         budget_in_words(&plan.experiment, prediction),
+        outlook.map_or_else(|| "nobody is compared at capacity".to_owned(), outlook::sentence),
         if plan.experiment.aa {
             "one contender takes part twice, to learn how far equals seem to differ"
         } else {

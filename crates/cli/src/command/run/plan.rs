@@ -51,7 +51,7 @@ const LATENCY: [Offered; 6] = [
 /// The workload of a URL or command of the user's own: whatever is there, as long as it is a 2xx.
 const OWN_WORKLOAD: &str = "get";
 
-pub(super) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
+pub(crate) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
     if arguments.request.is_given() && (!arguments.workload.is_empty() || arguments.experiment.is_some()) {
         return Err(Failure::usage(
             "a workload says itself what is asked; give the request in its file, or leave --workload and --experiment out",

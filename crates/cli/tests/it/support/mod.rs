@@ -5,7 +5,8 @@ mod running;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use assay_model::record::{NotRun, Record};
+use assay_model::record::{Machine, NotRun, Record};
+use assay_model::usage::Usage;
 use assert_cmd::Command;
 use tempfile::TempDir;
 
@@ -159,6 +160,16 @@ pub(crate) fn listing(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = entries.map(|e| e.file_name().into_string().expect("name")).collect();
     names.sort();
     names
+}
+
+/// Takes out of every window what this machine did to it, so that each counts, however busy the machine is.
+pub(crate) fn free_of_disturbance(record: &mut Record) {
+    for window in record.rounds.iter_mut().flat_map(|round| &mut round.runs).flat_map(|run| &mut run.cells) {
+        window.load.checks.clear();
+        window.load.generator = Usage::default();
+        window.machine = Machine::default();
+        window.turns.iter_mut().for_each(|turn| turn.load.generator_delay_share = 0.0);
+    }
 }
 
 /// Why a contender was not run, or not to the end.

@@ -1,0 +1,84 @@
+//! What a run would show, told before it.
+
+use assay_model::outlook::Outlook;
+use assay_model::record::Record;
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+
+use crate::support::{Lab, free_of_disturbance, listing, stderr, stdout};
+
+fn lab() -> Lab {
+    let lab = Lab::new();
+    lab.good("first");
+    lab.good("second");
+    lab
+}
+
+fn told(lab: &Lab, arguments: &[&str]) -> Outlook {
+    let all = [&["plan", "first", "second", "-c", "2", "--no-aa", "--json"], arguments].concat();
+    let assert = lab.assay(&all).assert().code(0);
+    serde_json::from_str(&stdout(&assert)).expect("an outlook")
+}
+
+#[test]
+fn a_plan_tells_what_a_run_would_show_and_measures_nothing() {
+    let lab = lab();
+    let plan = ["plan", "first", "second", "-c", "2,4", "--rounds", "4", "-d", "1s", "--difference", "3%"];
+    let assert = lab.assay(&plan).assert().code(0);
+    let out = stdout(&assert);
+    for words in ["2 contenders in 2 tables", "what is usual", "would show differences from about", "3.0 %  "]
+    {
+        assert!(out.contains(words), "{words}:\n{out}");
+    }
+    assert!(!lab.runs().exists());
+    let dry = lab.run(&["first", "second", "--rounds", "4", "--dry-run"]).assert().code(0);
+    assert!(stdout(&dry).contains("power       would show differences from about"), "{}", stdout(&dry));
+}
+
+#[test]
+fn more_restarts_promise_more_and_a_greater_difference_takes_less() {
+    let lab = lab();
+    let [few, many] = ["3", "12"].map(|rounds| told(&lab, &["--rounds", rounds]));
+    assert!(many.run.shows < few.run.shows && few.noise_of.is_none(), "{few:?}\n{many:?}");
+    let [small, great] = ["2%", "20%"].map(|difference| told(&lab, &["--difference", difference]));
+    let [small, great] = [small, great].map(|told| told.enough.expect("a day is enough").takes_ns);
+    assert!(great < small, "{great:?} {small:?}");
+}
+
+/// The only run, with every window freed of what this machine did to it: a plan learns nothing from void windows.
+fn undisturbed(lab: &Lab) -> String {
+    let id = listing(&lab.runs()).remove(0);
+    let path = lab.runs().join(&id).join("record.json");
+    let text = std::fs::read_to_string(path).expect("a record");
+    let mut record: Record = serde_json::from_str(&text).expect("a record");
+    free_of_disturbance(&mut record);
+    lab.write(&format!("runs/{id}/record.json"), &serde_json::to_string(&record).expect("JSON"));
+    id
+}
+
+#[test]
+fn the_noise_is_that_of_the_last_run_like_it() {
+    let lab = lab();
+    let run = ["first", "second", "--rounds", "3", "-d", "300ms"];
+    let first = lab.run(&run).assert().code(0);
+    assert!(stderr(&first).contains("if as noisy as machines usually are"), "{}", stderr(&first));
+    let id = undisturbed(&lab);
+    let known = told(&lab, &["--rounds", "3", "-d", "300ms"]);
+    assert_eq!(known.noise_of, Some(id.clone()));
+    assert!(known.noise.restart_cv.is_finite() && known.noise.windows_per_life >= 1.0, "{known:?}");
+    // Windows in one piece are another thing.
+    assert_eq!(told(&lab, &["--rounds", "3", "--one-at-a-time"]).noise_of, None);
+    let text = lab.assay(&["plan", "first", "second", "-c", "2", "--rounds", "3"]).assert().code(0);
+    assert!(stdout(&text).contains(&format!(", in {id}")), "{}", stdout(&text));
+}
+
+#[test]
+fn a_plan_of_nothing_to_compare_is_refused_with_its_mending() {
+    let lab = lab();
+    let refused = |arguments: &[&str]| lab.assay(&[&["plan"], arguments].concat()).assert().code(2);
+    refused(&["first"]).stderr(contains("name two contenders or more"));
+    refused(&["first", "second", "-r", "100"]).stderr(contains("measure them at capacity"));
+    refused(&["first", "second", "--difference", "2"]).stderr(contains("no share between 0 and 1"));
+    refused(&["first", "second", "-o", "a.html"])
+        .stderr(contains("leave out --output").and(contains("a.html")));
+}

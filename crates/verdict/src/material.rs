@@ -1,0 +1,54 @@
+//! What a record measured, as the judge takes it: for runs that are made of measured lives to see how often he errs.
+
+use assay_model::experiment::Cell;
+use assay_model::record::Record;
+use assay_stats::table::Windows;
+
+use super::latency;
+use super::tables::Tables;
+use super::window::{Evidence, Unreadable};
+
+/// One table of a record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// Which cell.
+    pub cell: Cell,
+    /// Whether it holds the 99th percentiles of response times, and not rates.
+    pub is_tail: bool,
+    /// Name and windows of each contender; of whoever took part twice two times the same name.
+    pub contenders: Vec<(String, Windows)>,
+}
+
+/// All tables of a record: those of rates first.
+///
+/// # Errors
+/// [`Unreadable`] when a histogram of the record cannot be read.
+pub fn measured(record: &Record) -> Result<Vec<Measured>, Unreadable> {
+    let evidence = Evidence::of(record)?;
+    let mut all = Tables::measured(&evidence);
+    all.extend(latency::measured(&evidence));
+    for (name, _) in all.iter_mut().flat_map(|table| &mut table.contenders) {
+        let twin = record.contenders.iter().find(|entry| entry.name == *name);
+        if let Some(original) = twin.and_then(|entry| entry.twin_of.as_ref()) {
+            name.clone_from(original);
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn whoever_took_part_twice_is_one_by_name() {
+        let a = [1000.0, 1010.0];
+        let record = testing::with_twin(testing::record(&[("a", &a), ("b", &a), ("a′", &a)]));
+        let [table]: [Measured; 1] = measured(&record).expect("readable").try_into().expect("one table");
+        assert!(!table.is_tail);
+        let names: Vec<&str> = table.contenders.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["a", "b", "a"]);
+        assert_eq!(table.contenders[0].1, [vec![Some(1000.0_f64.ln())], vec![Some(1010.0_f64.ln())]]);
+    }
+}
