@@ -16,6 +16,7 @@ mod soak;
 mod tidy;
 mod trials;
 mod ui;
+mod unused;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -50,6 +51,8 @@ enum Task {
     },
     /// Judge simulated runs whose truth is known: how often the verdict errs, and what it shows.
     Simulate(simulate::Options),
+    /// Judge runs made of lives that were measured, drawn from records: how often the verdict errs on this machine's noise.
+    Calibrate(simulate::records::Options),
     /// Keep servers on our own TCP stack under load for a long time: memory, errors, stalls, and what is left behind.
     Soak(soak::Options),
     /// Try whole measurements many times on servers whose truth is known; for a quiet machine with two CPUs or more.
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
         Task::Bench { subject } => bench::run(&root, &subject),
         Task::Oracle(options) => oracle::run(&root, &options),
         Task::Simulate(options) => simulate::run(&options),
+        Task::Calibrate(options) => simulate::records::run(&options),
         Task::Soak(options) => soak::run(&root, &options),
         Task::Trials { subject } => trials::run(&root, &subject),
         Task::Ui { check } => ui::run(&root, check),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::unused::Uses;
 use crate::{claims, figures, layers, references};
 
 /// Longer files want to be two.
@@ -17,7 +18,7 @@ const UNSAFE_ALLOWED: &[&str] = &["crates/engine", "crates/wire", "crates/preloa
 
 pub(crate) fn run(root: &Path) -> Result<(), Vec<String>> {
     let mut findings = Vec::new();
-    let mut functions = BTreeSet::new();
+    let (mut functions, mut uses) = (BTreeSet::new(), Uses::default());
     let mut files = BTreeMap::new();
     for path in tracked_files(root)? {
         let Ok(bytes) = std::fs::read(root.join(&path)) else { continue };
@@ -29,6 +30,7 @@ pub(crate) fn run(root: &Path) -> Result<(), Vec<String>> {
             findings.extend(check_file(&path, text));
             if path.extension().is_some_and(|ending| ending == "rs") {
                 functions.extend(claims::functions(text));
+                uses.read(&path.to_string_lossy(), text);
             }
         }
         files.insert(path.to_string_lossy().into_owned(), text);
@@ -36,6 +38,7 @@ pub(crate) fn run(root: &Path) -> Result<(), Vec<String>> {
     let promised = std::fs::read_to_string(root.join(claims::CLAIMS)).unwrap_or_default();
     findings.extend(claims::check(&promised, &functions));
     findings.extend(references::check(&files));
+    findings.extend(uses.findings());
     if findings.is_empty() { Ok(()) } else { Err(findings) }
 }
 

@@ -121,7 +121,7 @@ pub(super) fn power() -> Vec<Case> {
             let normal = World { void_share: 0.05, ..World::quiet(ladder(6, step, 0.02, 0.0), 5) };
             let heavy = World { restarts: Shape::HeavyTailed, ..normal.clone() };
             let holds: Holds<Outcome> =
-                if step < 1.08 { |_, _| true } else { |outcome, _| outcome.shown >= 0.8 };
+                if step < 1.08 { |_, _| true } else { |outcome, _| outcome.nearest_shown >= 0.75 };
             [("normal", normal), ("heavy tails", heavy)].map(|(noise, world)| {
                 let name = format!("6, each {:.0} % faster, 5 % void, {noise}", 100.0 * (step - 1.0));
                 case(name, Trials::once(world, 1), holds)

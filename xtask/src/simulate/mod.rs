@@ -1,6 +1,7 @@
 //! Is the judge right as often as he says? Runs with known truth, judged by the code that judges real ones.
 
 mod cases;
+pub(crate) mod records;
 
 use std::time::Instant;
 
@@ -54,10 +55,14 @@ pub(crate) fn run(options: &Options) -> Result<(), Vec<String>> {
 }
 
 impl Options {
-    /// The greatest share of wrong runs: one in twenty, and by how much so many simulated ones scatter around that.
     fn most(&self) -> f64 {
-        0.05 + 2.5 * (0.05 * 0.95 / f64::from(self.runs.max(1))).sqrt()
+        most_wrong(self.runs)
     }
+}
+
+/// The greatest share of wrong runs: one in twenty, and by how much so many simulated ones scatter around that.
+fn most_wrong(runs: u32) -> f64 {
+    0.05 + 2.5 * (0.05 * 0.95 / f64::from(runs.max(1))).sqrt()
 }
 
 /// What is simulated, and what of it must hold.
@@ -69,10 +74,10 @@ struct Case {
 
 fn table(title: &str, cases: &[Case], options: &Options) -> Vec<String> {
     println!(
-        "\n| {title} | false runs | all covered | pairs covered | runs with all shown | pairs shown | settled | \
+        "\n| {title} | false runs | all covered | pairs covered | runs with all shown | pairs shown | neighbours shown | settled | \
          open up to | rounds | could show |"
     );
-    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
+    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
     cases.iter().filter_map(|case| row(case, options)).collect()
 }
 
@@ -82,13 +87,14 @@ fn row(case: &Case, options: &Options) -> Option<String> {
         Err(error) => return Some(format!("{}: {error}", case.name)),
     };
     println!(
-        "| {} | {} | {} | {} | {} | {} | {} | {:.2} | {:.1} | {} |",
+        "| {} | {} | {} | {} | {} | {} | {} | {} | {:.2} | {:.1} | {} |",
         case.name,
         percent(outcome.false_runs),
         percent(outcome.all_covered),
         percent(outcome.covered),
         percent(outcome.all_shown),
         percent(outcome.shown),
+        percent(outcome.nearest_shown),
         percent(outcome.settled),
         outcome.open_up_to,
         outcome.rounds,

@@ -1,0 +1,168 @@
+//! Runs made of lives that were measured: how often the judge errs on the noise of a real machine.
+
+use std::path::{Path, PathBuf};
+
+use assay_lab::store::Store;
+use assay_stats::simulation::{Material, Outcome, Resampled, Trials};
+use assay_verdict::material::{Measured, measured};
+use clap::Args;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng as _;
+
+use super::{most_wrong, percent};
+
+/// Share of windows that are made void.
+const VOID: f64 = 0.05;
+/// Intervals of single pairs must hold the truth at least so often.
+const LEAST_COVERED: f64 = 0.93;
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Records whose lives are drawn from: the folder of each run, or its record file; the more, the less often is a life drawn twice.
+    #[arg(required = true)]
+    runs: Vec<PathBuf>,
+    /// Resampled runs of each kind.
+    #[arg(long, default_value_t = 1_000)]
+    times: u32,
+    /// Contenders of a resampled run.
+    #[arg(long, default_value_t = 6)]
+    contenders: usize,
+    /// Tables of rates of a resampled run [default: those of the first record]
+    #[arg(long)]
+    tables: Option<usize>,
+    /// Windows of a life [default: as many as a typical one has]
+    #[arg(long)]
+    windows: Option<usize>,
+    /// Numbers of restarts.
+    #[arg(long, value_delimiter = ',', default_value = "3,4,5,10")]
+    rounds: Vec<usize>,
+    /// How many times as fast each contender is as the one before, where they are not equal.
+    #[arg(long, default_value_t = 1.3)]
+    step: f64,
+    /// Beginning of the stream of random numbers.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+pub(crate) fn run(options: &Options) -> Result<(), Vec<String>> {
+    let found = Found::read(&options.runs).map_err(|error| vec![error])?;
+    found.tell();
+    println!(
+        "\n| resampled | restarts | false runs | all covered | pairs covered | pairs shown | runs with all shown | could show |"
+    );
+    println!("|---|--:|--:|--:|--:|--:|--:|--:|");
+    let mut findings = Vec::new();
+    for &rounds in &options.rounds {
+        findings.extend(calibrate(&found, options, rounds).map_err(|error| vec![error])?);
+    }
+    if findings.is_empty() { Ok(()) } else { Err(findings) }
+}
+
+/// What the records hold.
+#[derive(Default)]
+struct Found {
+    rates: Material,
+    tails: Material,
+    /// Tables of the first record, of each kind.
+    tables: (usize, usize),
+}
+
+impl Found {
+    fn read(runs: &[PathBuf]) -> Result<Self, String> {
+        let mut found = Self::default();
+        for (place, path) in runs.iter().enumerate() {
+            let tables = tables_of(path)?;
+            if place == 0 {
+                let tails = tables.iter().filter(|table| table.is_tail).count();
+                found.tables = (tables.len() - tails, tails);
+            }
+            for table in &tables {
+                let of = if table.is_tail { &mut found.tails } else { &mut found.rates };
+                let named = table.contenders.iter().map(|(name, windows)| (name.as_str(), windows.clone()));
+                of.add(&named.collect::<Vec<_>>()).map_err(|error| format!("{}: {error}", path.display()))?;
+            }
+        }
+        match found.rates.windows_per_life() {
+            0 => {
+                Err("no record has two contenders in two rounds; measure `assay run A B --rounds 6`"
+                    .to_owned())
+            }
+            _ => Ok(found),
+        }
+    }
+
+    fn tell(&self) {
+        for (what, material) in [("rates", &self.rates), ("tails", &self.tails)] {
+            let lives: Vec<String> =
+                material.contenders().map(|(name, lives)| format!("{name} {lives}")).collect();
+            if !lives.is_empty() {
+                println!(
+                    "Lives of {what}: {}; {} windows each",
+                    lives.join(", "),
+                    material.windows_per_life()
+                );
+            }
+        }
+    }
+}
+
+fn tables_of(path: &Path) -> Result<Vec<Measured>, String> {
+    let record = Store::new(path).open(&path.to_string_lossy()).map_err(|error| error.to_string())?;
+    measured(&record).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Equals, contenders that differ, and tails, with as many restarts.
+fn calibrate(found: &Found, options: &Options, rounds: usize) -> Result<Vec<String>, String> {
+    let (rates, tails) = (options.tables.unwrap_or(found.tables.0).max(1), found.tables.1);
+    let windows = options.windows.unwrap_or_else(|| found.rates.windows_per_life());
+    let of = |material, step: f64, rotations| Resampled {
+        material,
+        log_rates: (0..options.contenders).map(|place| place as f64 * step.ln()).collect(),
+        rounds,
+        rotations,
+        void_share: VOID,
+    };
+    let judge = |name: String,
+                 resampled: Resampled<'_>,
+                 (tables, beside): (usize, usize)|
+     -> Result<Outcome, String> {
+        let trials = Trials { beside, ..Trials::once(resampled, tables) };
+        let mut random = ChaCha8Rng::seed_from_u64(options.seed);
+        let outcome = trials.outcome(options.times, &mut random).map_err(|error| error.to_string())?;
+        print(&name, rounds, &outcome);
+        Ok(outcome)
+    };
+    let equal =
+        judge(format!("equals, {rates} tables of rates"), of(&found.rates, 1.0, windows), (rates, tails))?;
+    let ladder = format!("each {} times, {rates} tables of rates", options.step);
+    judge(ladder, of(&found.rates, options.step, windows), (rates, tails))?;
+    let mut false_runs = equal.false_runs;
+    let mut findings: Vec<String> = unfounded("rates", rounds, &equal).into_iter().collect();
+    if tails > 0 && found.tails.windows_per_life() > 0 {
+        let longer = judge(format!("equal tails, {tails} tables"), of(&found.tails, 1.0, 1), (tails, rates))?;
+        findings.extend(unfounded("tails", rounds, &longer));
+        false_runs = 1.0 - (1.0 - false_runs) * (1.0 - longer.false_runs);
+        println!("| rates and tails together | {rounds} | {} | | | | | |", percent(false_runs));
+    }
+    if false_runs > most_wrong(options.times) {
+        findings.push(format!("{rounds} restarts: {} of runs call equals different", percent(false_runs)));
+    }
+    Ok(findings)
+}
+
+fn print(name: &str, rounds: usize, outcome: &Outcome) {
+    println!(
+        "| {name} | {rounds} | {} | {} | {} | {} | {} | {} |",
+        percent(outcome.false_runs),
+        percent(outcome.all_covered),
+        percent(outcome.covered),
+        percent(outcome.shown),
+        percent(outcome.all_shown),
+        percent(outcome.detectable),
+    );
+}
+
+fn unfounded(what: &str, rounds: usize, outcome: &Outcome) -> Option<String> {
+    let too_narrow = outcome.covered < LEAST_COVERED;
+    too_narrow.then(|| format!("{rounds} restarts, {what}: intervals cover {}", percent(outcome.covered)))
+}

@@ -1,0 +1,111 @@
+//! The same run again and again with other seeds. Nobody knows the true ratios of real servers; what all runs together say is
+//! the nearest to it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use assay_lab::store::Store;
+use clap::Args;
+
+use super::judged::{Judged, Together};
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Runs to measure; with 0 only those that are in the folder are judged.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    runs: u32,
+    /// Folder of the runs; whatever is there already counts too [default: target/trials/EXPERIMENT]
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// The binary [default: target/release/assay]
+    #[arg(long, value_name = "FILE")]
+    assay: Option<PathBuf>,
+    /// Seed of the first run; the others count up from it [default: after those that are in the folder]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Longest time for all rounds of a run [default: the experiment's]
+    #[arg(long, value_name = "TIME")]
+    budget: Option<String>,
+    /// Restarts of everybody within that time.
+    #[arg(long, value_name = "N", default_value_t = 4, requires = "budget")]
+    rounds: u32,
+    /// More arguments of `assay run`, behind `--`
+    #[arg(last = true)]
+    more: Vec<String>,
+}
+
+/// What is run, and what is asked of it.
+pub(super) struct Subject {
+    experiment: &'static str,
+    /// The ratio from which on every pair must be shown.
+    plain: f64,
+    /// Share of runs that must show them all.
+    least_runs: f64,
+    /// Share of pairs that each run must settle.
+    least_settled: f64,
+}
+
+pub(super) const SHOWDOWN: Subject =
+    Subject { experiment: "showdown", plain: 1.3, least_runs: 0.9, least_settled: 0.0 };
+pub(super) const TECHEMPOWER: Subject =
+    Subject { experiment: "techempower", plain: 1.5, least_runs: 1.0, least_settled: 0.85 };
+
+pub(super) fn run(root: &Path, subject: &Subject, options: &Options) -> Result<(), Vec<String>> {
+    let fault = |error: String| vec![format!("{}: {error}", subject.experiment)];
+    let folder =
+        options.folder.clone().unwrap_or_else(|| root.join("target/trials").join(subject.experiment));
+    let store = Store::new(&folder);
+    let first = options.seed.unwrap_or(1 + store.ids().len() as u64);
+    for seed in (first..).take(options.runs as usize) {
+        measure(root, subject, options, &folder, seed).map_err(fault)?;
+    }
+    let judged =
+        store.ids().iter().map(|id| read(&store, id)).collect::<Result<Vec<_>, _>>().map_err(fault)?;
+    let together = Together::of(&judged, subject.plain);
+    println!(
+        "| run | shown | settled | missed ≥ {} | contradictions | could show | measured time | length |\n\
+         |---|--:|--:|--:|--:|--:|--:|--:|",
+        subject.plain
+    );
+    judged.iter().for_each(|run| println!("{}", together.row(run)));
+    println!("\n{}", together.summary(&judged));
+    let findings = together.findings(&judged, subject.least_runs, subject.least_settled);
+    if findings.is_empty() { Ok(()) } else { Err(findings) }
+}
+
+fn measure(
+    root: &Path,
+    subject: &Subject,
+    options: &Options,
+    folder: &Path,
+    seed: u64,
+) -> Result<(), String> {
+    let assay = options.assay.clone().unwrap_or_else(|| root.join("target/release/assay"));
+    let mut command = Command::new(&assay);
+    command.current_dir(root).args(["run", "-e", subject.experiment, "--seed", &seed.to_string()]);
+    command.arg("--runs").arg(folder);
+    if let Some(budget) = &options.budget {
+        // With a number of restarts, or the run ends when all is settled and looks after each.
+        command.args(["--budget", budget, "--rounds", &options.rounds.to_string()]);
+    }
+    command.args(&options.more);
+    // What it says of itself is its page; here the table below stands alone.
+    command.stdout(std::process::Stdio::null());
+    let status = command.status().map_err(|error| {
+        format!(
+            "{}: {error}; build it with `cargo build --release -p assay -p assay-preload`",
+            assay.display()
+        )
+    })?;
+    // A contender that fails costs its own pairs, which are told as missed.
+    match status.code() {
+        Some(0 | 10..=12) => Ok(()),
+        _ => Err(format!("`{} run -e {}` ended with {status}", assay.display(), subject.experiment)),
+    }
+}
+
+fn read(store: &Store, id: &str) -> Result<Judged, String> {
+    let record = store.open(id).map_err(|error| error.to_string())?;
+    let verdict = assay_verdict::judge(&record).map_err(|error| format!("{id}: {error}"))?;
+    Ok(Judged::of(&record, &verdict))
+}
