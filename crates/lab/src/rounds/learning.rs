@@ -32,8 +32,8 @@ impl Life<'_> {
     /// What earlier lives of the same contender answered.
     fn learnt_before(&self) -> Vec<Learnt> {
         let runs = self.record.rounds.iter().flat_map(|round| &round.runs);
-        let own = runs.filter(|run| run.contender == self.subject.name && !run.learnt.is_empty());
-        own.last().map_or_else(Vec::new, |run| run.learnt.clone())
+        let mut own = runs.filter(|run| run.contender == self.subject.name && !run.learnt.is_empty());
+        own.next_back().map_or_else(Vec::new, |run| run.learnt.clone())
     }
 }
 

@@ -179,9 +179,10 @@ fn a_warm_up_is_in_the_books_and_not_in_the_window() {
     assert_eq!((report.books.issued, report.books.ok), (server.requests(), server.requests()));
     assert!(report.window.ok > 0 && report.window.ok < report.books.ok);
     assert_eq!((report.window_ns, report.series.ok.len()), (ms(200), 2));
-    assert_eq!(histogram(&report.latency.service_hdr).count(), report.window.ok);
+    // Times are of the requests that began in the window, answers of those that ended in it.
+    assert!(histogram(&report.latency.service_hdr).count().abs_diff(report.window.ok) <= 4);
     let little = report.checks.iter().find(|check| check.rule == Rule::LittlesLaw).unwrap();
-    assert_eq!(little.outcome, Outcome::Pass, "{}", little.evidence);
+    assert_eq!(little.outcome, Outcome::Pass, "{little:?}");
     assert!(report.generator.cpu_ns() > Nanos::ZERO && report.thread_busy_shares[0] > 0.0);
 }
 
