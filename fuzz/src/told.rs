@@ -22,7 +22,7 @@ pub fn tell(record: &Record) {
     let _ = assay_verdict::precision(record);
     let _ = Evidence::of(record).map(|evidence| store::histogram_log(&evidence));
     for (width, ascii) in [(40, true), (100, false)] {
-        assert_tame(&render(record, &verdict, &Style { width, colour: false, ascii }));
+        assert_tame(&render(record, &verdict, &Style { width, colour: false, ascii, full: true }));
     }
     texts(record, &verdict).into_iter().flatten().for_each(|text| assert_tame(&text));
 }

@@ -168,7 +168,7 @@ export interface AnsweredStanding {
    */
   unanswered: number;
   /**
-   * Why nothing is told, if so.
+   * Why it is withheld, in a sentence; only in what is written for readers.
    */
   withheld: string | null;
 }
@@ -335,7 +335,7 @@ export interface LatencyStanding {
    */
   share_of_capacity: number | null;
   /**
-   * Why nothing is told, if so.
+   * Why it is withheld, in a sentence; only in what is written for readers.
    */
   withheld: string | null;
 }
@@ -344,7 +344,7 @@ export interface LatencyStanding {
  */
 export interface Check {
   /**
-   * What was seen, in a sentence with its figures.
+   * The same in a sentence; only in what is written for readers, and in those records.
    */
   evidence: string;
   /**
@@ -352,7 +352,7 @@ export interface Check {
    */
   outcome: "pass" | "warn" | "void";
   /**
-   * What to do about it; present whenever the outcome is not a pass.
+   * What to do about it, where it objects; only there, too.
    */
   remedy: string | null;
   /**
@@ -582,7 +582,7 @@ export interface Standing {
    */
   letters: string;
   /**
-   * What that was concluded from, in a sentence.
+   * What the limit was concluded from, in a sentence; only there, too.
    */
   limit_evidence: string;
   /**
@@ -640,7 +640,7 @@ export interface Standing {
    */
   trimmed_mean_per_second?: number | null;
   /**
-   * Why it is not ranked, if it is not.
+   * Why it is withheld, in a sentence; only in what is written for readers.
    */
   withheld: string | null;
 }
@@ -1146,7 +1146,7 @@ export interface BesideRow {
    */
   values: (number | null)[];
   /**
-   * Why its figures are withheld although it was run, if so.
+   * Why it is withheld, in a sentence; only in what is written for readers.
    */
   withheld: string | null;
 }
@@ -1242,6 +1242,10 @@ export interface Experiment {
    */
   budget_s?: number | null;
   /**
+   * Who is compared with whom, and how; absent where all are compared with all, by turns.
+   */
+  comparing?: Comparing | null;
+  /**
    * Selectors of contenders: a name, `lang:go`, `kind:server`, a path; `!` before one excludes.
    */
   contenders: string[];
@@ -1313,6 +1317,44 @@ export interface Experiment {
    * Length of one measured window, in seconds.
    */
   window_s: number;
+}
+/**
+ * What `assay compare` measures: others against a base.
+ */
+export interface Comparing {
+  /**
+   * Name of the contender that the others are compared with; where there is an A/A control, it is this one that takes
+   * part twice.
+   */
+  base: string;
+  /**
+   * Why so.
+   */
+  because:
+    | "asked_for"
+    | "one_kind"
+    | {
+        different_programs: {
+          /**
+           * Program of the base.
+           */
+          base: string;
+          /**
+           * Program of the other.
+           */
+          other: string;
+        };
+      }
+    | "not_closed"
+    | "user_stack"
+    | "database"
+    | "shaped_link"
+    | "not_together"
+    | "shared_cpus";
+  /**
+   * How.
+   */
+  design: "alternating" | "duet";
 }
 /**
  * What `--full` changes; what is absent stays.
@@ -1954,7 +1996,7 @@ export interface StackRow {
    */
   user_per_second: Interval | null;
   /**
-   * Why there is no ratio, if so.
+   * Why it is withheld, in a sentence; only in what is written for readers.
    */
   withheld?: string | null;
   /**

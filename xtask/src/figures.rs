@@ -9,13 +9,6 @@ const ALLOWED: &[(&str, &str)] = &[
     ("crates/lab/src/store.rs", "the same file format"),
     ("crates/lab/src/contender/ask.rs", "the time-out in an error"),
     ("crates/check/src/dialogue.rs", "the time-out in an error"),
-    ("crates/load/src/checks.rs", "evidence that is still text"),
-    ("crates/verdict/src/floor.rs", "evidence that is still text"),
-    ("crates/verdict/src/headroom.rs", "evidence that is still text"),
-    ("crates/verdict/src/limit.rs", "evidence that is still text"),
-    ("crates/verdict/src/order.rs", "evidence that is still text"),
-    ("crates/verdict/src/trust.rs", "evidence that is still text"),
-    ("crates/verdict/src/words.rs", "evidence that is still text"),
 ];
 
 /// Lines of a crate's source that format a figure; tests may.

@@ -22,7 +22,7 @@ pub(crate) fn style(ascii: bool) -> Style {
         std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).unwrap_or(COLUMNS_OF_A_FILE)
     };
     let colour = anstream::AutoStream::choice(&out) != anstream::ColorChoice::Never;
-    Style { width, colour, ascii: ascii || !speaks_utf8() }
+    Style { width, colour, ascii: ascii || !speaks_utf8(), full: false }
 }
 
 /// The first failure of [`result`].

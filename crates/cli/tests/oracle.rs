@@ -170,7 +170,10 @@ fn t8_a_frozen_generator_takes_the_blame_itself() {
         let report = finish(stub, load);
         let lag_check =
             report.checks.iter().find(|check| check.rule == Rule::SendLag).expect("an open model");
-        assert!(lag_check.outcome == Outcome::Warn && lag_check.evidence.contains("p99"), "{lag_check:?}");
+        assert!(
+            lag_check.outcome == Outcome::Warn && assay_report::words::evidence(lag_check).contains("p99"),
+            "{lag_check:?}"
+        );
         // What it would have taken in time is recorded beside it.
         let in_time = report.latency.response_from_sent_hdr.as_ref().expect("an open model");
         between("p99 from sending", quantile_ms(in_time, 0.99), 0.0, SLACK_MS)?;

@@ -2,6 +2,7 @@
 //! (docs/method/generator.md#what-does-the-generator-check-of-itself): pure functions from evidence to checks.
 
 use assay_model::check::{Check, Outcome};
+use assay_model::evidence::Evidence as Found;
 use assay_model::load::{ErrorClass, StackCounts};
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
@@ -26,8 +27,7 @@ const WAITING_LIMIT_VOID: f64 = 0.10;
 const WAITING_FLOOR: Nanos = Nanos::from_millis(5);
 
 /// The percentiles that send lag is held against, where enough samples lie beyond them.
-const PERCENTILES: [(f64, &str); 5] =
-    [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9"), (0.9999, "p99.99")];
+const QUANTILES: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 0.9999];
 
 /// Share of the requests that a closed loop should have in flight which it may keep back while it deals with answers. Where the
 /// server is the slower side, N requests go round in N/X on average, X being its throughput, and what the generator keeps them
@@ -105,9 +105,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Check> {
 /// A window without a single right answer has measured nothing.
 fn answers(evidence: &Evidence<'_>) -> Check {
     let ok = evidence.recorder.window.ok;
-    let seen = format!("{ok} right answers came in the window");
-    let remedy = "look at the failures, or measure longer";
-    check(Rule::Answers, ok == 0, Outcome::Void, seen, remedy)
+    check(Rule::Answers, ok == 0, Outcome::Void, Found::RightAnswers { ok })
 }
 
 /// Whether a thread of the generator was the limit. For a closed loop only the runner can tell, who sees the server's CPUs
@@ -118,49 +116,36 @@ fn saturation(evidence: &Evidence<'_>) -> Check {
         true => (BUSY_LIMIT_OPEN, Outcome::Void),
         false => (BUSY_LIMIT_CLOSED, Outcome::Warn),
     };
-    let seen = format!("the busiest thread of the generator used {:.1} % of its CPU", busiest * 100.0);
-    let remedy = "give the generator more CPUs, or use fewer connections or a lower rate";
-    check(Rule::GeneratorSaturated, busiest > limit, outcome, seen, remedy)
+    let seen = Found::BusiestThread { busy_share: busiest };
+    check(Rule::GeneratorSaturated, busiest > limit, outcome, seen)
 }
 
 /// Whether other programs had the generator's CPUs while it wanted them.
 fn disturbance(evidence: &Evidence<'_>) -> Check {
     let longest = evidence.waiting_shares.iter().copied().fold(0.0, f64::max);
     let outcome = if longest > WAITING_LIMIT_VOID { Outcome::Void } else { Outcome::Warn };
-    let seen = format!(
-        "a thread of the generator waited for its CPU {:.1} % of the time; {} involuntary switches",
-        longest * 100.0,
-        evidence.involuntary_switches
-    );
-    let remedy = "end what else runs on the generator's CPUs, or give it others with --cpus";
+    let seen = Found::ThreadWaited {
+        waiting_share: longest,
+        involuntary_switches: evidence.involuntary_switches,
+        beside_database: false,
+    };
     let is_long = longest * evidence.window.0 as f64 > WAITING_FLOOR.0 as f64;
-    check(Rule::GeneratorDisturbed, is_long && longest > WAITING_LIMIT_WARN, outcome, seen, remedy)
+    check(Rule::GeneratorDisturbed, is_long && longest > WAITING_LIMIT_WARN, outcome, seen)
 }
 
 /// Requests that failed never count as throughput, but the server did other work than intended.
 fn failures(evidence: &Evidence<'_>) -> Check {
     let window = &evidence.recorder.window;
-    let classes = window.errors().iter().map(|(class, n)| format!("{n} {class}")).collect::<Vec<_>>();
-    let seen = match window.failed() {
-        0 => format!("none of {} requests that ended in the window failed", window.ok),
-        failed => format!("{failed} of {} requests failed: {}", window.ok + failed, classes.join(", ")),
-    };
-    let remedy = "look at the samples of wrong answers and at the server's log";
-    check(Rule::Failures, window.failed() > 0, Outcome::Warn, seen, remedy)
+    let seen = Found::Failures { ok: window.ok, errors: window.errors() };
+    check(Rule::Failures, window.failed() > 0, Outcome::Warn, seen)
 }
 
 /// Requests without an end have a latency that is only known to be long.
 fn unfinished(evidence: &Evidence<'_>) -> Check {
     let censored = evidence.recorder.censored;
-    let total = censored + evidence.recorder.total.ok + evidence.recorder.total.failed();
-    let mut seen =
-        format!("{censored} of {total} requests were unanswered when the generator stopped waiting");
-    if censored > 0 {
-        let share = 100.0 * (1.0 - censored as f64 / total as f64);
-        seen.push_str(&format!("; percentiles above {share:.3} are lower bounds"));
-    }
-    let remedy = "give a longer time to drain, or look why the server does not answer";
-    check(Rule::Unfinished, censored > 0, Outcome::Warn, seen, remedy)
+    let requests = censored + evidence.recorder.total.ok + evidence.recorder.total.failed();
+    let seen = Found::Unanswered { unanswered: censored, requests };
+    check(Rule::Unfinished, censored > 0, Outcome::Warn, seen)
 }
 
 /// Requests that left late. Both ends of a response time are known then, from the moment it was due and from the one when it
@@ -169,27 +154,24 @@ fn unfinished(evidence: &Evidence<'_>) -> Check {
 fn send_lag(evidence: &Evidence<'_>) -> Check {
     let all = lag_bounds(evidence.recorder);
     let lag = evidence.recorder.waits.as_ref().and_then(|waits| waits.client_lag.quantile(0.99)).unwrap_or(0);
-    let late = format!("requests left at most {:.0} us late in 99 of 100 cases", lag as f64 / 1e3);
-    let unknown: Vec<&str> =
-        all.iter().filter(|(_, bounds)| !bounds.are_close()).map(|(name, _)| *name).collect();
-    let worst = all.iter().map(|(_, bounds)| bounds.apart_share()).fold(0.0, f64::max) * 100.0;
-    let seen = match unknown.is_empty() {
-        true => format!("{late}; from due and from sent, no percentile differs by more than {worst:.1} %"),
-        false => format!("{late}; not known to 5 % or 50 us for that: {}", unknown.join(", ")),
+    let unknown: Vec<f64> =
+        all.iter().filter(|(_, bounds)| !bounds.are_close()).map(|(quantile, _)| *quantile).collect();
+    let is_unknown = !unknown.is_empty();
+    let seen = Found::SendLag {
+        lag_p99_ns: Nanos(lag),
+        unknown,
+        apart_share: all.iter().map(|(_, bounds)| bounds.apart_share()).fold(0.0, f64::max),
     };
-    let remedy = "keep other programs off the generator's CPUs, give it more of them, or use a lower rate";
-    check(Rule::SendLag, !unknown.is_empty(), Outcome::Warn, seen, remedy)
+    check(Rule::SendLag, is_unknown, Outcome::Warn, seen)
 }
 
 /// The percentiles with enough samples, from both ends.
-fn lag_bounds(recorder: &Recorder) -> Vec<(&'static str, Bounds)> {
+fn lag_bounds(recorder: &Recorder) -> Vec<(f64, Bounds)> {
     let Some(waits) = &recorder.waits else { return Vec::new() };
     let censored = &recorder.times.censored;
     let count = waits.response.count() + censored.count();
-    let told = PERCENTILES.iter().filter(|(q, _)| is_resolved(count, *q));
-    let of = |(q, name): &(f64, &'static str)| {
-        Some((*name, bounds(&waits.response, &waits.response_from_sent, censored, *q)?))
-    };
+    let told = QUANTILES.iter().filter(|q| is_resolved(count, **q));
+    let of = |&q: &f64| Some((q, bounds(&waits.response, &waits.response_from_sent, censored, q)?));
     told.filter_map(of).collect()
 }
 
@@ -197,10 +179,8 @@ fn lag_bounds(recorder: &Recorder) -> Vec<(&'static str, Bounds)> {
 /// request is missing, and then the times are those at fewer in flight.
 fn in_flight(evidence: &Evidence<'_>, wanted: f64) -> Check {
     let mean = evidence.mean_in_flight.unwrap_or(0.0);
-    let seen = format!("on average {mean:.1} of {wanted:.0} requests were in flight");
-    let remedy = "the generator is the slower side: give it more CPUs, or measure fewer connections";
     let is_short = wanted - mean > (wanted * KEPT_BACK).max(KEPT_BACK_FLOOR);
-    check(Rule::InFlight, is_short, Outcome::Warn, seen, remedy)
+    check(Rule::InFlight, is_short, Outcome::Warn, Found::InFlight { mean, wanted })
 }
 
 /// Whether a window is many times as long as a response, those included that were given up. Absent where nothing was sent.
@@ -209,26 +189,17 @@ fn window_length(evidence: &Evidence<'_>, shortest: Nanos) -> Option<Check> {
     let mut all = times.service.clone();
     all.merge(&times.censored);
     let (mean, length) = (all.mean()?, shortest.0 as f64);
-    let seen = format!(
-        "the window is {:.1} times as long as a response, which takes {:.1} ms on average",
-        length / mean.max(1.0),
-        mean / 1e6
-    );
-    let remedy = "measure for longer (-d), or with fewer connections";
-    Some(check(Rule::WindowLength, length < LEAST_RESPONSES * mean, Outcome::Warn, seen, remedy))
+    let seen = Found::WindowLength { responses: length / mean.max(1.0), mean_ns: Nanos(mean as u64) };
+    Some(check(Rule::WindowLength, length < LEAST_RESPONSES * mean, Outcome::Warn, seen))
 }
 
 fn offered_load(evidence: &Evidence<'_>) -> Check {
     let (intended, sent) = (evidence.intended_in_window, evidence.recorder.flow.entered_in_window());
-    let mut seen = format!("{sent} requests were sent in the window in which {intended} were due");
-    if evidence.given_up > 0 {
-        seen.push_str(&format!("; {} were given up because too many waited", evidence.given_up));
-    }
     // A request that was due just before the end may be sent just after it.
     let missing = intended.saturating_sub(sent) as f64;
     let short = missing > (1.0 - OFFERED_SHARE) * intended.max(EDGE_REQUESTS) as f64 || evidence.given_up > 0;
-    let remedy = "the server, or the number of connections, cannot carry this rate: use more connections or a lower rate";
-    check(Rule::OfferedLoad, short, Outcome::Void, seen, remedy)
+    let seen = Found::Offered { due: intended, sent, given_up: evidence.given_up };
+    check(Rule::OfferedLoad, short, Outcome::Void, seen)
 }
 
 /// Little's law, L = λW: the mean number in flight, integrated over time, against throughput times mean latency, with the
@@ -240,51 +211,39 @@ fn littles_law(evidence: &Evidence<'_>) -> Check {
     let lambda_w = recorder.edges.apply(recorder.ended_ns) / evidence.window.0.max(1) as f64;
     let l = evidence.mean_in_flight.unwrap_or(0.0);
     let difference = if l > 0.0 { (l - lambda_w).abs() / l } else { 0.0 };
-    let seen = format!(
-        "the generator's books agree: {l:.3} in flight, throughput times latency {lambda_w:.3} ({:.3} % apart)",
-        difference * 100.0,
-    );
-    let remedy = "this is a fault of the generator: please report it with the record of this run";
-    check(Rule::LittlesLaw, difference > LITTLE_LIMIT, Outcome::Void, seen, remedy)
+    let seen = Found::LittlesLaw { in_flight: l, throughput_times_latency: lambda_w };
+    check(Rule::LittlesLaw, difference > LITTLE_LIMIT, Outcome::Void, seen)
 }
 
 fn unsolicited(evidence: &Evidence<'_>) -> Check {
-    let n = evidence.recorder.unsolicited;
-    let seen = format!("bytes that no request had asked for came on {n} connections");
-    let remedy = "the server breaks HTTP/1.1; look at the samples of wrong answers";
-    check(Rule::UnsolicitedBytes, n > 0, Outcome::Warn, seen, remedy)
+    let connections = evidence.recorder.unsolicited;
+    check(Rule::UnsolicitedBytes, connections > 0, Outcome::Warn, Found::Unsolicited { connections })
 }
 
 fn connections(evidence: &Evidence<'_>) -> Check {
     let (asked, opened) = (u64::from(evidence.connections), evidence.opened);
-    let seen = format!("{opened} connections were made to keep {asked} open");
-    let remedy = "look at the server's limits of connections and of its listen queue";
-    check(Rule::Connections, opened < asked, Outcome::Warn, seen, remedy)
+    check(Rule::Connections, opened < asked, Outcome::Warn, Found::Connections { asked, opened })
 }
 
 /// Without a free local port nothing is sent, which is no fault of the server's.
 fn local_ports(evidence: &Evidence<'_>) -> Check {
-    let n = evidence.recorder.total.count(ErrorClass::AddressExhausted);
-    let seen = format!("for {n} requests there was no free local port");
-    let remedy =
-        "name more addresses with --source, widen net.ipv4.ip_local_port_range, or keep connections open";
-    check(Rule::LocalPorts, n > 0, Outcome::Void, seen, remedy)
+    let requests = evidence.recorder.total.count(ErrorClass::AddressExhausted);
+    check(Rule::LocalPorts, requests > 0, Outcome::Void, Found::NoPort { requests })
 }
 
 /// Where nothing is lost, a retransmission timer that ran out is a stall of one of the two ends, and of a second at least.
 fn retransmissions(stack: &StackCounts) -> Check {
-    let StackCounts { wire, retransmitted_segments, retransmission_timeouts, .. } = stack;
-    let seen = format!(
-        "{retransmission_timeouts} retransmission timers ran out on {wire}; {retransmitted_segments} segments were sent again"
-    );
-    let remedy =
-        "a thread at one end did not run for a second: end what else uses its CPU, or give it another";
-    check(Rule::Retransmissions, stack.has_stalled(), Outcome::Void, seen, remedy)
+    let seen = Found::Retransmissions {
+        wire: stack.wire.clone(),
+        timeouts: stack.retransmission_timeouts,
+        segments: stack.retransmitted_segments,
+        windows: None,
+    };
+    check(Rule::Retransmissions, stack.has_stalled(), Outcome::Void, seen)
 }
 
-fn check(rule: Rule, objection: bool, outcome: Outcome, evidence: String, remedy: &str) -> Check {
-    let outcome = if objection { outcome } else { Outcome::Pass };
-    Check { rule, outcome, evidence, remedy: objection.then(|| remedy.to_owned()) }
+fn check(rule: Rule, objection: bool, outcome: Outcome, evidence: Found) -> Check {
+    Check { rule, outcome: if objection { outcome } else { Outcome::Pass }, evidence }
 }
 
 #[cfg(test)]
@@ -324,7 +283,6 @@ mod tests {
 
     fn outcome(checks: &[Check], rule: Rule) -> Outcome {
         let check = checks.iter().find(|check| check.rule == rule).unwrap();
-        assert_eq!(check.remedy.is_none(), check.outcome == Outcome::Pass);
         check.outcome
     }
 
@@ -433,20 +391,24 @@ mod tests {
 
     #[test]
     fn lag_spoils_only_the_percentiles_that_it_changes() {
-        let spoilt = |recorder: &Recorder| -> Vec<&str> {
+        let spoilt = |recorder: &Recorder| -> Vec<f64> {
             let all = lag_bounds(recorder);
             assert_eq!(all.len(), 4, "p99.99 has too few");
-            all.iter().filter(|(_, bounds)| !bounds.are_close()).map(|(name, _)| *name).collect()
+            all.iter().filter(|(_, bounds)| !bounds.are_close()).map(|(quantile, _)| *quantile).collect()
         };
         // 306 us at the 99th percentile of lag, against 2.3 ms at the median and 15 ms at the 99th percentile.
         let seldom = queue(|i| if i % 50 == 0 { 306_000 } else { 4_000 });
         assert!(spoilt(&seldom).is_empty());
         assert_eq!(outcome(&all(&evidence(true, &seldom, &[0.1])), Rule::SendLag), Outcome::Pass);
         let always = queue(|_| 600_000);
-        assert_eq!(spoilt(&always), ["p50", "p90"]);
+        assert_eq!(spoilt(&always), [0.5, 0.9]);
         let checks = all(&evidence(true, &always, &[0.1]));
         let check = checks.iter().find(|check| check.rule == Rule::SendLag).unwrap();
-        assert!(check.outcome == Outcome::Warn && check.evidence.ends_with(": p50, p90"), "{check:?}");
+        assert!(
+            check.outcome == Outcome::Warn
+                && matches!(&check.evidence, Found::SendLag { unknown, .. } if unknown == &[0.5, 0.9]),
+            "{check:?}"
+        );
     }
 
     #[test]

@@ -1,22 +1,24 @@
 //! A single check of whether a number may be believed.
 
-use schemars::JsonSchema;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
+use crate::evidence::Evidence;
 use crate::rule::Rule;
 
 /// The outcome of one rule about a measurement, with its evidence.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Written")]
 pub struct Check {
-    /// Stable name of the rule, such as `generator-saturated`.
-    #[schemars(with = "String")]
+    /// The rule.
     pub rule: Rule,
     /// What the rule found.
     pub outcome: Outcome,
-    /// What was seen, in a sentence with its figures.
-    pub evidence: String,
-    /// What to do about it; present whenever the outcome is not a pass.
-    pub remedy: Option<String>,
+    /// The figures and names that it rests on.
+    #[serde(rename = "found")]
+    pub evidence: Evidence,
 }
 
 /// How a check ended, from best to worst.
@@ -29,4 +31,71 @@ pub enum Outcome {
     Warn,
     /// The number must not be used as what it claims to be.
     Void,
+}
+
+impl Check {
+    /// A check that did not pass.
+    pub fn objection(rule: Rule, outcome: Outcome, evidence: Evidence) -> Self {
+        Self { rule, outcome, evidence }
+    }
+
+    /// A check that passed.
+    pub fn pass(rule: Rule, evidence: Evidence) -> Self {
+        Self { rule, outcome: Outcome::Pass, evidence }
+    }
+
+    /// Whether the number must not be used for it.
+    pub fn is_void(&self) -> bool {
+        self.outcome == Outcome::Void
+    }
+}
+
+/// The outcome of one rule about a measurement, with its evidence.
+#[derive(Deserialize, JsonSchema)]
+struct Written {
+    /// Stable name of the rule, such as `generator-saturated`.
+    #[schemars(with = "String")]
+    rule: Rule,
+    /// What the rule found.
+    outcome: Outcome,
+    /// The figures and names that it rests on; absent in records that were written before evidence had types.
+    found: Option<Evidence>,
+    /// The same in a sentence; only in what is written for readers, and in those records.
+    evidence: Option<String>,
+    /// What to do about it, where it objects; only there, too.
+    #[serde(rename = "remedy")]
+    _remedy: Option<String>,
+}
+
+impl From<Written> for Check {
+    fn from(written: Written) -> Self {
+        let told = || Evidence::Told { sentence: written.evidence.unwrap_or_default() };
+        Self { rule: written.rule, outcome: written.outcome, evidence: written.found.unwrap_or_else(told) }
+    }
+}
+
+impl JsonSchema for Check {
+    fn schema_name() -> Cow<'static, str> {
+        "Check".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Written::json_schema(generator)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_is_read_with_its_figures_or_as_the_sentence_of_an_older_record() {
+        let read = |text: &str| serde_json::from_str::<Check>(text).expect("a check");
+        let older = read(r#"{"rule":"answers","outcome":"void","evidence":"0 came","remedy":"wait"}"#);
+        assert_eq!(older.evidence, Evidence::Told { sentence: "0 came".to_owned() });
+        let check = Check::objection(Rule::Answers, Outcome::Void, Evidence::RightAnswers { ok: 0 });
+        let written = serde_json::to_string(&check).expect("json");
+        assert_eq!(written, r#"{"rule":"answers","outcome":"void","found":{"kind":"right_answers","ok":0}}"#);
+        assert_eq!(read(&written), check);
+    }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::Check;
 use crate::design::{Comparing, Design};
+use crate::evidence::Withheld;
 use crate::experiment::Cell;
 use crate::verdict::{Interval, SelfRatio};
 
@@ -76,6 +77,7 @@ pub struct Subject {
 
 /// One contender against its base in one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::evidence::with_sentences)]
 pub struct Row {
     /// Which cell.
     #[serde(flatten)]
@@ -87,8 +89,8 @@ pub struct Row {
     /// The change of each metric that both sides have.
     pub changes: Vec<Change>,
     /// Why nothing is told, if so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub withheld: Option<String>,
+    #[serde(rename = "withheld_for", default, skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<Withheld>,
 }
 
 /// The change of one metric.

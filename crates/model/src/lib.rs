@@ -18,6 +18,7 @@ pub mod cpuset;
 pub mod database;
 pub mod design;
 pub mod doctor;
+pub mod evidence;
 pub mod experiment;
 pub mod family;
 pub mod foreign;

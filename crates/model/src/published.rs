@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::evidence::Withheld;
 use crate::network::Network;
 use crate::verdict::Interval;
 
@@ -89,6 +90,7 @@ pub struct Beside {
 
 /// One contender in both tables. Every list has an entry for each column, absent where there is no figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::evidence::with_sentences)]
 pub struct BesideRow {
     /// How the source calls it; our title where the source does not have it.
     pub title: String,
@@ -108,5 +110,6 @@ pub struct BesideRow {
     /// Why it was not run, if so.
     pub not_run: Option<String>,
     /// Why its figures are withheld although it was run, if so.
-    pub withheld: Option<String>,
+    #[serde(rename = "withheld_for", default)]
+    pub withheld: Option<Withheld>,
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::Check;
 use crate::conformance::Score;
+use crate::evidence::{Bottleneck, Withheld};
 use crate::experiment::Cell;
 use crate::network::Network;
 use crate::published::Beside;
@@ -66,6 +67,7 @@ pub struct Verdict {
 
 /// What the stack costs a contender: the same program in the same rounds on two networks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::evidence::with_sentences)]
 pub struct StackCost {
     /// Name of the contender.
     pub contender: String,
@@ -88,8 +90,8 @@ pub struct StackCost {
     /// 50th percentile of the service time on the user-space stack over that on the kernel's, medians over rounds.
     pub p50_ratio: Option<f64>,
     /// Why there is no ratio, if so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub withheld: Option<String>,
+    #[serde(rename = "withheld_for", default, skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<Withheld>,
 }
 
 /// Between which two values of a workload's number a contender's ratio of stacks passes 1.
@@ -177,6 +179,7 @@ pub struct LatencyVerdict {
 
 /// One contender's response times at a given rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::evidence::with_sentences)]
 pub struct LatencyStanding {
     /// Name of the contender.
     pub contender: String,
@@ -193,7 +196,8 @@ pub struct LatencyStanding {
     /// Checks that did not pass.
     pub checks: Vec<Check>,
     /// Why nothing is told, if so.
-    pub withheld: Option<String>,
+    #[serde(rename = "withheld_for", default)]
+    pub withheld: Option<Withheld>,
 }
 
 /// A percentile of the response time.
@@ -221,6 +225,7 @@ pub struct AnsweredVerdict {
 
 /// How soon one contender answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::evidence::with_sentences)]
 pub struct AnsweredStanding {
     /// Name of the contender.
     pub contender: String,
@@ -236,7 +241,8 @@ pub struct AnsweredStanding {
     /// Those of them that failed or were given up.
     pub unanswered: u64,
     /// Why nothing is told, if so.
-    pub withheld: Option<String>,
+    #[serde(rename = "withheld_for", default)]
+    pub withheld: Option<Withheld>,
 }
 
 /// The redlines of one cell: the highest rates that keep the objective, which is in the cell's load.
@@ -325,6 +331,7 @@ pub struct CellVerdict {
 
 /// One contender in one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::evidence::with_sentences)]
 pub struct Standing {
     /// Name of the contender.
     pub contender: String,
@@ -362,9 +369,9 @@ pub struct Standing {
     pub failed: u64,
     /// What held the throughput where it is.
     pub limited_by: LimitedBy,
-    /// What that was concluded from, in a sentence.
-    #[serde(default)]
-    pub limit_evidence: String,
+    /// What that was concluded from.
+    #[serde(rename = "limit_found", default)]
+    pub limit_evidence: Bottleneck,
     /// What the generator could send here, over what it sent: its capacity as shown against the limit, with the same bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headroom: Option<f64>,
@@ -374,7 +381,8 @@ pub struct Standing {
     /// Checks that did not pass.
     pub checks: Vec<Check>,
     /// Why it is not ranked, if it is not.
-    pub withheld: Option<String>,
+    #[serde(rename = "withheld_for", default)]
+    pub withheld: Option<Withheld>,
 }
 
 /// What one right answer costs a server: medians over rounds. Absent where the machine did not tell.

@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for (name, colour, ascii) in
             [("plain", false, false), ("colour", true, false), ("ascii", false, true)]
         {
-            let text = terminal::render(&record, &verdict, &Style { width, colour, ascii });
+            let text = terminal::render(&record, &verdict, &Style { width, colour, ascii, full: false });
             fs::write(folder.join(format!("terminal-{width}-{name}.txt")), text)?;
         }
     }

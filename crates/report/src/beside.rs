@@ -151,7 +151,7 @@ pub(crate) fn markdown_answered(verdict: &AnsweredVerdict) -> String {
         let name = foreign::markdown(&standing.contender);
         if let Some(reason) = &standing.withheld {
             let rest = " |".repeat(verdict.within_ms.len() + 1);
-            out += &format!("| {name} | withheld: {}{rest}\n", foreign::markdown(reason));
+            out += &format!("| {name} | withheld: {}{rest}\n", foreign::markdown(&words::withheld(reason)));
             continue;
         }
         let shares: String =

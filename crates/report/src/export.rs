@@ -44,7 +44,8 @@ pub fn json(record: &Record, verdict: &Verdict) -> Result<String, ReportError> {
     }
     let in_words = InWords { sentences: words::sentences(record, verdict), verdict };
     let document = Document { schema: REPORT_SCHEMA, verdict: in_words, record };
-    Ok(foreign::json(&serde_json::to_string_pretty(&document)?) + "\n")
+    Ok(foreign::json(&serde_json::to_string_pretty(&words::in_words(serde_json::to_value(&document)?))?)
+        + "\n")
 }
 
 /// The standings, what they are worth, and how to repeat them, as GitHub-flavoured Markdown.
@@ -106,7 +107,7 @@ fn markdown_row(record: &Record, standing: &Standing, columns: &[&Column]) -> St
     let name = foreign::markdown(&standing.contender);
     if let Some(reason) = &standing.withheld {
         let rest = " |".repeat(columns.len().saturating_sub(1));
-        return format!("| {name} | withheld: {} |{rest}\n", foreign::markdown(reason));
+        return format!("| {name} | withheld: {} |{rest}\n", foreign::markdown(&words::withheld(reason)));
     }
     let limit = if notes::is_limit(record, &standing.contender) { " (limit)" } else { "" };
     let cells = columns.iter().map(|column| format!(" {} |", (column.text)(standing)));
@@ -120,7 +121,10 @@ fn markdown_latency(record: &Record, verdict: &LatencyVerdict) -> String {
     for standing in &verdict.standings {
         let name = foreign::markdown(&standing.contender);
         if let Some(reason) = &standing.withheld {
-            out += &format!("| {name} | withheld: {} | | | | | | |\n", foreign::markdown(reason));
+            out += &format!(
+                "| {name} | withheld: {} | | | | | | |\n",
+                foreign::markdown(&words::withheld(reason))
+            );
             continue;
         }
         let limit = if notes::is_limit(record, &standing.contender) { " (limit)" } else { "" };

@@ -75,6 +75,22 @@ pub fn quotient_interval(quotient: &Interval) -> Estimate {
     Estimate { interval: brackets(quotient, &low, &high), estimate }
 }
 
+/// A quotient near 1, with its thousandths: `1.004`.
+pub fn close_ratio(quotient: f64) -> String {
+    format!("{quotient:.3}")
+}
+
+/// A probability: `0.003`.
+pub fn probability(p: f64) -> String {
+    format!("{p:.3}")
+}
+
+/// The percentile that a share stands for: 0.9995 is `99.95`.
+pub fn percentile(share: f64) -> String {
+    let text = format!("{:.3}", share * 100.0);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// Rules kept of those that apply: `62/67`.
 pub fn score(score: &Score) -> String {
     format!("{}/{}", score.kept, score.applicable)

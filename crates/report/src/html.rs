@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::{Number, Value};
 
 use crate::still::still;
+use crate::words::{FINDINGS, in_words};
 use crate::{ReportError, foreign, page};
 
 /// Built from `report-ui/` by `npm run build`.
@@ -74,10 +75,11 @@ fn packed_run(run: &page::RunPage) -> Result<PackedRun, ReportError> {
 }
 
 fn packed(part: &impl Serialize) -> Result<String, ReportError> {
-    pack(&serde_json::to_vec(&readable(serde_json::to_value(part)?))?)
+    pack(&serde_json::to_vec(&readable(in_words(serde_json::to_value(part)?)))?)
 }
 
-/// The same with every fraction cut to [`DIGITS`] and every text made harmless: what the page shows, people also copy.
+/// The same with every fraction cut to [`DIGITS`], without the findings of which there is a sentence, and every text made harmless:
+/// what the page shows, people also copy.
 fn readable(value: Value) -> Value {
     match value {
         Value::Number(number) if number.is_f64() => number
@@ -86,7 +88,8 @@ fn readable(value: Value) -> Value {
             .map_or(Value::Null, Value::Number),
         Value::Array(items) => items.into_iter().map(readable).collect(),
         Value::Object(fields) => {
-            fields.into_iter().map(|(name, field)| (foreign::line(&name), readable(field))).collect()
+            let told = fields.into_iter().filter(|(name, _)| !FINDINGS.contains(&name.as_str()));
+            told.map(|(name, field)| (foreign::line(&name), readable(field))).collect()
         }
         Value::String(text) => Value::String(foreign::lines(&text)),
         other => other,

@@ -91,7 +91,7 @@ mod tests {
             contenders: vec!["nginx".to_owned(), "node".to_owned()],
             result: Some("nginx is the fastest of two, by 2.4 times, and this sentence goes on".to_owned()),
         };
-        let style = Style { width: 60, colour: false, ascii: false };
+        let style = Style { width: 60, colour: false, ascii: false, full: false };
         assert_eq!(
             text(&[entry], &style),
             "20261122-120043-run  2026-11-22 12:00 UTC, interrupted\n  $ assay run nginx node -w hello\n  nginx, node\n  \

@@ -16,7 +16,7 @@ use assay_model::verdict::{CellVerdict, LatencyStanding, LimitedBy, RedlineEnd, 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::format;
+use crate::{format, words};
 
 /// Names of rules, divided by spaces.
 pub(crate) fn rules_text(rules: impl IntoIterator<Item = Rule>) -> String {
@@ -86,8 +86,8 @@ fn gather(warnings: &mut Vec<Warning>, check: &Check, place: Option<(&String, &C
         warnings.push(Warning {
             rule: check.rule,
             outcome: check.outcome,
-            evidence: check.evidence.clone(),
-            remedy: check.remedy.clone(),
+            evidence: words::evidence(check),
+            remedy: words::remedy(check),
             places: Vec::new(),
         });
         warnings.len() - 1
@@ -95,8 +95,7 @@ fn gather(warnings: &mut Vec<Warning>, check: &Check, place: Option<(&String, &C
     let warning = &mut warnings[index];
     if check.outcome > warning.outcome {
         warning.outcome = check.outcome;
-        warning.evidence.clone_from(&check.evidence);
-        warning.remedy.clone_from(&check.remedy);
+        (warning.evidence, warning.remedy) = (words::evidence(check), words::remedy(check));
     }
     let Some((contender, cell)) = place else { return };
     let is_known = |place: &&mut Place| {
@@ -134,6 +133,36 @@ pub(crate) fn broken_rules(record: &Record) -> Vec<(&str, String)> {
 /// Whether a contender stands for what this machine can do.
 pub(crate) fn is_limit(record: &Record, contender: &str) -> bool {
     record.contenders.iter().any(|entry| entry.name == contender && entry.kind == Kind::Limit)
+}
+
+/// Places of a warning that are told one by one; of more only the number, and where most of them are.
+const PLACES_AT_MOST: usize = 6;
+
+/// How many figures a run has: contenders in the cells in which they were measured.
+pub(crate) fn judged(verdict: &Verdict) -> usize {
+    let closed = verdict.cells.iter().map(|cell| cell.standings.len());
+    closed.chain(verdict.latency.iter().map(|cell| cell.standings.len())).sum()
+}
+
+/// The same for a screen: many places fold to `in 12 of 40 places, most on json (8); all with -v`.
+pub(crate) fn places_in_short(places: &[Place], judged: usize) -> String {
+    let hits = |of: &dyn Fn(&&Place) -> bool| -> usize {
+        places.iter().filter(|place| of(place)).map(|place| place.connections.len()).sum()
+    };
+    let all = hits(&|_| true);
+    if all <= PLACES_AT_MOST {
+        return places_in_words(places);
+    }
+    let on =
+        |place: &Place| (hits(&|other| other.workload == place.workload), format!("on {}", place.workload));
+    let with = |place: &Place| {
+        (hits(&|other| other.contender == place.contender), format!("with {}", place.contender))
+    };
+    let groups = places.iter().flat_map(|place| [on(place), with(place)]);
+    let most = groups.filter(|(n, _)| *n < all && n * 2 > all).max_by_key(|(n, _)| *n);
+    let most = most.map_or_else(String::new, |(n, what)| format!(", most {what} ({n})"));
+    // A place that has a rate and a capacity may be told of both.
+    format!("in {all} of {} places{most}; all with -v", judged.max(all))
 }
 
 /// The places of a warning in words, each fact once: `nginx, gin (hello, json at 16, 64 on kernel/veth; byte at 16)`.
@@ -347,6 +376,29 @@ mod tests {
         assert_eq!(words("kernel/veth", &HostFacts::default()), "the kernel's stack over veth");
         assert!(words("user/xdp", &host).ends_with("(congestion control NewReno)"));
         assert!(!words("user/ring", &host).contains("congestion"));
+    }
+
+    #[test]
+    fn many_places_fold_to_their_number_and_where_most_are() {
+        let place = |contender: &str, workload: &str, levels: &[u32]| Place {
+            contender: contender.to_owned(),
+            workload: workload.to_owned(),
+            connections: levels.to_vec(),
+            network: None,
+        };
+        let few = [place("a", "x", &[16, 64]), place("b", "x", &[16, 64, 256])];
+        assert_eq!(places_in_short(&few, 40), places_in_words(&few));
+        let many = ["a", "b", "c"].map(|name| place(name, "json", &[16, 64, 256]));
+        assert_eq!(
+            places_in_short(&many, 40),
+            "in 9 of 40 places; all with -v",
+            "all of them say nothing of any"
+        );
+        let more = [&many[..], &[place("a", "x", &[16])]].concat();
+        assert_eq!(places_in_short(&more, 40), "in 10 of 40 places, most on json (9); all with -v");
+        let whose = ["x", "y", "z", "w"].map(|workload| place("a", workload, &[16, 64]));
+        let whose = [&whose[..], &[place("b", "x", &[16])]].concat();
+        assert_eq!(places_in_short(&whose, 40), "in 9 of 40 places, most with a (8); all with -v");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use assay_model::verdict::{Call, Crossing, StackCost, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{foreign, format, notes};
+use crate::{foreign, format, notes, words};
 
 /// The user-space stack over one wire against the kernel's over another or the same kind.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -118,8 +118,10 @@ fn markdown_table(record: &Record, comparison: &StackComparison) -> String {
         let limit = if notes::is_limit(record, &cost.contender) { " (limit)" } else { "" };
         let (name, place) = (foreign::markdown(&cost.contender), foreign::markdown(&place(&cost.cell)));
         if let Some(reason) = &cost.withheld {
-            out +=
-                &format!("| {name}{limit} | {place} | withheld: {} | | | | | |\n", foreign::markdown(reason));
+            out += &format!(
+                "| {name}{limit} | {place} | withheld: {} | | | | | |\n",
+                foreign::markdown(&words::withheld(reason))
+            );
             continue;
         }
         let rate = |of: Option<assay_model::verdict::Interval>| {

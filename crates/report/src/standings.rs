@@ -2,7 +2,7 @@
 
 use assay_model::verdict::{CellVerdict, Interval, Standing};
 
-use crate::{format, notes};
+use crate::{format, notes, words};
 
 /// One column: what people see, and what a program reads.
 pub(crate) struct Column {
@@ -170,7 +170,7 @@ pub(crate) const COLUMNS: [Column; 17] = [
         text: |_| UNKNOWN.to_owned(),
         fields: &[
             ("checks", |s| told(Some(notes::rules_text(s.checks.iter().map(|check| check.rule))))),
-            ("withheld", |s| s.withheld.clone()),
+            ("withheld", |s| s.withheld.as_ref().map(words::withheld)),
         ],
         ..PLAIN
     },
@@ -178,7 +178,12 @@ pub(crate) const COLUMNS: [Column; 17] = [
 
 /// The columns that tell something of a cell: of figures that were imported little is known, and few experiments ask for all.
 pub(crate) fn telling(cell: &CellVerdict) -> impl Iterator<Item = &'static Column> {
+    // Of one server there is no order.
+    let is_alone = cell.standings.iter().filter(|standing| standing.tier.is_some()).count() < 2;
     let is_known = |column: &&Column| {
+        if is_alone && ["tier", LETTERS].contains(&column.head) {
+            return false;
+        }
         let texts = cell.standings.iter().map(|standing| (column.text)(standing));
         column.drop == 0
             || texts.into_iter().any(|text| !["", UNKNOWN, "unknown", "0"].contains(&text.as_str()))

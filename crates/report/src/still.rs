@@ -37,7 +37,11 @@ fn table(cell: &CellVerdict) -> String {
 fn row(standing: &Standing, columns: &[&Column]) -> String {
     let cells = match &standing.withheld {
         Some(reason) => {
-            format!("<td class=\"across\" colspan=\"{}\">withheld: {}</td>", columns.len(), markup(reason))
+            format!(
+                "<td class=\"across\" colspan=\"{}\">withheld: {}</td>",
+                columns.len(),
+                markup(&words::withheld(reason))
+            )
         }
         None => {
             columns.iter().map(|column| format!("<td>{}</td>", markup(&(column.text)(standing)))).collect()

@@ -1,4 +1,4 @@
-//! The summary on a terminal: standings per cell, who did not run, trust, warnings with remedies, the verdict in words.
+//! The summary on a terminal: standings per cell, the verdict in words, who did not run, trust, warnings with remedies.
 
 mod beside;
 mod columns;
@@ -13,7 +13,7 @@ use assay_model::verdict::{CellVerdict, Standing, Verdict};
 
 use crate::standings::LETTERS;
 use crate::text::{ascii, elide, width};
-use crate::{foreign, notes};
+use crate::{foreign, notes, words};
 use columns::{Column, fitting};
 
 /// What the terminal can do, as whoever prints has found out.
@@ -25,6 +25,8 @@ pub struct Style {
     pub colour: bool,
     /// Whether to stay within ASCII.
     pub ascii: bool,
+    /// Whether every place of a warning is told, however many there are.
+    pub full: bool,
 }
 
 /// Between two columns.
@@ -67,10 +69,10 @@ pub fn render(record: &Record, verdict: &Verdict, style: &Style) -> String {
     }
     prose::link(&mut page, record);
     prose::state(&mut page, record);
+    prose::sentences(&mut page, record, verdict);
     prose::not_run(&mut page, record);
     prose::conformance(&mut page, record);
     prose::trust(&mut page, verdict);
-    prose::sentences(&mut page, record, verdict);
     page.finish()
 }
 
@@ -165,7 +167,8 @@ impl Page {
         let name = format!(" {name}{}", " ".repeat(name_width.saturating_sub(width(&name))));
         if let Some(reason) = &standing.withheld {
             let room = self.style.width.saturating_sub(width(&name) + GAP.len());
-            let reason = elide(&self.spell(&format!("withheld: {reason}")), room, self.ellipsis());
+            let reason =
+                elide(&self.spell(&format!("withheld: {}", words::withheld(reason))), room, self.ellipsis());
             return self.line(&[(PLAIN, &name), (PLAIN, GAP), (CAUTION, &reason)]);
         }
         let cells = columns.iter().map(|column| {

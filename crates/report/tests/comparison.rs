@@ -13,7 +13,9 @@ use assay_model::comparison::{
     COMPARISON_SCHEMA, Change, Comparison, Crossing, Finding, Metric, Objection, Pairing, Row, Shift, Subject,
 };
 use assay_model::design::{Because, Comparing, Design};
+use assay_model::evidence::{Difference, Evidence, Withheld};
 use assay_model::experiment::Cell;
+use assay_model::rule::Rule;
 use assay_model::verdict::{Interval, SelfRatio};
 use assay_report::comparison::{json, junit, markdown, render};
 use assay_report::terminal::Style;
@@ -39,14 +41,13 @@ fn change(metric: Metric, base: f64, [low, high]: [f64; 2], call: Shift) -> Chan
     }
 }
 
-fn warning(rule: assay_model::rule::Rule) -> Check {
-    let remedy = Some("a remedy".to_owned());
-    Check { rule, outcome: Outcome::Warn, evidence: "something was amiss".to_owned(), remedy }
+fn warning(rule: Rule) -> Check {
+    let sentence = "something was amiss".to_owned();
+    Check::objection(rule, Outcome::Warn, Evidence::Told { sentence })
 }
 
-fn row(new: &str, changes: Vec<Change>, withheld: Option<&str>) -> Row {
+fn row(new: &str, changes: Vec<Change>, withheld: Option<Withheld>) -> Row {
     let of = |contender: &str| Subject { run: "20261120-run".to_owned(), contender: contender.to_owned() };
-    let withheld = withheld.map(str::to_owned);
     Row { cell: Cell::closed("hello", 64), base: of("old"), new: of(new), changes, withheld }
 }
 
@@ -73,28 +74,27 @@ fn comparison() -> Comparison {
             ratio: Interval { estimate: 1.001, low: 0.994, high: 1.008, confidence: 0.95 },
         }],
         trust: vec![
-            Check {
-                rule: assay_model::rule::Rule::Answers,
-                outcome: Outcome::Pass,
-                evidence: "all answers were right".to_owned(),
-                remedy: None,
-            },
-            warning(assay_model::rule::Rule::Pressure),
+            Check::pass(Rule::Answers, Evidence::RightAnswers { ok: 12_345 }),
+            warning(Rule::Pressure),
         ],
         objections: vec![Objection {
             contender: "new".to_owned(),
             cell: Cell::closed("hello", 64),
-            check: warning(assay_model::rule::Rule::WarmUp),
+            check: warning(Rule::WarmUp),
         }],
         confidence: 0.95,
         margin: 0.01,
         caveats: vec![Check {
-            rule: assay_model::rule::Rule::Machine,
+            rule: Rule::Machine,
             outcome: Outcome::Void,
-            evidence: "they ran on different machines: CPUs 2 → 4".to_owned(),
-            remedy: Some("compare runs of the same machine".to_owned()),
+            evidence: Evidence::Differences {
+                between: vec![Difference { property: "cpus".into(), base: 2.into(), new: 4.into() }],
+            },
         }],
-        rows: vec![row("new", changes, None), row(HOSTILE, Vec::new(), Some("every window is void"))],
+        rows: vec![
+            row("new", changes, None),
+            row(HOSTILE, Vec::new(), Some(Withheld::AllVoid { rules: vec![Rule::Steal] })),
+        ],
         findings: vec![
             finding("rps:-3%", 0, Crossing::Shown),
             finding("p99:+2%", 0, Crossing::Possible { rounds_needed: Some(23) }),
@@ -108,7 +108,7 @@ fn comparison() -> Comparison {
 fn told(interval: [f64; 2], call: Shift) -> String {
     let changes = vec![change(Metric::Rps, 100_000.0, interval, call)];
     let of = Comparison { rows: vec![row("new", changes, None)], findings: Vec::new(), ..comparison() };
-    render(&of, &Style { width: 100, colour: false, ascii: false }).lines().take(2).collect()
+    render(&of, &Style { width: 100, colour: false, ascii: false, full: false }).lines().take(2).collect()
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn terminal_at_80_columns() {
 }
 
 fn terminal(width: usize, ascii: bool) -> String {
-    render(&comparison(), &Style { width, colour: false, ascii })
+    render(&comparison(), &Style { width, colour: false, ascii, full: false })
 }
 
 #[test]
@@ -190,7 +190,10 @@ fn hostile_text_in_every_string_stays_text() {
         assert_eq!(skeleton(&text), skeleton(&markdown(&tame)), "{text}");
         let xml = |of| planting::skeleton_of_xml(&junit(of).unwrap());
         assert_eq!(xml(&hostile), xml(&tame));
-        planting::assert_tame(&render(&hostile, &Style { width: 100, colour: false, ascii: false }));
+        planting::assert_tame(&render(
+            &hostile,
+            &Style { width: 100, colour: false, ascii: false, full: false },
+        ));
         let text = json(&hostile).unwrap();
         planting::assert_tame(&text);
         assert_eq!(serde_json::from_str::<Comparison>(&text).unwrap(), hostile);

@@ -8,7 +8,7 @@ use assay_model::units::Nanos;
 use assay_model::verdict::{Call, CellVerdict, Verdict};
 use assay_report::export::{csv, json, junit, markdown, openmetrics, summary};
 use assay_report::terminal::{Style, render};
-use assay_report::words::sentences;
+use assay_report::words::{evidence, sentences};
 use assay_report::{html, page};
 use assay_stats::Histogram;
 use assay_verdict::{settling, testing};
@@ -170,8 +170,8 @@ fn at_rates(window: &Measurement, rng: &mut ChaCha8Rng) -> Vec<Measurement> {
 
 /// Everything that people read of a run.
 fn told(record: &Record, verdict: &Verdict) -> Vec<(&'static str, String)> {
-    let trust: Vec<String> = verdict.trust.iter().map(|check| check.evidence.clone()).collect();
-    let of = |width| render(record, verdict, &Style { width, colour: false, ascii: false });
+    let trust: Vec<String> = verdict.trust.iter().map(evidence).collect();
+    let of = |width| render(record, verdict, &Style { width, colour: false, ascii: false, full: true });
     vec![
         ("terminal", of(100)),
         ("wide terminal", of(220)),

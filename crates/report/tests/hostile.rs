@@ -52,7 +52,7 @@ fn each(check: impl Fn(&(Record, Verdict), &(Record, Verdict))) {
 }
 
 fn style(colour: bool, ascii: bool) -> Style {
-    Style { width: 100, colour, ascii }
+    Style { width: 100, colour, ascii, full: false }
 }
 
 #[test]

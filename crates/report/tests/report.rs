@@ -10,6 +10,7 @@ mod support;
 
 use std::collections::BTreeSet;
 
+use assay_model::evidence::Withheld;
 use assay_model::experiment::Cell;
 use assay_model::record::{Record, Run};
 use assay_model::verdict::Verdict;
@@ -19,7 +20,7 @@ use support::{DYING, HOSTILE, LEVELS, LIMIT, NOT_INSTALLED, ROUNDS, WITHHELD, sa
 
 fn terminal(width: usize, colour: bool, ascii: bool) -> String {
     let (record, verdict) = sample();
-    render(&record, &verdict, &Style { width, colour, ascii })
+    render(&record, &verdict, &Style { width, colour, ascii, full: false })
 }
 
 #[test]
@@ -92,7 +93,7 @@ fn response_times_have_tables_of_their_own() {
     let (record, mut verdict) = sample();
     (verdict.cells, verdict.trust) = (Vec::new(), Vec::new());
     verdict.latency = latency::latency();
-    let at = |width| render(&record, &verdict, &Style { width, colour: false, ascii: false });
+    let at = |width| render(&record, &verdict, &Style { width, colour: false, ascii: false, full: false });
     insta::assert_snapshot!(at(80).split(" Failed").next().unwrap());
     for columns in [40, 60, 80, 120] {
         let tables = at(columns);
@@ -130,7 +131,10 @@ fn on_both_stacks() -> Vec<assay_model::verdict::StackCost> {
     let withheld = StackCost {
         contender: "gin".to_owned(),
         ratio: None,
-        withheld: Some("on the user-space stack: it is written in Go".to_owned()),
+        withheld: Some(Withheld::OnStack {
+            user_space: true,
+            because: Box::new(support::judge::because("it is written in Go")),
+        }),
         ..of(veth, 1.0)
     };
     vec![of(veth, 265_000.0), withheld, of(Spec::Loopback, 612_000.0)]
@@ -142,7 +146,7 @@ fn what_the_stack_costs_names_both_axes_at_any_width() {
     (verdict.cells, verdict.trust) = (Vec::new(), Vec::new());
     verdict.stack_cost = on_both_stacks();
     for width in [80, 200] {
-        let table = render(&record, &verdict, &Style { width, colour: false, ascii: false });
+        let table = render(&record, &verdict, &Style { width, colour: false, ascii: false, full: false });
         let of_stacks = table.split(" Failed").next().unwrap().split(" Not run").next().unwrap();
         for title in ["user/xdp against kernel/veth: same kind of wire", "user/ring against kernel/loopback"]
         {
@@ -165,7 +169,7 @@ fn redlines_are_told_with_both_bounds() {
     let (record, mut verdict) = sample();
     (verdict.cells, verdict.trust) = (Vec::new(), Vec::new());
     verdict.redlines = latency::redlines();
-    let table = render(&record, &verdict, &Style { width: 100, colour: false, ascii: false });
+    let table = render(&record, &verdict, &Style { width: 100, colour: false, ascii: false, full: false });
     insta::assert_snapshot!(table.split(" Failed").next().unwrap().split(" Not run").next().unwrap());
     let markdown = export::markdown(&record, &verdict);
     for words in [
@@ -182,7 +186,7 @@ fn figures_of_others_stand_beside_ours_as_ratios() {
     let (record, mut verdict) = sample();
     (verdict.cells, verdict.trust) = (Vec::new(), Vec::new());
     (verdict.published, verdict.answered) = (Some(beside::published()), beside::answered());
-    let at = |width| render(&record, &verdict, &Style { width, colour: false, ascii: false });
+    let at = |width| render(&record, &verdict, &Style { width, colour: false, ascii: false, full: false });
     insta::assert_snapshot!(at(100).split(" Failed").next().unwrap().split(" Not run").next().unwrap());
     for columns in [40, 60, 80, 120] {
         let table = at(columns);
@@ -212,7 +216,7 @@ fn the_trimmed_mean_stands_beside_the_interval_where_it_is_asked_for() {
     for standing in verdict.cells.iter_mut().flat_map(|cell| &mut cell.standings) {
         standing.trimmed_mean_per_second = standing.throughput_per_second.map(|of| of.estimate);
     }
-    let style = Style { width: 200, colour: false, ascii: false };
+    let style = Style { width: 200, colour: false, ascii: false, full: false };
     assert!(render(&record, &verdict, &style).contains("95 % interval  trimmed"));
     assert!(export::markdown(&record, &verdict).contains("| 95 % interval | trimmed |"));
 }
@@ -234,7 +238,7 @@ fn those_who_are_missing_come_with_reason_and_remedy() {
 fn a_run_that_was_stopped_says_so() {
     let (mut record, verdict) = sample();
     record.state = assay_model::record::State::Interrupted;
-    let style = Style { width: 80, colour: false, ascii: false };
+    let style = Style { width: 80, colour: false, ascii: false, full: false };
     for text in [render(&record, &verdict, &style), export::markdown(&record, &verdict)] {
         assert!(text.contains("stopped by hand"), "{text}");
     }
@@ -458,7 +462,7 @@ fn a_round_of_any_number_is_told() {
     let (mut record, verdict) = sample();
     record.rounds.iter_mut().for_each(|round| round.index = u32::MAX);
     assert!(
-        render(&record, &verdict, &Style { width: 100, colour: false, ascii: false })
+        render(&record, &verdict, &Style { width: 100, colour: false, ascii: false, full: false })
             .contains("round 4294967295")
     );
     assert!(export::markdown(&record, &verdict).contains("round 4294967295"));

@@ -37,7 +37,15 @@ fn who_leads_and_by_how_much() {
     let power = "they are not shown to differ; the smallest difference that this run could show is about ";
     assert!(equal[0].contains(power), "{equal:?}");
     let once = said(&record(&[("a", &[100.0]), ("b", &[50.0])]));
-    assert!(once[0].contains("one round shows no differences"), "{once:?}");
+    assert!(once[0].contains("1 round of it cannot show a difference"), "{once:?}");
+    let tail = |slow: &[f64], slower: &[f64]| {
+        said(&record(&[("a", &times(EVEN, 90.0)), ("b", &times(OTHER, 60.0)), ("c", slow), ("d", slower)]))[1]
+            .clone()
+    };
+    let (slow, as_slow) = (times(EVEN, 30.0), times(OTHER, 30.0));
+    assert!(tail(&slow, &times(OTHER, 20.0)).ends_with("serves, the slowest."));
+    let tied = tail(&slow, &as_slow);
+    assert!(tied.ends_with("serves, one of the slowest."), "a tie has no slowest: {tied}");
     let half = said(&record(&[("limit", &times(EVEN, 80.0)), ("a", &times(EVEN, 40.0))]));
     assert!(half[0].contains("50 % of this machine's limit"), "{half:?}");
 }
@@ -46,7 +54,8 @@ fn who_leads_and_by_how_much() {
 #[test]
 fn a_number_reads_alike_in_a_sentence_and_in_a_table() {
     let record = record(&[("a", &[9_999.0; 6])]);
-    let table = render(&record, &judged(&record), &Style { width: 120, colour: false, ascii: false });
+    let table =
+        render(&record, &judged(&record), &Style { width: 120, colour: false, ascii: false, full: false });
     assert!(said(&record)[0].contains("a serves 9.999k right answers"), "{:?}", said(&record));
     assert!(table.lines().any(|line| line.starts_with(" a ") && line.contains(" 9.999k ")), "{table}");
 }
@@ -68,7 +77,7 @@ fn who_is_not_ranked_or_was_not_run_is_said_with_the_reason() {
         });
     }
     let told = said(&wrong);
-    assert!(told.iter().any(|sentence| sentence.starts_with("bad is not ranked: 6000 of ")), "{told:?}");
+    assert!(told.iter().any(|sentence| sentence.starts_with("bad is not ranked: 6,000 of ")), "{told:?}");
     assert!(
         told.last().is_some_and(|last| last.starts_with("This machine's limit is not known: ")),
         "{told:?}"

@@ -86,9 +86,11 @@ fn unanswered(window: &Measurement) -> u64 {
 mod tests {
     use super::*;
     use crate::testing;
+    use assay_model::evidence::{Part, Withheld};
     use assay_model::load::ErrorClass;
     use assay_model::offered::Offered;
     use assay_model::record::Record;
+    use assay_model::rule::Rule;
     use assay_stats::Histogram;
 
     /// Two contenders, each with a window of 1,000 requests in every round of which a share of `slow` takes 500 ms.
@@ -142,7 +144,8 @@ mod tests {
             round.runs.iter_mut().for_each(|run| run.cells[0].machine.steal_share = 0.5);
         }
         let verdict = judged(&record).remove(0);
-        assert_eq!(verdict.standings[0].withheld.as_deref(), Some("only 1 of 3 windows count (steal)"));
+        let few = Withheld::FewWindows { windows: Part::new(1, 3), rules: vec![Rule::Steal] };
+        assert_eq!(verdict.standings[0].withheld, Some(few));
         assert!(verdict.standings[0].shares.is_empty());
         record.experiment.answered_within_ms.clear();
         assert!(judged(&record).is_empty());

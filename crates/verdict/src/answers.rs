@@ -2,51 +2,24 @@
 
 use assay_model::check::{Check, Outcome};
 use assay_model::contender::Kind;
+use assay_model::evidence::{Against, Answered, Checked, Evidence};
 use assay_model::learnt::{Held, Learnt};
 use assay_model::record::{Measurement, Record};
 use assay_model::rule::Rule;
 use assay_model::workload::{Expect, Workload};
 
-use super::{objection, pass};
-
-/// Most characters of a body that are told.
-const TOLD_CHARS: usize = 40;
-/// What to do where servers do not answer alike.
-const ONE_OF_THEM_IS_WRONG: &str = "look at both answers: figures compare only where the same was asked and the same was answered; \
-                                    where both are right, say so with a workload that expects what they have in common";
-
-/// What answers were held against, from the weakest to the strongest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Against {
-    /// What the server itself answered before the load.
-    Learnt(Held),
-    /// What the workload says of shape, length or content.
-    Rules,
-    /// The body that the workload names.
-    Body,
-}
-
-/// What was done with every answer: "every answer was compared with the expected body".
-pub(crate) fn checked(record: &Record, windows: &[&Measurement]) -> String {
+/// What every answer was held against, by workload; together those of which it was the same.
+pub(crate) fn checked(record: &Record, windows: &[&Measurement]) -> Vec<Checked> {
     let measured = |workload: &&Workload| windows.iter().any(|window| window.cell.workload == workload.name);
-    let mut done: Vec<(Against, Vec<&str>)> = Vec::new();
+    let mut done: Vec<Checked> = Vec::new();
     for workload in record.workloads.iter().filter(measured) {
         let against = against(record, workload);
-        match done.iter_mut().find(|(known, _)| *known == against) {
-            Some((_, names)) => names.push(&workload.name),
-            None => done.push((against, vec![&workload.name])),
+        match done.iter_mut().find(|known| known.against == against) {
+            Some(known) => known.workloads.push(workload.name.clone()),
+            None => done.push(Checked { against, workloads: vec![workload.name.clone()] }),
         }
     }
-    match done.as_slice() {
-        [] => sentence(Against::Learnt(Held::Status)).to_owned(),
-        [(against, _)] => sentence(*against).to_owned(),
-        several => {
-            let one = |(against, names): &(Against, Vec<&str>)| {
-                format!("on {}, {}", names.join(", "), sentence(*against))
-            };
-            several.iter().map(one).collect::<Vec<_>>().join("; ")
-        }
-    }
+    done
 }
 
 /// The weakest of all that was done for a workload's requests, whoever answered them.
@@ -76,40 +49,6 @@ fn weakest(record: &Record, workload: &str, request: u32) -> Held {
     held.min().unwrap_or_default()
 }
 
-fn sentence(against: Against) -> &'static str {
-    match against {
-        Against::Body => "every answer was compared with the expected body",
-        Against::Rules => "every answer was checked as its workload says",
-        Against::Learnt(held) => held_in_words(held),
-    }
-}
-
-/// What was done with every answer, where the server itself was asked before the load what is right.
-pub fn held_in_words(held: Held) -> &'static str {
-    match held {
-        Held::Body => "every answer was compared with the answer learnt before the load, to the last byte",
-        Held::Shape => "every answer was compared with the shape of the answers learnt before the load",
-        Held::Length => "of every answer, status and length were compared with those learnt before the load",
-        Held::Status => "every answer's status was checked",
-    }
-}
-
-/// An answer in a few words: "200 text/plain, 16 bytes 'database is down'".
-pub fn described(learnt: &Learnt) -> String {
-    let status = learnt.status.map_or_else(|| "varying status".to_owned(), |status| status.to_string());
-    let content_type = learnt.content_type.as_deref().unwrap_or("no content type");
-    let coding = learnt.content_encoding.as_ref().map(|coding| format!(" ({coding})")).unwrap_or_default();
-    let bytes = match learnt.body_bytes {
-        [least, greatest] if least == greatest => least.to_string(),
-        [least, greatest] => format!("{least} to {greatest}"),
-    };
-    let mut excerpt: String = learnt.excerpt.chars().take(TOLD_CHARS).collect();
-    if learnt.excerpt.chars().nth(TOLD_CHARS).is_some() {
-        excerpt.push('…');
-    }
-    format!("{status} {content_type}{coding}, {bytes} bytes '{excerpt}'")
-}
-
 /// What the latest life of a contender knew of its answers to a workload.
 fn learnt_of<'r>(record: &'r Record, contender: &str, workload: &str) -> Vec<&'r Learnt> {
     let runs = record.rounds.iter().rev().flat_map(|round| &round.runs);
@@ -129,18 +68,17 @@ pub(crate) fn difference(base: Side<'_>, new: Side<'_>, workload: &str) -> Optio
         .iter()
         .filter_map(|base| Some((*base, *of_new.iter().find(|new| new.request == base.request)?)));
     let both: Vec<(&Learnt, &Learnt)> = both.collect();
-    let told = |base_says: &Learnt, new_says: &Learnt| {
-        let [base_says, new_says] = [described(base_says), described(new_says)];
-        format!("on {workload}, {} {base_says}; {} {new_says}", base.1, new.1)
+    let told = |base_says: &Learnt, new_says: &Learnt| Evidence::Answers {
+        base: Box::new(Answered { contender: base.1.to_owned(), answer: base_says.clone() }),
+        new: Box::new(Answered { contender: new.1.to_owned(), answer: new_says.clone() }),
     };
     if let Some((one, other)) = both.iter().find(|(one, other)| one.unlike(other).is_some()) {
-        let evidence = format!("the sides do not answer alike: {}", told(one, other));
-        return Some(objection(Rule::LikeAnswers, Outcome::Void, evidence, ONE_OF_THEM_IS_WRONG));
+        return Some(Check::objection(Rule::LikeAnswers, Outcome::Void, told(one, other)));
     }
     // Bodies that vary anyway differ from moment to moment.
     let differ = |(one, other): &&(&Learnt, &Learnt)| one.body_sha256 != other.body_sha256;
     let (one, other) = both.iter().find(differ)?;
-    Some(pass(Rule::LikeAnswers, format!("bodies differ and are alike: {}", told(one, other))))
+    Some(Check::pass(Rule::LikeAnswers, told(one, other)))
 }
 
 /// Whether all that are compared in a run answer alike; `None` where fewer than two were asked.
@@ -156,11 +94,11 @@ pub(crate) fn like_answers(record: &Record) -> Option<Check> {
         let Some((first, others)) = known.split_first() else { continue };
         let mut differences =
             others.iter().filter_map(|other| difference((record, first), (record, other), workload));
-        if let Some(found) = differences.find(super::is_void) {
+        if let Some(found) = differences.find(Check::is_void) {
             return Some(Check { outcome: Outcome::Warn, ..found });
         }
     }
-    (asked > 1).then(|| pass(Rule::LikeAnswers, "all that were asked for the same answered alike".to_owned()))
+    (asked > 1).then(|| Check::pass(Rule::LikeAnswers, Evidence::AllAlike))
 }
 
 #[cfg(test)]
@@ -198,28 +136,31 @@ mod tests {
         record
     }
 
-    fn said(record: &Record) -> String {
+    fn told(record: &Record) -> Vec<Checked> {
         let windows: Vec<&Measurement> =
             record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells).collect();
         checked(record, &windows)
     }
 
+    fn done(against: Against, name: &str) -> Checked {
+        Checked { against, workloads: vec![name.to_owned()] }
+    }
+
     #[test]
-    fn the_words_say_what_was_done() {
+    fn what_was_done_is_the_weakest_of_all_that_was_done() {
         let body = Expect { body: Some("x".to_owned()), ..Expect::default() };
         let text = learnt("text/plain", "hello");
         let shaped = Learnt { held: Held::Shape, ..text.clone() };
-        for (answers, expect, words) in [
-            ([None, None], body, "with the expected body"),
-            ([None, None], Expect { length: Some([1, 2]), ..Expect::default() }, "as its workload says"),
-            ([None, None], Expect { status: Some(200), ..Expect::default() }, "status was checked"),
-            ([None, None], Expect::default(), "status was checked"),
-            ([Some(text.clone()), Some(text.clone())], Expect::default(), "to the last byte"),
-            ([Some(text.clone()), Some(shaped)], Expect::default(), "with the shape"),
-            ([Some(text), None], Expect::default(), "status was checked"),
+        for (answers, expect, against) in [
+            ([None, None], body, Against::Body),
+            ([None, None], Expect { length: Some([1, 2]), ..Expect::default() }, Against::Rules),
+            ([None, None], Expect { status: Some(200), ..Expect::default() }, Against::Learnt(Held::Status)),
+            ([None, None], Expect::default(), Against::Learnt(Held::Status)),
+            ([Some(text.clone()), Some(text.clone())], Expect::default(), Against::Learnt(Held::Body)),
+            ([Some(text.clone()), Some(shaped)], Expect::default(), Against::Learnt(Held::Shape)),
+            ([Some(text), None], Expect::default(), Against::Learnt(Held::Status)),
         ] {
-            let said = said(&record(answers, expect));
-            assert!(said.contains(words), "{said}: {words}");
+            assert_eq!(told(&record(answers, expect)), [done(against, "hello")]);
         }
     }
 
@@ -231,14 +172,14 @@ mod tests {
         own.name = "own".to_owned();
         own.requests[0].expect = Expect::default();
         record.workloads.push(own);
-        assert_eq!(said(&record), "every answer was compared with the expected body", "own was not measured");
+        assert_eq!(told(&record), [done(Against::Body, "hello")], "own was not measured");
         for run in record.rounds.iter_mut().flat_map(|round| &mut round.runs) {
             let mut window = run.cells[0].clone();
             window.cell.workload = "own".to_owned();
             run.cells.push(window);
         }
-        let wanted = "on hello, every answer was compared with the expected body; on own, every answer's status was checked";
-        assert_eq!(said(&record), wanted);
+        let both = [done(Against::Body, "hello"), done(Against::Learnt(Held::Status), "own")];
+        assert_eq!(told(&record), both);
     }
 
     #[test]
@@ -248,9 +189,9 @@ mod tests {
         let unlike = record([Some(json.clone()), Some(down)], Expect::default());
         let found = difference((&unlike, "old"), (&unlike, "new"), "hello").expect("a difference");
         assert_eq!((found.rule, found.outcome), (Rule::LikeAnswers, Outcome::Void));
-        let wanted = "the sides do not answer alike: on hello, old 200 application/json, 19 bytes '{\"message\":\"hello\"}'; \
-                      new 200 text/plain, 16 bytes 'database is down'";
-        assert_eq!(found.evidence, wanted);
+        let Evidence::Answers { base, new } = &found.evidence else { panic!("{found:?}") };
+        assert_eq!((base.contender.as_str(), new.contender.as_str()), ("old", "new"));
+        assert_eq!(new.answer.excerpt, "database is down");
         assert_eq!(like_answers(&unlike).map(|check| check.outcome), Some(Outcome::Warn));
         let shape = Some(r#"{"message": string}"#.to_owned());
         let [one, other] = ["a", "b"].map(|hash| {
@@ -258,7 +199,10 @@ mod tests {
         });
         let alike = record([one.clone(), other], Expect::default());
         let told = difference((&alike, "old"), (&alike, "new"), "hello").expect("a difference");
-        assert!(told.outcome == Outcome::Pass && told.evidence.starts_with("bodies differ and are alike"));
+        assert!(
+            told.outcome == Outcome::Pass && matches!(told.evidence, Evidence::Answers { .. }),
+            "{told:?}"
+        );
         assert_eq!(like_answers(&alike).map(|check| check.outcome), Some(Outcome::Pass));
         let alone = record([one, None], Expect::default());
         assert_eq!(difference((&alone, "old"), (&alone, "new"), "hello"), None);

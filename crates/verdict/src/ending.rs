@@ -1,11 +1,12 @@
 //! How a run ended, for those who asked for it: the one thing that a script wants to know.
 
+use assay_model::check::Check;
 use assay_model::load::{ErrorClass, LoadReport};
 use assay_model::record::{Origin, Record, Stage, State};
 use assay_model::rule::Rule;
 use assay_model::verdict::{RedlineEnd, RedlineVerdict, Verdict};
 
-use super::{MAX_ERROR_SHARE, is_void};
+use super::MAX_ERROR_SHARE;
 
 /// How a run or a comparison ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +35,7 @@ pub fn ending_of_load(report: &LoadReport, strict: bool) -> Ending {
     let all = report.books.ok + failed;
     if failed as f64 > MAX_ERROR_SHARE * all as f64 {
         Ending::WrongAnswer
-    } else if strict && report.checks.iter().any(is_void) {
+    } else if strict && report.checks.iter().any(Check::is_void) {
         Ending::Void
     } else {
         Ending::Fine
@@ -57,7 +58,7 @@ pub fn ending(record: &Record, verdict: &Verdict, strict: bool) -> Ending {
     let stages: Vec<Stage> = for_good.chain(once).map(|reason| reason.stage).collect();
     let standings = || verdict.cells.iter().flat_map(|cell| &cell.standings);
     let wrong = standings()
-        .any(|standing| standing.checks.iter().any(|check| check.rule == Rule::Errors && is_void(check)));
+        .any(|standing| standing.checks.iter().any(|check| check.rule == Rule::Errors && check.is_void()));
     let nobody = standings().next().is_none();
     // What a contender of the catalogue lacks is no failure of the run; a command of the user's own was meant to be measured.
     let own = record.contenders.iter().filter(|entry| entry.origin == Origin::Command);
@@ -67,7 +68,8 @@ pub fn ending(record: &Record, verdict: &Verdict, strict: bool) -> Ending {
     } else if nobody || own_is_missing || stages.iter().any(|stage| *stage != Stage::Needs) {
         Ending::ContenderFailed
     } else if strict
-        && (verdict.trust.iter().any(is_void) || standings().any(|s| s.checks.iter().any(is_void)))
+        && (verdict.trust.iter().any(Check::is_void)
+            || standings().any(|s| s.checks.iter().any(Check::is_void)))
     {
         Ending::Void
     } else if is_out_of_reach(&verdict.redlines) {

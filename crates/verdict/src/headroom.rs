@@ -6,13 +6,13 @@
 //! used only where the limit was not measured.
 
 use assay_model::check::{Check, Outcome};
+use assay_model::evidence::{Evidence as Found, Withheld};
 use assay_model::record::Measurement;
 use assay_model::rule::Rule;
 use assay_model::verdict::CellVerdict;
 
 use super::sample::{Sample, throughput};
-use super::standing::MORE_CPUS;
-use super::{AT_LIMIT, LEAST_HEADROOM, median, objection};
+use super::{AT_LIMIT, LEAST_HEADROOM, median};
 
 /// The headroom of a contender; `None` where nothing was sent.
 pub(crate) fn headroom(sample: &Sample<'_>, limit: Option<&Sample<'_>>) -> Option<f64> {
@@ -33,8 +33,8 @@ fn ceiling(sample: &Sample<'_>) -> Option<f64> {
 /// Objects when the generator was close to its ceiling. The limit itself is meant to drive it there.
 pub(crate) fn check(sample: &Sample<'_>, headroom: Option<f64>) -> Option<Check> {
     let headroom = headroom.filter(|headroom| *headroom < LEAST_HEADROOM && !sample.is_limit())?;
-    let evidence = format!("the generator could send only {headroom:.2} times as much");
-    Some(objection(Rule::Headroom, Outcome::Warn, evidence, MORE_CPUS))
+    let evidence = Found::Headroom { times: headroom, contender: None };
+    Some(Check::objection(Rule::Headroom, Outcome::Warn, evidence))
 }
 
 /// Two or more contenders at the generator's ceiling were not told apart by their own speed: all of them are withheld.
@@ -48,13 +48,11 @@ pub(crate) fn withhold_the_bunched(cell: &mut CellVerdict, is_limit: impl Fn(&st
     if bunched.len() < 2 {
         return;
     }
-    let evidence = format!(
-        "{} contenders lie within 2 % of the generator's ceiling: that is its speed, not theirs",
-        bunched.len()
-    );
+    let evidence = Found::Bunched { contenders: bunched.len() as u64 };
+    let void = Check::objection(Rule::Bunched, Outcome::Void, evidence);
     for standing in bunched {
-        standing.checks.push(objection(Rule::Bunched, Outcome::Void, evidence.clone(), MORE_CPUS));
-        standing.withheld = Some(evidence.clone());
+        standing.checks.push(void.clone());
+        standing.withheld = Some(Withheld::void(&void));
         standing.throughput_per_second = None;
         standing.share_of_limit = None;
     }

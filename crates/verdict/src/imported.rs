@@ -1,6 +1,9 @@
 //! What may be said of figures that somebody else measured: what they are, and that nobody can tell how sure they are.
 
+use std::collections::BTreeMap;
+
 use assay_model::check::{Check, Outcome};
+use assay_model::evidence::{Bottleneck, Evidence as Found, Withheld};
 use assay_model::experiment::Cell;
 use assay_model::imported::Imported;
 use assay_model::rule::Rule;
@@ -9,11 +12,7 @@ use assay_model::verdict::{CellVerdict, LimitedBy, Price, Standing, Verdict};
 use super::cell::fastest_first;
 use super::sample::{Sample, samples};
 use super::window::Evidence;
-use super::{closed, objection, point};
-
-/// Why there is no order among them.
-const ALONE: &str = "Each figure is a single run without an interval: which of two is greater may be chance, so nothing \
-                     is ranked and no tier is told";
+use super::{closed, point};
 
 /// The figures as they are: no interval, no tier, no pair, no share of a limit.
 pub(super) fn judge(evidence: &Evidence<'_>, imported: &Imported) -> Verdict {
@@ -37,11 +36,10 @@ pub(super) fn judge(evidence: &Evidence<'_>, imported: &Imported) -> Verdict {
 }
 
 fn trust(imported: &Imported) -> Vec<Check> {
-    let elsewhere = "the machine, its state and the answers during the load are known to the source at best";
-    let measure = "measure the ones you care for here: assay run -e techempower";
+    let origin = Found::Imported { origin: imported.clone() };
     vec![
-        objection(Rule::Imported, Outcome::Warn, format!("{imported}; {elsewhere}"), measure),
-        objection(Rule::SingleRun, Outcome::Warn, ALONE.to_owned(), measure),
+        Check::objection(Rule::Imported, Outcome::Warn, origin),
+        Check::objection(Rule::SingleRun, Outcome::Warn, Found::SingleRun),
     ]
 }
 
@@ -72,24 +70,19 @@ fn standing(sample: &Sample<'_>) -> Standing {
         conformance: sample.entry.conformance.as_ref().map(|found| found.score()),
         failed: sample.failed_of().0,
         limited_by: LimitedBy::Unknown,
-        limit_evidence: "the source does not tell".to_owned(),
+        limit_evidence: Bottleneck::SourceSilent,
         headroom: None,
         price: Price::default(),
         checks: errors(sample).into_iter().collect(),
-        withheld: rate.is_none().then(|| "the source counted no right answer".to_owned()),
+        withheld: rate.is_none().then_some(Withheld::SourceSilent),
     }
 }
 
 fn errors(sample: &Sample<'_>) -> Option<Check> {
-    let counts = sample.measured().flat_map(|window| &window.load.books.errors);
-    let told: Vec<String> = counts.map(|(class, count)| format!("{count} {class}")).collect();
-    (!told.is_empty()).then(|| {
-        let evidence = format!("the source's generator counted {}", told.join(", "));
-        objection(
-            Rule::Errors,
-            Outcome::Warn,
-            evidence,
-            "read the source's logs; a server that fails may seem fast",
-        )
-    })
+    let mut errors = BTreeMap::new();
+    for (class, count) in sample.measured().flat_map(|window| &window.load.books.errors) {
+        *errors.entry(*class).or_default() += count;
+    }
+    let told = !errors.is_empty();
+    told.then(|| Check::objection(Rule::Errors, Outcome::Warn, Found::SourceErrors { errors }))
 }

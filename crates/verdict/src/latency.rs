@@ -4,10 +4,9 @@
 //! interval; percentiles are never averaged (docs/method/measures.md#percentiles).
 
 use assay_model::check::Outcome;
+use assay_model::evidence::{Part, Withheld};
 use assay_model::experiment::{Cell, Experiment};
 use assay_model::offered::Offered;
-use assay_model::record::Measurement;
-use assay_model::rule::Rule;
 use assay_model::verdict::{Call, Interval, LatencyPair, LatencyStanding, LatencyVerdict, ResponseQuantile};
 use assay_stats::censored::Quantile;
 use assay_stats::lag::Bounds;
@@ -22,10 +21,9 @@ use super::lag::{self, is_known};
 use super::material::Measured;
 use super::percentiles;
 use super::sample::{Sample, sample_of, samples};
-use super::standing::{errors, generator_objections};
+use super::standing::{broken_rules, errors, generator_objections};
 use super::window::{Evidence, Window};
-use super::words::count_of;
-use super::{CONFIDENCE, closed, interval, is_void, point};
+use super::{CONFIDENCE, closed, interval, point};
 use crate::rates::offered_rate;
 
 /// The percentiles that are told.
@@ -67,7 +65,7 @@ fn standing(evidence: &Evidence<'_>, sample: &Sample<'_>, cell: &Cell) -> Option
     let own = errors(sample).into_iter().chain(late).chain(short);
     let checks: Vec<_> = own.chain(generator_objections(sample)).collect();
     let (counting, measured) = (sample.counting().count(), sample.measured().count());
-    let void = checks.iter().find(|check| is_void(check)).map(|check| check.evidence.clone());
+    let void = checks.iter().find(|check| check.is_void()).map(Withheld::void);
     let withheld = void.or_else(|| (counting * 2 < measured).then(|| too_few(sample, counting, measured)));
     let rates: Vec<f64> =
         sample_of(evidence, sample.entry, &cell.capacity()).rates().into_iter().flatten().collect();
@@ -85,11 +83,8 @@ fn standing(evidence: &Evidence<'_>, sample: &Sample<'_>, cell: &Cell) -> Option
 }
 
 /// Why nothing is told of windows of which so few count.
-pub(crate) fn too_few(sample: &Sample<'_>, counting: usize, measured: usize) -> String {
-    let mut broken: Vec<&str> = sample.measured().flat_map(Measurement::void_rules).map(Rule::name).collect();
-    broken.sort_unstable();
-    broken.dedup();
-    format!("only {counting} of {} count ({})", count_of(measured, "window"), broken.join(", "))
+pub(crate) fn too_few(sample: &Sample<'_>, counting: usize, measured: usize) -> Withheld {
+    Withheld::FewWindows { windows: Part::new(counting, measured), rules: broken_rules(sample) }
 }
 
 fn quantile(sample: &Sample<'_>, q: f64) -> Option<ResponseQuantile> {
@@ -186,8 +181,10 @@ mod tests {
     use super::*;
     use crate::testing;
     use assay_model::check::Check;
+    use assay_model::evidence::Evidence as Found;
     use assay_model::load::Arrival;
     use assay_model::record::Record;
+    use assay_model::rule::Rule;
     use assay_stats::Histogram;
 
     fn judged(record: &Record) -> Vec<LatencyVerdict> {
@@ -254,8 +251,8 @@ mod tests {
             sent.record_n(40_000, 9_800);
             sent.record_n(14_940_000, 200);
             window.load.latency.response_from_sent_hdr = Some(sent.to_hdr_base64().expect("histogram"));
-            let (rule, evidence) = (Rule::SendLag, "late".to_owned());
-            window.load.checks.push(Check { rule, outcome: Outcome::Void, evidence, remedy: None });
+            let evidence = Found::Told { sentence: "late".to_owned() };
+            window.load.checks.push(Check::objection(Rule::SendLag, Outcome::Void, evidence));
             assert!(window.void_rules().is_empty());
         }
         let verdict = judged(&record).remove(0);
@@ -263,7 +260,11 @@ mod tests {
         assert_eq!((a.rounds, a.withheld.clone()), (6, None));
         assert_eq!(a.quantiles.iter().map(|of| of.quantile).collect::<Vec<_>>(), [0.99]);
         let [check] = a.checks.as_slice() else { panic!("{:?}", a.checks) };
-        assert!(check.rule == Rule::SendLag && check.evidence.contains("p50 and p90"), "{check:?}");
+        assert!(
+            check.rule == Rule::SendLag
+                && matches!(&check.evidence, Found::LateRequests { unknown, .. } if unknown == &[0.5, 0.9]),
+            "{check:?}"
+        );
     }
 
     #[test]
@@ -298,7 +299,8 @@ mod tests {
             run.cells.iter_mut().for_each(|window| window.machine.steal_share = 0.5);
         }
         let verdict = judged(&record).remove(0);
-        assert_eq!(verdict.standings[0].withheld.as_deref(), Some("only 2 of 6 windows count (steal)"));
+        let few = Withheld::FewWindows { windows: Part::new(2, 6), rules: vec![Rule::Steal] };
+        assert_eq!(verdict.standings[0].withheld, Some(few));
         assert!(verdict.standings[0].quantiles.is_empty());
     }
 }

@@ -48,15 +48,11 @@ mod timing;
 mod trust;
 pub mod turns;
 mod window;
-mod words;
 
-use assay_model::check::{Check, Outcome};
 use assay_model::experiment::Cell;
 use assay_model::record::Record;
-use assay_model::rule::Rule;
 use assay_model::verdict::{CellVerdict, Interval, Verdict};
 
-pub use answers::{described, held_in_words};
 pub use ending::{Ending, ending, ending_of_load};
 pub use sample::throughput;
 pub use settling::{Settling, settling};
@@ -144,20 +140,6 @@ pub fn precision(record: &Record) -> Result<Option<f64>, Unreadable> {
     let widths =
         verdicts.flat_map(|cell| cell.pairs).map(|pair| (pair.ratio.high / pair.ratio.low).sqrt() - 1.0);
     Ok(median(&widths.collect::<Vec<f64>>()))
-}
-
-fn is_void(check: &Check) -> bool {
-    check.outcome == Outcome::Void
-}
-
-/// A check that did not pass.
-fn objection(rule: Rule, outcome: Outcome, evidence: String, remedy: &str) -> Check {
-    Check { rule, outcome, evidence, remedy: Some(remedy.to_owned()) }
-}
-
-/// A check that passed.
-fn pass(rule: Rule, evidence: String) -> Check {
-    Check { rule, outcome: Outcome::Pass, evidence, remedy: None }
 }
 
 pub(crate) fn interval(of: assay_stats::Interval) -> Interval {

@@ -5,6 +5,7 @@
 //! Computing Surveys 10(3), 1978).
 
 use assay_model::cpuset::CpuSet;
+use assay_model::evidence::{Bottleneck, Busiest};
 use assay_model::link::{Flow, LinkUse};
 use assay_model::network::Stack;
 use assay_model::record::{Measurement, Record};
@@ -12,7 +13,6 @@ use assay_model::units::Nanos;
 use assay_model::verdict::LimitedBy;
 
 use super::sample::{Sample, throughput};
-use super::words::{count_of, percent, times};
 use super::{GENERATOR_SATURATED, SERVER_SATURATED, median};
 
 /// Share of the time under load above which a single thread counts as saturated. It is told exactly, so it need not be
@@ -29,31 +29,26 @@ const GROWTH: f64 = 1.1;
 /// What was the limit, and what that is concluded from.
 pub(crate) struct Limit {
     pub by: LimitedBy,
-    pub evidence: String,
+    pub because: Bottleneck,
 }
 
 /// Judges medians over the rounds that count; `wider` is the same contender with the next greater number of connections.
 pub(crate) fn limit(record: &Record, sample: &Sample<'_>, wider: Option<&Sample<'_>>) -> Limit {
     if sample.counting().next().is_none() {
-        return Limit { by: LimitedBy::Unknown, evidence: "no window counts".to_owned() };
+        return Limit { by: LimitedBy::Unknown, because: Bottleneck::NoWindow };
     }
     let busy = Busy::of(record, sample);
     let by = busy.limited_by();
     let is_servers = matches!(by, LimitedBy::Server | LimitedBy::ServerCore | LimitedBy::Both);
     // A stack in user space looks for frames all the time, so that a busy CPU says nothing of it.
     let is_busy = is_servers && !is_in_user_space(record, sample);
-    if let Some(evidence) = full_link(record, sample).filter(|_| !is_busy) {
-        return Limit {
-            by: LimitedBy::Link,
-            evidence: format!("{evidence}; {}", busy.evidence(LimitedBy::Link)),
-        };
+    if let Some(link) = full_link(record, sample).filter(|_| !is_busy) {
+        return Limit { by: LimitedBy::Link, because: busy.and(Some(link)) };
     }
-    if by != LimitedBy::Neither {
-        return Limit { by, evidence: busy.evidence(by) };
-    }
-    match too_few_in_flight(sample, wider) {
-        Some(evidence) => Limit { by: LimitedBy::Connections, evidence },
-        None => Limit { by, evidence: busy.evidence(by) },
+    let too_few = too_few_in_flight(sample, wider).filter(|_| by == LimitedBy::Neither);
+    match too_few {
+        Some(because) => Limit { by: LimitedBy::Connections, because },
+        None => Limit { by, because: busy.and(busy.busiest(by)) },
     }
 }
 
@@ -128,23 +123,24 @@ impl Busy {
         }
     }
 
-    fn evidence(&self, by: LimitedBy) -> String {
-        let generator = format!("the generator's busiest thread used {} of its CPU", percent(self.generator));
-        let Some(server) = self.server else { return format!("{generator}; the server was not observed") };
-        let cpus = if self.cpus > 1 { format!("{} CPUs", self.cpus) } else { "CPU".to_owned() };
-        let server = format!("the server used {} of its {cpus}", percent(server));
+    /// The part that was busier than the rest, where that is what limits.
+    fn busiest(&self, by: LimitedBy) -> Option<Busiest> {
         match by {
-            LimitedBy::Server => server,
             LimitedBy::ServerCore if self.thread >= THREAD_SATURATED => {
-                format!("one thread used {} of a CPU; {server}", percent(self.thread))
+                Some(Busiest::Thread { share: self.thread })
             }
-            LimitedBy::ServerCore => format!("one CPU was {} busy; {server}", percent(self.cpu)),
-            LimitedBy::Database => {
-                let database = self.database.as_ref().map_or_else(String::new, DatabaseBusy::evidence);
-                format!("{database}; {server}, {generator}")
-            }
-            LimitedBy::Neither => format!("{server}, {generator}: requests waited for something else"),
-            _ => format!("{server}, {generator}"),
+            LimitedBy::ServerCore => Some(Busiest::Cpu { share: self.cpu }),
+            LimitedBy::Database => self.database.as_ref().map(DatabaseBusy::busiest),
+            _ => None,
+        }
+    }
+
+    fn and(&self, busiest: Option<Busiest>) -> Bottleneck {
+        Bottleneck::Busy {
+            cpus: self.cpus as u64,
+            server_share: self.server,
+            generator_share: self.generator,
+            busiest,
         }
     }
 }
@@ -174,15 +170,12 @@ impl DatabaseBusy {
         (self.used > 0.0 && self.used >= SERVER_SATURATED * self.of) || self.process >= THREAD_SATURATED
     }
 
-    fn evidence(&self) -> String {
+    fn busiest(&self) -> Busiest {
         if self.used < SERVER_SATURATED * self.of {
-            return format!("one process of the database used {} of a CPU", percent(self.process));
+            return Busiest::DatabaseProcess { share: self.process };
         }
-        let what = if self.beside_generator { "what the generator left of its CPUs" } else { "its CPUs" };
-        format!(
-            "the database used {} of {what}",
-            percent((self.used / self.of.max(f64::MIN_POSITIVE)).min(1.0))
-        )
+        let share = (self.used / self.of.max(f64::MIN_POSITIVE)).min(1.0);
+        Busiest::Database { share, beside_generator: self.beside_generator }
     }
 }
 
@@ -212,7 +205,7 @@ fn is_in_user_space(record: &Record, sample: &Sample<'_>) -> bool {
 }
 
 /// How full the link was, if so, in the direction that was fuller; one without a rate is never full.
-fn full_link(record: &Record, sample: &Sample<'_>) -> Option<String> {
+fn full_link(record: &Record, sample: &Sample<'_>) -> Option<Busiest> {
     let cell = &sample.measured().next()?.cell;
     let rate = record.link_facts_of(cell)?.shape.as_ref()?.bits_per_second;
     let link = record.network_of(cell)?.link();
@@ -220,27 +213,22 @@ fn full_link(record: &Record, sample: &Sample<'_>) -> Option<String> {
         let of = |window: &Measurement| Some(direction(window.link_use.as_ref()?).peak_share_of(rate));
         median(&sample.counting().filter_map(of).collect::<Vec<_>>())
     };
-    let to_generator = (share(|used| used.to_generator)?, "from the server");
-    let to_server = (share(|used| used.to_server)?, "to the server");
-    let (fullest, which) = if to_generator.0 >= to_server.0 { to_generator } else { to_server };
-    let evidence = || format!("{} of what {} carries went {which}", percent(fullest), link);
-    (fullest >= LINK_FULL).then(evidence)
+    let (from, to) = (share(|used| used.to_generator)?, share(|used| used.to_server)?);
+    let fullest = Busiest::Link { link: link.to_string(), share: from.max(to), from_server: from >= to };
+    (from.max(to) >= LINK_FULL).then_some(fullest)
 }
 
 /// Why more connections would be served more, if so: they were, or what was in flight hardly waited.
-fn too_few_in_flight(sample: &Sample<'_>, wider: Option<&Sample<'_>>) -> Option<String> {
+fn too_few_in_flight(sample: &Sample<'_>, wider: Option<&Sample<'_>>) -> Option<Bottleneck> {
     let in_flight = in_flight(sample.counting().next()?);
     let rate = |sample: &Sample<'_>| median(&sample.rates().into_iter().flatten().collect::<Vec<_>>());
     if let Some((own, more)) =
         rate(sample).zip(wider.and_then(rate)).filter(|(own, more)| *more >= own * GROWTH)
     {
-        return Some(format!("with more connections it served {} as much", times(more / own)));
+        return Some(Bottleneck::MoreWithMore { times: more / own });
     }
     let on_cpu = median(&sample.counting().filter_map(share_on_cpu).collect::<Vec<_>>())?;
-    (on_cpu >= MOSTLY_ON_CPU).then(|| {
-        let requests = count_of(in_flight as usize, "request");
-        format!("{requests} in flight spent {} of their time on a CPU, so hardly any waited", percent(on_cpu))
-    })
+    (on_cpu >= MOSTLY_ON_CPU).then_some(Bottleneck::OnCpu { in_flight, share: on_cpu })
 }
 
 /// CPU time that server and generator gave a request, over the time it was in flight (Little's law).

@@ -2,12 +2,10 @@
 //! with it, and nobody objects to them there.
 
 use assay_model::check::{Check, Outcome};
+use assay_model::evidence::Evidence;
 use assay_model::link::{Flow, LinkUse};
 use assay_model::record::{Measurement, Record};
 use assay_model::rule::Rule;
-
-use super::words::percent;
-use super::{objection, pass};
 
 /// Standard deviations of a binomial count by which the frames lost may differ from those expected.
 const DEVIATIONS: f64 = 6.0;
@@ -34,22 +32,14 @@ pub(crate) fn check(record: &Record, windows: &[&Measurement]) -> Option<Check> 
         expected += share * offered;
         variance += share * (1.0 - share) * offered;
     }
-    let evidence = format!(
-        "the link lost {lost} of {all} frames, {} of them; {} were asked for",
-        percent(lost / f64::max(all, 1.0)),
-        percent(expected / f64::max(all, 1.0))
-    );
+    let evidence = Evidence::LinkLoss {
+        lost: lost as u64,
+        frames: all as u64,
+        asked_share: expected / f64::max(all, 1.0),
+    };
     let is_as_asked = (lost - expected).abs() <= DEVIATIONS * variance.sqrt() + ON_THEIR_WAY;
-    Some(if is_as_asked {
-        pass(Rule::LinkLoss, evidence)
-    } else {
-        objection(
-            Rule::LinkLoss,
-            Outcome::Warn,
-            evidence,
-            "this is a fault of assay or of the kernel: please report it",
-        )
-    })
+    let outcome = if is_as_asked { Outcome::Pass } else { Outcome::Warn };
+    Some(Check { rule: Rule::LinkLoss, outcome, evidence })
 }
 
 /// Frames that came to where they could be lost.

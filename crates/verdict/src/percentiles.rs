@@ -2,12 +2,11 @@
 //! machine was fast, so the rounds that could tell one alone would tell a better one.
 
 use assay_model::check::{Check, Outcome};
+use assay_model::evidence::{Evidence, Part};
 use assay_model::rule::Rule;
 
-use super::objection;
 use super::sample::Sample;
 use super::window::Window;
-use super::words::count_of;
 
 /// What each of these windows tells; nothing unless all of them do.
 pub(crate) fn of_all<'r, T>(
@@ -26,19 +25,14 @@ pub(crate) fn check(
 ) -> Option<Check> {
     let rounds = sample.timed().count();
     let telling = |q: f64| sample.timed().filter(|window| is_told(window, q)).count();
-    let (lost, short): (Vec<String>, Vec<usize>) = quantiles
+    let (untold, short): (Vec<f64>, Vec<usize>) = quantiles
         .iter()
-        .map(|&q| (format!("p{}", q * 100.0), rounds - telling(q)))
+        .map(|&q| (q, rounds - telling(q)))
         .filter(|(_, short)| *short > 0 && *short < rounds)
         .unzip();
     let most = short.into_iter().max()?;
-    let evidence = format!(
-        "{} cannot be told: too few answers beyond it in {most} of {}, and those with more are the fast ones",
-        lost.join(" and "),
-        count_of(rounds, "round")
-    );
-    let remedy = "measure for longer: a percentile needs 100 answers beyond it in every round";
-    Some(objection(Rule::Percentiles, Outcome::Warn, evidence, remedy))
+    let evidence = Evidence::FewAnswers { untold, rounds: Part::new(most, rounds) };
+    Some(Check::objection(Rule::Percentiles, Outcome::Warn, evidence))
 }
 
 #[cfg(test)]
@@ -74,7 +68,7 @@ mod tests {
             mixed.p99_ns
         );
         let check = mixed.checks.iter().find(|check| check.rule == Rule::Percentiles).expect("told");
-        assert!(check.evidence.contains("p99 cannot be told: too few answers beyond it in 3 of 6 rounds"));
+        assert_eq!(check.evidence, Evidence::FewAnswers { untold: vec![0.99], rounds: Part::new(3, 6) });
         let none = of_a(&judged(&record([900; 6])));
         assert!(none.p99_ns.is_none() && none.checks.iter().all(|check| check.rule != Rule::Percentiles));
     }

@@ -1,6 +1,7 @@
 //! The figures of the work that an experiment repeats, and ours beside them, each table as ratios to the same contender.
 
 use assay_model::contender::Kind;
+use assay_model::evidence::Withheld;
 use assay_model::experiment::Cell;
 use assay_model::network::{Network, Spec, Stack};
 use assay_model::offered::Offered;
@@ -191,12 +192,12 @@ impl<'r> Tables<'r> {
     }
 
     /// Why there is no figure of a contender that was run.
-    fn withheld(&self, party: &Party<'_>) -> Option<String> {
+    fn withheld(&self, party: &Party<'_>) -> Option<Withheld> {
         let network = self.network_of(party.source);
         let entry = party.entry.filter(|entry| self.was_measured(entry, network))?;
         let judged = || self.cells(network).find_map(|cell| self.standing(&cell, entry)?.withheld.clone());
         let nothing = party.ours.iter().all(Option::is_none);
-        nothing.then(|| judged().unwrap_or_else(|| "no window counts".to_owned()))
+        nothing.then(|| judged().unwrap_or(Withheld::NoWindow))
     }
 
     fn was_measured(&self, entry: &Entry, network: Network) -> bool {
@@ -210,6 +211,7 @@ mod tests {
     use crate as verdict;
     use crate::testing;
     use assay_model::record::{NotRun, Run, Stage};
+    use assay_model::rule::Rule;
 
     fn published(columns: &[&str], rows: &[(&str, Option<&str>, &[f64])]) -> Published {
         Published {
@@ -322,7 +324,7 @@ mod tests {
         }
         let beside = beside(&record);
         let b = &beside.rows[2];
-        assert_eq!((&b.not_run, b.withheld.as_deref()), (&None, Some("every window is void (steal)")));
+        assert_eq!((&b.not_run, &b.withheld), (&None, &Some(Withheld::AllVoid { rules: vec![Rule::Steal] })));
         assert_eq!((b.our_ratio[0], b.ratio_to_baseline[0]), (None, Some(3.0)));
     }
 

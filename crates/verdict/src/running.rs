@@ -2,16 +2,12 @@
 
 use assay_model::check::{Check, Outcome};
 use assay_model::cpuset::CpuSet;
+use assay_model::evidence::{Evidence, Part};
 use assay_model::record::{Entry, Measurement, Record};
 use assay_model::rule::Rule;
 use assay_model::running::Running;
 
 use super::sample::Sample;
-use super::words::count_of;
-use super::{objection, pass};
-
-/// What helps where nothing keeps server and generator apart.
-const PIN_IT: &str = "pin it to CPUs of its own (taskset -acp), or let assay start it with --cmd";
 
 /// A line for each such server.
 pub(crate) fn checks(record: &Record) -> Vec<Check> {
@@ -24,24 +20,18 @@ pub(crate) fn checks(record: &Record) -> Vec<Check> {
 }
 
 fn check(entry: &Entry, running: &Running, generator: &CpuSet) -> Check {
-    let name = &entry.name;
-    match running {
-        Running::Found { program, pids, processes, cpus } => {
-            let pid = pids.first().copied().unwrap_or_default();
-            let who = format!("{name} is {program} (process {pid}, {processes} in all)");
-            let shared = cpus.parse::<CpuSet>().unwrap_or_default().intersection(generator);
-            if shared.is_empty() {
-                return pass(Rule::RunningServer, format!("{who}, which may run on CPUs {cpus}"));
-            }
-            let evidence = format!("{who} may run on CPUs {cpus}, the generator's {shared} among them");
-            objection(Rule::RunningServer, Outcome::Warn, evidence, PIN_IT)
-        }
-        Running::Unseen { why } => {
-            let evidence = format!("where {name} ran, and what it used, is not known: {why}");
-            let remedy = "let assay start it with --cmd, or run assay where its processes can be seen";
-            objection(Rule::RunningServer, Outcome::Warn, evidence, remedy)
-        }
-    }
+    let shared = match running {
+        Running::Found { cpus, .. } => cpus.parse::<CpuSet>().unwrap_or_default().intersection(generator),
+        Running::Unseen { .. } => CpuSet::default(),
+    };
+    let is_apart = matches!(running, Running::Found { .. }) && shared.is_empty();
+    let evidence = Evidence::Running {
+        contender: entry.name.clone(),
+        running: running.clone(),
+        shared_cpus: shared.to_string(),
+    };
+    let outcome = if is_apart { Outcome::Pass } else { Outcome::Warn };
+    Check { rule: Rule::RunningServer, outcome, evidence }
 }
 
 /// Whether a server that could go where it liked was on the generator's CPUs.
@@ -51,27 +41,18 @@ pub(crate) fn shared_cpus(sample: &Sample<'_>) -> Option<Check> {
         cpus(window.server_seen_on.as_deref()?).intersection(&cpus(&window.load.cpus)).first()
     };
     let hits: Vec<u32> = sample.measured().filter_map(shared).collect();
-    let evidence = format!(
-        "it was seen on the generator's CPU {} in {} of {}, where both slow each other",
-        hits.first()?,
-        hits.len(),
-        count_of(sample.measured().count(), "window")
-    );
-    Some(objection(Rule::SharedCpus, Outcome::Warn, evidence, PIN_IT))
+    let windows = Part::new(hits.len(), sample.measured().count());
+    let evidence = Evidence::SharedCpus { cpu: *hits.first()?, windows };
+    Some(Check::objection(Rule::SharedCpus, Outcome::Warn, evidence))
 }
 
 /// Whether CPU time of its processes went uncounted.
 pub(crate) fn lost_cpu_time(sample: &Sample<'_>) -> Option<Check> {
     let lost =
         |window: &&Measurement| window.server.as_ref().is_some_and(|used| used.uncounted_processes > 0);
-    let windows = sample.measured().filter(lost).count();
-    let evidence = format!(
-        "in {windows} of {} processes of it ended whose CPU time nobody was given: what it used is told too low",
-        count_of(sample.measured().count(), "window")
-    );
-    let remedy =
-        "its parent ignores SIGCHLD (wait(2)): let it wait for its workers, or keep these alive for longer";
-    (windows > 0).then(|| objection(Rule::LostCpuTime, Outcome::Warn, evidence, remedy))
+    let windows = Part::new(sample.measured().filter(lost).count(), sample.measured().count());
+    let evidence = Evidence::LostCpuTime { windows };
+    (windows.hits > 0).then(|| Check::objection(Rule::LostCpuTime, Outcome::Warn, evidence))
 }
 
 #[cfg(test)]
@@ -124,17 +105,15 @@ mod tests {
             let (program, cpus) = ("nginx".to_owned(), cpus.to_owned());
             with(Running::Found { program, pids: vec![12], processes: 3, cpus })
         };
+        let shared = |check: &Check| match &check.evidence {
+            Evidence::Running { shared_cpus, .. } => shared_cpus.clone(),
+            other => panic!("{other:?}"),
+        };
         let (found, anywhere) = (on("1"), on("0-1"));
-        assert!(
-            anywhere.outcome == Outcome::Warn && anywhere.evidence.contains("the generator's 0 among"),
-            "{anywhere:?}"
-        );
-        assert!(
-            found.outcome == Outcome::Pass && found.evidence.contains("nginx (process 12, 3 in all)"),
-            "{found:?}"
-        );
+        assert!(anywhere.outcome == Outcome::Warn && shared(&anywhere) == "0", "{anywhere:?}");
+        assert!(found.outcome == Outcome::Pass && shared(&found).is_empty(), "{found:?}");
         let unseen = with(Running::Unseen { why: "it hides".to_owned() });
-        assert!(unseen.outcome == Outcome::Warn && unseen.evidence.contains("it hides"), "{unseen:?}");
+        assert!(unseen.outcome == Outcome::Warn && shared(&unseen).is_empty(), "{unseen:?}");
     }
 
     /// Workers of one program share most of their memory.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use assay_model::check::Check;
 use assay_model::contender::Kind;
 use assay_model::experiment::{Cell, Measure};
 use assay_model::offered::Offered;
@@ -9,9 +10,9 @@ use assay_model::record::{Entry, Record};
 use assay_model::verdict::{Call, Pair, Standing};
 
 use super::cell::standings;
+use super::closed;
 use super::sample::{Sample, samples};
 use super::tables::Tables;
-use super::{closed, is_void};
 use crate::course::Next;
 use crate::rates::course_in;
 use crate::window::{Evidence, Unreadable};
@@ -91,7 +92,7 @@ fn searches(record: &Record) -> Vec<(Cell, String)> {
 fn comparable<'r>(evidence: &'r Evidence<'_>, tables: &Tables<'_>, cell: &Cell) -> Vec<&'r str> {
     let all = samples(evidence, cell);
     let standings = standings(evidence, tables, cell, &all);
-    let hopeless = |standing: &Standing| standing.checks.iter().any(is_void);
+    let hopeless = |standing: &Standing| standing.checks.iter().any(Check::is_void);
     let promising = |(sample, standing): &(Sample<'_>, Standing)| {
         !sample.is_limit() && sample.entry.not_run.is_none() && !hopeless(standing)
     };

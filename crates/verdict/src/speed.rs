@@ -1,13 +1,11 @@
 //! How fast the machine itself was beside each window, by the probe that depends on no contender.
 
 use assay_model::check::{Check, Outcome};
+use assay_model::evidence::{Evidence, Part};
 use assay_model::record::Record;
 use assay_model::rule::Rule;
 use assay_model::speed::{CpuSpeed, SpeedTimes, WindowSpeed};
 use assay_stats::speed::{outliers, relative_speeds};
-
-use super::words::{count_of, percent};
-use super::{objection, pass};
 
 /// Spread of the machine's speed from one window to the next beyond which it is told.
 const NOTICEABLE_SPREAD: f64 = 0.05;
@@ -52,16 +50,9 @@ pub(crate) fn check(record: &Record) -> Option<Check> {
     let mean = logs.iter().sum::<f64>() / n;
     let spread = (logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt();
     let odd = paced.iter().filter(|(_, is_odd)| *is_odd).count();
-    let mut evidence = format!("the machine's own speed varied by {} from window to window", percent(spread));
-    if odd > 0 {
-        evidence += &format!("; in {odd} of {} it was far from usual", count_of(paced.len(), "window"));
-    }
-    let remedy =
-        "use a machine that is not shared and holds its clock rate (`assay doctor`), or measure more rounds";
-    Some(match spread > NOTICEABLE_SPREAD {
-        true => objection(Rule::MachineSpeed, Outcome::Warn, evidence, remedy),
-        false => pass(Rule::MachineSpeed, evidence),
-    })
+    let evidence = Evidence::MachineSpeed { spread_share: spread, outliers: Part::new(odd, paced.len()) };
+    let outcome = if spread > NOTICEABLE_SPREAD { Outcome::Warn } else { Outcome::Pass };
+    Some(Check { rule: Rule::MachineSpeed, outcome, evidence })
 }
 
 #[cfg(test)]
@@ -99,7 +90,8 @@ mod tests {
         let slows = |number: usize| if number.is_multiple_of(3) { 0.8 } else { 1.0 };
         let found = check(&record(slows)).expect("timed");
         assert_eq!(found.outcome, Outcome::Warn);
-        assert!(found.evidence.contains("varied by"), "{}", found.evidence);
+        let Evidence::MachineSpeed { spread_share, outliers } = found.evidence else { panic!("{found:?}") };
+        assert!((0.05..0.2).contains(&spread_share) && outliers.of == 12, "{found:?}");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod crossing;
 
+use assay_model::evidence::Withheld;
 use assay_model::network::{Network, Stack, Wire};
 use assay_model::verdict::{Call, CellVerdict, Interval, StackCost, Standing};
 use assay_stats::ratio::{Ratio, paired_log_ratio};
@@ -50,10 +51,11 @@ fn compare(both: &Both<'_>, margin: f64) -> Vec<StackCost> {
 
 fn cost(both: &Both<'_>, user: &Standing, kernel: &Standing, margin: f64) -> StackCost {
     let is_xdp = both.user.cell.network.is_some_and(|network| matches!(network.wire(), Wire::Xdp(_)));
-    let reason = |standing: &Standing, stack: &str| {
-        standing.withheld.as_ref().map(|reason| format!("on the {stack} stack: {reason}"))
+    let reason = |standing: &Standing, user_space: bool| {
+        let because = Box::new(standing.withheld.clone()?);
+        Some(Withheld::OnStack { user_space, because })
     };
-    let withheld = reason(user, "user-space").or_else(|| reason(kernel, "kernel's"));
+    let withheld = reason(user, true).or_else(|| reason(kernel, false));
     let compared = if withheld.is_none() { ratio(user, kernel, margin) } else { None };
     StackCost {
         contender: user.contender.clone(),
@@ -65,7 +67,7 @@ fn cost(both: &Both<'_>, user: &Standing, kernel: &Standing, margin: f64) -> Sta
         ratio: compared.map(|(ratio, _)| ratio),
         call: compared.and_then(|(_, call)| call),
         p50_ratio: user.p50_ns.zip(kernel.p50_ns).map(|(user, kernel)| user.estimate / kernel.estimate),
-        withheld: withheld.or_else(|| compared.is_none().then(|| "no round has both".to_owned())),
+        withheld: withheld.or_else(|| compared.is_none().then_some(Withheld::NoCommonRound)),
     }
 }
 

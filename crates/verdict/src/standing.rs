@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use assay_model::check::{Check, Outcome};
 use assay_model::conformance::Conformance;
+use assay_model::evidence::{Bottleneck, Evidence, Part, Withheld};
 use assay_model::experiment::Cell;
 use assay_model::link::{Flow, LinkUse};
 use assay_model::load::ErrorClass;
@@ -20,24 +21,13 @@ use super::percentiles;
 use super::price::price;
 use super::sample::Sample;
 use super::tables::Tables;
-use super::words::{count_of, percent};
-use super::{
-    AT_LIMIT, CONFIDENCE, MAX_ERROR_SHARE, disturbed, headroom, interval, is_void, median, objection, pass,
-    point, running,
-};
+use super::{AT_LIMIT, CONFIDENCE, MAX_ERROR_SHARE, disturbed, headroom, interval, median, point, running};
 
 /// Rules of the generator that are judged here, where the server's side and all rounds are known too.
 const JUDGED_HERE: [Rule; 4] =
     [Rule::GeneratorSaturated, Rule::Failures, Rule::GeneratorDisturbed, Rule::SendLag];
-/// For figures that the link sets.
-const FASTER_LINK: &str = "to tell servers apart, give --link a higher rate or ask for smaller bodies";
-/// What helps when the generator is the limit, or close to it.
-pub(crate) const MORE_CPUS: &str = "give the generator more CPUs, or the server fewer";
 /// Share of a window's time from which a disturbance is told (METHOD: 1 % of the run).
 pub(crate) const NOTICEABLE_SHARE: f64 = 0.01;
-/// What helps against drops and segments sent again.
-const TCP_REMEDY: &str =
-    "raise net.core.somaxconn and the server's backlog, use fewer connections, and stop other traffic";
 /// Segments sent again from which it is told, as a share of the answers: one in ten thousand waits 200 ms, the least
 /// retransmission time-out of Linux, and so reaches the 99.99th percentile.
 const NOTICEABLE_RETRANSMITS: f64 = 1e-4;
@@ -66,14 +56,14 @@ impl<'a, 'r> Beside<'a, 'r> {
 
 /// The standing of `sample`, without its tier.
 pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, '_>) -> Standing {
-    let Limit { by: limited_by, evidence: limit_evidence } = limit::limit(record, sample, beside.wider);
+    let Limit { by: limited_by, because } = limit::limit(record, sample, beside.wider);
     let headroom = headroom::headroom(sample, beside.limit);
     let measured: Vec<&Measurement> = sample.measured().collect();
     let own = [
         errors(sample),
         ports(sample),
         deaths(sample),
-        saturation(sample, limited_by, &limit_evidence),
+        saturation(sample, limited_by, &because),
         headroom::check(sample, headroom),
         Some(disturbed::check(&measured)).filter(|check| check.outcome != Outcome::Pass),
         tcp(sample),
@@ -113,7 +103,7 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, 
         conformance: sample.entry.conformance.as_ref().map(Conformance::score),
         failed: sample.failed_of().0,
         limited_by,
-        limit_evidence,
+        limit_evidence: because,
         headroom,
         price: price(sample),
         checks,
@@ -179,15 +169,14 @@ pub(crate) fn errors(sample: &Sample<'_>) -> Option<Check> {
     }
     let share = failed as f64 / all as f64;
     let seen = sample.measured().flat_map(|window| &window.load.samples).next();
-    let seen = seen.map_or_else(String::new, |seen| format!("; for example {}", seen.detail));
-    let evidence = format!("{failed} of {all} requests failed ({}){seen}", percent(share));
+    let evidence = Evidence::Errors {
+        failed,
+        requests: all,
+        example: seen.map(|seen| seen.detail.clone()),
+        checked: Vec::new(),
+    };
     let outcome = if share > MAX_ERROR_SHARE { Outcome::Void } else { Outcome::Warn };
-    Some(objection(
-        Rule::Errors,
-        outcome,
-        evidence,
-        "see its log and the samples in the record; mend the server",
-    ))
+    Some(Check::objection(Rule::Errors, outcome, evidence))
 }
 
 /// In a window in which others had its CPUs, want of an answer says nothing against a server, but a wrong one does. The
@@ -203,13 +192,12 @@ fn deaths(sample: &Sample<'_>) -> Option<Check> {
     let started = sample.runs.iter().flatten().count();
     let failures: Vec<_> = sample.runs.iter().flatten().filter_map(|run| run.failure.as_ref()).collect();
     let last = failures.last()?;
-    let evidence = format!("{} of {} failed: {}", failures.len(), count_of(started, "run"), last.reason);
-    Some(objection(
-        Rule::FailedRuns,
-        Outcome::Warn,
-        evidence,
-        last.remedy.as_deref().unwrap_or("see its log"),
-    ))
+    let evidence = Evidence::Deaths {
+        runs: Part::new(failures.len(), started),
+        reason: last.reason.clone(),
+        remedy: last.remedy.clone(),
+    };
+    Some(Check::objection(Rule::FailedRuns, Outcome::Warn, evidence))
 }
 
 /// The generator's own want of ports, which is no fault of the server's.
@@ -217,28 +205,23 @@ fn ports(sample: &Sample<'_>) -> Option<Check> {
     let refused =
         |window: &&Measurement| window.load.books.errors.contains_key(&ErrorClass::AddressExhausted);
     let (hits, windows) = (sample.measured().filter(refused).count(), sample.measured().count());
-    let evidence = format!(
-        "the generator found no free port (EADDRNOTAVAIL) in {hits} of {}",
-        count_of(windows, "window")
-    );
     let outcome = if hits * 2 > windows { Outcome::Void } else { Outcome::Warn };
-    let remedy = "use fewer connections, or widen net.ipv4.ip_local_port_range: `assay doctor` tells how";
-    (hits > 0).then(|| objection(Rule::Ports, outcome, evidence, remedy))
+    let evidence = Evidence::NoPorts { windows: Part::new(hits, windows) };
+    (hits > 0).then(|| Check::objection(Rule::Ports, outcome, evidence))
 }
 
-fn saturation(sample: &Sample<'_>, limited_by: LimitedBy, evidence: &str) -> Option<Check> {
-    // A rate that was asked for is part of the question; that differences between servers cannot show there is worth saying.
-    if limited_by == LimitedBy::Link {
-        let evidence = format!("the link sets this figure, not the server: {evidence}");
-        return Some(objection(Rule::LinkSaturated, Outcome::Warn, evidence, FASTER_LINK));
+fn saturation(sample: &Sample<'_>, by: LimitedBy, because: &Bottleneck) -> Option<Check> {
+    let evidence = || Evidence::Limit { by, because: because.clone() };
+    match by {
+        // A rate that was asked for is part of the question; that differences between servers cannot show there is worth saying.
+        LimitedBy::Link => Some(Check::objection(Rule::LinkSaturated, Outcome::Warn, evidence())),
+        LimitedBy::Generator => {
+            // The limit is what generator and server can do together, so there it is only worth knowing.
+            let outcome = if sample.is_limit() { Outcome::Warn } else { Outcome::Void };
+            Some(Check::objection(Rule::GeneratorSaturated, outcome, evidence()))
+        }
+        _ => None,
     }
-    if limited_by != LimitedBy::Generator {
-        return None;
-    }
-    let evidence = format!("the generator was saturated while the server was not: {evidence}");
-    // The limit is what generator and server can do together, so there it is only worth knowing.
-    let outcome = if sample.is_limit() { Outcome::Warn } else { Outcome::Void };
-    Some(objection(Rule::GeneratorSaturated, outcome, evidence, MORE_CPUS))
 }
 
 /// Segments sent again and connections dropped, for which there is no reason.
@@ -260,13 +243,10 @@ pub(crate) fn tcp_check<'a>(windows: impl Iterator<Item = &'a Measurement>) -> O
     let again = |w: &Measurement| if has_lost_frames(w) { 0 } else { w.machine.tcp_retransmits };
     let (overflows, again) = (sum(|w| w.machine.listen_overflows), sum(again));
     let share = again as f64 / sum(|w| w.load.books.ok).max(1) as f64;
-    let evidence = format!(
-        "{again} TCP segments sent again and {overflows} connections dropped at a full accept queue, whoever's they were"
-    );
-    if overflows == 0 && share <= NOTICEABLE_RETRANSMITS {
-        return Some(pass(Rule::Tcp, evidence));
-    }
-    Some(objection(Rule::Tcp, Outcome::Warn, evidence, TCP_REMEDY))
+    let is_quiet = overflows == 0 && share <= NOTICEABLE_RETRANSMITS;
+    let outcome = if is_quiet { Outcome::Pass } else { Outcome::Warn };
+    let evidence = Evidence::Tcp { retransmitted: again, dropped: overflows };
+    Some(Check { rule: Rule::Tcp, outcome, evidence })
 }
 
 /// Whether frames got lost on the link: what was sent again then is the answer, and told with the link.
@@ -279,10 +259,8 @@ fn has_lost_frames(window: &Measurement) -> bool {
 fn link_overflow(sample: &Sample<'_>) -> Option<Check> {
     let overflowed = |used: &LinkUse| used.to_server.overflowed_frames + used.to_generator.overflowed_frames;
     let lost: u64 = sample.measured().filter_map(|window| window.link_use.as_ref()).map(overflowed).sum();
-    let evidence =
-        format!("{} lost at the full queue before the link's rate", count_of(lost as usize, "frame"));
-    let remedy = "measure fewer connections or smaller bodies, or give the link a higher rate";
-    (lost > 0).then(|| objection(Rule::LinkOverflow, Outcome::Warn, evidence, remedy))
+    let evidence = Evidence::Overflow { frames: lost };
+    (lost > 0).then(|| Check::objection(Rule::LinkOverflow, Outcome::Warn, evidence))
 }
 
 /// Where nothing is lost, a retransmission timer that ran out in the server's own stack is a stall of one of the two ends.
@@ -290,54 +268,33 @@ fn stalls(sample: &Sample<'_>) -> Option<Check> {
     let told: Vec<_> = sample.measured().filter_map(|window| window.server_stack.as_ref()).collect();
     let (windows, stalled) = (told.len(), told.iter().filter(|counts| counts.has_stalled()).count());
     let all = told.into_iter().cloned().reduce(|one, other| one.plus(&other)).filter(|_| stalled > 0)?;
-    let evidence = format!(
-        "{} retransmission timers of the server's stack ran out on {}, in {stalled} of {}; {} segments were sent again",
-        all.retransmission_timeouts,
-        all.wire,
-        count_of(windows, "window"),
-        all.retransmitted_segments
-    );
+    let evidence = Evidence::Retransmissions {
+        wire: all.wire,
+        timeouts: all.retransmission_timeouts,
+        segments: all.retransmitted_segments,
+        windows: Some(Part::new(stalled, windows)),
+    };
     // A single bad window is no reason to throw the others away; the intervals show it.
     let outcome = if stalled * 2 > windows || sample.is_limit() { Outcome::Void } else { Outcome::Warn };
-    let remedy =
-        "a thread at one end did not run for a while: end what else uses its CPU, or give it another";
-    Some(objection(Rule::ServerRetransmissions, outcome, evidence, remedy))
+    Some(Check::objection(Rule::ServerRetransmissions, outcome, evidence))
 }
 
 /// Whether it had stopped getting faster before it was measured.
 fn warm_up(sample: &Sample<'_>) -> Option<Check> {
     let runs: Vec<_> = sample.runs.iter().flatten().collect();
     let unsettled = runs.iter().filter(|run| run.warmups.iter().any(|warmup| !warmup.settled)).count();
-    if unsettled == 0 {
-        return None;
-    }
-    let evidence = format!(
-        "still getting faster when its warm-up ended, in {unsettled} of {}",
-        count_of(runs.len(), "run")
-    );
-    Some(objection(Rule::WarmUp, Outcome::Warn, evidence, "give it longer with --warmup"))
+    let evidence = Evidence::NotWarm { runs: Part::new(unsettled, runs.len()) };
+    (unsettled > 0).then(|| Check::objection(Rule::WarmUp, Outcome::Warn, evidence))
 }
 
 fn drift(sample: &Sample<'_>) -> Option<Check> {
-    let drift = sample.drift()?;
-    if (drift - 1.0).abs() <= MAX_DRIFT {
-        return None;
-    }
-    let way = if drift > 1.0 { "rose" } else { "fell" };
-    let evidence = format!(
-        "throughput {way} by {} from the first to the last third of a window",
-        percent((drift - 1.0).abs())
-    );
-    Some(objection(Rule::Drift, Outcome::Warn, evidence, "warm up for longer, or measure longer windows"))
+    let ratio = sample.drift().filter(|ratio| (ratio - 1.0).abs() > MAX_DRIFT)?;
+    Some(Check::objection(Rule::Drift, Outcome::Warn, Evidence::Drift { ratio }))
 }
 
 fn at_limit(share: Option<&Interval>) -> Option<Check> {
-    let share = share.filter(|share| share.estimate >= AT_LIMIT)?;
-    let evidence = format!(
-        "it reaches {} of this machine's limit: it may be faster than can be seen here",
-        percent(share.estimate)
-    );
-    Some(objection(Rule::AtLimit, Outcome::Warn, evidence, MORE_CPUS))
+    let share = share.map(|share| share.estimate).filter(|share| *share >= AT_LIMIT)?;
+    Some(Check::objection(Rule::AtLimit, Outcome::Warn, Evidence::ShareOfLimit { share }))
 }
 
 /// What the generator itself said, each rule once with its worst outcome.
@@ -357,7 +314,10 @@ pub(crate) fn generator_objections(sample: &Sample<'_>) -> Vec<Check> {
             window.load.checks.iter().any(|check| check.rule == known.rule && check.outcome != Outcome::Pass)
         };
         let hits = sample.measured().filter(hit).count();
-        known.evidence = format!("{} (in {hits} of {})", known.evidence, count_of(windows, "window"));
+        known.evidence = Evidence::InWindows {
+            worst: Box::new(known.evidence.clone()),
+            windows: Part::new(hits, windows),
+        };
         // A single bad window is no reason to throw the others away; the intervals show it.
         if known.outcome == Outcome::Void && (hits * 2 <= windows || sample.is_limit()) {
             known.outcome = Outcome::Warn;
@@ -367,18 +327,26 @@ pub(crate) fn generator_objections(sample: &Sample<'_>) -> Vec<Check> {
 }
 
 /// Why no rank may be given, if so. The limit is not ranked anyway, so nothing of it is withheld but wrong answers.
-fn withheld(sample: &Sample<'_>, checks: &[Check]) -> Option<String> {
-    if let Some(void) = checks.iter().find(|check| is_void(check)) {
-        return Some(void.evidence.clone());
+fn withheld(sample: &Sample<'_>, checks: &[Check]) -> Option<Withheld> {
+    if let Some(void) = checks.iter().find(|check| check.is_void()) {
+        return Some(Withheld::void(void));
     }
     let (rates, started) = (sample.rates().iter().flatten().count(), sample.runs.iter().flatten().count());
-    let broken: BTreeSet<Rule> = sample.measured().flat_map(Measurement::void_rules).collect();
-    let void = broken.into_iter().map(Rule::name).collect::<Vec<_>>().join(", ");
+    let counted = Part::new(rates, started);
+    let rules = broken_rules(sample);
     match rates {
-        0 if void.is_empty() => Some("not one right answer in a window".to_owned()),
-        0 => Some(format!("every window is void ({void})")),
+        0 if rules.is_empty() => Some(Withheld::NoRightAnswer),
+        0 => Some(Withheld::AllVoid { rules }),
         _ if rates * 2 >= started => None,
-        _ if void.is_empty() => Some(format!("only {rates} of {} gave a result", count_of(started, "run"))),
-        _ => Some(format!("only {rates} of {} count ({void})", count_of(started, "window"))),
+        _ if rules.is_empty() => Some(Withheld::FewRuns { runs: counted }),
+        _ => Some(Withheld::FewWindows { windows: counted, rules }),
     }
+}
+
+/// The rules for which windows of a contender do not count, each once.
+pub(crate) fn broken_rules(sample: &Sample<'_>) -> Vec<Rule> {
+    let broken: BTreeSet<Rule> = sample.measured().flat_map(Measurement::void_rules).collect();
+    let mut rules: Vec<Rule> = broken.into_iter().collect();
+    rules.sort_unstable_by_key(|rule| rule.name());
+    rules
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use assay_model::check::{Check, Outcome};
 use assay_model::contender::Kind;
+use assay_model::evidence::Evidence;
 use assay_model::experiment::{Cell, Experiment, Measure};
 use assay_model::host::{HostFacts, Isolation};
 use assay_model::load::{Arrival, Books, LOAD_SCHEMA, Latency, LoadReport, Series, WindowCounts};
@@ -53,7 +54,8 @@ pub fn load_report(connections: u32, per_second: f64) -> LoadReport {
 
 /// What the generator says of Little's law.
 pub fn little(outcome: Outcome) -> Check {
-    Check { rule: Rule::LittlesLaw, outcome, evidence: "3 % apart".to_owned(), remedy: None }
+    let evidence = Evidence::LittlesLaw { in_flight: 1.0, throughput_times_latency: 0.97 };
+    Check { rule: Rule::LittlesLaw, outcome, evidence }
 }
 
 /// A window whose server used its only CPU fully.

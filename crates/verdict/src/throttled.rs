@@ -2,14 +2,9 @@
 //! still until the next period (kernel: scheduler/sched-bwc.rst), so rates are the quota's and tails are its periods.
 
 use assay_model::check::{Check, Outcome};
+use assay_model::evidence::{Evidence, HeldBack, Part};
 use assay_model::record::{Measurement, Throttled};
 use assay_model::rule::Rule;
-
-use super::words::{count_of, percent};
-use super::{objection, pass};
-
-const REMEDY: &str =
-    "lift the quota (cpu.max, docker --cpus, CPUQuota=), or give whole CPUs instead; `assay doctor` shows it";
 
 /// What quotas did in these windows; `None` where there was none.
 pub(crate) fn check(windows: &[&Measurement]) -> Option<Check> {
@@ -18,28 +13,20 @@ pub(crate) fn check(windows: &[&Measurement]) -> Option<Check> {
     let held = |window: &&&Measurement| of(window).any(|(_, quota)| quota.throttled_ns.0 > 0);
     let count = windows.iter().filter(held).count();
     if count == 0 {
-        return Some(pass(Rule::Throttled, format!("a quota of {} CPUs held nobody back", tenths(tightest))));
+        return Some(Check::pass(Rule::Throttled, Evidence::Quota { cpus: tightest, held: None }));
     }
     let shares =
         windows.iter().flat_map(|window| of(window).map(|(who, quota)| (share(window, quota), who, quota)));
-    let (worst, who, quota) = shares.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let evidence = format!(
-        "a quota of {} CPUs held {who} back in {count} of {}, for {} of one of them in sum over the CPUs",
-        tenths(quota.quota_cpus),
-        count_of(windows.len(), "window"),
-        percent(worst)
-    );
-    Some(objection(Rule::Throttled, Outcome::Warn, evidence, REMEDY))
+    let (share, server, quota) = shares.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let held = Some(HeldBack { server, windows: Part::new(count, windows.len()), share });
+    let evidence = Evidence::Quota { cpus: quota.quota_cpus, held };
+    Some(Check::objection(Rule::Throttled, Outcome::Warn, evidence))
 }
 
-/// Finer than that nobody sets a quota.
-fn tenths(cpus: f64) -> f64 {
-    (cpus * 10.0).round() / 10.0
-}
-
-fn of(window: &Measurement) -> impl Iterator<Item = (&'static str, Throttled)> {
+/// Each quota, and whether it is the server's.
+fn of(window: &Measurement) -> impl Iterator<Item = (bool, Throttled)> {
     let machine = &window.machine;
-    let quotas = [("the server", machine.server_throttled), ("assay itself", machine.own_throttled)];
+    let quotas = [(true, machine.server_throttled), (false, machine.own_throttled)];
     quotas.into_iter().filter_map(|(who, quota)| Some((who, quota?)))
 }
 
@@ -53,7 +40,7 @@ mod tests {
     use crate::testing;
     use assay_model::units::Nanos;
 
-    fn told(server: Option<u64>, own: Option<u64>) -> Option<(Outcome, String)> {
+    fn told(server: Option<u64>, own: Option<u64>) -> Option<(Outcome, Evidence)> {
         let mut record = testing::record(&[("a", &[100.0, 100.0])]);
         let quota = |ms: u64| Throttled { quota_cpus: 1.5, throttled_ns: Nanos::from_millis(ms) };
         let machine = &mut record.rounds[0].runs[0].cells[0].machine;
@@ -65,12 +52,15 @@ mod tests {
     #[test]
     fn a_window_that_was_held_back_is_told_with_its_quota() {
         assert_eq!(told(None, None), None, "no quota, no rule");
-        let (outcome, evidence) = told(Some(0), Some(0)).expect("a quota");
-        assert_eq!((outcome, evidence.as_str()), (Outcome::Pass, "a quota of 1.5 CPUs held nobody back"));
-        let (outcome, evidence) = told(Some(250), Some(20)).expect("a quota");
-        assert_eq!(outcome, Outcome::Warn);
-        assert!(evidence.contains("held the server back in 1 of 2 windows, for 25 %"), "{evidence}");
-        let (_, evidence) = told(Some(0), Some(20)).expect("a quota");
-        assert!(evidence.contains("assay itself"), "{evidence}");
+        let quota = |held| Some(Evidence::Quota { cpus: 1.5, held });
+        let evidence = |server, own| told(Some(server), Some(own)).map(|told| told.1);
+        assert_eq!(
+            (told(Some(0), Some(0)).map(|told| told.0), evidence(0, 0)),
+            (Some(Outcome::Pass), quota(None))
+        );
+        let held = |server, share| quota(Some(HeldBack { server, windows: Part::new(1, 2), share }));
+        assert_eq!(told(Some(250), Some(20)).map(|told| told.0), Some(Outcome::Warn));
+        assert_eq!(evidence(250, 20), held(true, 0.25));
+        assert_eq!(evidence(0, 20), held(false, 0.02));
     }
 }

@@ -79,7 +79,7 @@ fn measure(root: &Path, design: &Design, options: &Options, place: &Place) -> Re
     match ratios(&verdict) {
         none if none.is_empty() => {
             let why = verdict.trust.iter().filter(|check| check.outcome == Outcome::Void);
-            let why: Vec<&str> = why.map(|check| check.evidence.as_str()).collect();
+            let why: Vec<String> = why.map(assay_report::words::evidence).collect();
             Err(format!("{}: no pair could be compared; {}", design.title, why.join("; ")))
         }
         ratios => Ok(ratios),

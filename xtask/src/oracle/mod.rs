@@ -93,7 +93,12 @@ impl Sheet {
         let mut verdicts = figure::judge(case, evidence);
         if !case.expects_void() {
             for check in evidence.objections() {
-                println!("{:<10}{:<26}void by its own word: {}", engine.name(), case.name, check.evidence);
+                println!(
+                    "{:<10}{:<26}void by its own word: {}",
+                    engine.name(),
+                    case.name,
+                    assay_report::words::evidence(check)
+                );
                 verdicts.iter_mut().for_each(|verdict| verdict.excuse());
             }
         }

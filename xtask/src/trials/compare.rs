@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use assay_host::cpuset;
 use assay_model::comparison::{Change, Comparison, Metric, Shift};
+use assay_report::words::withheld;
 use clap::Args;
 
 use crate::measure::Place;
@@ -146,7 +147,7 @@ fn compare(
     let _ = std::fs::remove_dir_all(runs);
     let row = comparison.rows.first().ok_or("a comparison without a row")?;
     let told = row.changes.iter().find(|change| change.metric == Metric::Rps).and_then(said);
-    Ok(told.ok_or_else(|| row.withheld.clone().unwrap_or_else(|| "too few rounds".to_owned())))
+    Ok(told.ok_or_else(|| row.withheld.as_ref().map_or_else(|| "too few rounds".to_owned(), withheld)))
 }
 
 fn said(change: &Change) -> Option<Said> {

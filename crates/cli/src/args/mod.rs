@@ -168,6 +168,9 @@ pub(crate) struct ShowArguments {
     /// Stay within ASCII
     #[arg(long)]
     pub(crate) ascii: bool,
+    /// Name every place of every warning
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
     #[command(flatten)]
     pub(crate) places: Places,
 }

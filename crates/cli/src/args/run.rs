@@ -130,6 +130,9 @@ pub(crate) struct RunArguments {
     /// Stay within ASCII
     #[arg(long, help_heading = "Output")]
     pub(crate) ascii: bool,
+    /// Name every place of every warning
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) verbose: bool,
     /// Exit with 12 when a number had to be withheld
     #[arg(long, help_heading = "Output")]
     pub(crate) strict: bool,

@@ -2,6 +2,7 @@
 
 use assay_lab::Exit;
 use assay_lab::store::Store;
+use assay_report::terminal::Style;
 use assay_report::{export, terminal};
 use assay_verdict::judge;
 
@@ -15,7 +16,11 @@ pub(crate) fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
     let text = if arguments.json {
         export::json(&record, &verdict)?
     } else {
-        terminal::render(&record, &verdict, &output::style(arguments.ascii))
+        terminal::render(
+            &record,
+            &verdict,
+            &Style { full: arguments.verbose, ..output::style(arguments.ascii) },
+        )
     };
     output::result(&text);
     Ok(Exit::Ok)

@@ -8,6 +8,7 @@ use std::path::Path;
 use assay_host::cpuset::{self, CpuSet};
 use assay_link::{Cable, Link, Spec};
 use assay_model::check::Outcome;
+use assay_model::evidence::{Bottleneck, Busiest};
 use assay_model::load::Latency;
 use assay_model::record::{Measurement, Record, State};
 use assay_model::rule::Rule;
@@ -113,13 +114,19 @@ fn a_full_link_is_named_as_the_limit() {
         assert_eq!(verdict.cells.len(), 2);
         let standings: Vec<_> = verdict.cells.iter().map(|cell| &cell.standings[0]).collect();
         let counts =
-            |standing: &&assay_model::verdict::Standing| standing.limit_evidence != "no window counts";
+            |standing: &&assay_model::verdict::Standing| standing.limit_evidence != Bottleneck::NoWindow;
         if !standings.iter().all(counts) {
             continue;
         }
         for standing in standings {
             assert_eq!(standing.limited_by, LimitedBy::Link, "{standing:?}");
-            assert!(standing.limit_evidence.contains("went from the server"), "{standing:?}");
+            assert!(
+                matches!(
+                    &standing.limit_evidence,
+                    Bottleneck::Busy { busiest: Some(Busiest::Link { from_server: true, .. }), .. }
+                ),
+                "{standing:?}"
+            );
         }
         return;
     }

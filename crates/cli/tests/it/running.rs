@@ -44,7 +44,8 @@ fn a_url_of_this_machine_is_measured_as_a_server_of_our_own() {
     }
     let trust = assay_verdict::judge(&record).expect("readable").trust;
     let named = trust.iter().find(|check| check.rule == Rule::RunningServer).expect("named");
-    assert!(named.evidence.ends_with("in all), which may run on CPUs 0"), "{named:?}");
+    let sentence = assay_report::words::evidence(named);
+    assert!(sentence.ends_with("in all), which may run on CPUs 0"), "{sentence}");
 }
 
 #[test]

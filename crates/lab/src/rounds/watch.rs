@@ -11,6 +11,7 @@ use assay_host::window::Window;
 use assay_link::Meter;
 use assay_model::check::{Check, Outcome};
 use assay_model::cpuset::CpuSet;
+use assay_model::evidence::Evidence;
 use assay_model::experiment::Cell;
 use assay_model::link::LinkUse;
 use assay_model::load::{LoadReport, StackCounts};
@@ -225,8 +226,9 @@ fn excuse_waiting(checks: &mut [Check]) {
         .filter(|check| check.rule == Rule::GeneratorDisturbed && check.outcome == Outcome::Void)
     {
         check.outcome = Outcome::Warn;
-        check.evidence += "; the database has the same CPUs";
-        check.remedy = Some("use a machine with three physical cores".to_owned());
+        if let Evidence::ThreadWaited { beside_database, .. } = &mut check.evidence {
+            *beside_database = true;
+        }
     }
 }
 
@@ -239,8 +241,11 @@ mod tests {
         let check = |rule: Rule| Check {
             rule,
             outcome: Outcome::Void,
-            evidence: "it waited".to_owned(),
-            remedy: None,
+            evidence: Evidence::ThreadWaited {
+                waiting_share: 0.2,
+                involuntary_switches: 1,
+                beside_database: false,
+            },
         };
         let mut checks = vec![check(Rule::GeneratorDisturbed), check(Rule::SendLag)];
         excuse_waiting(&mut checks);
@@ -248,6 +253,6 @@ mod tests {
             checks.iter().map(|check| check.outcome).collect::<Vec<_>>(),
             [Outcome::Warn, Outcome::Void]
         );
-        assert!(checks[0].evidence.contains("the database has the same CPUs"));
+        assert!(matches!(checks[0].evidence, Evidence::ThreadWaited { beside_database: true, .. }));
     }
 }

@@ -24,7 +24,7 @@ pub fn junit(comparison: &Comparison) -> Result<String, ReportError> {
         suite.add_test_cases(findings.map(|finding| threshold(comparison, finding)));
         if let Some(reason) = &row.withheld {
             let mut status = TestCaseStatus::skipped();
-            status.set_message(line(reason));
+            status.set_message(line(&crate::words::withheld(reason)));
             suite.add_test_case(TestCase::new("withheld", status));
         }
         report.add_test_suite(suite);

@@ -59,7 +59,7 @@ fn headline(comparison: &Comparison) -> String {
 fn table(row: &Row) -> String {
     let mut out = format!("\n#### {}\n\n", foreign::markdown(&words::title(row)));
     if let Some(reason) = &row.withheld {
-        return out + &format!("Withheld: {}\n", foreign::markdown(reason));
+        return out + &format!("Withheld: {}\n", foreign::markdown(&crate::words::withheld(reason)));
     }
     out += &format!("| {} |\n|:--|--:|--:|--:|:-:|:--|\n", words::HEADS.join(" | "));
     for (_, line) in words::lines(row) {

@@ -6,8 +6,11 @@ mod sentence;
 mod terminal;
 mod words;
 
+use std::collections::BTreeSet;
+
 use assay_model::comparison::Comparison;
 
+use crate::words::in_words;
 use crate::{ReportError, foreign, notes};
 
 pub use junit::junit;
@@ -19,7 +22,15 @@ pub use terminal::render;
 /// # Errors
 /// [`ReportError::Json`] when a value cannot be written.
 pub fn json(comparison: &Comparison) -> Result<String, ReportError> {
-    Ok(foreign::json(&serde_json::to_string_pretty(comparison)?) + "\n")
+    Ok(foreign::json(&serde_json::to_string_pretty(&in_words(serde_json::to_value(comparison)?))?) + "\n")
+}
+
+/// How many figures are compared: contenders in their cells.
+fn judged(comparison: &Comparison) -> usize {
+    let rows = comparison.rows.iter();
+    let of = rows
+        .flat_map(|row| [&row.base, &row.new].map(|side| (&side.run, &side.contender, row.cell.to_string())));
+    of.collect::<BTreeSet<_>>().len()
 }
 
 /// What speaks against the figures that are compared, one entry per rule.

@@ -20,7 +20,7 @@ fn sentence(row: &Row) -> String {
         false => (base.clone(), new.clone()),
     };
     if let Some(reason) = &row.withheld {
-        return format!("cannot tell whether {new} differs from {base}: {reason}");
+        return format!("cannot tell whether {new} differs from {base}: {}", crate::words::withheld(reason));
     }
     // What tells most of a cell: throughput, or at a given rate the tail.
     let of =

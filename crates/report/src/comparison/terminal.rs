@@ -34,7 +34,14 @@ pub fn render(comparison: &Comparison, style: &Style) -> String {
     }
     rest.into_iter().for_each(|caveat| told(&mut page, caveat));
     page.line(&[]);
-    prose::trust_of(&mut page, &comparison.trust, comparison.margin, None, super::warnings(comparison));
+    let (warnings, judged) = (super::warnings(comparison), super::judged(comparison));
+    prose::trust_of(
+        &mut page,
+        &comparison.trust,
+        comparison.margin,
+        None,
+        &prose::Warnings { warnings, judged },
+    );
     page.finish()
 }
 
@@ -50,7 +57,7 @@ fn told(page: &mut Page, caveat: &Check) {
 fn table(page: &mut Page, row: &Row) {
     paragraph(page, "", &words::title(row), HEADING);
     if let Some(reason) = &row.withheld {
-        paragraph(page, "withheld", reason, CAUTION);
+        paragraph(page, "withheld", &crate::words::withheld(reason), CAUTION);
         return page.line(&[]);
     }
     let lines: Vec<(Shift, [String; 6])> = words::lines(row)

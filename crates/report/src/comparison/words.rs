@@ -148,7 +148,10 @@ pub(super) fn sentence(comparison: &Comparison, finding: &Finding) -> String {
         ),
         Crossing::NotAlike => format!("{what}: means nothing, because the sides do not answer alike"),
         Crossing::Unknown => {
-            let reason = row.withheld.as_deref().unwrap_or("too few rounds tell of it on both sides");
+            let reason = row
+                .withheld
+                .as_ref()
+                .map_or_else(|| "too few rounds tell of it on both sides".to_owned(), crate::words::withheld);
             format!("{what}: cannot be judged ({reason})")
         }
     }
@@ -182,6 +185,6 @@ pub(super) fn caveat(caveat: &Check) -> (&'static str, String) {
         Outcome::Warn => "warning",
         Outcome::Pass => "note",
     };
-    let remedy = caveat.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
-    (label, format!("{}{remedy}", caveat.evidence))
+    let remedy = crate::words::remedy(caveat).map(|remedy| format!(" → {remedy}")).unwrap_or_default();
+    (label, format!("{}{remedy}", crate::words::evidence(caveat)))
 }

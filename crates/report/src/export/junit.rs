@@ -8,7 +8,7 @@ use assay_model::verdict::{LatencyVerdict, RedlineVerdict, Standing, Verdict};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::foreign::line;
-use crate::{ReportError, format, notes};
+use crate::{ReportError, format, notes, words};
 
 /// A contender fails where it answered wrongly, did not build, did not start or died, and, if `strict`, where a number is
 /// void; it is skipped where something it needs is missing or where its number is withheld. The figures are in the case's
@@ -53,8 +53,8 @@ fn suite(record: &Record, cell: &Cell, case: impl Fn(&Entry) -> TestCase) -> Tes
 fn of_check(check: &Check, strict: bool) -> TestCase {
     let status = match check.outcome {
         Outcome::Pass => TestCaseStatus::success(),
-        Outcome::Void if strict => failure("void", &check.evidence),
-        Outcome::Warn | Outcome::Void => skipped(&check.evidence),
+        Outcome::Void if strict => failure("void", &words::evidence(check)),
+        Outcome::Warn | Outcome::Void => skipped(&words::evidence(check)),
     };
     case(check.rule.name(), status, &told(check))
 }
@@ -65,9 +65,9 @@ fn of_standing(record: &Record, entry: &Entry, standing: Option<&Standing>, stri
         standing.checks.iter().find(|check| check.rule == Rule::Errors && check.outcome == Outcome::Void);
     let void = standing.checks.iter().find(|check| check.outcome == Outcome::Void);
     let status = match (wrong, void, &standing.withheld) {
-        (Some(check), ..) => failure("wrong answer", &check.evidence),
-        (_, Some(check), _) if strict => failure("void", &check.evidence),
-        (.., Some(reason)) => skipped(&format!("withheld: {reason}")),
+        (Some(check), ..) => failure("wrong answer", &words::evidence(check)),
+        (_, Some(check), _) if strict => failure("void", &words::evidence(check)),
+        (.., Some(reason)) => skipped(&format!("withheld: {}", words::withheld(reason))),
         _ => match broken_off(record, entry) {
             Some(why) => of_not_run(why),
             None => TestCaseStatus::success(),
@@ -83,7 +83,8 @@ fn of_latency(record: &Record, entry: &Entry, cell: &LatencyVerdict) -> TestCase
     let Some(standing) = cell.standings.iter().find(|standing| standing.contender == entry.name) else {
         return unmeasured(record, entry);
     };
-    let status = standing.withheld.as_ref().map_or_else(TestCaseStatus::success, |why| skipped(why));
+    let status =
+        standing.withheld.as_ref().map_or_else(TestCaseStatus::success, |why| skipped(&words::withheld(why)));
     let [p50, p99] = [0.5, 0.99].map(|quantile| notes::quantile_text(standing, quantile));
     let offered = format::rate(standing.offered_per_second);
     case(&entry.name, status, &format!("p50 {p50}, p99 {p99} at {offered} requests/s\n"))
@@ -148,6 +149,6 @@ fn case(name: &str, status: TestCaseStatus, output: &str) -> TestCase {
 }
 
 fn told(check: &Check) -> String {
-    let remedy = check.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
-    format!("{}: {}{remedy}\n", check.rule, check.evidence)
+    let remedy = words::remedy(check).map(|remedy| format!(" → {remedy}")).unwrap_or_default();
+    format!("{}: {}{remedy}\n", check.rule, words::evidence(check))
 }

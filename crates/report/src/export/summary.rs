@@ -4,7 +4,7 @@ use assay_model::record::Record;
 use assay_model::verdict::{CellVerdict, Interval, LatencyStanding, LatencyVerdict, Standing, Verdict};
 
 use crate::standings::COLUMNS;
-use crate::{foreign, notes};
+use crate::{foreign, notes, words};
 
 const HEAD: [&str; 41] = [
     "run",
@@ -91,7 +91,7 @@ fn latency_row(record: &Record, cell: &LatencyVerdict, standing: &LatencyStandin
     row.put("response_p999_ns", quantile(0.999).map(|of| of.estimate));
     row.put("failed", Some(standing.failed));
     row.text("checks", &notes::rules_text(standing.checks.iter().map(|check| check.rule)));
-    row.text("withheld", standing.withheld.as_deref().unwrap_or_default());
+    row.text("withheld", &standing.withheld.as_ref().map(words::withheld).unwrap_or_default());
     row
 }
 

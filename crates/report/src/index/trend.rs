@@ -5,6 +5,7 @@ use assay_model::record::Record;
 use assay_model::verdict::Interval;
 
 use super::Listed;
+use crate::words;
 
 /// What must be equal for two figures to be of one trend.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +95,7 @@ fn section(runs: &[Listed<'_>], machines: &[Machine], cell: &Cell) -> Section {
                 run: index,
                 machine,
                 rate: standing.throughput_per_second.filter(|_| standing.withheld.is_none()),
-                withheld: standing.withheld.clone(),
+                withheld: standing.withheld.as_ref().map(words::withheld),
             };
             match trends.iter_mut().find(|(name, _)| *name == standing.contender) {
                 Some((_, trend)) => trend.points.push(point),

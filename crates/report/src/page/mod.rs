@@ -8,6 +8,7 @@ mod counters;
 mod curve;
 mod facts;
 mod findings;
+mod schema;
 mod window;
 
 use assay_model::check::Check;
@@ -128,7 +129,8 @@ impl Published {
 
 /// The JSON schema of [`Page`], from which `report-ui/src/types.ts` is generated.
 pub fn schema() -> schemars::Schema {
-    SchemaSettings::default().for_serialize().into_generator().into_root_schema_for::<Page>()
+    let all = SchemaSettings::default().for_serialize().into_generator().into_root_schema_for::<Page>();
+    schema::in_words(all)
 }
 
 fn title(record: &Record, verdict: &Verdict) -> String {

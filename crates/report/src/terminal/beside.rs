@@ -46,7 +46,7 @@ pub(super) fn answered(page: &mut Page, record: &Record, verdict: &AnsweredVerdi
         columns.push(column("unanswered".to_owned(), 0, &|standing| format::count(standing.unanswered)));
     }
     let rows: Vec<Row<'_>> = (standings.iter())
-        .map(|standing| Row { contender: &standing.contender, withheld: standing.withheld.as_deref() })
+        .map(|standing| Row { contender: &standing.contender, withheld: standing.withheld.as_ref() })
         .collect();
     table(page, record, &beside::answered_title(&verdict.cell), &rows, columns);
 }

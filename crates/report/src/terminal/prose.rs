@@ -1,4 +1,4 @@
-//! What follows the tables, in words: who did not run, whether to trust it, the verdict.
+//! What follows the tables, in words: the verdict, who did not run, whether to trust it.
 
 use anstyle::Style as Ansi;
 use assay_model::check::{Check, Outcome};
@@ -44,7 +44,16 @@ pub(super) fn conformance(page: &mut Page, record: &Record) {
 
 pub(super) fn trust(page: &mut Page, verdict: &Verdict) {
     let timing = verdict.timing.as_ref().map(notes::timing_in_words);
-    trust_of(page, &verdict.trust, verdict.margin, timing.as_deref(), notes::warnings(verdict));
+    let warnings = Warnings { warnings: notes::warnings(verdict), judged: notes::judged(verdict) };
+    trust_of(page, &verdict.trust, verdict.margin, timing, &warnings);
+}
+
+/// What did not pass, of how many figures.
+pub(crate) struct Warnings {
+    /// One entry per rule.
+    pub(crate) warnings: Vec<notes::Warning>,
+    /// Contenders in the cells in which they were judged.
+    pub(crate) judged: usize,
 }
 
 /// What passed, the margin, how the time was spent, and what did not pass with its remedies.
@@ -52,15 +61,14 @@ pub(crate) fn trust_of(
     page: &mut Page,
     checks: &[Check],
     margin: f64,
-    timing: Option<&str>,
-    warnings: Vec<notes::Warning>,
+    timing: Option<String>,
+    Warnings { warnings, judged }: &Warnings,
 ) {
     let passed = checks.iter().filter(|check| check.outcome == Outcome::Pass);
-    let passed: Vec<&str> = passed.map(|check| check.evidence.trim_end_matches('.')).collect();
+    let passed = passed.map(words::evidence);
     let in_words = format!("differences under {} count as none", format::percent(margin));
     // Figures that were imported are not compared at all.
-    let margin = (margin > 0.0).then_some(in_words.as_str());
-    let facts: Vec<&str> = passed.into_iter().chain(margin).chain(timing).collect();
+    let facts: Vec<String> = passed.chain((margin > 0.0).then_some(in_words)).chain(timing).collect();
     if !facts.is_empty() {
         paragraph(page, "Trust", HEADING, PLAIN, &facts.join(" · "));
     }
@@ -72,7 +80,8 @@ pub(crate) fn trust_of(
         let rule = warning.rule.name().replace('-', " ");
         let places = match warning.places.as_slice() {
             [] => String::new(),
-            places => format!(" [{}]", notes::places_in_words(places)),
+            places if page.style.full => format!(" [{}]", notes::places_in_words(places)),
+            places => format!(" [{}]", notes::places_in_short(places, *judged)),
         };
         paragraph(page, label, ansi, PLAIN, &format!("{rule}: {}{places}", warning.evidence));
         if let Some(remedy) = &warning.remedy {
@@ -82,11 +91,11 @@ pub(crate) fn trust_of(
 }
 
 pub(super) fn sentences(page: &mut Page, record: &Record, verdict: &Verdict) {
-    page.line(&[]);
     for (i, sentence) in words::sentences(record, verdict).iter().enumerate() {
         let label = if i == 0 { "Verdict" } else { "" };
         paragraph(page, label, HEADING, if i == 0 { HEADING } else { PLAIN }, sentence);
     }
+    page.line(&[]);
 }
 
 /// Where figures of others are from, and what follows from them and ours.

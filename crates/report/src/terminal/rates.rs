@@ -27,7 +27,7 @@ pub(super) fn response_times(page: &mut Page, record: &Record, verdict: &Latency
         columns.push(column("failed", 1, &|standing| format::count(standing.failed)));
     }
     let rows: Vec<Row<'_>> = (standings.iter())
-        .map(|standing| Row { contender: &standing.contender, withheld: standing.withheld.as_deref() })
+        .map(|standing| Row { contender: &standing.contender, withheld: standing.withheld.as_ref() })
         .collect();
     table(page, record, &notes::latency_title(record, &verdict.cell), &rows, columns);
 }

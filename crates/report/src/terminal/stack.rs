@@ -25,7 +25,7 @@ pub(super) fn cost(page: &mut Page, record: &Record, comparison: &StackCompariso
         column("faster".to_owned(), 5, &|cost| stack::ratio_texts(cost)[2].clone()),
     ];
     let rows: Vec<Row<'_>> = (comparison.rows.iter())
-        .map(|StackRow { cost, .. }| Row { contender: &cost.contender, withheld: cost.withheld.as_deref() })
+        .map(|StackRow { cost, .. }| Row { contender: &cost.contender, withheld: cost.withheld.as_ref() })
         .collect();
     table(page, record, &format!("Stack cost, {}", stack::title(comparison)), &rows, columns);
 }

@@ -3,9 +3,11 @@
 use anstyle::Style as Ansi;
 use assay_model::record::Record;
 
+use assay_model::evidence::Withheld;
+
 use super::{CAUTION, FAINT, GAP, HEADING, NAME_WIDTH, PLAIN, Page};
-use crate::notes;
 use crate::text::{elide, width};
+use crate::{notes, words};
 
 /// A column: its head, how gladly it is given up (the highest first), and its texts, one for each row.
 pub(super) struct Column {
@@ -17,7 +19,7 @@ pub(super) struct Column {
 /// Who a row is about, and why there is nothing to tell, if so.
 pub(super) struct Row<'a> {
     pub(super) contender: &'a str,
-    pub(super) withheld: Option<&'a str>,
+    pub(super) withheld: Option<&'a Withheld>,
 }
 
 /// Writes the table and an empty line.
@@ -33,7 +35,7 @@ pub(super) fn table(page: &mut Page, record: &Record, title: &str, rows: &[Row<'
         let name = elide(name, name_width, page.ellipsis());
         let name = format!(" {name}{}", " ".repeat(name_width.saturating_sub(width(&name))));
         match row.withheld {
-            Some(reason) => withheld(page, &name, reason),
+            Some(reason) => withheld(page, &name, &words::withheld(reason)),
             None => {
                 let texts =
                     columns.iter().map(|column| column.align(&column.texts[index])).collect::<String>();

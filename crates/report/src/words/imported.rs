@@ -7,12 +7,12 @@ use assay_model::verdict::CellVerdict;
 use super::phrases::count_of;
 
 /// Why there is no order among them.
-const ALONE: &str = "Each figure is a single run without an interval: which of two is greater may be chance, so nothing \
-                     is ranked and no tier is told.";
+pub(super) const ALONE: &str = "Each figure is a single run without an interval: which of two is greater may be chance, so nothing \
+                     is ranked and no tier is told";
 
 /// What they are, and who has the greatest.
 pub(super) fn sentences(record: &Record, imported: &Imported, cells: &[CellVerdict]) -> Vec<String> {
-    let mut sentences = vec![format!("{}.", opening(imported)), ALONE.to_owned()];
+    let mut sentences = vec![format!("{}.", opening(imported)), format!("{ALONE}.")];
     sentences.extend(cells.iter().filter_map(|cell| greatest(record, cell, cells)));
     sentences
 }

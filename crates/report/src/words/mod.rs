@@ -1,12 +1,23 @@
 //! The verdict in sentences. A number reads here as it reads in the tables: all of them are written by [`format`](crate::format).
 
+mod evidence;
 mod imported;
 mod latency;
 mod phrases;
 pub(crate) mod published;
 mod redline;
+mod remedy;
 mod stack;
 mod standings;
+mod withheld;
+mod written;
+
+pub(crate) use evidence::bottleneck;
+pub use evidence::{described, evidence, held_in_words};
+pub use remedy::remedy;
+pub use withheld::withheld;
+pub(crate) use written::FINDINGS;
+pub use written::in_words;
 
 use assay_model::record::Record;
 use assay_model::verdict::Verdict;
@@ -22,5 +33,6 @@ pub fn sentences(record: &Record, verdict: &Verdict) -> Vec<String> {
     sentences.extend(standings::sentences(record, &verdict.cells, &verdict.trust));
     sentences.extend(latency::sentences(&verdict.latency));
     sentences.extend(redline::sentences(record, &verdict.redlines));
+    sentences.extend(standings::missing(record, &verdict.cells, &verdict.trust));
     sentences
 }

@@ -12,10 +12,10 @@ use crate::format;
 /// What has to be said before anything else.
 pub(super) fn warning(trust: &[Check]) -> Vec<String> {
     let void = void(trust).into_iter();
-    void.map(|check| format!("Do not use these numbers: {}.", check.evidence)).collect()
+    void.map(|check| format!("Do not use these numbers: {}.", super::evidence(check))).collect()
 }
 
-/// The findings: each workload, then who is missing and why.
+/// The findings: each workload.
 pub(super) fn sentences(record: &Record, cells: &[CellVerdict], trust: &[Check]) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
     let void = void(trust);
@@ -25,7 +25,7 @@ pub(super) fn sentences(record: &Record, cells: &[CellVerdict], trust: &[Check])
             places.push((&cell.workload, cell.network));
         }
     }
-    // Where nothing counts one sentence says why; it need not be said again of every place and everybody.
+    // Where nothing counts one sentence says why; it need not be said again of every place.
     let is_told = |cell: &CellVerdict| void.is_none() || !ranked(record, cell).is_empty();
     for (workload, network) in places {
         let here = |cell: &&CellVerdict| cell.cell.workload == workload && cell.cell.network == network;
@@ -33,8 +33,13 @@ pub(super) fn sentences(record: &Record, cells: &[CellVerdict], trust: &[Check])
             sentences.extend(headline(record, cells, workload, network));
         }
     }
-    sentences.extend(missing(record, cells, void.is_none()));
     sentences
+}
+
+/// Who is not ranked or was not run, and why.
+pub(super) fn missing(record: &Record, cells: &[CellVerdict], trust: &[Check]) -> Vec<String> {
+    // Where nothing counts one sentence says why; it need not be said again of everybody.
+    absent(record, cells, void(trust).is_none())
 }
 
 /// What happened on a workload on a network, at the number of connections where the best was best.
@@ -150,7 +155,11 @@ impl Speaker<'_> {
             LimitedBy::Connections => "the number of connections",
             LimitedBy::Neither => "neither its CPUs nor the generator's",
         };
-        Some(format!("{} was limited by {what}: {}.", self.title(&best.contender), best.limit_evidence))
+        Some(format!(
+            "{} was limited by {what}: {}.",
+            self.title(&best.contender),
+            super::bottleneck(best.limited_by, &best.limit_evidence)
+        ))
     }
 
     /// The best against the next that is shown to be slower, and against the slowest.
@@ -166,10 +175,14 @@ impl Speaker<'_> {
             format!("{} times what {} serves", plus_minus(&pair.ratio), self.title(&pair.slower))
         };
         let start = format!("{} serves {}", self.title(&best.contender), against(next));
+        let last =
+            ranked.iter().filter(|standing| standing.tier == ranked.iter().filter_map(|s| s.tier).max());
+        let is_alone = last.clone().count() == 1 && last.clone().any(|one| one.contender == slowest.slower);
+        let of_all = if is_alone { "the slowest" } else { "one of the slowest" };
         if next.slower == slowest.slower {
             return Some(format!("{start}."));
         }
-        Some(format!("{start}, and {}, the slowest.", against(slowest)))
+        Some(format!("{start}, and {}, {of_all}.", against(slowest)))
     }
 }
 
@@ -178,7 +191,7 @@ fn pair<'c>(cell: &'c CellVerdict, faster: &str, slower: &str) -> Option<&'c Pai
 }
 
 /// Which network could not be had, and who is not ranked or was not run, each once, with the reason.
-fn missing(record: &Record, cells: &[CellVerdict], with_withheld: bool) -> Vec<String> {
+fn absent(record: &Record, cells: &[CellVerdict], with_withheld: bool) -> Vec<String> {
     let lost = |facts: &NetworkFacts| {
         facts.not_run.as_ref().map(|why| format!("{} was not measured: {}.", facts.network, why.reason))
     };
@@ -187,8 +200,10 @@ fn missing(record: &Record, cells: &[CellVerdict], with_withheld: bool) -> Vec<S
         let own = |cell: &'_ CellVerdict| cell.standings.iter().find(|s| s.contender == entry.name).cloned();
         let standings: Vec<(String, Standing)> =
             cells.iter().filter_map(|cell| Some((cell.cell.to_string(), own(cell)?))).collect();
-        let withheld: Vec<_> =
-            standings.iter().filter_map(|(at, s)| Some((at, s.withheld.as_ref()?))).collect();
+        let withheld: Vec<_> = standings
+            .iter()
+            .filter_map(|(at, s)| Some((at, super::withheld(s.withheld.as_ref()?))))
+            .collect();
         if let Some((at, reason)) = withheld.first().filter(|_| with_withheld) {
             let place = if withheld.len() == standings.len() { String::new() } else { format!(" on {at}") };
             sentences.push(match entry.kind {

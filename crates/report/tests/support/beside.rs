@@ -1,8 +1,10 @@
 //! Figures of others beside ours, and shares answered in time, for the made-up run.
 
+use assay_model::evidence::{Part, Withheld};
 use assay_model::experiment::Cell;
 use assay_model::network::{Network, Spec};
 use assay_model::published::{Beside, BesideRow, Figures};
+use assay_model::rule::Rule;
 use assay_model::verdict::{AnsweredStanding, AnsweredVerdict, Interval};
 
 use crate::support::ROUNDS;
@@ -58,7 +60,7 @@ pub(crate) fn answered() -> Vec<AnsweredVerdict> {
     let withheld = AnsweredStanding {
         shares: Vec::new(),
         slowest_ns: None,
-        withheld: Some("only 2 of 6 windows count (steal)".to_owned()),
+        withheld: Some(Withheld::FewWindows { windows: Part::new(2, 6), rules: vec![Rule::Steal] }),
         ..standing("gin", [0.0; 4], 0)
     };
     let standings = vec![

@@ -2,6 +2,7 @@
 
 use assay_model::check::{Check, Outcome};
 use assay_model::conformance::{Conformance, Score};
+use assay_model::evidence::{Bottleneck, Evidence, Withheld};
 use assay_model::experiment::Cell;
 use assay_model::record::{Measurement, Record, Run};
 use assay_model::rule::Rule;
@@ -21,22 +22,15 @@ pub(super) fn verdict(record: &Record) -> Verdict {
                 Rule::Headroom,
                 Outcome::Pass,
                 "The generator used at most 61 % of its core; headroom 1.9×.",
-                None,
             ),
             check(
                 Rule::Little,
                 Outcome::Pass,
                 "Requests in flight match throughput × time: Little 0.99–1.01.",
-                None,
             ),
-            check(Rule::Books, Outcome::Pass, "Every one of 14,012,331 requests is accounted for.", None),
-            check(Rule::NoiseFloor, Outcome::Pass, "One server measured twice differs by 1.1 %.", None),
-            check(
-                Rule::Steal,
-                Outcome::Warn,
-                "The machine is virtual (kvm): neighbours may take its CPU.",
-                Some("repeat on bare metal before you trust differences under 5 %"),
-            ),
+            check(Rule::Books, Outcome::Pass, "Every one of 14,012,331 requests is accounted for."),
+            check(Rule::NoiseFloor, Outcome::Pass, "One server measured twice differs by 1.1 %."),
+            check(Rule::Steal, Outcome::Warn, "The machine is virtual (kvm): neighbours may take its CPU."),
         ],
         rounds: ROUNDS,
         margin: MARGIN,
@@ -53,8 +47,13 @@ pub(super) fn verdict(record: &Record) -> Verdict {
     }
 }
 
-fn check(rule: Rule, outcome: Outcome, evidence: &str, remedy: Option<&str>) -> Check {
-    Check { rule, outcome, evidence: evidence.to_owned(), remedy: remedy.map(str::to_owned) }
+fn check(rule: Rule, outcome: Outcome, sentence: &str) -> Check {
+    Check { rule, outcome, evidence: Evidence::Told { sentence: sentence.to_owned() } }
+}
+
+/// A number that is withheld for it.
+pub(crate) fn because(sentence: &str) -> Withheld {
+    Withheld::void(&check(Rule::GeneratorSaturated, Outcome::Void, sentence))
 }
 
 fn judge(record: &Record, cell: Cell) -> CellVerdict {
@@ -87,7 +86,7 @@ fn standing(record: &Record, cell: &Cell, name: &str) -> Standing {
         speeds.iter().zip(&limit).map(|(mine, theirs)| Some((*mine)? / (*theirs)?)).collect();
     let sound: Vec<(&Run, &Measurement)> = windows.iter().flatten().copied().collect();
     let withheld = (name == WITHHELD)
-        .then(|| "the generator was saturated (99.8 % of its core) while the server was not: this is the generator's speed".to_owned());
+        .then(|| because("the generator was saturated (99.8 % of its core) while the server was not: this is the generator's speed"));
     let quantile = |q: f64| quantile_interval(&sound, q);
     Standing {
         contender: name.to_owned(),
@@ -110,7 +109,12 @@ fn standing(record: &Record, cell: &Cell, name: &str) -> Standing {
         conformance: conformance(record, name),
         failed: sound.iter().map(|w| w.1.load.window.errors.values().sum::<u64>()).sum(),
         limited_by: if name == WITHHELD { LimitedBy::Generator } else { LimitedBy::Server },
-        limit_evidence: "the server used 99 % of its CPU".to_owned(),
+        limit_evidence: Bottleneck::Busy {
+            cpus: 1,
+            server_share: Some(0.99),
+            generator_share: 0.61,
+            busiest: None,
+        },
         headroom: Some(if name == WITHHELD { 1.0 } else { 1.6 }),
         price: Price::default(),
         checks: checks(name),
@@ -129,14 +133,10 @@ fn checks(name: &str) -> Vec<Check> {
             Rule::GeneratorSaturated,
             Outcome::Void,
             "The generator's thread was 99.8 % busy while the server's CPU was 31 % idle.",
-            Some("give the generator more CPUs: --generator-cpus 1-3"),
         )],
-        DYING => vec![check(
-            Rule::FailedRuns,
-            Outcome::Warn,
-            "One of 6 rounds yielded nothing: the server died.",
-            Some("see its log under \"Not run\""),
-        )],
+        DYING => {
+            vec![check(Rule::FailedRuns, Outcome::Warn, "One of 6 rounds yielded nothing: the server died.")]
+        }
         _ => Vec::new(),
     }
 }

@@ -1,6 +1,8 @@
 //! Response times for the made-up run.
 
+use assay_model::evidence::{Part, Withheld};
 use assay_model::experiment::Cell;
+use assay_model::rule::Rule;
 use assay_model::verdict::{
     Interval, LatencyStanding, LatencyVerdict, RedlineEnd, RedlineStanding, RedlineVerdict, ResponseQuantile,
 };
@@ -26,7 +28,8 @@ pub(crate) fn latency() -> Vec<LatencyVerdict> {
         ],
         failed: 0,
         checks: Vec::new(),
-        withheld: (name == "gin").then(|| "only 2 of 6 windows count (send-lag)".to_owned()),
+        withheld: (name == "gin")
+            .then(|| Withheld::FewWindows { windows: Part::new(2, 6), rules: vec![Rule::SendLag] }),
     };
     let of = |load: &str| LatencyVerdict {
         cell: Cell { offered: load.parse().unwrap_or_default(), ..Cell::closed("hello", 64) },

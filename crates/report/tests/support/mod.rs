@@ -3,7 +3,7 @@
 //!
 //! The figures are invented but coherent: times obey Little's law and the verdict follows from the rounds.
 
-mod judge;
+pub(crate) mod judge;
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
 //! The made-up run on four networks, with a fifth that could not be had: bodies of three sizes, and what the stack costs.
 
+use assay_model::evidence::Withheld;
 use assay_model::experiment::Cell;
 use assay_model::family::Family;
 use assay_model::load::StackCounts;
@@ -209,7 +210,10 @@ fn costs(cells: &[CellVerdict], user: &CellVerdict) -> Vec<StackCost> {
             }),
             call: estimate.map(|_| Call::Distinct),
             p50_ratio: estimate.map(|estimate| 1.0 / estimate),
-            withheld: standing.withheld.as_ref().map(|reason| format!("on the user-space stack: {reason}")),
+            withheld: standing
+                .withheld
+                .clone()
+                .map(|reason| Withheld::OnStack { user_space: true, because: Box::new(reason) }),
         })
     };
     user.standings.iter().filter_map(cost).collect()

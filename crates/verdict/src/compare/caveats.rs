@@ -1,15 +1,13 @@
 //! What differed between two runs besides the contenders, and so may be what changed the figures.
 
-use std::fmt::Debug;
-
 use assay_model::check::{Check, Outcome};
 use assay_model::comparison::Row;
+use assay_model::evidence::{Difference, Evidence, Foreign};
 use assay_model::record::Record;
 use assay_model::rule::Rule;
 use assay_model::verdict::Interval;
 
 use super::Side;
-use crate::words::percent;
 
 /// All caveats, how the sides' answers differ first; of one run there are no others.
 pub(super) fn caveats(base: &Side, news: &[Side], answers: impl Iterator<Item = Check>) -> Vec<Check> {
@@ -34,22 +32,10 @@ pub(super) fn disagreements(rows: &[Row]) -> Vec<Check> {
 }
 
 fn disagreement(row: &Row, together: &Interval, alone: &Interval) -> Check {
-    let apart = (together.estimate / alone.estimate).ln().abs().exp_m1();
-    let (new, base) = (&row.new.contender, &row.base.contender);
-    Check {
-        rule: Rule::DuetAgrees,
-        outcome: Outcome::Warn,
-        evidence: format!(
-            "{new} over {base}, {}, differs by {} from what it is by turns, more than both intervals allow",
-            row.cell,
-            percent(apart),
-        ),
-        remedy: Some(
-            "believe the turns where each will have its CPUs to itself (--design alternating), and look for what both share: \
-             caches, memory, a generator that is the limit"
-                .to_owned(),
-        ),
-    }
+    let apart_share = (together.estimate / alone.estimate).ln().abs().exp_m1();
+    let (new, base) = (row.new.contender.clone(), row.base.contender.clone());
+    let evidence = Evidence::DuetApart { base, new, cell: row.cell.clone(), apart_share };
+    Check::objection(Rule::DuetAgrees, Outcome::Warn, evidence)
 }
 
 /// Whether two intervals of the same ratio, from different windows, can both be right: their difference against the error of
@@ -63,91 +49,81 @@ fn are_compatible(one: &Interval, other: &Interval) -> bool {
 /// Why there is no A/A control although commands were measured for this, if so.
 pub(super) fn without_control(record: &Record) -> Option<Check> {
     let comparing = record.experiment.comparing.as_ref()?;
-    record.contenders.iter().all(|entry| entry.twin_of.is_none()).then(|| Check {
-        rule: Rule::NoiseFloor,
-        outcome: Outcome::Warn,
-        evidence: format!("the time did not allow for {} against itself (A/A control)", comparing.base),
-        remedy: Some("give a longer --budget".to_owned()),
-    })
+    let evidence = || Evidence::NoControl { base: comparing.base.clone() };
+    let has_none = record.contenders.iter().all(|entry| entry.twin_of.is_none());
+    has_none.then(|| Check::objection(Rule::NoiseFloor, Outcome::Warn, evidence()))
 }
 
 fn between(base: &Record, new: &Record) -> Vec<Check> {
-    let unpaired = Check {
-        rule: Rule::Pairing,
-        outcome: Outcome::Warn,
-        evidence: format!(
-            "{} and {} are different runs: what drifted between them is part of the change",
-            base.id, new.id
-        ),
-        remedy: Some("measure both now, in the same rounds: assay compare --cmd OLD --cmd NEW".to_owned()),
-    };
+    let runs = Evidence::DifferentRuns { base: base.id.clone(), new: new.id.clone() };
+    let unpaired = Check::objection(Rule::Pairing, Outcome::Warn, runs);
+    let origins = imported(base, new);
+    let imported = (!origins.is_empty()).then(|| {
+        Check::objection(Rule::Imported, Outcome::Void, Evidence::NotMeasuredHere { runs: origins })
+    });
     let differences = [
-        (Outcome::Void, Rule::Imported, "not all of them were measured here", imported(base, new)),
-        (Outcome::Void, Rule::Machine, "they ran on different machines", machine(base, new)),
-        (Outcome::Warn, Rule::MachineState, "the machine was in another state", state(base, new)),
-        (Outcome::Warn, Rule::Method, "they were measured differently", method(base, new)),
+        (Outcome::Void, Rule::Machine, machine(base, new)),
+        (Outcome::Warn, Rule::MachineState, state(base, new)),
+        (Outcome::Warn, Rule::Method, method(base, new)),
     ];
-    let told = differences.into_iter().filter(|(_, _, _, what)| !what.is_empty()).map(
-        |(outcome, rule, sentence, what)| Check {
-            rule,
-            outcome,
-            evidence: format!("{sentence}: {}", what.join("; ")),
-            remedy: Some("compare runs of the same machine in the same state, measured alike".to_owned()),
-        },
-    );
-    std::iter::once(unpaired).chain(told).collect()
+    let told = differences
+        .into_iter()
+        .filter(|(_, _, between)| !between.is_empty())
+        .map(|(outcome, rule, between)| Check::objection(rule, outcome, Evidence::Differences { between }));
+    std::iter::once(unpaired).chain(imported).chain(told).collect()
 }
 
 /// Which of them somebody else measured.
-fn imported(base: &Record, new: &Record) -> Vec<String> {
-    let told = |record: &Record| record.imported.as_ref().map(|origin| format!("{} is {origin}", record.id));
+fn imported(base: &Record, new: &Record) -> Vec<Foreign> {
+    let told =
+        |record: &Record| record.imported.clone().map(|origin| Foreign { run: record.id.clone(), origin });
     [base, new].into_iter().filter_map(told).collect()
 }
 
 /// Which machine it is.
-fn machine(base: &Record, new: &Record) -> Vec<String> {
+fn machine(base: &Record, new: &Record) -> Vec<Difference> {
     let (a, b) = (&base.host, &new.host);
     collect([
-        difference("CPU", &a.cpu_model, &b.cpu_model),
-        difference("CPUs", &a.cpus, &b.cpus),
-        difference("cores", &a.cores, &b.cores),
-        difference("NUMA nodes", &a.numa_nodes, &b.numa_nodes),
-        difference("memory in GB", &gigabytes(a.memory_bytes), &gigabytes(b.memory_bytes)),
-        difference("hypervisor", &a.hypervisor, &b.hypervisor),
+        Difference::of("cpu_model", &a.cpu_model, &b.cpu_model),
+        Difference::of("cpus", &a.cpus, &b.cpus),
+        Difference::of("cores", &a.cores, &b.cores),
+        Difference::of("numa_nodes", &a.numa_nodes, &b.numa_nodes),
+        Difference::of("memory_gb", &gigabytes(a.memory_bytes), &gigabytes(b.memory_bytes)),
+        Difference::of("hypervisor", &a.hypervisor, &b.hypervisor),
     ])
 }
 
 /// The state it was in.
-fn state(base: &Record, new: &Record) -> Vec<String> {
+fn state(base: &Record, new: &Record) -> Vec<Difference> {
     let (a, b) = (&base.host, &new.host);
     collect([
-        difference("kernel", &a.kernel, &b.kernel),
-        difference("distribution", &a.distribution, &b.distribution),
-        difference("governor", &a.governor, &b.governor),
-        difference("turbo", &a.turbo, &b.turbo),
-        difference("SMT", &a.smt, &b.smt),
-        difference("mitigations", &a.mitigations, &b.mitigations),
-        difference("interrupts apart from programs", &a.interrupts_apart, &b.interrupts_apart),
-        difference("clock source", &a.clock_source, &b.clock_source),
-        difference("container", &a.container, &b.container),
-        difference("CPU quota", &a.cpu_quota, &b.cpu_quota),
-        difference("memory limit", &a.memory_limit_bytes, &b.memory_limit_bytes),
+        Difference::of("kernel", &a.kernel, &b.kernel),
+        Difference::of("distribution", &a.distribution, &b.distribution),
+        Difference::of("governor", &a.governor, &b.governor),
+        Difference::of("turbo", &a.turbo, &b.turbo),
+        Difference::of("smt", &a.smt, &b.smt),
+        Difference::of("mitigations", &a.mitigations, &b.mitigations),
+        Difference::of("interrupts_apart", &a.interrupts_apart, &b.interrupts_apart),
+        Difference::of("clock_source", &a.clock_source, &b.clock_source),
+        Difference::of("container", &a.container, &b.container),
+        Difference::of("cpu_quota", &a.cpu_quota, &b.cpu_quota),
+        Difference::of("memory_limit_bytes", &a.memory_limit_bytes, &b.memory_limit_bytes),
     ])
 }
 
 /// How it was measured.
-fn method(base: &Record, new: &Record) -> Vec<String> {
+fn method(base: &Record, new: &Record) -> Vec<Difference> {
     let (a, b) = (&base.experiment, &new.experiment);
     collect([
-        difference("assay", &base.assay.version, &new.assay.version),
-        difference("assay's build", &base.assay.profile, &new.assay.profile),
-        difference("networks", &networks(base), &networks(new)),
-        difference("server CPUs", &base.isolation.server_cpus, &new.isolation.server_cpus),
-        difference("generator CPUs", &base.isolation.generator_cpus, &new.isolation.generator_cpus),
-        difference("engine", &engine(base), &engine(new)),
-        difference("memory", &memory(base), &memory(new)),
-        difference("seconds of a window", &a.window_s, &b.window_s),
-        difference("seconds of warm-up", &a.warmup_s, &b.warmup_s),
+        Difference::of("assay", &base.assay.version, &new.assay.version),
+        Difference::of("build", &base.assay.profile, &new.assay.profile),
+        Difference::of("networks", &networks(base), &networks(new)),
+        Difference::of("server_cpus", &base.isolation.server_cpus, &new.isolation.server_cpus),
+        Difference::of("generator_cpus", &base.isolation.generator_cpus, &new.isolation.generator_cpus),
+        Difference::of("engine", &engine(base), &engine(new)),
+        Difference::of("memory", &memory(base), &memory(new)),
+        Difference::of("window_s", &a.window_s, &b.window_s),
+        Difference::of("warmup_s", &a.warmup_s, &b.warmup_s),
     ])
 }
 
@@ -182,15 +158,6 @@ fn gigabytes(bytes: Option<u64>) -> Option<u64> {
     bytes.map(|bytes| (bytes + 500_000_000) / 1_000_000_000)
 }
 
-fn collect<const N: usize>(differences: [Option<String>; N]) -> Vec<String> {
+fn collect<const N: usize>(differences: [Option<Difference>; N]) -> Vec<Difference> {
     differences.into_iter().flatten().collect()
-}
-
-/// `kernel "6.1" → "6.8"`; nothing when both are equal.
-fn difference<T: PartialEq + Debug>(what: &str, base: &T, new: &T) -> Option<String> {
-    let text = |value: &T| {
-        let text = format!("{value:?}").replace("Some(", "").replace(')', "");
-        if text == "None" { "unknown".to_owned() } else { text }
-    };
-    (base != new).then(|| format!("{what} {} → {}", text(base), text(new)))
 }

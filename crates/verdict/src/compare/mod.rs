@@ -12,6 +12,7 @@ mod threshold;
 use assay_model::check::{Check, Outcome};
 use assay_model::comparison::{COMPARISON_SCHEMA, Comparison, Objection, Pairing, Row, Subject, Threshold};
 use assay_model::design::Design;
+use assay_model::evidence::Withheld;
 use assay_model::experiment::Cell;
 use assay_model::record::Record;
 use assay_model::rule::Rule;
@@ -19,8 +20,7 @@ use assay_model::verdict::{SelfRatio, Verdict};
 use assay_stats::simultaneous::each_of;
 use assay_stats::tiers::{LEAST_MARGIN, margin_beyond_bias};
 
-use crate::words::percent;
-use crate::{CONFIDENCE, Ending, Evidence, MAX_ERROR_SHARE, answers, duet, is_void, judge_evidence};
+use crate::{CONFIDENCE, Ending, Evidence, MAX_ERROR_SHARE, answers, duet, judge_evidence};
 
 pub use sides::{CompareError, Side, interleaved};
 
@@ -53,7 +53,8 @@ pub fn compare(base: &Side, news: &[Side], thresholds: &[Threshold]) -> Result<C
     let margins = Margins { turned, at_once };
     let rows: Vec<Row> = planned.iter().map(|row| judge_row(row, planned.len(), &margins)).collect();
     let differences: Vec<Option<Check>> = planned.iter().map(Planned::difference).collect();
-    let alike: Vec<bool> = differences.iter().map(|found| !found.as_ref().is_some_and(is_void)).collect();
+    let alike: Vec<bool> =
+        differences.iter().map(|found| !found.as_ref().is_some_and(Check::is_void)).collect();
     let one_run = news.iter().all(|new| new.record.id == base.record.id);
     let comparing = base.record.experiment.comparing.clone().filter(|_| one_run);
     let is_duet = comparing.as_ref().is_some_and(|comparing| comparing.design == Design::Duet);
@@ -86,7 +87,7 @@ pub fn ending(comparison: &Comparison, strict: bool) -> Ending {
     use assay_model::comparison::Crossing;
     let any = |outcome: Crossing| comparison.findings.iter().any(|finding| finding.outcome == outcome);
     let withheld = comparison.rows.iter().any(|row| row.withheld.is_some());
-    let unlike = comparison.caveats.iter().any(|check| check.rule == Rule::LikeAnswers && is_void(check));
+    let unlike = comparison.caveats.iter().any(|check| check.rule == Rule::LikeAnswers && check.is_void());
     if any(Crossing::Shown) {
         Ending::Regression
     } else if any(Crossing::NotAlike) || strict && (withheld || unlike || any(Crossing::Unknown)) {
@@ -196,7 +197,7 @@ impl Party<'_> {
     }
 
     /// Why the verdict tells nothing of it in a cell.
-    fn withheld(&self, cell: &Cell) -> Option<String> {
+    fn withheld(&self, cell: &Cell) -> Option<Withheld> {
         let closed = self.verdict.cells.iter().filter(|verdict| verdict.cell == *cell);
         let closed = closed.flat_map(|verdict| &verdict.standings).map(|s| (&s.contender, &s.withheld));
         let open = self.verdict.latency.iter().filter(|verdict| verdict.cell == *cell);
@@ -206,12 +207,11 @@ impl Party<'_> {
     }
 
     /// Whether it failed too often while another was under load beside it.
-    fn failed_at_once(&self, cell: &Cell) -> Option<String> {
+    fn failed_at_once(&self, cell: &Cell) -> Option<Withheld> {
         let lives = self.evidence.lives(&self.contender, cell.network).into_iter().flatten();
         let share =
             duet::failed_share(lives.filter_map(|life| life.window(cell)).map(|window| window.measured));
-        (share > MAX_ERROR_SHARE)
-            .then(|| format!("{} of its requests failed while both were under load", percent(share)))
+        (share > MAX_ERROR_SHARE).then_some(Withheld::FailedAtOnce { share })
     }
 
     /// The verdict's checks of it in a cell.
@@ -245,11 +245,13 @@ fn common_cells(base: &Record, new: &Record) -> Vec<Cell> {
 }
 
 fn judge_row(row: &Planned<'_>, rows: usize, margins: &Margins) -> Row {
-    let because =
-        |party: &Party<'_>| party.withheld(&row.cell).map(|reason| format!("{}: {reason}", party.contender));
+    let because = |party: &Party<'_>| {
+        let because = Box::new(party.withheld(&row.cell)?);
+        Some(Withheld::Of { contender: party.contender.clone(), because })
+    };
     let withheld = because(&row.base).or_else(|| because(&row.new));
     let changes = if withheld.is_none() { change::changes(row, rows, margins) } else { Vec::new() };
-    let nothing = || changes.is_empty().then(|| "not measured on both sides".to_owned());
+    let nothing = || changes.is_empty().then_some(Withheld::NotOnBothSides);
     Row {
         cell: row.cell.clone(),
         base: row.base.subject(),

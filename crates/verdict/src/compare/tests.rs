@@ -3,6 +3,7 @@
 use assay_model::check::Outcome;
 use assay_model::comparison::{Crossing, Metric, Pairing, Row, Shift, Threshold};
 use assay_model::design::{Because, Comparing, Design, Side as Seat};
+use assay_model::evidence::{Evidence, Withheld};
 use assay_model::load::LoadTurn;
 use assay_model::record::{DuetTurn, Origin, Record};
 use assay_model::units::Nanos;
@@ -108,9 +109,15 @@ fn what_differed_besides_the_contenders_is_named() {
     let caveats: Vec<(&str, Outcome)> = found.caveats.iter().map(|c| (c.rule.name(), c.outcome)).collect();
     let warn = |rule| (rule, Outcome::Warn);
     assert_eq!(caveats, [warn("pairing"), ("machine", Outcome::Void), warn("machine-state"), warn("method")]);
-    assert!(found.caveats[1].evidence.contains("CPU unknown → \"another\""), "{:?}", found.caveats[1]);
-    assert!(found.caveats[2].evidence.contains("kernel") && found.caveats[2].evidence.contains("Spectre"));
-    assert!(found.caveats[3].evidence.contains("seconds of a window 1.0 → 3.0"));
+    let between = |caveat: usize| match &found.caveats[caveat].evidence {
+        Evidence::Differences { between } => {
+            between.iter().map(|of| format!("{} {} {}", of.property, of.base, of.new)).collect::<Vec<_>>()
+        }
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(between(1), ["cpu_model null \"another\""]);
+    assert_eq!(between(2), ["kernel null \"6.8\"", "mitigations [] [\"Spectre\"]"]);
+    assert_eq!(between(3), ["window_s 1.0 3.0"]);
 }
 
 #[test]
@@ -153,7 +160,7 @@ fn what_the_verdict_withholds_is_withheld_here() {
     }
     let found = compare(&side(&run, "old"), &[side(&run, "new")], &thresholds(&["rps:-3%"])).unwrap();
     assert!(found.rows[0].changes.is_empty());
-    assert!(found.rows[0].withheld.as_ref().is_some_and(|why| why.contains("steal")), "{:?}", found.rows[0]);
+    assert!(format!("{:?}", found.rows[0].withheld).contains("Steal"), "{:?}", found.rows[0]);
     assert_eq!((ending(&found, false), ending(&found, true)), (Ending::Fine, Ending::Void));
 }
 
@@ -234,7 +241,8 @@ fn a_duet_that_says_something_else_than_turns_is_a_caveat_with_both_figures() {
     let found = compare(&side(&run, "old"), &[side(&run, "new")], &[]).unwrap();
     let [caveat] = found.caveats.as_slice() else { panic!("{:?}", found.caveats) };
     assert_eq!((caveat.rule.name(), caveat.outcome), ("duet-agrees", Outcome::Warn));
-    assert!(caveat.evidence.contains("differs by 7.8 %"), "{caveat:?}");
+    let Evidence::DuetApart { apart_share, .. } = &caveat.evidence else { panic!("{caveat:?}") };
+    assert!((0.077..0.079).contains(apart_share), "{caveat:?}");
     let change = rps(&found.rows[0]);
     let both = [change.ratio, change.alternating].map(|ratio| (ratio.unwrap().estimate * 100.0).round());
     assert_eq!(both, [97.0, 90.0], "both figures are there");
@@ -261,7 +269,7 @@ fn a_comparison_without_a_control_says_so() {
     let found = compare(&side(&run, "old"), &[side(&run, "new")], &[]).unwrap();
     assert!(found.control.is_empty());
     assert!(
-        found.caveats.iter().any(|caveat| caveat.evidence.contains("A/A control")),
+        found.caveats.iter().any(|caveat| caveat.evidence == Evidence::NoControl { base: "old".to_owned() }),
         "{:?}",
         found.caveats
     );
@@ -275,5 +283,9 @@ fn failures_under_both_loads_withhold_the_row() {
         life.cells[0].duet.iter_mut().for_each(|turn| turn.load.failed = turn.load.ok / 50);
     }
     let found = compare(&side(&run, "old"), &[side(&run, "new")], &[]).unwrap();
-    assert!(found.rows[0].withheld.as_ref().is_some_and(|why| why.contains("2.0 % of its requests failed")));
+    let Some(Withheld::Of { contender, because }) = &found.rows[0].withheld else {
+        panic!("{:?}", found.rows)
+    };
+    let Withheld::FailedAtOnce { share } = **because else { panic!("{because:?}") };
+    assert!(contender == "new" && (0.019..0.021).contains(&share), "{contender} {share}");
 }

@@ -158,7 +158,7 @@ mod tests {
         let all =
             diagnosis([Outcome::Pass, Outcome::Warn, Outcome::Void].map(|o| finding("rule", o)).to_vec());
         for width in [60, 80, 200] {
-            let text = render(&all, &Style { width, colour: false, ascii: true });
+            let text = render(&all, &Style { width, colour: false, ascii: true, full: false });
             assert!(text.lines().all(|line| line.len() <= width), "{text}");
             assert!(
                 text.contains("caution") && text.contains("[a page") && text.contains("-> mend it"),
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn the_verdict_names_what_decided_it() {
-        let style = Style { width: 80, colour: false, ascii: false };
+        let style = Style { width: 80, colour: false, ascii: false, full: false };
         let last = |findings| render(&diagnosis(findings), &style).lines().last().map(str::to_owned);
         assert!(last(vec![finding("a", Outcome::Pass)]).is_some_and(|line| line.contains("fit: nothing")));
         let both = vec![finding("a", Outcome::Warn), finding("b", Outcome::Void)];

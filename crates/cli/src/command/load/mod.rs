@@ -89,7 +89,8 @@ fn measure(
 /// Prints the report; where standard output carries the stream, people find the summary on standard error.
 fn print(report: &LoadReport, arguments: &LoadArguments) -> Result<(), Failure> {
     if arguments.json {
-        let text = serde_json::to_string(report).map_err(|e| Failure::Bug(e.to_string()))?;
+        let text = serde_json::to_value(report).map(assay_report::words::in_words);
+        let text = text.map_err(|e| Failure::Bug(e.to_string()))?.to_string();
         output::result(&(foreign::json(&text) + "\n"));
         return Ok(());
     }

@@ -9,10 +9,11 @@ use assay_report::foreign;
 use assay_report::format;
 use assay_report::terminal::Style;
 use assay_report::text::{ascii, wrap};
+use assay_report::words;
 use assay_stats::Histogram;
 use assay_stats::lag::{self, Bounds};
 use assay_stats::order::is_resolved;
-use assay_verdict::{Times, described, held_in_words};
+use assay_verdict::Times;
 
 use crate::failure::Failure;
 
@@ -90,8 +91,8 @@ fn objections(report: &LoadReport) -> impl Iterator<Item = (&'static str, String
     let objecting = report.checks.iter().filter(|check| check.outcome != Outcome::Pass);
     objecting.map(|check| {
         let word = if check.outcome == Outcome::Void { "void" } else { "caution" };
-        let remedy = check.remedy.as_ref().map_or_else(String::new, |remedy| format!(" — {remedy}"));
-        (word, format!("{}{remedy}", check.evidence))
+        let remedy = words::remedy(check).map_or_else(String::new, |remedy| format!(" — {remedy}"));
+        (word, format!("{}{remedy}", words::evidence(check)))
     })
 }
 
@@ -191,7 +192,7 @@ fn errors(books: &Books) -> String {
 
 /// What was learnt before the load, and what every answer was held against for that.
 fn answers(learnt: &Learnt) -> String {
-    format!("{}: {}", held_in_words(learnt.held), described(learnt))
+    format!("{}: {}", words::held_in_words(learnt.held), words::described(learnt))
 }
 
 /// How bodies were looked at, where that was not to their end.
@@ -210,14 +211,14 @@ fn bodies(bodies: &BodyChecks) -> Option<String> {
 
 fn generator(report: &LoadReport) -> String {
     let busiest = report.thread_busy_shares.iter().copied().fold(0.0, f64::max);
-    let answers = report.window.ok.max(1) as f64;
-    let cpu = format::duration(report.generator.cpu_ns().0 as f64 / answers);
-    let calls = report.system_calls.total() as f64 / answers;
-    let mut text = format!(
-        "busiest thread {} busy · {cpu} CPU and {} system calls per answer",
-        format::percent(busiest),
-        format::quotient(calls)
-    );
+    let mut text = format!("busiest thread {} busy", format::percent(busiest));
+    // Of no answers there is no share.
+    if report.window.ok > 0 {
+        let answers = report.window.ok as f64;
+        let cpu = format::duration(report.generator.cpu_ns().0 as f64 / answers);
+        let calls = format::rate(report.system_calls.total() as f64 / answers);
+        let _ = write!(text, " · {cpu} CPU and {calls} system calls per answer");
+    }
     if report.connections >= MANY_CONNECTIONS {
         let grown = report.memory.ready_bytes.saturating_sub(report.memory.start_bytes);
         let each = format::bytes(grown / u64::from(report.connections));
@@ -251,12 +252,22 @@ mod tests {
     }
 
     #[test]
+    fn no_answer_costs_nothing_and_many_calls_are_told_shortly() {
+        let with = |ok: u64| {
+            let mut report = LoadReport { thread_busy_shares: vec![0.5], ..LoadReport::default() };
+            (report.window.ok, report.system_calls.sends) = (ok, 28_376);
+            generator(&report)
+        };
+        assert_eq!(with(0), "busiest thread 50 % busy");
+        assert!(with(1).ends_with("28.4k system calls per answer"), "{}", with(1));
+    }
+
+    #[test]
     fn the_last_line_says_what_the_checks_come_to() {
         let check = |outcome| assay_model::check::Check {
             rule: assay_model::rule::Rule::Answers,
             outcome,
-            evidence: String::new(),
-            remedy: None,
+            evidence: assay_model::evidence::Evidence::RightAnswers { ok: 0 },
         };
         let said = |outcomes: &[Outcome]| {
             trust(&LoadReport {

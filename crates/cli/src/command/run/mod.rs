@@ -19,6 +19,7 @@ use assay_model::offered::Offered;
 use assay_model::outlook::Outlook;
 use assay_model::record::Record;
 use assay_model::verdict::Verdict;
+use assay_report::terminal::Style;
 use assay_report::{export, foreign, html, outlook, terminal};
 use assay_verdict::{ending, judge};
 
@@ -75,7 +76,11 @@ fn show(record: &Record, verdict: &Verdict, arguments: &RunArguments) -> Result<
     output::result(&if arguments.json {
         export::json(record, verdict)?
     } else {
-        terminal::render(record, verdict, &output::style(arguments.ascii))
+        terminal::render(
+            record,
+            verdict,
+            &Style { full: arguments.verbose, ..output::style(arguments.ascii) },
+        )
     });
     Ok(())
 }

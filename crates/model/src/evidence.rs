@@ -1,0 +1,492 @@
+//! What a judgement rests on: numbers and names, without a word of prose. Sentences and remedies are made of it where it is shown.
+
+mod answers;
+mod bottleneck;
+mod withheld;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::experiment::Cell;
+use crate::imported::Imported;
+use crate::load::ErrorClass;
+use crate::running::Running;
+use crate::units::Nanos;
+use crate::verdict::{LimitedBy, SelfRatio};
+
+pub use answers::{Against, Answered, Checked};
+pub use bottleneck::{Bottleneck, Busiest};
+pub use withheld::Withheld;
+pub(crate) use withheld::with_sentences;
+
+/// So many of so many: windows, runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Part {
+    /// Those in question.
+    pub hits: u64,
+    /// All.
+    pub of: u64,
+}
+
+impl Part {
+    /// `hits` of `of`.
+    pub fn new(hits: usize, of: usize) -> Self {
+        Self { hits: hits as u64, of: of as u64 }
+    }
+}
+
+/// What a rule found: the figures that decide it, of whichever kind the rule looks at. Shares are from 0 to 1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Evidence {
+    /// A sentence: of a record that was written before evidence had types.
+    Told {
+        /// As it stands there.
+        sentence: String,
+    },
+    /// Right answers in a window.
+    RightAnswers {
+        /// How many.
+        ok: u64,
+    },
+    /// The busiest thread of the generator.
+    BusiestThread {
+        /// Share of its CPU that it used.
+        busy_share: f64,
+    },
+    /// The longest-waiting thread of the generator.
+    ThreadWaited {
+        /// Share of the window in which it could have run but another had its CPU.
+        waiting_share: f64,
+        /// Times that a thread was taken off its CPU.
+        involuntary_switches: u64,
+        /// Whether a database had the same CPUs by plan.
+        #[serde(default)]
+        beside_database: bool,
+    },
+    /// Requests that ended in a window.
+    Failures {
+        /// Those with a right answer.
+        ok: u64,
+        /// The others, by class.
+        errors: BTreeMap<ErrorClass, u64>,
+    },
+    /// Requests without an end.
+    Unanswered {
+        /// Those that were given up.
+        unanswered: u64,
+        /// All requests.
+        requests: u64,
+    },
+    /// How late requests left, in one window.
+    SendLag {
+        /// 99th percentile of the lag.
+        lag_p99_ns: Nanos,
+        /// Quantiles that are not known for it, 0 to 1.
+        unknown: Vec<f64>,
+        /// Greatest difference between a quantile from due and from sent, as a share.
+        apart_share: f64,
+    },
+    /// What was due in a window, and what was sent.
+    Offered {
+        /// Requests that were due.
+        due: u64,
+        /// Requests that were sent.
+        sent: u64,
+        /// Requests given up because too many waited.
+        given_up: u64,
+    },
+    /// What a closed loop had in flight.
+    InFlight {
+        /// On average.
+        mean: f64,
+        /// What was asked for.
+        wanted: f64,
+    },
+    /// How long a window was beside the responses in it.
+    WindowLength {
+        /// Responses that would fit into it one after another.
+        responses: f64,
+        /// How long one takes on average.
+        mean_ns: Nanos,
+    },
+    /// Both sides of Little's law in one window.
+    LittlesLaw {
+        /// Requests in flight on average.
+        in_flight: f64,
+        /// Throughput times mean latency.
+        throughput_times_latency: f64,
+    },
+    /// Connections on which bytes came that no request had asked for.
+    Unsolicited {
+        /// How many.
+        connections: u64,
+    },
+    /// Connections made.
+    Connections {
+        /// To be kept open.
+        asked: u64,
+        /// Made for that.
+        opened: u64,
+    },
+    /// Requests for which there was no local port.
+    NoPort {
+        /// How many.
+        requests: u64,
+    },
+    /// Retransmission timers of one of our own stacks.
+    Retransmissions {
+        /// The wire.
+        wire: String,
+        /// Timers that ran out.
+        timeouts: u64,
+        /// Segments sent again.
+        segments: u64,
+        /// Windows in which one ran out; absent where one window is meant.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        windows: Option<Part>,
+    },
+    /// How assay was built.
+    Build {
+        /// Its version.
+        version: String,
+        /// The profile.
+        profile: String,
+    },
+    /// Rounds in which everybody was measured.
+    Rounds {
+        /// How many.
+        complete: u32,
+    },
+    /// Which CPUs each side had.
+    Isolation {
+        /// As the record tells it.
+        statement: String,
+    },
+    /// The generator of a whole run.
+    GeneratorBusy {
+        /// Share of its CPU that its busiest thread used, at most.
+        busy_share: f64,
+    },
+    /// How much more the generator could have sent.
+    Headroom {
+        /// Times as much.
+        times: f64,
+        /// Against whom; absent where that goes without saying.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        contender: Option<String>,
+    },
+    /// Requests that failed, over several windows.
+    Errors {
+        /// Those.
+        failed: u64,
+        /// All.
+        requests: u64,
+        /// What one of them came to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        example: Option<String>,
+        /// What answers were held against, where none failed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        checked: Vec<Checked>,
+    },
+    /// Failed requests as somebody else's generator counted them.
+    SourceErrors {
+        /// By class.
+        errors: BTreeMap<ErrorClass, u64>,
+    },
+    /// Windows whose books do not balance.
+    Books {
+        /// How many.
+        broken: u64,
+    },
+    /// Little's law over all windows.
+    LittleOverWindows {
+        /// Those that break it, of those in which it was looked at.
+        broken: Part,
+        /// What the first of them found.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        example: Option<Box<Evidence>>,
+    },
+    /// CPU time that somebody else took.
+    Taken {
+        /// Share of the worst window.
+        share: f64,
+        /// Windows that are void for it.
+        void: Part,
+    },
+    /// The generator's waiting for its CPUs, over several windows.
+    GeneratorWaited {
+        /// Share of the worst window, all threads together.
+        share: f64,
+        /// Windows in which it was noticeable.
+        noticeable: Part,
+        /// Windows that are void for it.
+        void: u64,
+        /// What the generator says itself of its worst window, where it objects.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        own: Option<Box<Evidence>>,
+        /// Whether only the generator objects.
+        #[serde(default)]
+        only_own: bool,
+    },
+    /// What the kernel's TCP counted.
+    Tcp {
+        /// Segments sent again.
+        retransmitted: u64,
+        /// Connections dropped at a full accept queue.
+        dropped: u64,
+    },
+    /// A quota of CPU time.
+    Quota {
+        /// CPUs that it allows.
+        cpus: f64,
+        /// What it did, if anything.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        held: Option<HeldBack>,
+    },
+    /// Where a database ran.
+    Database {
+        /// Its CPUs, as a kernel list; absent for one of the user's own.
+        cpus: Option<String>,
+        /// Whether they are the generator's.
+        beside_generator: bool,
+    },
+    /// How long tasks of others waited for a CPU.
+    Pressure {
+        /// Share of the time in half of the windows.
+        share: f64,
+    },
+    /// How fast the machine itself was.
+    MachineSpeed {
+        /// Standard deviation of its logarithm.
+        spread_share: f64,
+        /// Windows in which it was far from usual.
+        outliers: Part,
+    },
+    /// What links lost where a loss was asked for.
+    LinkLoss {
+        /// Frames lost.
+        lost: u64,
+        /// Frames offered.
+        frames: u64,
+        /// Share that was asked for.
+        asked_share: f64,
+    },
+    /// How throughput changed along an order.
+    Change {
+        /// From first to last, as a share; negative for a fall.
+        change_share: f64,
+        /// Probability of such a change by chance.
+        p: f64,
+    },
+    /// A contender against itself.
+    NoiseFloor {
+        /// By how much restarts vary (coefficient of variation); absent where too few rounds tell.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        restart_cv: Option<f64>,
+        /// Who took part twice; absent when nobody did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        contender: Option<String>,
+        /// A cell in which it differs from itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        apart: Option<SelfRatio>,
+    },
+    /// Figures of others, all of them.
+    Imported {
+        /// Where they are from.
+        origin: Imported,
+    },
+    /// Each figure is a single run.
+    SingleRun,
+    /// A server that somebody else runs.
+    Running {
+        /// The contender.
+        contender: String,
+        /// What is known of it.
+        running: Running,
+        /// The generator's CPUs among its own, as a kernel list; empty for none.
+        shared_cpus: String,
+    },
+    /// How late requests left, over several windows.
+    LateRequests {
+        /// Quantiles that cannot be told, 0 to 1.
+        unknown: Vec<f64>,
+        /// Greatest difference between the others from due and from sent, as a share.
+        apart_share: f64,
+        /// Windows that count.
+        windows: u64,
+    },
+    /// Runs that failed.
+    Deaths {
+        /// How many.
+        runs: Part,
+        /// Why the last of them did.
+        reason: String,
+        /// What helps there, as whoever saw it says.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        remedy: Option<String>,
+    },
+    /// Windows in which the generator found no port.
+    NoPorts {
+        /// How many.
+        windows: Part,
+    },
+    /// Something else than the server set its figure.
+    Limit {
+        /// What.
+        by: LimitedBy,
+        /// What that is concluded from.
+        because: Bottleneck,
+    },
+    /// Frames lost at the full queue before a link's rate.
+    Overflow {
+        /// How many.
+        frames: u64,
+    },
+    /// Runs whose warm-up ended too early.
+    NotWarm {
+        /// How many.
+        runs: Part,
+    },
+    /// Throughput along a window.
+    Drift {
+        /// Last third over first.
+        ratio: f64,
+    },
+    /// How near it comes to the machine's limit.
+    ShareOfLimit {
+        /// Share of it.
+        share: f64,
+    },
+    /// A server that was seen on a CPU of the generator's.
+    SharedCpus {
+        /// The CPU.
+        cpu: u32,
+        /// Windows in which that was so.
+        windows: Part,
+    },
+    /// Windows in which CPU time of its processes got lost.
+    LostCpuTime {
+        /// How many.
+        windows: Part,
+    },
+    /// Contenders at the generator's ceiling.
+    Bunched {
+        /// How many.
+        contenders: u64,
+    },
+    /// What the generator objected to in several windows.
+    InWindows {
+        /// What it found in the worst.
+        worst: Box<Evidence>,
+        /// How many.
+        windows: Part,
+    },
+    /// Two different runs are compared.
+    DifferentRuns {
+        /// Name of the base.
+        base: String,
+        /// Name of the other.
+        new: String,
+    },
+    /// Runs whose figures were imported.
+    NotMeasuredHere {
+        /// Each with its origin.
+        runs: Vec<Foreign>,
+    },
+    /// What differs between two runs.
+    Differences {
+        /// Each with both values.
+        between: Vec<Difference>,
+    },
+    /// Percentiles with too few answers beyond them.
+    FewAnswers {
+        /// These, 0 to 1.
+        untold: Vec<f64>,
+        /// Rounds in which that is so.
+        rounds: Part,
+    },
+    /// How two servers answered what they were both asked.
+    Answers {
+        /// One.
+        base: Box<Answered>,
+        /// The other.
+        new: Box<Answered>,
+    },
+    /// All that were asked for the same answered alike.
+    AllAlike,
+    /// A ratio that two servers at once show, and one at a time does not.
+    DuetApart {
+        /// The one in the denominator.
+        base: String,
+        /// The other.
+        new: String,
+        /// Where.
+        cell: Cell,
+        /// By how much both ratios differ.
+        apart_share: f64,
+    },
+    /// The time did not allow for a contender against itself.
+    NoControl {
+        /// The contender.
+        base: String,
+    },
+    /// Evidence of another version of assay.
+    #[serde(other)]
+    Unknown,
+}
+
+/// What a quota of CPU time did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HeldBack {
+    /// Whether it held back the server, or assay itself.
+    pub server: bool,
+    /// Windows in which anybody was held back.
+    pub windows: Part,
+    /// Time for which it was held back in the worst window, in sum over CPUs, as a share of the window.
+    pub share: f64,
+}
+
+/// A run of somebody else's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Foreign {
+    /// Its name.
+    pub run: String,
+    /// Where its figures are from.
+    pub origin: Imported,
+}
+
+/// A property that two runs do not share.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Difference {
+    /// Name of the property's field, such as `cpu_model`.
+    pub property: String,
+    /// Its value in the base; null where it is not known.
+    pub base: Value,
+    /// Its value in the other.
+    pub new: Value,
+}
+
+impl Difference {
+    /// Both values of a property; nothing when they are equal.
+    pub fn of<T: PartialEq + Serialize>(property: &str, base: &T, new: &T) -> Option<Self> {
+        // A number that JSON cannot hold is not known either.
+        let value = |value: &T| serde_json::to_value(value).unwrap_or_default();
+        (base != new).then(|| Self { property: property.to_owned(), base: value(base), new: value(new) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn evidence_of_another_version_is_unknown_and_no_error() {
+        let read = |text: &str| serde_json::from_str::<Evidence>(text).expect("evidence");
+        assert_eq!(read(r#"{"kind":"right_answers","ok":3}"#), Evidence::RightAnswers { ok: 3 });
+        assert_eq!(read(r#"{"kind":"of_the_future","ok":3}"#), Evidence::Unknown);
+    }
+}

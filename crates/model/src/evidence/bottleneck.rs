@@ -1,0 +1,76 @@
+//! What held a throughput where it is.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is busy, or short, where a throughput ends.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Bottleneck {
+    /// No window counts.
+    #[default]
+    NoWindow,
+    /// Whoever measured it does not tell.
+    SourceSilent,
+    /// How busy everybody was.
+    Busy {
+        /// CPUs of the server.
+        cpus: u64,
+        /// Share of them that it used; absent when it was not observed.
+        server_share: Option<f64>,
+        /// Share of its CPU that the generator's busiest thread used.
+        generator_share: f64,
+        /// What was busier than the rest.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        busiest: Option<Busiest>,
+    },
+    /// More connections were served more.
+    MoreWithMore {
+        /// Times as much.
+        times: f64,
+    },
+    /// What was in flight hardly waited.
+    OnCpu {
+        /// Requests in flight.
+        in_flight: u32,
+        /// Share of its time that a request was on a CPU.
+        share: f64,
+    },
+}
+
+/// A part that was busy while the whole was not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum Busiest {
+    /// A thread of the server.
+    Thread {
+        /// Share of a CPU that it used.
+        share: f64,
+    },
+    /// A CPU of the server.
+    Cpu {
+        /// Share of the time that it was busy.
+        share: f64,
+    },
+    /// The database's CPUs.
+    Database {
+        /// Share of what it could have that it used.
+        share: f64,
+        /// Whether the generator took its part of them.
+        beside_generator: bool,
+    },
+    /// A process of the database.
+    DatabaseProcess {
+        /// Share of a CPU that it used.
+        share: f64,
+    },
+    /// The link.
+    Link {
+        /// Its name.
+        link: String,
+        /// Share of what it carries that went in the fuller direction.
+        share: f64,
+        /// Whether that is the way from the server.
+        from_server: bool,
+    },
+}

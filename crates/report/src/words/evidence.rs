@@ -1,0 +1,137 @@
+//! What checks found, in sentences; what to do about it stands in [`remedy`](super::remedy).
+
+mod answers;
+mod generator;
+mod limit;
+mod machine;
+mod runs;
+mod server;
+
+use assay_model::check::Check;
+use assay_model::evidence::{Evidence, Part};
+
+use super::phrases::count_of;
+use crate::format;
+
+pub use answers::{described, held_in_words};
+pub(crate) use limit::bottleneck;
+
+/// What a check found: a sentence without a full stop, so that it can stand in another.
+pub fn evidence(check: &Check) -> String {
+    sentence(check, &check.evidence)
+}
+
+/// Each kind of evidence in its words; a check says which side of its rule it is on.
+#[expect(clippy::too_many_lines, reason = "a table, whole, so that no kind of evidence is without words")]
+fn sentence(check: &Check, evidence: &Evidence) -> String {
+    use Evidence as E;
+    match evidence {
+        E::Told { sentence } => sentence.trim_end_matches('.').to_owned(),
+        E::RightAnswers { ok } => format!("{} right answers came in the window", format::count(*ok)),
+        E::BusiestThread { busy_share } => generator::busiest_thread(*busy_share),
+        E::ThreadWaited { waiting_share, involuntary_switches, beside_database } => {
+            generator::waited(*waiting_share, *involuntary_switches, *beside_database)
+        }
+        E::Failures { ok, errors } => server::failures(*ok, errors),
+        E::Unanswered { unanswered, requests } => server::unanswered(*unanswered, *requests),
+        E::SendLag { lag_p99_ns, unknown, apart_share } => generator::lag(*lag_p99_ns, unknown, *apart_share),
+        E::Offered { due, sent, given_up } => generator::offered(*due, *sent, *given_up),
+        E::InFlight { mean, wanted } => generator::in_flight(*mean, *wanted),
+        E::WindowLength { responses, mean_ns } => generator::window_length(*responses, *mean_ns),
+        E::LittlesLaw { in_flight, throughput_times_latency } => {
+            generator::littles_law(*in_flight, *throughput_times_latency)
+        }
+        E::Unsolicited { connections } => server::unsolicited(*connections),
+        E::Connections { asked, opened } => server::connections(*asked, *opened),
+        E::NoPort { requests } => {
+            format!("for {} there was no free local port", many(*requests, "request"))
+        }
+        E::Retransmissions { wire, timeouts, segments, windows } => {
+            server::retransmissions(wire, *timeouts, *segments, *windows)
+        }
+        E::Build { version, profile } => runs::build(version, profile),
+        E::Rounds { complete } => runs::rounds(check, *complete),
+        E::Isolation { statement } => statement.clone(),
+        E::GeneratorBusy { busy_share } => {
+            format!("the generator used up to {} of its CPU", format::percent(*busy_share))
+        }
+        E::Headroom { times, contender } => generator::headroom(check, *times, contender.as_deref()),
+        E::Errors { failed: 0, requests, checked, .. } => {
+            format!("0 of {} failed; {}", many(*requests, "request"), answers::checked(checked))
+        }
+        E::Errors { failed, requests, example, .. } => server::errors(*failed, *requests, example.as_deref()),
+        E::SourceErrors { errors } => format!("the source's generator counted {}", server::classes(errors)),
+        E::Books { broken } => runs::books(*broken),
+        E::LittleOverWindows { broken, example } => {
+            runs::little(*broken, example.as_deref().map(|example| sentence(check, example)))
+        }
+        E::Taken { share, void } => machine::taken(check, *share, *void),
+        E::GeneratorWaited { share, noticeable, void, own, .. } => {
+            let own = own.as_deref().map(|own| sentence(check, own));
+            generator::waited_in(*share, *noticeable, *void, own)
+        }
+        E::Tcp { retransmitted, dropped } => machine::tcp(*retransmitted, *dropped),
+        E::Quota { cpus, held } => machine::quota(*cpus, held.as_ref()),
+        E::Database { cpus, beside_generator } => machine::database(cpus.as_deref(), *beside_generator),
+        E::Pressure { share } => machine::pressure(*share),
+        E::MachineSpeed { spread_share, outliers } => machine::speed(*spread_share, *outliers),
+        E::LinkLoss { lost, frames, asked_share } => machine::loss(*lost, *frames, *asked_share),
+        E::Change { change_share, p } => runs::change(check, *change_share, *p),
+        E::NoiseFloor { restart_cv, contender, apart } => {
+            runs::noise(*restart_cv, contender.as_deref(), apart.as_ref())
+        }
+        E::Imported { origin } => runs::imported(origin),
+        E::SingleRun => super::imported::ALONE.to_owned(),
+        E::Running { contender, running, shared_cpus } => server::running(contender, running, shared_cpus),
+        E::LateRequests { unknown, apart_share, windows } => generator::late(unknown, *apart_share, *windows),
+        E::Deaths { runs, reason, .. } => format!("{} failed: {reason}", part(*runs, "run")),
+        E::NoPorts { windows } => {
+            format!("the generator found no free port (EADDRNOTAVAIL) in {}", part(*windows, "window"))
+        }
+        E::Limit { by, because } => limit::sets_the_figure(*by, because),
+        E::Overflow { frames } => {
+            format!("{} lost at the full queue before the link's rate", many(*frames, "frame"))
+        }
+        E::NotWarm { runs } => {
+            format!("still getting faster when its warm-up ended, in {}", part(*runs, "run"))
+        }
+        E::Drift { ratio } => server::drift(*ratio),
+        E::ShareOfLimit { share } => server::share_of_limit(*share),
+        E::SharedCpus { cpu, windows } => server::shared_cpus(*cpu, *windows),
+        E::LostCpuTime { windows } => server::lost_cpu_time(*windows),
+        E::Bunched { contenders } => generator::bunched(*contenders),
+        E::InWindows { worst, windows } => {
+            format!("{} (in {})", sentence(check, worst), part(*windows, "window"))
+        }
+        E::DifferentRuns { base, new } => runs::different(base, new),
+        E::NotMeasuredHere { runs } => runs::not_measured_here(runs),
+        E::Differences { between } => runs::differences(check.rule, between),
+        E::FewAnswers { untold, rounds } => generator::few_answers(untold, *rounds),
+        E::Answers { base, new } => answers::both(check, base, new),
+        E::AllAlike => "all that were asked for the same answered alike".to_owned(),
+        E::DuetApart { base, new, cell, apart_share } => runs::duet_apart(base, new, cell, *apart_share),
+        E::NoControl { base } => {
+            format!("the time did not allow for {base} against itself (A/A control)")
+        }
+        E::Unknown => "found by another version of assay, in words that this one does not know".to_owned(),
+    }
+}
+
+/// "1 request", "12,345 requests".
+fn many(n: u64, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{} {noun}s", format::count(n)) }
+}
+
+/// "3 of 5 windows".
+pub(super) fn part(part: Part, noun: &str) -> String {
+    format!("{} of {}", part.hits, count_of(part.of as usize, noun))
+}
+
+/// "p50 and p99.9".
+fn percentiles(quantiles: &[f64]) -> String {
+    let name = |quantile: &f64| format!("p{}", format::percentile(*quantile));
+    super::phrases::all_of(&quantiles.iter().map(name).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! What the generator found out about itself.
+
+use assay_model::check::{Check, Outcome};
+use assay_model::evidence::Part;
+use assay_model::units::Nanos;
+
+use super::{many, part, percentiles};
+use crate::format;
+
+pub(super) fn busiest_thread(busy_share: f64) -> String {
+    format!("the busiest thread of the generator used {} of its CPU", format::percent(busy_share))
+}
+
+pub(super) fn waited(share: f64, switches: u64, beside_database: bool) -> String {
+    let database = if beside_database { "; the database has the same CPUs" } else { "" };
+    format!(
+        "a thread of the generator waited for its CPU {} of the time; {}{database}",
+        format::percent(share),
+        match switches {
+            1 => "1 involuntary switch".to_owned(),
+            n => format!("{} involuntary switches", format::count(n)),
+        }
+    )
+}
+
+pub(super) fn waited_in(share: f64, noticeable: Part, void: u64, own: Option<String>) -> String {
+    let most = format!("the generator waited for its CPU up to {} of a window", format::percent(share));
+    if noticeable.hits == 0 {
+        return most;
+    }
+    let lost = if void == 0 { String::new() } else { format!(", {void} of which do not count") };
+    let said = own.map_or_else(String::new, |own| format!("; it says itself: {own}"));
+    format!("{most}, noticeably in {}{lost}{said}", part(noticeable, "window"))
+}
+
+pub(super) fn lag(p99: Nanos, unknown: &[f64], apart_share: f64) -> String {
+    let late = format!("requests left at most {} late in 99 of 100 cases", format::duration(p99.0 as f64));
+    match unknown {
+        [] => format!(
+            "{late}; from due and from sent, no percentile differs by more than {}",
+            format::percent(apart_share)
+        ),
+        unknown => format!("{late}; not known to 5 % or 50 µs for that: {}", percentiles(unknown)),
+    }
+}
+
+pub(super) fn late(unknown: &[f64], apart_share: f64, windows: u64) -> String {
+    match unknown {
+        [] => format!("requests left late by at most {} of any percentile", format::percent(apart_share)),
+        unknown => format!(
+            "requests left so late that {} cannot be told to 5 % or 50 µs, in {}",
+            percentiles(unknown),
+            many(windows, "window")
+        ),
+    }
+}
+
+pub(super) fn offered(due: u64, sent: u64, given_up: u64) -> String {
+    let [due, sent] = [due, sent].map(format::count);
+    let given_up = match given_up {
+        0 => String::new(),
+        n => format!("; {} were given up because too many waited", format::count(n)),
+    };
+    format!("{sent} requests were sent in the window in which {due} were due{given_up}")
+}
+
+pub(super) fn in_flight(mean: f64, wanted: f64) -> String {
+    let wanted = format::count(wanted.round() as u64);
+    format!("on average {} of {wanted} requests were in flight", format::quotient(mean))
+}
+
+pub(super) fn window_length(responses: f64, mean: Nanos) -> String {
+    format!(
+        "the window is {} times as long as a response, which takes {} on average",
+        format::quotient(responses),
+        format::duration(mean.0 as f64)
+    )
+}
+
+pub(super) fn few_answers(untold: &[f64], rounds: Part) -> String {
+    format!(
+        "{} cannot be told: too few answers beyond it in {}, and those with more are the fast ones",
+        percentiles(untold),
+        part(rounds, "round")
+    )
+}
+
+pub(super) fn littles_law(in_flight: f64, other: f64) -> String {
+    let apart = if in_flight > 0.0 { (in_flight - other).abs() / in_flight } else { 0.0 };
+    format!(
+        "the generator's books say {} in flight, throughput times latency {} ({} apart)",
+        format::quotient(in_flight),
+        format::quotient(other),
+        format::percent(apart)
+    )
+}
+
+pub(super) fn headroom(check: &Check, times: f64, contender: Option<&str>) -> String {
+    let times = format::quotient(times);
+    match (contender, check.outcome) {
+        (None, _) => format!("the generator could send only {times} times as much"),
+        (Some(name), Outcome::Pass) => {
+            format!("the generator could send at least {times} times what a contender took ({name})")
+        }
+        (Some(name), _) => format!("the generator could send only {times} times what {name} took"),
+    }
+}
+
+pub(super) fn bunched(contenders: u64) -> String {
+    format!(
+        "{contenders} contenders lie within 2 % of the generator's ceiling: that is its speed, not theirs"
+    )
+}

@@ -1,0 +1,74 @@
+//! What was found out about the machine and what else it did.
+
+use assay_model::check::{Check, Outcome};
+use assay_model::evidence::{HeldBack, Part};
+use assay_model::rule::Rule;
+
+use super::{many, part};
+use crate::format;
+
+pub(super) fn taken(check: &Check, share: f64, void: Part) -> String {
+    let (who, what) = match check.rule {
+        Rule::Steal => ("a hypervisor took", "of a window's CPU time"),
+        _ => ("other programs used", "of the server's CPUs"),
+    };
+    let most = if check.outcome == Outcome::Pass { "at most" } else { "up to" };
+    let lost = match void.hits {
+        0 => String::new(),
+        _ => format!("; {} do not count", part(void, "window")),
+    };
+    format!("{who} {most} {} {what}{lost}", format::percent(share))
+}
+
+pub(super) fn tcp(retransmitted: u64, dropped: u64) -> String {
+    format!(
+        "{} sent again and {} dropped at a full accept queue, whoever's they were",
+        many(retransmitted, "TCP segment"),
+        many(dropped, "connection")
+    )
+}
+
+pub(super) fn quota(cpus: f64, held: Option<&HeldBack>) -> String {
+    // Finer than a tenth nobody sets a quota.
+    let cpus = (cpus * 10.0).round() / 10.0;
+    let Some(held) = held else { return format!("a quota of {cpus} CPUs held nobody back") };
+    let who = if held.server { "the server" } else { "assay itself" };
+    format!(
+        "a quota of {cpus} CPUs held {who} back in {}, for {} of one of them in sum over the CPUs",
+        part(held.windows, "window"),
+        format::percent(held.share)
+    )
+}
+
+pub(super) fn database(cpus: Option<&str>, beside_generator: bool) -> String {
+    match cpus {
+        None => "the database is the user's own: what it used, and what used it, is not known".to_owned(),
+        Some(cpus) if beside_generator => {
+            format!("the database shared CPUs {cpus} with the generator, so latencies include waiting for it")
+        }
+        Some(cpus) => format!("the database had CPUs {cpus} for itself"),
+    }
+}
+
+pub(super) fn pressure(share: f64) -> String {
+    format!("tasks of others waited for a CPU {} of the time in half of the windows", format::percent(share))
+}
+
+pub(super) fn speed(spread_share: f64, outliers: Part) -> String {
+    let odd = match outliers.hits {
+        0 => String::new(),
+        _ => format!("; in {} it was far from usual", part(outliers, "window")),
+    };
+    let spread = format::percent(spread_share);
+    format!("the machine's own speed varied by {spread} from window to window{odd}")
+}
+
+pub(super) fn loss(lost: u64, frames: u64, asked_share: f64) -> String {
+    format!(
+        "the link lost {} of {}, {} of them; {} were asked for",
+        format::count(lost),
+        many(frames, "frame"),
+        format::percent(lost as f64 / frames.max(1) as f64),
+        format::percent(asked_share)
+    )
+}

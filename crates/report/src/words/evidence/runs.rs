@@ -1,0 +1,142 @@
+//! What was found out about a run as a whole, and about two of them.
+
+use assay_model::check::{Check, Outcome};
+use assay_model::evidence::{Difference, Foreign, Part};
+use assay_model::experiment::Cell;
+use assay_model::imported::Imported;
+use assay_model::rule::Rule;
+use assay_model::verdict::SelfRatio;
+use serde_json::Value;
+
+use super::super::phrases::count_of;
+use super::{many, part};
+use crate::format;
+
+pub(super) fn build(version: &str, profile: &str) -> String {
+    match profile {
+        "release" => format!("assay {version} built for release"),
+        other => format!("assay was built for {other}: its generator and limit are many times too slow"),
+    }
+}
+
+pub(super) fn rounds(check: &Check, complete: u32) -> String {
+    match check.outcome {
+        Outcome::Pass => format!("{complete} complete rounds, each with fresh server processes"),
+        _ => {
+            format!("{} complete: nothing can be said of differences", count_of(complete as usize, "round"))
+        }
+    }
+}
+
+pub(super) fn books(broken: u64) -> String {
+    match broken {
+        0 => "issued = right + failed + unfinished in every window".to_owned(),
+        n => format!("in {} the requests issued are not those accounted for", many(n, "window")),
+    }
+}
+
+pub(super) fn little(broken: Part, example: Option<String>) -> String {
+    match (broken, example) {
+        (Part { of: 0, .. }, _) => {
+            "the generator did not compare throughput with what was in flight".to_owned()
+        }
+        (Part { hits: 0, of }, _) => {
+            format!("the generator's books of what was in flight agree in {}", many(of, "window"))
+        }
+        (_, example) => {
+            format!("{} break Little's law: {}", part(broken, "window"), example.unwrap_or_default())
+        }
+    }
+}
+
+pub(super) fn change(check: &Check, change_share: f64, p: f64) -> String {
+    let span = match check.rule {
+        Rule::Order => "from the first to the last place within a round",
+        _ => "from the first to the last round",
+    };
+    if check.outcome == Outcome::Pass {
+        return format!("no change {span} beyond chance");
+    }
+    let way = if change_share < 0.0 { "fell" } else { "rose" };
+    let share = format::percent(change_share.abs());
+    format!("throughput {way} by {share} {span} (p = {})", format::probability(p))
+}
+
+pub(super) fn noise(restart_cv: Option<f64>, contender: Option<&str>, apart: Option<&SelfRatio>) -> String {
+    let noise = restart_cv.map_or_else(
+        || "too few rounds to tell how much restarts vary".to_owned(),
+        |cv| format!("restarts vary by {}", format::percent(cv)),
+    );
+    match (contender, apart) {
+        (None, _) => format!("{noise}; no contender took part twice as an A/A control"),
+        (Some(name), None) => format!("{noise}; A/A control: {name} is not shown to differ from itself"),
+        (Some(name), Some(SelfRatio { cell, ratio })) => format!(
+            "{name} differs from itself on {cell}: restarted it was {} times as fast, between {} and {}",
+            format::close_ratio(ratio.estimate),
+            format::close_ratio(ratio.low),
+            format::close_ratio(ratio.high)
+        ),
+    }
+}
+
+pub(super) fn imported(origin: &Imported) -> String {
+    format!(
+        "{origin}; the machine, its state and the answers during the load are known to the source at best"
+    )
+}
+
+pub(super) fn different(base: &str, new: &str) -> String {
+    format!("{base} and {new} are different runs: what drifted between them is part of the change")
+}
+
+pub(super) fn duet_apart(base: &str, new: &str, cell: &Cell, apart_share: f64) -> String {
+    format!(
+        "{new} over {base}, {cell}, differs by {} from what it is by turns, more than both intervals allow",
+        format::percent(apart_share)
+    )
+}
+
+pub(super) fn not_measured_here(runs: &[Foreign]) -> String {
+    let told: Vec<String> = runs.iter().map(|Foreign { run, origin }| format!("{run} is {origin}")).collect();
+    format!("not all of them were measured here: {}", told.join("; "))
+}
+
+pub(super) fn differences(rule: Rule, between: &[Difference]) -> String {
+    let what = match rule {
+        Rule::Machine => "they ran on different machines",
+        Rule::MachineState => "the machine was in another state",
+        _ => "they were measured differently",
+    };
+    let told: Vec<String> = between
+        .iter()
+        .map(|of| format!("{} {} → {}", property(&of.property), value(&of.base), value(&of.new)))
+        .collect();
+    format!("{what}: {}", told.join("; "))
+}
+
+/// What people call a property.
+fn property(name: &str) -> String {
+    match name {
+        "cpu_model" => "CPU",
+        "cpus" => "CPUs",
+        "numa_nodes" => "NUMA nodes",
+        "memory_gb" => "memory in GB",
+        "smt" => "SMT",
+        "interrupts_apart" => "interrupts apart from programs",
+        "cpu_quota" => "CPU quota",
+        "build" => "assay's build",
+        "server_cpus" => "server CPUs",
+        "generator_cpus" => "generator CPUs",
+        "window_s" => "seconds of a window",
+        "warmup_s" => "seconds of warm-up",
+        other => return other.replace('_', " "),
+    }
+    .to_owned()
+}
+
+fn value(value: &Value) -> String {
+    match value {
+        Value::Null => "unknown".to_owned(),
+        other => other.to_string(),
+    }
+}

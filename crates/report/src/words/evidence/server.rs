@@ -1,0 +1,110 @@
+//! What was found out about a server and its answers.
+
+use std::collections::BTreeMap;
+
+use assay_model::evidence::Part;
+use assay_model::load::ErrorClass;
+use assay_model::running::Running;
+
+use super::{many, part};
+use crate::format;
+
+pub(super) fn failures(ok: u64, errors: &BTreeMap<ErrorClass, u64>) -> String {
+    let all = format::count(ok + errors.values().sum::<u64>());
+    match errors.values().sum::<u64>() {
+        0 => format!("none of {all} requests that ended in the window failed"),
+        failed => format!("{} of {all} requests failed: {}", format::count(failed), classes(errors)),
+    }
+}
+
+/// "7 ended too early, 3 no head in time".
+pub(super) fn classes(errors: &BTreeMap<ErrorClass, u64>) -> String {
+    let told = errors.iter().map(|(class, n)| format!("{} {class}", format::count(*n)));
+    told.collect::<Vec<_>>().join(", ")
+}
+
+pub(super) fn errors(failed: u64, requests: u64, example: Option<&str>) -> String {
+    let all = format::count(requests);
+    let share = format::percent(failed as f64 / requests.max(1) as f64);
+    let example = example.map_or_else(String::new, |seen| format!("; for example {seen}"));
+    format!("{} of {all} requests failed ({share}){example}", format::count(failed))
+}
+
+pub(super) fn unanswered(unanswered: u64, requests: u64) -> String {
+    let bounds = match unanswered {
+        0 => String::new(),
+        n => {
+            let share = 1.0 - n as f64 / requests.max(1) as f64;
+            format!("; percentiles above {} are lower bounds", format::percentile(share))
+        }
+    };
+    format!(
+        "{} of {} requests were unanswered when the generator stopped waiting{bounds}",
+        format::count(unanswered),
+        format::count(requests)
+    )
+}
+
+pub(super) fn unsolicited(connections: u64) -> String {
+    format!("bytes that no request had asked for came on {}", many(connections, "connection"))
+}
+
+pub(super) fn connections(asked: u64, opened: u64) -> String {
+    format!("{} made to keep {} open", were(opened, "connection"), format::count(asked))
+}
+
+/// "1 connection was", "3 connections were".
+fn were(n: u64, noun: &str) -> String {
+    format!("{} {}", many(n, noun), if n == 1 { "was" } else { "were" })
+}
+
+pub(super) fn retransmissions(wire: &str, timeouts: u64, segments: u64, windows: Option<Part>) -> String {
+    let timers = many(timeouts, "retransmission timer");
+    let again = format!("{} sent again", were(segments, "segment"));
+    match windows {
+        None => format!("{timers} ran out on {wire}; {again}"),
+        Some(windows) => {
+            format!(
+                "{timers} of the server's stack ran out on {wire}, in {}; {again}",
+                part(windows, "window")
+            )
+        }
+    }
+}
+
+pub(super) fn running(name: &str, running: &Running, shared_cpus: &str) -> String {
+    match running {
+        Running::Found { program, pids, processes, cpus } => {
+            let pid = pids.first().copied().unwrap_or_default();
+            let who = format!("{name} is {program} (process {pid}, {processes} in all)");
+            match shared_cpus {
+                "" => format!("{who}, which may run on CPUs {cpus}"),
+                shared => format!("{who} may run on CPUs {cpus}, the generator's {shared} among them"),
+            }
+        }
+        Running::Unseen { why } => format!("where {name} ran, and what it used, is not known: {why}"),
+    }
+}
+
+pub(super) fn shared_cpus(cpu: u32, windows: Part) -> String {
+    let windows = part(windows, "window");
+    format!("it was seen on the generator's CPU {cpu} in {windows}, where both slow each other")
+}
+
+pub(super) fn lost_cpu_time(windows: Part) -> String {
+    format!(
+        "in {} processes of it ended whose CPU time nobody was given: what it used is told too low",
+        part(windows, "window")
+    )
+}
+
+pub(super) fn drift(ratio: f64) -> String {
+    let way = if ratio > 1.0 { "rose" } else { "fell" };
+    let share = format::percent((ratio - 1.0).abs());
+    format!("throughput {way} by {share} from the first to the last third of a window")
+}
+
+pub(super) fn share_of_limit(share: f64) -> String {
+    let share = format::percent(share);
+    format!("it reaches {share} of this machine's limit: it may be faster than can be seen here")
+}

@@ -1,0 +1,166 @@
+use assay_model::check::Outcome;
+use assay_model::evidence::{Bottleneck, Busiest, Difference, HeldBack, Withheld};
+use assay_model::experiment::Cell;
+use assay_model::rule::Rule;
+use assay_model::units::Nanos;
+use assay_model::verdict::{Interval, LimitedBy, SelfRatio};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::words::{in_words, remedy, withheld};
+
+fn told(rule: Rule, outcome: Outcome, of: Evidence) -> String {
+    evidence(&Check::objection(rule, outcome, of))
+}
+
+#[test]
+fn figures_of_a_window_read_as_sentences() {
+    let (pass, warn) = (Outcome::Pass, Outcome::Warn);
+    let errors = [(assay_model::load::ErrorClass::EarlyEof, 7)].into();
+    for (rule, outcome, of, sentence) in [
+        (
+            Rule::Answers,
+            pass,
+            Evidence::RightAnswers { ok: 12_345 },
+            "12,345 right answers came in the window",
+        ),
+        (
+            Rule::Failures,
+            warn,
+            Evidence::Failures { ok: 93, errors },
+            "7 of 100 requests failed: 7 ended too early",
+        ),
+        (
+            Rule::SendLag,
+            warn,
+            Evidence::SendLag { lag_p99_ns: Nanos(306_000), unknown: vec![0.5, 0.999], apart_share: 0.2 },
+            "requests left at most 306 µs late in 99 of 100 cases; not known to 5 % or 50 µs for that: p50 and p99.9",
+        ),
+        (
+            Rule::Unfinished,
+            warn,
+            Evidence::Unanswered { unanswered: 5, requests: 10_000 },
+            "5 of 10,000 requests were unanswered when the generator stopped waiting; percentiles above 99.95 are lower \
+             bounds",
+        ),
+        (
+            Rule::InFlight,
+            pass,
+            Evidence::InFlight { mean: 63.84, wanted: 64.0 },
+            "on average 63.8 of 64 requests were in flight",
+        ),
+        (
+            Rule::Drift,
+            warn,
+            Evidence::Drift { ratio: 0.8 },
+            "throughput fell by 20 % from the first to the last third of a window",
+        ),
+        (
+            Rule::Headroom,
+            warn,
+            Evidence::Headroom { times: 1.2, contender: None },
+            "the generator could send only 1.20 times as much",
+        ),
+    ] {
+        assert_eq!(told(rule, outcome, of), sentence);
+    }
+}
+
+#[test]
+fn a_limit_is_told_with_what_was_busy() {
+    let busy =
+        |server_share, busiest| Bottleneck::Busy { cpus: 4, server_share, generator_share: 0.4, busiest };
+    let own = "the server used 26 % of its 4 CPUs";
+    let both = format!("{own}, the generator's busiest thread used 40 % of its CPU");
+    let thread = Some(Busiest::Thread { share: 0.99 });
+    let database = Some(Busiest::Database { share: 0.98, beside_generator: true });
+    for (by, because, sentence) in [
+        (LimitedBy::Server, busy(Some(0.26), None), own.to_owned()),
+        (LimitedBy::ServerCore, busy(Some(0.26), thread), format!("one thread used 99 % of a CPU; {own}")),
+        (
+            LimitedBy::Database,
+            busy(Some(0.26), database),
+            format!("the database used 98 % of what the generator left of its CPUs; {both}"),
+        ),
+        (LimitedBy::Neither, busy(Some(0.26), None), format!("{both}: requests waited for something else")),
+        (
+            LimitedBy::Connections,
+            Bottleneck::MoreWithMore { times: 2.0 },
+            "with more connections it served 2.00 times as much".into(),
+        ),
+    ] {
+        assert_eq!(bottleneck(by, &because), sentence);
+    }
+}
+
+#[test]
+fn what_runs_differ_in_is_told_with_both_values() {
+    let between = vec![
+        Difference { property: "cpu_model".into(), base: Value::Null, new: json!("another") },
+        Difference { property: "window_s".into(), base: json!(1.0), new: json!(3.0) },
+    ];
+    assert_eq!(
+        told(Rule::Machine, Outcome::Void, Evidence::Differences { between }),
+        "they ran on different machines: CPU unknown → \"another\"; seconds of a window 1.0 → 3.0"
+    );
+}
+
+#[test]
+fn a_contender_against_itself_and_a_quota_are_told_with_their_sizes() {
+    let ratio = Interval { estimate: 1.0312, low: 1.02, high: 1.0422, confidence: 0.95 };
+    let apart = Some(SelfRatio { cell: Cell::closed("hello", 64), ratio });
+    let noise = Evidence::NoiseFloor { restart_cv: Some(0.012), contender: Some("a".into()), apart };
+    let sentence = told(Rule::NoiseFloor, Outcome::Warn, noise);
+    assert!(
+        sentence.ends_with("restarted it was 1.031 times as fast, between 1.020 and 1.042"),
+        "{sentence}"
+    );
+    let held = Some(HeldBack { server: true, windows: Part::new(1, 2), share: 0.25 });
+    assert_eq!(
+        told(Rule::Throttled, Outcome::Warn, Evidence::Quota { cpus: 1.5, held }),
+        "a quota of 1.5 CPUs held the server back in 1 of 2 windows, for 25 % of one of them in sum over the CPUs"
+    );
+}
+
+#[test]
+fn who_objects_says_what_to_do_and_the_nearer_evidence_says_it_better() {
+    let waited = |beside_database| Evidence::ThreadWaited {
+        waiting_share: 0.2,
+        involuntary_switches: 1,
+        beside_database,
+    };
+    let over = |only_own| Evidence::GeneratorWaited {
+        share: 0.2,
+        noticeable: Part::new(1, 2),
+        void: 1,
+        own: Some(Box::new(waited(true))),
+        only_own,
+    };
+    let remedy =
+        |outcome, of| remedy(&Check::objection(Rule::GeneratorDisturbed, outcome, of)).unwrap_or_default();
+    assert_eq!(remedy(Outcome::Pass, waited(false)), "");
+    assert!(remedy(Outcome::Warn, waited(false)).contains("--cpus"));
+    assert!(remedy(Outcome::Warn, over(true)).contains("three physical cores"));
+    assert!(remedy(Outcome::Warn, over(false)).contains("assay doctor"));
+    let older = Evidence::Told { sentence: "It waited.".to_owned() };
+    assert!(
+        remedy(Outcome::Void, older.clone()).contains("assay doctor"),
+        "a record of before has no figures"
+    );
+    assert_eq!(told(Rule::GeneratorDisturbed, Outcome::Void, older), "It waited");
+}
+
+#[test]
+fn a_document_has_the_sentence_beside_the_figures() {
+    let check = Check::objection(Rule::Answers, Outcome::Void, Evidence::RightAnswers { ok: 0 });
+    let reason = Withheld::FewWindows { windows: Part::new(2, 6), rules: vec![Rule::Steal] };
+    assert_eq!(withheld(&reason), "only 2 of 6 windows count (steal)");
+    let document = in_words(json!({ "checks": [check], "standing": { "withheld_for": reason, "tier": 1 } }));
+    assert_eq!(document["checks"][0]["evidence"], "0 right answers came in the window");
+    assert_eq!(document["checks"][0]["remedy"], "look at the failures, or measure longer");
+    assert_eq!(document["checks"][0]["found"]["ok"], 0);
+    assert_eq!(document["standing"]["withheld"], "only 2 of 6 windows count (steal)");
+    assert_eq!(document["standing"]["withheld_for"]["windows"]["hits"], 2);
+    let read: Check = serde_json::from_value(document["checks"][0].clone()).expect("a check");
+    assert_eq!(read, check);
+}

@@ -1,0 +1,147 @@
+//! What to do about what a check objects to.
+
+use assay_model::check::{Check, Outcome};
+use assay_model::evidence::Evidence;
+use assay_model::rule::Rule;
+use assay_model::running::Running;
+
+const FASTER_LINK: &str = "to tell servers apart, give --link a higher rate or ask for smaller bodies";
+const LATE: &str = "keep other programs off the generator's CPUs, give it more of them, or use a lower rate";
+const MEASURE_HERE: &str = "measure the ones you care for here: assay run -e techempower";
+const MORE_CPUS: &str = "give the generator more CPUs, or the server fewer";
+const OTHERS: &str =
+    "stop the other programs, or measure when they are done; `assay doctor` shows what they take";
+const PIN_IT: &str = "pin it to CPUs of its own (taskset -acp), or let assay start it with --cmd";
+const STALLED: &str =
+    "a thread at one end did not run for a while: end what else uses its CPU, or give it another";
+
+/// What to do; nothing where there is nothing to object to, or nobody knows.
+pub fn remedy(check: &Check) -> Option<String> {
+    if check.outcome == Outcome::Pass {
+        return None;
+    }
+    let own = of_evidence(&check.evidence).map(str::to_owned);
+    own.or_else(|| Some(of_rule(check.rule)?.to_owned()))
+}
+
+/// Where the evidence tells more than the rule.
+fn of_evidence(evidence: &Evidence) -> Option<&str> {
+    match evidence {
+        Evidence::InWindows { worst, .. } => of_evidence(worst),
+        Evidence::GeneratorWaited { own: Some(own), only_own: true, .. } => of_evidence(own),
+        Evidence::ThreadWaited { beside_database: true, .. } => {
+            Some("use a machine with three physical cores")
+        }
+        Evidence::ThreadWaited { .. } => {
+            Some("end what else runs on the generator's CPUs, or give it others with --cpus")
+        }
+        Evidence::BusiestThread { .. } => {
+            Some("give the generator more CPUs, or use fewer connections or a lower rate")
+        }
+        Evidence::Deaths { remedy, .. } => Some(remedy.as_deref().unwrap_or("see its log")),
+        Evidence::SourceErrors { .. } => Some("read the source's logs; a server that fails may seem fast"),
+        Evidence::Errors { example: Some(_), .. } => {
+            Some("see its log and the samples in the record; mend the server")
+        }
+        Evidence::Running { running: Running::Unseen { .. }, .. } => {
+            Some("let assay start it with --cmd, or run assay where its processes can be seen")
+        }
+        Evidence::NotMeasuredHere { .. } => {
+            Some("compare runs of the same machine in the same state, measured alike")
+        }
+        Evidence::NoControl { .. } => Some("give a longer --budget"),
+        Evidence::NoiseFloor { apart: None, .. } => Some("measure at least two rounds, and without --no-aa"),
+        _ => None,
+    }
+}
+
+/// What helps whenever a rule is broken.
+fn of_rule(rule: Rule) -> Option<&'static str> {
+    Some(match rule {
+        Rule::Answers => "look at the failures, or measure longer",
+        Rule::AtLimit | Rule::Bunched | Rule::Generator | Rule::GeneratorSaturated | Rule::Headroom => {
+            MORE_CPUS
+        }
+        Rule::Books => "report this: it is a fault of assay",
+        Rule::Build => "measure with `cargo build --release`",
+        Rule::Connections => "look at the server's limits of connections and of its listen queue",
+        Rule::Database => {
+            "use a machine with three physical cores, or name a database elsewhere in DATABASE_URL"
+        }
+        Rule::DuetAgrees => {
+            "believe the turns where each will have its CPUs to itself (--design alternating), and look for what both share: \
+             caches, memory, a generator that is the limit"
+        }
+        Rule::Drift => "warm up for longer, or measure longer windows",
+        Rule::Errors => "see which contender failed, and the samples in the record",
+        Rule::FailedRuns => "see its log",
+        Rule::Failures => "look at the samples of wrong answers and at the server's log",
+        Rule::GeneratorDisturbed => {
+            "keep other programs off the generator's CPUs: `assay doctor` shows what they take"
+        }
+        Rule::Imported | Rule::SingleRun => MEASURE_HERE,
+        Rule::InFlight => "the generator is the slower side: give it more CPUs, or measure fewer connections",
+        Rule::Isolation => "use a machine with at least two CPUs, or give each side its own",
+        Rule::LinkLoss => "this is a fault of assay or of the kernel: please report it",
+        Rule::LinkOverflow => "measure fewer connections or smaller bodies, or give the link a higher rate",
+        Rule::LinkSaturated => FASTER_LINK,
+        Rule::Little => "measure longer windows; look for what disturbed the generator",
+        Rule::LittlesLaw => "this is a fault of the generator: please report it with the record of this run",
+        Rule::LocalPorts => {
+            "name more addresses with --source, widen net.ipv4.ip_local_port_range, or keep connections open"
+        }
+        Rule::LostCpuTime => {
+            "its parent ignores SIGCHLD (wait(2)): let it wait for its workers, or keep these alive for longer"
+        }
+        Rule::LikeAnswers => {
+            "look at both answers: figures compare only where the same was asked and the same was answered; \
+             where both are right, say so with a workload that expects what they have in common"
+        }
+        Rule::Machine | Rule::MachineState | Rule::Method => {
+            "compare runs of the same machine in the same state, measured alike"
+        }
+        Rule::MachineSpeed => {
+            "use a machine that is not shared and holds its clock rate (`assay doctor`), or measure more rounds"
+        }
+        Rule::NoiseFloor => {
+            "trust no difference of this size: look for what disturbs the machine, and measure more rounds"
+        }
+        rule => return of_other_rule(rule),
+    })
+}
+
+fn of_other_rule(rule: Rule) -> Option<&'static str> {
+    Some(match rule {
+        Rule::OfferedLoad => {
+            "the server, or the number of connections, cannot carry this rate: use more connections or a lower rate"
+        }
+        Rule::Percentiles => "measure for longer: a percentile needs 100 answers beyond it in every round",
+        Rule::Order => {
+            "let the machine rest between contenders, or measure more rounds: the order is drawn anew in each"
+        }
+        Rule::OtherPrograms | Rule::Pressure => OTHERS,
+        Rule::Pairing => "measure both now, in the same rounds: assay compare --cmd OLD --cmd NEW",
+        Rule::Ports => {
+            "use fewer connections, or widen net.ipv4.ip_local_port_range: `assay doctor` tells how"
+        }
+        Rule::Retransmissions | Rule::ServerRetransmissions => STALLED,
+        Rule::Rounds => "measure at least two rounds, better six",
+        Rule::RunningServer | Rule::SharedCpus => PIN_IT,
+        Rule::SendLag => LATE,
+        Rule::Steal => "use a machine that is not shared, or measure more rounds",
+        Rule::Tcp => {
+            "raise net.core.somaxconn and the server's backlog, use fewer connections, and stop other traffic"
+        }
+        Rule::Throttled => {
+            "lift the quota (cpu.max, docker --cpus, CPUQuota=), or give whole CPUs instead; `assay doctor` shows it"
+        }
+        Rule::Trend => {
+            "look for what changed meanwhile (heat, other programs); comparisons are made within rounds and stand"
+        }
+        Rule::Unfinished => "give a longer time to drain, or look why the server does not answer",
+        Rule::UnsolicitedBytes => "the server breaks HTTP/1.1; look at the samples of wrong answers",
+        Rule::WindowLength => "measure for longer (-d), or with fewer connections",
+        Rule::WarmUp => "give it longer with --warmup",
+        _ => return None,
+    })
+}
