@@ -40,7 +40,8 @@ fn a_build_that_answers_otherwise_is_not_called_kept() {
         &std::fs::read_to_string(lab.runs().join(run).join("record.json")).expect("record"),
     )
     .expect("a record");
-    assert_eq!(held(&record), [Held::Body; 4]);
+    let held = held(&record);
+    assert!(!held.is_empty() && held.iter().all(|held| *held == Held::Body), "{held:?}");
     // The same of what was stored.
     let [base, new] = [0, 1].map(|side| format!("last:{}", record.contenders[side].name));
     lab.assay(&["compare", &base, &new, "--fail-on", "rps:-99%", "--format", "junit"])

@@ -248,7 +248,7 @@ fn a_design_that_cannot_be_had_is_refused_with_the_reason() {
     let lab = Lab::new();
     let server = "\"$ASSAY\" stub --port $PORT";
     let other = format!("{server} --seed 2");
-    let arguments = ["compare", "--cmd", server, "--cmd", &other, "--port", "1234", "--port", "1235"];
+    let arguments = ["compare", "--cmd", server, "--cmd", &other, "--port", "1234", "--port", "1234"];
     let err = stderr(&lab.assay(&[&arguments[..], &["--design", "duet"]].concat()).assert().code(2));
     assert!(err.contains("--design duet") && err.contains("leave out --port"), "{err}");
 }
