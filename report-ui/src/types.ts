@@ -1778,7 +1778,7 @@ export interface RequestKind {
   weight: number;
 }
 /**
- * The right answer.
+ * The right answer; what it leaves open is learnt before the load.
  */
 export interface Expect {
   /**

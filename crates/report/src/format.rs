@@ -75,9 +75,14 @@ pub fn quotient_interval(quotient: &Interval) -> Estimate {
     Estimate { interval: brackets(quotient, &low, &high), estimate }
 }
 
-/// A quotient near 1, with its thousandths: `1.004`.
+/// A quotient near 1, with its thousandths: `1.004`; one far from it with the digits that matter.
 pub fn close_ratio(quotient: f64) -> String {
-    format!("{quotient:.3}")
+    let digits = match quotient {
+        near if near < 10.0 => 3,
+        far if far < 1000.0 => 1,
+        _ => 0,
+    };
+    format!("{quotient:.digits$}")
 }
 
 /// A probability: `0.003`.
