@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use assay_model::evidence::Withheld;
 use assay_model::experiment::Cell;
-use assay_model::record::{Record, Run};
+use assay_model::record::{Origin, Record, Run};
 use assay_model::verdict::Verdict;
 use assay_report::terminal::{Style, render};
 use assay_report::{export, foreign, html, page, text, words};
@@ -33,6 +33,18 @@ fn terminal_at_200_columns_in_ascii() {
     let text = terminal(200, false, true);
     assert!(text.is_ascii());
     insta::assert_snapshot!(text);
+}
+
+#[test]
+fn rules_that_contenders_of_the_catalogue_break_are_told_when_all_is_asked_for() {
+    let (mut record, verdict) = sample();
+    let told = |record: &Record, full| {
+        let style = Style { width: 100, colour: false, ascii: false, full };
+        render(record, &verdict, &style).contains("nginx: must keep but breaks bad-host")
+    };
+    assert_eq!((told(&record, false), told(&record, true)), (false, true));
+    record.contenders.iter_mut().for_each(|entry| entry.origin = Origin::Command);
+    assert!(told(&record, false), "the user's own server");
 }
 
 #[test]

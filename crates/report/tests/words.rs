@@ -34,8 +34,7 @@ fn who_leads_and_by_how_much() {
     assert!(told[1].starts_with("fast serves 1.1"), "{told:?}");
     let equal = said(&record(&[("a", &times(EVEN, 50.0)), ("b", &times(OTHER, 50.0))]));
     assert!(equal[0].contains("b and a lead") || equal[0].contains("a and b lead"), "{equal:?}");
-    let power = "they are not shown to differ; the smallest difference that this run could show is about ";
-    assert!(equal[0].contains(power), "{equal:?}");
+    assert!(equal[0].contains("; the smallest difference this run could show is "), "{equal:?}");
     let once = said(&record(&[("a", &[100.0]), ("b", &[50.0])]));
     assert!(once[0].contains("1 round of it cannot show a difference"), "{once:?}");
     let tail = |slow: &[f64], slower: &[f64]| {

@@ -2,7 +2,7 @@
 
 use anstyle::Style as Ansi;
 use assay_model::check::{Check, Outcome};
-use assay_model::record::Record;
+use assay_model::record::{Origin, Record};
 use assay_model::verdict::Verdict;
 
 use super::{ALARM, CAUTION, FAINT, HEADING, PLAIN, Page};
@@ -31,9 +31,14 @@ pub(super) fn not_run(page: &mut Page, record: &Record) {
     }
 }
 
-/// The rules of HTTP/1.1 that are broken, under the column that counts them.
+/// The rules of HTTP/1.1 that are broken, under the column that counts them. Those of the catalogue break the same in every run: they
+/// are told when all is asked for, the user's own always.
 pub(super) fn conformance(page: &mut Page, record: &Record) {
-    let broken = notes::broken_rules(record);
+    let is_guest = |name: &str| {
+        record.contenders.iter().any(|entry| entry.name == name && entry.origin == Origin::Folder)
+    };
+    let mut broken = notes::broken_rules(record);
+    broken.retain(|(name, _)| page.style.full || !is_guest(name));
     for (i, (name, rules)) in broken.iter().enumerate() {
         paragraph(page, if i == 0 { "Conform" } else { "" }, HEADING, PLAIN, &format!("{name}: {rules}"));
     }

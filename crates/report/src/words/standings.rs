@@ -129,16 +129,13 @@ impl Speaker<'_> {
             0 => format!("{at}, {name} came out first with {rate}; {}.", nothing_shown(self.record)),
             1 => format!("{at}, {name} is the fastest with {rate}."),
             _ => {
-                let power = cell.detectable.map_or_else(String::new, |least| {
-                    format!(
-                        "; the smallest difference that this run could show is about {}",
-                        format::percent(least)
-                    )
-                });
-                format!(
-                    "{at}, {} lead with up to {rate}; they are not shown to differ{power}.",
-                    all_of(&leaders)
-                )
+                let power = cell.detectable.map_or_else(
+                    || "they are not shown to differ".to_owned(),
+                    |least| {
+                        format!("the smallest difference this run could show is {}", format::percent(least))
+                    },
+                );
+                format!("{at}, {} lead with up to {rate}; {power}.", all_of(&leaders))
             }
         }
     }
