@@ -10,9 +10,11 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use assay_model::evidence::Withheld;
+use assay_model::check::Check;
+use assay_model::evidence::{Evidence, Withheld};
 use assay_model::experiment::Cell;
 use assay_model::record::{Origin, Record, Run};
+use assay_model::rule::Rule;
 use assay_model::verdict::Verdict;
 use assay_report::terminal::{Style, render};
 use assay_report::{export, foreign, html, page, text, words};
@@ -45,6 +47,30 @@ fn rules_that_contenders_of_the_catalogue_break_are_told_when_all_is_asked_for()
     assert_eq!((told(&record, false), told(&record, true)), (false, true));
     record.contenders.iter_mut().for_each(|entry| entry.origin = Origin::Command);
     assert!(told(&record, false), "the user's own server");
+}
+
+#[test]
+fn what_passed_takes_a_few_lines_and_the_rest_is_counted() {
+    let (record, mut verdict) = sample();
+    let facts = [Rule::Little, Rule::Steal, Rule::Tcp, Rule::Order, Rule::Trend, Rule::Rounds, Rule::Errors];
+    verdict.trust = facts
+        .map(|rule| {
+            let sentence = format!("{} was looked at in every window, and nothing was amiss", rule.name());
+            Check::pass(rule, Evidence::Told { sentence })
+        })
+        .into();
+    let trust = |full| {
+        let text = render(&record, &verdict, &Style { width: 80, colour: false, ascii: false, full });
+        text.split(" Trust ").nth(1).unwrap().split(" Void ").next().unwrap().trim_end().to_owned()
+    };
+    let short = trust(false);
+    assert!(
+        short.trim_start().starts_with("errors was looked at") && short.ends_with("more with -v"),
+        "{short}"
+    );
+    assert!(short.lines().count() <= 5, "{short}");
+    let full = trust(true);
+    assert!(facts.iter().all(|rule| full.contains(rule.name())) && !full.contains("-v"), "{full}");
 }
 
 #[test]

@@ -90,6 +90,9 @@ pub(crate) struct CompareArguments {
     /// Stay within ASCII
     #[arg(long, help_heading = "Output")]
     pub(crate) ascii: bool,
+    /// Name every place of every warning, and all that was checked
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) verbose: bool,
     #[command(flatten)]
     pub(crate) places: Places,
 }

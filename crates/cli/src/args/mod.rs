@@ -168,7 +168,7 @@ pub(crate) struct ShowArguments {
     /// Stay within ASCII
     #[arg(long)]
     pub(crate) ascii: bool,
-    /// Name every place of every warning, and the rules of HTTP that contenders of the catalogue break
+    /// Name every place of every warning, all that was checked, and the rules of HTTP that contenders of the catalogue break
     #[arg(short, long)]
     pub(crate) verbose: bool,
     #[command(flatten)]

@@ -130,7 +130,7 @@ pub(crate) struct RunArguments {
     /// Stay within ASCII
     #[arg(long, help_heading = "Output")]
     pub(crate) ascii: bool,
-    /// Name every place of every warning, and the rules of HTTP that contenders of the catalogue break
+    /// Name every place of every warning, all that was checked, and the rules of HTTP that contenders of the catalogue break
     #[arg(short, long, help_heading = "Output")]
     pub(crate) verbose: bool,
     /// Exit with 12 when a number had to be withheld

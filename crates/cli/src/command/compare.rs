@@ -6,6 +6,7 @@ use assay_lab::store::Store;
 use assay_lab::{Exit, side};
 use assay_model::comparison::Comparison;
 use assay_report::comparison as draw;
+use assay_report::terminal::Style;
 use assay_verdict::compare::{self, Side};
 use assay_verdict::{ending, judge};
 
@@ -23,9 +24,10 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
     }
     let (base, news, measured) = if arguments.cmd.is_empty() { stored(arguments) } else { now(arguments) }?;
     let comparison = compare::compare(&base, &news, &arguments.fail_on).map_err(Failure::usage)?;
-    output::result(&text(&comparison, arguments.format, arguments.ascii)?);
+    let style = Style { full: arguments.verbose, ..output::style(arguments.ascii) };
+    output::result(&text(&comparison, arguments.format, &style)?);
     for path in &arguments.output {
-        assay_file::write(path, text(&comparison, format_of(path)?, arguments.ascii)?.as_bytes())?;
+        assay_file::write(path, text(&comparison, format_of(path)?, &style)?.as_bytes())?;
         output::note(format_args!("comparison {}", path.display()));
     }
     // A regression that was shown is the news; otherwise what befell the measurement is.
@@ -71,9 +73,9 @@ fn now(arguments: &CompareArguments) -> Result<Sides, Failure> {
     }
 }
 
-fn text(comparison: &Comparison, format: ComparisonFormat, ascii: bool) -> Result<String, Failure> {
+fn text(comparison: &Comparison, format: ComparisonFormat, style: &Style) -> Result<String, Failure> {
     Ok(match format {
-        ComparisonFormat::Table => draw::render(comparison, &output::style(ascii)),
+        ComparisonFormat::Table => draw::render(comparison, style),
         ComparisonFormat::Md => draw::markdown(comparison),
         ComparisonFormat::Json => draw::json(comparison)?,
         ComparisonFormat::Junit => draw::junit(comparison)?,

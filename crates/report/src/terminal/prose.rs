@@ -3,6 +3,7 @@
 use anstyle::Style as Ansi;
 use assay_model::check::{Check, Outcome};
 use assay_model::record::{Origin, Record};
+use assay_model::rule::Rule;
 use assay_model::verdict::Verdict;
 
 use super::{ALARM, CAUTION, FAINT, HEADING, PLAIN, Page};
@@ -12,6 +13,11 @@ use crate::{format, notes, words};
 
 /// Columns of the label at the left of every paragraph, with the spaces around it.
 const LABEL: usize = 10;
+
+/// Lines of what passed, unless all is asked for.
+const TRUST_LINES: usize = 5;
+/// The rules that tell most when they pass, in that order.
+const FIRST: [Rule; 4] = [Rule::Errors, Rule::Rounds, Rule::Headroom, Rule::NoiseFloor];
 
 pub(super) fn not_run(page: &mut Page, record: &Record) {
     let absent = absent(record);
@@ -69,13 +75,18 @@ pub(crate) fn trust_of(
     timing: Option<String>,
     Warnings { warnings, judged }: &Warnings,
 ) {
-    let passed = checks.iter().filter(|check| check.outcome == Outcome::Pass);
-    let passed = passed.map(words::evidence);
+    let mut passed: Vec<&Check> = checks.iter().filter(|check| check.outcome == Outcome::Pass).collect();
+    passed.sort_by_key(|check| FIRST.iter().position(|rule| *rule == check.rule).unwrap_or(FIRST.len()));
+    let (first, others): (Vec<&Check>, Vec<&Check>) =
+        passed.into_iter().partition(|check| FIRST.contains(&check.rule));
     let in_words = format!("differences under {} count as none", format::percent(margin));
     // Figures that were imported are not compared at all.
-    let facts: Vec<String> = passed.chain((margin > 0.0).then_some(in_words)).chain(timing).collect();
+    let margin = (margin > 0.0).then_some(in_words);
+    let first = first.into_iter().map(words::evidence).chain(margin).chain(timing);
+    let facts: Vec<String> = first.chain(others.into_iter().map(words::evidence)).collect();
     if !facts.is_empty() {
-        paragraph(page, "Trust", HEADING, PLAIN, &facts.join(" · "));
+        let told = told_in_short(page, &facts);
+        paragraph(page, "Trust", HEADING, PLAIN, &told);
     }
     for warning in warnings {
         let (label, ansi) = match warning.outcome {
@@ -93,6 +104,18 @@ pub(crate) fn trust_of(
             arrow(page, remedy);
         }
     }
+}
+
+/// As many facts as fit into a few lines, and how many more there are; all where all is asked for.
+fn told_in_short(page: &Page, facts: &[String]) -> String {
+    let told = |n: usize| match facts.len() - n {
+        0 => facts.join(" · "),
+        more => format!("{} · {more} more with -v", facts[..n].join(" · ")),
+    };
+    let fits =
+        |n: &usize| wrap(&page.spell(&told(*n)), page.style.width.saturating_sub(LABEL)).len() <= TRUST_LINES;
+    let most = (1..=facts.len()).rev().find(|n| page.style.full || fits(n));
+    told(most.unwrap_or(1))
 }
 
 pub(super) fn sentences(page: &mut Page, record: &Record, verdict: &Verdict) {
