@@ -139,11 +139,14 @@ pub(crate) fn measured(evidence: &Evidence<'_>) -> Vec<Measured> {
 struct Tails<'r>(Vec<(&'r str, Vec<Option<f64>>)>);
 
 impl<'r> Tails<'r> {
-    /// Of those who are told of, the limit aside.
+    /// Of those whose tail is told, the limit aside.
     fn of(samples: &[Sample<'r>], standings: &[LatencyStanding]) -> Self {
         let told = |sample: &&Sample<'_>| {
             let of = |standing: &LatencyStanding| standing.contender == sample.entry.name;
-            !sample.is_limit() && standings.iter().any(|standing| of(standing) && standing.withheld.is_none())
+            // A tail that is told of all rounds or of none is compared in all rounds or in none.
+            let is_told =
+                |standing: &LatencyStanding| standing.quantiles.iter().any(|of| of.quantile == TAIL);
+            !sample.is_limit() && standings.iter().any(|standing| of(standing) && is_told(standing))
         };
         Self(samples.iter().filter(told).map(|sample| (sample.entry.name.as_str(), tails(sample))).collect())
     }

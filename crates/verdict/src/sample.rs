@@ -11,6 +11,10 @@ use assay_model::network::Network;
 use assay_model::record::{Entry, Measurement, Record, Round, Run};
 use assay_stats::lag::Bounds;
 
+/// Responses that a third of a window must be as long as for a drift to be told: a wave that is cut off at its ends then moves
+/// the third by less than the drift that is told.
+const RESPONSES_OF_A_THIRD: f64 = 20.0;
+
 /// One contender in one cell over all rounds.
 pub(crate) struct Sample<'r> {
     /// Who.
@@ -154,10 +158,11 @@ impl<'r> Sample<'r> {
         })
     }
 
-    /// Throughput of the last third of the windows over that of the first third, over all rounds.
+    /// Throughput of the last third of the windows over that of the first third, over all rounds; none where a third is so
+    /// short beside a response that it shows the wave in which a closed loop's answers come.
     pub(crate) fn drift(&self) -> Option<f64> {
         let (mut first, mut last) = (0, 0);
-        for window in self.measured() {
+        for window in self.measured().filter(|window| has_long_thirds(window)) {
             let series = &window.load.series.ok;
             // The last interval may be cut short; a third of what is left is compared with a third.
             let whole = &series[..series.len().saturating_sub(1)];
@@ -167,4 +172,11 @@ impl<'r> Sample<'r> {
         }
         (first > 0).then(|| last as f64 / first as f64)
     }
+}
+
+/// Whether a third of a window is many times as long as a response on average (Little's law).
+fn has_long_thirds(window: &Measurement) -> bool {
+    let per_second = window.load.window.ok as f64 / window.load.window_ns.as_secs_f64();
+    let response_s = f64::from(window.load.connections) * f64::from(window.load.pipeline) / per_second;
+    window.load.window_ns.as_secs_f64() / 3.0 >= RESPONSES_OF_A_THIRD * response_s
 }

@@ -263,6 +263,7 @@ fn trust_objects_where_something_is_wrong_and_nowhere_else() {
         window.load.books.issued += 1;
         window.load.checks = vec![little(Outcome::Warn)];
         window.load.series.ok = vec![10, 10, 10, 12, 12, 12, 1];
+        window.load.connections = 8;
     });
     let verdict = judged(&spoilt);
     for (rule, outcome) in [
@@ -277,6 +278,10 @@ fn trust_objects_where_something_is_wrong_and_nowhere_else() {
         assert_eq!(check.outcome, outcome, "{check:?}");
     }
     assert_eq!(check(&of(&verdict, "a").checks, "drift").outcome, Outcome::Warn);
+    // A third of a second holds five responses of a server that takes 64 ms: their wave is no drift.
+    spoil(&mut spoilt, "a", |window| window.load.connections = 64);
+    let verdict = judged(&spoilt);
+    assert!(of(&verdict, "a").checks.iter().all(|check| check.rule != Rule::Drift));
 }
 
 #[test]
