@@ -178,6 +178,7 @@ impl Subject {
             stack_arguments: Vec::new(),
             queue_per_worker: false,
             ready_timeout_s: COMMAND_READY_TIMEOUT_S,
+            ready_path: None,
             env: BTreeMap::new(),
         };
         let process = Process {
@@ -191,6 +192,15 @@ impl Subject {
             container: None,
         };
         Ok(Self::unknown(command, Origin::Command, Launch::Process(Box::new(process))))
+    }
+
+    /// The same with another time or path by which its process is found ready; no change for one that runs already.
+    pub fn ready_by(mut self, timeout_s: Option<f64>, path: Option<&str>) -> Self {
+        if let Launch::Process(process) = &mut self.launch {
+            process.run.ready_timeout_s = timeout_s.unwrap_or(process.run.ready_timeout_s);
+            process.run.ready_path = path.map(str::to_owned).or(process.run.ready_path.take());
+        }
+        self
     }
 
     /// A server that is running at `url` (`http://host[:port][/path]`).

@@ -103,6 +103,10 @@ pub struct Run {
     /// Longest time from start to the first right answer, in seconds.
     #[serde(default = "ready_timeout_s")]
     pub ready_timeout_s: f64,
+    /// A path that is answered with 2xx when the server is ready, as a health check is; absent where the first request of a
+    /// workload tells that as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready_path: Option<String>,
     /// Extra environment; `${WORKERS}` and its siblings are replaced.
     #[serde(default)]
     pub env: BTreeMap<String, String>,

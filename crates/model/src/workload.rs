@@ -118,6 +118,12 @@ pub enum BadRequest {
 }
 
 impl RequestKind {
+    /// A GET of `path`, to which any 2xx is right.
+    pub fn get(path: &str) -> Self {
+        let (method, expect) = (get(), Expect::default());
+        Self { weight: one(), method, path: path.to_owned(), headers: Vec::new(), body: None, expect }
+    }
+
     /// The first request of this kind with its right answer: without placeholders.
     ///
     /// # Errors

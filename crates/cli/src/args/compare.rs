@@ -24,6 +24,12 @@ pub(crate) struct CompareArguments {
     /// The port that the command listens on; one for each --cmd, in order
     #[arg(long, value_name = "PORT", conflicts_with = "sides", help_heading = "Measuring commands")]
     pub(crate) port: Vec<u16>,
+    /// Longest time until a command is ready [default: 20s]
+    #[arg(long, value_name = "TIME", value_parser = value::span, conflicts_with = "sides", help_heading = "Measuring commands")]
+    pub(crate) ready_timeout: Option<Nanos>,
+    /// Path that a command answers with 2xx when it is ready
+    #[arg(long, value_name = "PATH", conflicts_with = "sides", help_heading = "Measuring commands")]
+    pub(crate) ready_path: Option<String>,
     /// Path to ask the commands for
     #[arg(
         long,
@@ -143,6 +149,8 @@ impl CompareArguments {
         Ok(RunArguments {
             cmd: self.cmd.clone(),
             port: self.port.clone(),
+            ready_timeout: self.ready_timeout,
+            ready_path: self.ready_path.clone(),
             path: self.path.clone(),
             workload: self.workload.clone(),
             request: self.request.clone(),

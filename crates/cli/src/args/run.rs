@@ -30,6 +30,13 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "PORT", requires = "cmd")]
     pub(crate) port: Vec<u16>,
 
+    /// Longest time until a command is ready [default: 20s]
+    #[arg(long, value_name = "TIME", value_parser = value::span, requires = "cmd")]
+    pub(crate) ready_timeout: Option<Nanos>,
+    /// Path that a command answers with 2xx when it is ready [default: what is asked under load]
+    #[arg(long, value_name = "PATH", requires = "cmd")]
+    pub(crate) ready_path: Option<String>,
+
     /// The experiment; flags below override what it says
     #[arg(short, long, value_name = "NAME", help_heading = "Load")]
     pub(crate) experiment: Option<String>,

@@ -85,3 +85,27 @@ fn the_load_says_what_was_asked() {
         .assert()
         .stdout(contains("GET /hello?a=1 at http://"));
 }
+
+/// The server answers its health check with 503 for a second, and a client who does not wait for that is told it is broken.
+#[test]
+fn a_server_is_ready_when_its_own_check_says_so() {
+    let lab = Lab::new();
+    let slow = "exec python3 -c '
+import http.server, os, time
+began = time.time()
+class Slow(http.server.BaseHTTPRequestHandler):
+    protocol_version = \"HTTP/1.1\"
+    def log_message(self, *words): pass
+    def do_GET(self):
+        self.send_response(200 if time.time() > began + 3 else 503)
+        self.send_header(\"Content-Length\", \"0\")
+        self.end_headers()
+http.server.ThreadingHTTPServer((\"127.0.0.1\", int(os.environ[\"PORT\"])), Slow).serve_forever()
+'";
+    let run =
+        ["run", "--cmd", slow, "--no-check", "-d", "100ms", "--warmup", "50ms", "--rounds", "1", "-c", "1"];
+    lab.assay(&run).assert().code(11).stderr(contains("status 503"));
+    let lab = Lab::new();
+    lab.assay(&run).args(["--ready-path", "/health", "--ready-timeout", "20s"]).assert().code(0);
+    assert!(lab.record().rounds[0].runs[0].startup_ns.as_secs_f64() > 2.0);
+}

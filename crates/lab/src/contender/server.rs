@@ -91,7 +91,7 @@ impl Server {
             Launch::Running { authority, .. } => {
                 let mut server = Self::at(authority.clone(), None);
                 server.running = running::find(authority).map(|found| found.roots).unwrap_or_default();
-                server.await_ready(Duration::ZERO, order)?;
+                server.await_ready(&Readiness { timeout: Duration::ZERO, check: None }, order)?;
                 server.check_answers(order)?;
                 Ok(server)
             }
@@ -100,7 +100,7 @@ impl Server {
                 let started = Instant::now();
                 let authority = held.authority(order.link);
                 let mut server = Self::at(authority, Some(held));
-                server.await_ready(Duration::from_secs_f64(process.run.ready_timeout_s), order)?;
+                server.await_ready(&Readiness::of(process), order)?;
                 server.startup_ns = started.elapsed().into();
                 server.look_into_container(process, order);
                 server.check_owner()?;
@@ -190,10 +190,13 @@ impl Server {
         })
     }
 
-    fn await_ready(&mut self, timeout: Duration, order: &StartOrder<'_>) -> Result<(), NotRun> {
-        let Some(first) = order.requests.first() else { return Ok(()) };
+    fn await_ready(&mut self, readiness: &Readiness, order: &StartOrder<'_>) -> Result<(), NotRun> {
+        let Readiness { timeout, check } = readiness;
+        let Some(first) = check.as_ref().or(order.requests.first()) else { return Ok(()) };
+        // A health check that is answered wrongly says that the server is not ready yet.
+        let wrong_answer_patience = if check.is_some() { *timeout } else { WRONG_ANSWER_PATIENCE };
         let began = Instant::now();
-        let deadline = began + timeout;
+        let deadline = began + *timeout;
         let (mut wrong_since, mut elsewhere_since) = (None::<Instant>, None::<Instant>);
         let mut poll = FIRST_POLL;
         loop {
@@ -213,12 +216,12 @@ impl Server {
             let elsewhere = poll == LAST_POLL && self.listens_elsewhere();
             elsewhere_since = elsewhere.then(|| elsewhere_since.unwrap_or_else(Instant::now));
             let lasts = |since: Option<Instant>, patience: Duration| {
-                since.is_some_and(|since| since.elapsed() >= patience.min(timeout))
+                since.is_some_and(|since| since.elapsed() >= patience.min(*timeout))
             };
             let hopeless =
-                lasts(wrong_since, WRONG_ANSWER_PATIENCE) || lasts(elsewhere_since, OTHER_PORT_PATIENCE);
+                lasts(wrong_since, wrong_answer_patience) || lasts(elsewhere_since, OTHER_PORT_PATIENCE);
             if hopeless || Instant::now() >= deadline || order.stop.now() {
-                return Err(self.explain(problem, began.elapsed().min(timeout)));
+                return Err(self.explain(problem, began.elapsed().min(*timeout)));
             }
             std::thread::sleep(poll);
             poll = (poll * 2).min(LAST_POLL);
@@ -258,7 +261,7 @@ impl Server {
         let tenths = (waited.as_secs_f64() * 10.0).round() / 10.0;
         problem.reason = format!("not ready within {tenths} s: {}", problem.reason);
         problem.remedy = Some(if others.is_empty() || others.contains(&held.port.to_string()) {
-            "see whether it listens on $ADDRESS and $PORT; raise ready_timeout_s if it only needs longer"
+            "see whether it listens on $ADDRESS and $PORT; raise ready_timeout_s or --ready-timeout if it only needs longer"
                 .to_owned()
         } else {
             format!("it listens on port {}: let it use $PORT, or give --port", others.join(", "))
@@ -294,6 +297,21 @@ impl Server {
         }
         let log_tail = self.held.as_ref().map_or_else(Vec::new, Held::tail);
         Err(NotRun { log_tail, ..problem })
+    }
+}
+
+/// When a server is ready.
+struct Readiness {
+    /// Longest time until it is.
+    timeout: Duration,
+    /// What it then answers; absent for the first request that it will get.
+    check: Option<RequestKind>,
+}
+
+impl Readiness {
+    fn of(process: &Process) -> Self {
+        let timeout = Duration::from_secs_f64(process.run.ready_timeout_s);
+        Self { timeout, check: process.run.ready_path.as_deref().map(RequestKind::get) }
     }
 }
 

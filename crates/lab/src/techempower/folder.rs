@@ -231,6 +231,7 @@ fn process(folder: &Path, name: &str, test: &Test, engine: &str) -> Process {
             stack_arguments: Vec::new(),
             queue_per_worker: false,
             ready_timeout_s: READY_TIMEOUT_S,
+            ready_path: None,
             env: BTreeMap::new(),
         },
         versions: BTreeMap::from([(engine.to_owned(), words(&[engine, "--version"]))]),

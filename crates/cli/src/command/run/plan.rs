@@ -268,7 +268,9 @@ fn subjects(
         subjects
     };
     for (i, command) in arguments.cmd.iter().enumerate() {
-        subjects.push(Subject::from_command(command, &cwd, arguments.port.get(i).copied())?);
+        let subject = Subject::from_command(command, &cwd, arguments.port.get(i).copied())?;
+        let timeout_s = arguments.ready_timeout.map(|span| span.as_secs_f64());
+        subjects.push(subject.ready_by(timeout_s, arguments.ready_path.as_deref()));
     }
     // What is asked of a server of the user's own, the reference server need not know.
     let own = asks_for_its_own(arguments);
