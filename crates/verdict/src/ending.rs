@@ -93,6 +93,33 @@ mod tests {
     use super::*;
     use crate::testing::{little, load_report};
     use assay_model::check::Outcome;
+    use assay_model::experiment::Cell;
+    use assay_model::verdict::RedlineStanding;
+
+    #[test]
+    fn an_objective_is_out_of_reach_when_nobody_keeps_it() {
+        let standing = |contender: &str, end| RedlineStanding {
+            contender: contender.to_owned(),
+            kept_per_second: None,
+            missed_per_second: Some(16.0),
+            median_at_missed_ns: Some(203e6),
+            recovered_per_second: None,
+            share_of_capacity: None,
+            trials: 2,
+            servers: 2,
+            windows: 2,
+            void_windows: 0,
+            end,
+        };
+        let cell = Cell { offered: "redline:p99<20ms".parse().expect("load"), ..Cell::closed("get", 64) };
+        let of = |ends: &[RedlineEnd]| {
+            let standings = ends.iter().map(|end| standing("a", *end)).collect();
+            is_out_of_reach(&[RedlineVerdict { cell: cell.clone(), standings }])
+        };
+        assert!(of(&[RedlineEnd::BelowLowest]) && of(&[RedlineEnd::BelowLowest; 2]));
+        assert!(!of(&[RedlineEnd::BelowLowest, RedlineEnd::Confirmed]) && !of(&[RedlineEnd::Unfinished]));
+        assert!(!of(&[]) && !is_out_of_reach(&[]));
+    }
 
     #[test]
     fn one_measurement_ends_as_a_run_does() {

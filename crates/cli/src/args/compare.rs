@@ -161,6 +161,8 @@ impl CompareArguments {
             least_contenders: self.cmd.len(),
             comparing: Some(self.design.map(DesignName::design)),
             one_at_a_time: false,
+            // A comparison tells nothing of it, and its time is better spent on restarts.
+            no_check: true,
             budget: self.budget,
             seed: self.seed,
             places: self.places.clone(),
