@@ -186,8 +186,9 @@ fn an_objective_that_no_rate_keeps_is_told_as_such_and_has_an_exit_code() {
         ["redline", "--cmd", slow, "--slo", "p99<5ms", "-c", "256", "-d", "500ms", "--warmup", "200ms"];
     let assert = lab.assay(&search).args(["--budget", "40s", "--no-check"]).assert();
     let text = stdout(&assert);
-    if text.contains("do not count") {
-        return skip("other programs took the CPUs of windows that the search needed");
+    // Beside other tests windows are void, and the time may be over before the second trial.
+    if ["do not count", "every window is void", "over too early"].iter().any(|words| text.contains(words)) {
+        return skip("other programs took the time or the CPUs that the search needed");
     }
     assert.code(13);
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
