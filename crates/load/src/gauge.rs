@@ -87,6 +87,8 @@ pub(crate) struct Signals {
     dismissed: AtomicBool,
     /// Threads whose connections are made, or have been tried.
     ready: AtomicUsize,
+    /// A connection could not be made since the last call.
+    refused: AtomicBool,
     /// When the first request is due; `u64::MAX` before that is known.
     start: AtomicU64,
     /// When what is measured begins.
@@ -104,6 +106,7 @@ impl Signals {
             calls: AtomicUsize::new(1),
             dismissed: AtomicBool::new(false),
             ready: AtomicUsize::new(0),
+            refused: AtomicBool::new(false),
             start: AtomicU64::new(u64::MAX),
             window: AtomicU64::new(u64::MAX),
             end: AtomicU64::new(u64::MAX),
@@ -115,6 +118,7 @@ impl Signals {
     /// Calls the threads to the next window. They must have handed over what they saw in the last one, and be unparked then.
     pub(crate) fn call(&self) {
         self.ready.store(0, Relaxed);
+        self.refused.store(false, Relaxed);
         self.start.store(u64::MAX, Relaxed);
         self.calls.fetch_add(1, Release);
     }
@@ -139,6 +143,16 @@ impl Signals {
 
     pub(crate) fn report_ready(&self) {
         self.ready.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn report_refused(&self) {
+        self.refused.store(true, Relaxed);
+    }
+
+    /// Whether there is a connection, or nothing keeps one from being made: those of a server that closes idle ones may all be
+    /// on their way.
+    pub(crate) fn is_reachable(&self) -> bool {
+        !self.all_ready() || !self.refused.load(Relaxed) || self.progress(Nanos::ZERO).connections > 0
     }
 
     pub(crate) fn all_ready(&self) -> bool {

@@ -199,7 +199,7 @@ impl<T: FnMut(News)> Course<'_, T> {
     /// Lets the load begin. Returns whether there is any connection.
     fn begin(&self, order: Order, threads: &[Handle<'_>]) -> bool {
         let signals = self.teller.signals;
-        let reachable = !signals.all_ready() || signals.progress(Nanos::ZERO).connections > 0;
+        let reachable = signals.is_reachable();
         let start = clock::now() + START_DELAY;
         let end = match order.span {
             _ if !reachable || is_any_broken(threads) => start,

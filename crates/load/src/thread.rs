@@ -160,8 +160,7 @@ impl<'a> Place<'a> {
     /// Makes the connections and waits for the other threads to have theirs.
     fn connect<E: Engine, A: Arrivals>(&self, worker: &mut Worker<'_, E, A>) -> Result<Hours, LoadError> {
         let mut reported = false;
-        worker.call_in();
-        let mut now = worker.turn(Nanos::ZERO)?;
+        let mut now = worker.call_in()?;
         let mut ramp = Ramp::new(self.plan.timeout, now);
         loop {
             if !reported && (worker.has_tried_all() || ramp.is_stuck(worker.connections_made(), now)) {

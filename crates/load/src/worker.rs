@@ -173,10 +173,28 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
     }
 
     /// Prepares for a window: what has lost its connection since the last one gets another, which is no request's business.
-    pub(crate) fn call_in(&mut self) {
+    ///
+    /// # Errors
+    /// The engine broke.
+    pub(crate) fn call_in(&mut self) -> Result<Nanos, EngineError> {
         self.begun = false;
+        let now = self.catch_up()?;
         let vacant = self.session.slots.iter().filter(|slot| !slot.is_connected()).count();
         self.dialler.try_again(vacant);
+        Ok(now)
+    }
+
+    /// Takes note of what happened while nobody looked: a server may have closed all connections, each told by an event of its
+    /// own. No more turns than that takes: whoever closes each new connection as well is never caught up with.
+    fn catch_up(&mut self) -> Result<Nanos, EngineError> {
+        let mut now = self.turn(Nanos::ZERO)?;
+        for _ in 0..self.session.slots.len() {
+            if self.events.is_empty() {
+                break;
+            }
+            now = self.turn(Nanos::ZERO)?;
+        }
+        Ok(now)
     }
 
     /// Closes the books of a window and hands them over; the next one's are `fresh`. A connection on which a request is still

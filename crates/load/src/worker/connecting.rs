@@ -70,6 +70,7 @@ impl<E: Engine, A: Arrivals> Worker<'_, E, A> {
 
     pub(super) fn connect_failed(&mut self, index: u32, class: ErrorClass, why: &str, now: Nanos) {
         self.dialler.finish();
+        self.signals.report_refused();
         self.first_failure.get_or_insert_with(|| (class, why.to_owned()));
         if self.begun {
             self.session.recorder.sample(class, &[], || why.to_owned());

@@ -49,6 +49,8 @@ pub(crate) struct Server {
 
 struct Inner {
     behaviour: Box<Behaviour>,
+    /// How long a connection may be idle.
+    patience: Option<Duration>,
     requests: AtomicU64,
     connections: AtomicU64,
     stopped: AtomicBool,
@@ -57,9 +59,18 @@ struct Inner {
 
 impl Server {
     pub(crate) fn start(behaviour: impl Fn(&Seen) -> Act + Send + Sync + 'static) -> Self {
+        Self::with_patience(None, behaviour)
+    }
+
+    /// A server that ends connections which are idle for so long.
+    pub(crate) fn with_patience(
+        patience: Option<Duration>,
+        behaviour: impl Fn(&Seen) -> Act + Send + Sync + 'static,
+    ) -> Self {
         let listener = Arc::new(TcpListener::bind("127.0.0.1:0").unwrap());
         let inner = Arc::new(Inner {
             behaviour: Box::new(behaviour),
+            patience,
             requests: AtomicU64::new(0),
             connections: AtomicU64::new(0),
             stopped: AtomicBool::new(false),
@@ -99,6 +110,7 @@ impl Drop for Server {
 impl Inner {
     fn serve(&self, mut stream: TcpStream, listener: &TcpListener) {
         stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(self.patience).unwrap();
         let mut bytes = Vec::new();
         while let Some(text) = next_request(&mut stream, &mut bytes) {
             let number = self.requests.fetch_add(1, SeqCst);

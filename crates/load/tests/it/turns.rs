@@ -83,6 +83,16 @@ fn a_connection_that_the_server_closed_between_windows_is_made_again_before_the_
 }
 
 #[test]
+fn connections_that_were_idle_for_too_long_are_all_made_anew_and_no_request_fails() {
+    let server = Server::with_patience(Some(Duration::from_millis(60)), |_| Act::Answer(hello()));
+    let plan = slices(Plan { connections: 8, ..plan(&server, 1) });
+    let (report, turns) = measure(&plan, Duration::from_millis(200)).expect("reachable at every window");
+    assert!(turns.iter().all(|turn| turn.ok > 0), "{turns:?}");
+    assert_eq!(report.books.failed(), 0, "{:?}", report.books);
+    assert!(report.books.connections_opened >= 8 * TURNS as u64, "{:?}", report.books);
+}
+
+#[test]
 fn what_is_unanswered_at_the_end_of_a_window_does_not_reach_the_next() {
     let server =
         Server::start(|seen| if seen.number == 10 { Act::Stall(Vec::new()) } else { Act::Answer(hello()) });
