@@ -15,8 +15,8 @@
 
 pub mod accounting;
 pub mod addresses;
+pub mod census;
 pub mod cgroup;
-pub mod clocks;
 pub mod counters;
 pub mod cpuset;
 pub mod doctor;

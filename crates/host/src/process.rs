@@ -75,7 +75,7 @@ pub(crate) fn same_family(before: &[Process], after: &[Process]) -> bool {
 }
 
 /// Every process that can be seen, ascending. Those that end during the scan are left out.
-fn scan() -> Vec<Process> {
+pub(crate) fn scan() -> Vec<Process> {
     let visible = procfs::process::all_processes().into_iter().flatten().flatten();
     let mut all: Vec<Process> =
         visible.filter_map(|process| process.stat().ok()).map(Process::from).collect();
@@ -84,7 +84,7 @@ fn scan() -> Vec<Process> {
 }
 
 /// The ids of `root` and of all below it.
-fn tree(all: &[Process], root: u32) -> BTreeSet<u32> {
+pub(crate) fn tree(all: &[Process], root: u32) -> BTreeSet<u32> {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for process in all {
         children.entry(process.parent).or_default().push(process.pid);

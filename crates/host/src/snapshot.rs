@@ -229,7 +229,7 @@ fn read_thread(task: &procfs::process::Task) -> Option<ThreadUsage> {
 }
 
 /// Clock ticks (`USER_HZ`, `sysconf(_SC_CLK_TCK)`) as nanoseconds.
-fn from_ticks(ticks: u64) -> Nanos {
+pub(crate) fn from_ticks(ticks: u64) -> Nanos {
     Nanos(ticks.saturating_mul(NS_PER_SECOND / tick_rate()))
 }
 

@@ -175,13 +175,16 @@ impl SystemDelta {
     /// The form that is kept in a run's record, of the CPUs of `server` and `generator`; `used` is what the server's
     /// processes consumed in the same span, where they can be seen. `interrupts_apart`: whether that is without the time of
     /// interrupts ([`crate::accounting::interrupts_are_apart`]). Where this is not known they are left out, so that others
-    /// are told to have used too little and never too much.
+    /// are told to have used too little and never too much. `others_ns` is what all others used at most
+    /// ([`crate::census::Census::others`]), where that is known: a CPU that goes to sleep and wakes thousands of times a second
+    /// spends a tenth of its time on that, which is neither idle nor anybody's.
     pub fn machine(
         &self,
         server: &CpuSet,
         generator: &CpuSet,
         used: Option<&Usage>,
         interrupts_apart: Option<bool>,
+        others_ns: Option<Nanos>,
     ) -> Machine {
         let tcp = self.tcp.unwrap_or_default();
         let cpus = self.shares(server);
@@ -194,7 +197,8 @@ impl SystemDelta {
         // Over the span of these counters: looking at a server of many threads takes a while, before it and after it.
         let capacity = (self.wall_ns.0 as f64 * server.len() as f64).max(1.0);
         let own = |used: &Usage| used.cpu_ns().0 as f64 / capacity;
-        let others = all_counted.map_or(0.0, |used| (1.0 - unused - own(used)).max(0.0));
+        let at_most = others_ns.map_or(1.0, |used| used.0 as f64 / capacity);
+        let others = all_counted.map_or(0.0, |used| (1.0 - unused - own(used)).clamp(0.0, at_most.min(1.0)));
         let busy = |cpu: u32| 1.0 - self.shares(&[cpu].into_iter().collect()).idle;
         Machine {
             steal_share: self.shares(&server.union(generator)).steal,
@@ -412,14 +416,16 @@ IpExt: 0 0";
         let cpu = |list: &str| list.parse::<CpuSet>().expect("a list");
         // Of CPU 0's 100 ticks 50 were work, 45 idle, 5 stolen; its server says that 20 were its own.
         let own = Usage { wall_ns: Nanos(1_000_000_000), user_ns: Nanos(200_000_000), ..Usage::default() };
-        let machine = delta.machine(&cpu("0"), &cpu("1"), Some(&own), Some(true));
+        let machine = delta.machine(&cpu("0"), &cpu("1"), Some(&own), Some(true), None);
         assert!((machine.server_other_share - 0.3).abs() < 1e-9, "{machine:?}");
         assert_eq!(
             (machine.server_cpu_busy_shares.as_slice(), machine.generator_idle_share),
             (&[0.55][..], 1.0)
         );
         assert_eq!((machine.cpu_pressure_share, machine.tcp_retransmits), (Some(0.01), 50));
-        assert_eq!(delta.machine(&cpu("0"), &cpu("1"), None, Some(true)).server_other_share, 0.0);
+        assert_eq!(delta.machine(&cpu("0"), &cpu("1"), None, Some(true), None).server_other_share, 0.0);
+        let bounded = delta.machine(&cpu("0"), &cpu("1"), Some(&own), Some(true), Some(Nanos(10_000_000)));
+        assert!((bounded.server_other_share - 0.01).abs() < 1e-9, "the rest is nobody's: {bounded:?}");
     }
 
     /// A server whose CPU is never idle; 40 of 100 ticks fell into deferred interrupt work, mostly its own traffic's.
@@ -440,7 +446,7 @@ IpExt: 0 0";
             ..Usage::default()
         };
         let others = |own: &Usage, apart| {
-            let machine = after.since(&before).machine(&cpu("0"), &cpu("1"), Some(own), apart);
+            let machine = after.since(&before).machine(&cpu("0"), &cpu("1"), Some(own), apart, None);
             assert!((machine.server_interrupt_share - 0.4).abs() < 1e-9, "{machine:?}");
             machine.server_other_share
         };

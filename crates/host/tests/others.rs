@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use assay_host::accounting::interrupts_are_apart;
+use assay_host::census::Census;
 use assay_host::cpuset::{CpuSet, allowed, pin_current_thread};
 use assay_host::snapshot::Sampler;
 use assay_host::system::SystemSample;
@@ -89,14 +90,15 @@ fn is_told(spinner: &mut Command) -> bool {
     let server = Group::start(&mut command, cpu).expect("the server");
     let Some(spinner) = Group::start(spinner, cpu) else { return false };
     let [own, spinning] = [&server, &spinner].map(|group| Sampler::start(group.0.id()).expect("alive"));
-    let before = SystemSample::take();
+    let (census, before) = (Census::take(), SystemSample::take());
     let used = |sampler: &Sampler| sampler.finish().expect("alive").usage;
     while used(&spinning).cpu_ns() < ENOUGH {
         std::thread::sleep(Duration::from_millis(200));
     }
     let (spun, delta) = (used(&spinning).cpu_ns(), SystemSample::take().since(&before));
     let (cpus, elsewhere, own) = (CpuSet::from_iter([cpu]), CpuSet::new(), used(&own));
-    let machine = delta.machine(&cpus, &elsewhere, Some(&own), interrupts_are_apart());
+    let at_most = census.others(&Census::take(), &cpus, &[server.0.id()]);
+    let machine = delta.machine(&cpus, &elsewhere, Some(&own), interrupts_are_apart(), at_most);
     let told = Nanos((machine.server_other_share * delta.wall_ns.0 as f64) as u64);
     assert!(told + TOLERANCE >= spun, "others used {spun:?} at least, told are {told:?}: {machine:?}");
     true

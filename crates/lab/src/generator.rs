@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use assay_file::WriteError;
 use assay_host::names;
 use assay_link::Link;
 use assay_model::experiment::Span;
 use assay_model::load::{Arrival, LOAD_SCHEMA, LoadReport, LoadTurn};
 use assay_model::units::Nanos;
+use assay_model::workload::Workload;
 use assay_verdict::Times;
 use rustix::fs::{FileType, Mode};
 use thiserror::Error;
@@ -78,6 +80,15 @@ pub enum LoadError {
     },
 }
 
+/// Writes a workload where an order can name it.
+///
+/// # Errors
+/// When the file cannot be written.
+pub(crate) fn write_workload(file: &Path, workload: &Workload) -> Result<(), WriteError> {
+    let failed = |error: serde_json::Error| WriteError { path: file.to_owned(), source: error.into() };
+    assay_file::write(file, &serde_json::to_vec(workload).map_err(failed)?)
+}
+
 impl LoadOrder<'_> {
     /// The arguments behind the program's name.
     pub fn to_arguments(&self) -> Vec<OsString> {
@@ -119,6 +130,14 @@ impl LoadOrder<'_> {
         names::resolve(&authority).ok().filter(|_| is_name)?.first().copied()
     }
 
+    /// How its process is started, on its own CPUs with all its threads.
+    fn options(&self, tools: &Tools, link: &Link, log: PathBuf) -> KeepOptions {
+        let mut options = KeepOptions::new(log, vec![tools.assay.clone().into()]);
+        options.command.extend(self.to_arguments());
+        (options.side, options.cpus) = (link.generator_side(), self.cpus.parse().ok());
+        options
+    }
+
     /// Longest time of all that is ordered, in seconds. Of a number of requests each takes its turn on a connection, and none
     /// longer than the time-out.
     fn longest_s(&self) -> f64 {
@@ -145,10 +164,8 @@ impl LoadOrder<'_> {
         wanted: &mut dyn FnMut() -> bool,
     ) -> Result<LoadReport, LoadError> {
         let (report, log) = (work.join("load.json"), work.join("load.log"));
-        let mut options = KeepOptions::new(log.clone(), vec![tools.assay.clone().into()]);
-        options.command.extend(self.to_arguments());
+        let mut options = self.options(tools, link, log.clone());
         options.stdout = Some(report.clone());
-        options.side = link.generator_side();
         let timeout = Duration::from_secs_f64(self.longest_s()) + MARGIN;
         let inherited = Inherited::LEAST.variables(Purpose::Serving);
         let ended = run_bounded(&tools.assay, &options, work, inherited, timeout, wanted);
@@ -199,11 +216,9 @@ impl Generator {
             |error: std::io::Error| LoadError::Failed { problem: error.to_string(), log_tail: Vec::new() };
         let (asked, telling) = (Pipe::new(file("asked")), Pipe::new(file("told")));
         let (orders, answers) = (asked.both_ends().map_err(failed)?, telling.both_ends().map_err(failed)?);
-        let mut options = KeepOptions::new(log.clone(), vec![tools.assay.clone().into()]);
-        options.command.extend(order.to_arguments());
+        let mut options = order.options(tools, link, log.clone());
         options.command.push("--on-request".into());
         (options.stdin, options.stdout) = (Some(asked.path.clone()), Some(telling.path.clone()));
-        options.side = link.generator_side();
         let told = lines(telling.reader().map_err(failed)?);
         let inherited = Inherited::LEAST.variables(Purpose::Serving);
         let kept = Kept::start(&tools.assay, &options, work, inherited).map_err(|error| {

@@ -1,5 +1,6 @@
 //! Units as types.
 
+use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub};
 use std::str::FromStr;
 use std::time::Duration;
@@ -42,6 +43,11 @@ impl Nanos {
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
+
+    /// The rate of so many events over the span, per second; 0 over none.
+    pub fn rate_of(self, events: u64) -> f64 {
+        if self == Self::ZERO { 0.0 } else { events as f64 / self.as_secs_f64() }
+    }
 }
 
 impl Add for Nanos {
@@ -54,6 +60,13 @@ impl Add for Nanos {
 impl AddAssign for Nanos {
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
+    }
+}
+
+impl Sum for Nanos {
+    /// Saturates.
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::ZERO, Add::add)
     }
 }
 

@@ -3,7 +3,6 @@
 //! Over the kernel's stack we ask ourselves. Over the user-space stack there is no socket to ask with, so the generator is
 //! sent with a single request; it checks the answer as it does under load.
 
-use std::path::Path;
 use std::time::Duration;
 
 use assay_link::Link;
@@ -15,7 +14,7 @@ use assay_model::workload::{RequestKind, Workload};
 use super::answer;
 use super::ask::{AskError, ask};
 use super::server::{OnUserStack, StartOrder};
-use crate::generator::LoadOrder;
+use crate::generator::{LoadOrder, write_workload};
 use crate::stack::UserEnd;
 
 /// Longest wait for one answer.
@@ -54,7 +53,8 @@ pub(super) fn over_user(
     let file = user.work.join("probe.json");
     let workload =
         Workload { name: "probe".to_owned(), requests: vec![request.clone()], ..Workload::default() };
-    write(&file, &workload).map_err(|reason| problem(Stage::Start, reason, "make room"))?;
+    write_workload(&file, &workload)
+        .map_err(|error| problem(Stage::Start, error.to_string(), "make room"))?;
     let load = LoadOrder {
         url: &format!("http://{authority}"),
         workload: &file,
@@ -79,11 +79,6 @@ pub(super) fn over_user(
             "see what keeps the generator from the wire",
         )),
     }
-}
-
-fn write(file: &Path, workload: &Workload) -> Result<(), String> {
-    let text = serde_json::to_vec(workload).map_err(|error| error.to_string())?;
-    assay_file::write(file, &text).map_err(|error| error.to_string())
 }
 
 /// What the generator's report says of its only request on each queue.

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use assay_host::clocks::Clocks;
 use assay_host::cpuset::CpuSet;
 use assay_host::snapshot::Sampler;
 use assay_link::Link;
@@ -32,6 +31,8 @@ const FIRST_POLL: Duration = Duration::from_millis(1);
 const LAST_POLL: Duration = Duration::from_millis(20);
 /// How long a server may listen on other ports only. One that opens its own last is rare, and one that was told of no port common.
 const OTHER_PORT_PATIENCE: Duration = Duration::from_secs(2);
+/// Time between two looks at its ports, which read every descriptor of its processes and so take CPU time from its start.
+const OTHER_PORT_LOOK: Duration = Duration::from_millis(250);
 /// The shell's exit status for a command that it does not find (POSIX.1-2024, Shell Command Language 2.8.2).
 const NOT_FOUND: i32 = 127;
 /// How long the news of a server's end may take to reach us.
@@ -129,14 +130,8 @@ impl Server {
         if first.is_empty() { None } else { Sampler::start_all(&first).ok() }
     }
 
-    /// The same of nothing but their CPU time, which takes next to no time.
-    pub(crate) fn clocks(&self) -> Option<Clocks> {
-        let first = self.first_processes();
-        if first.is_empty() { None } else { Clocks::start(&first) }
-    }
-
     /// Those from which all others of it descend; none where they cannot be seen.
-    fn first_processes(&self) -> Vec<u32> {
+    pub(crate) fn first_processes(&self) -> Vec<u32> {
         if self.held.is_some() { self.pid().into_iter().collect() } else { self.running.clone() }
     }
 
@@ -198,7 +193,7 @@ impl Server {
         let began = Instant::now();
         let deadline = began + *timeout;
         let (mut wrong_since, mut elsewhere_since) = (None::<Instant>, None::<Instant>);
-        let mut poll = FIRST_POLL;
+        let (mut poll, mut next_look) = (FIRST_POLL, OTHER_PORT_LOOK);
         loop {
             if let Some(death) = self.death(Stage::Start) {
                 return Err(death);
@@ -212,9 +207,11 @@ impl Server {
             };
             let wrong = wrong_since.filter(|_| problem.stage == Stage::Answer);
             wrong_since = (problem.stage == Stage::Answer).then(|| wrong.unwrap_or_else(Instant::now));
-            // To look at first would be part of the start-up time that is reported.
-            let elsewhere = poll == LAST_POLL && self.listens_elsewhere();
-            elsewhere_since = elsewhere.then(|| elsewhere_since.unwrap_or_else(Instant::now));
+            if began.elapsed() >= next_look {
+                next_look = began.elapsed() + OTHER_PORT_LOOK;
+                let elsewhere = self.listens_elsewhere();
+                elsewhere_since = elsewhere.then(|| elsewhere_since.unwrap_or_else(Instant::now));
+            }
             let lasts = |since: Option<Instant>, patience: Duration| {
                 since.is_some_and(|since| since.elapsed() >= patience.min(*timeout))
             };

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use assay_host::clocks::Spent;
+use assay_host::census::Spent;
 use assay_host::snapshot::Sampler;
 use assay_model::experiment::Cell;
 use assay_model::record::{Measurement, NotRun, Turn};

@@ -11,7 +11,7 @@ use assay_model::workload::Workload;
 
 use super::life::{Life, Living, generator_failure};
 use crate::contender::learn::{Lesson, Occasion, Question, learn};
-use crate::generator::LoadError;
+use crate::generator::{LoadError, write_workload};
 
 impl Life<'_> {
     /// The file with a workload for the generator: with what was learnt of this contender, where that is to be learnt.
@@ -85,7 +85,9 @@ impl Living<'_> {
                 None => self.run.learnt.push(learnt),
             }
         }
-        write(&file, &workload)?;
+        write_workload(&file, &workload).map_err(|error| {
+            generator_failure(LoadError::Failed { problem: error.to_string(), log_tail: Vec::new() })
+        })?;
         Ok(is_looser)
     }
 }
@@ -93,10 +95,4 @@ impl Living<'_> {
 /// What was expected in an earlier life or moment.
 fn read(file: &Path) -> Option<Workload> {
     serde_json::from_slice(&std::fs::read(file).ok()?).ok()
-}
-
-fn write(file: &Path, workload: &Workload) -> Result<(), NotRun> {
-    let text = serde_json::to_vec(workload).map_err(|error| error.to_string());
-    let written = text.and_then(|text| assay_file::write(file, &text).map_err(|error| error.to_string()));
-    written.map_err(|problem| generator_failure(LoadError::Failed { problem, log_tail: Vec::new() }))
 }

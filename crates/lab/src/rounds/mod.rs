@@ -33,6 +33,7 @@ use telling::Telling;
 
 use crate::database::Supplied;
 use crate::error::LabError;
+use crate::generator::write_workload;
 use crate::network::{self, Laid};
 use crate::plan::Plan;
 use crate::schedule::{affordable_rounds, allows_another, least_rounds, planned_rounds};
@@ -102,9 +103,8 @@ impl<'a> Runner<'a> {
         let asked = |subject| plan.workloads.iter().map(move |workload| (subject, workload));
         for (subject, workload) in plan.subjects.iter().flat_map(asked) {
             let path = work.join(subject.workload_file(&workload.name));
-            let text = serde_json::to_vec(&subject.asked(workload));
-            let text = text.map_err(|error| LabError::Bug(error.to_string()))?;
-            assay_file::write(&path, &text).map_err(|error| LabError::not_writable(&path, error.source))?;
+            let written = write_workload(&path, &subject.asked(workload));
+            written.map_err(|error| LabError::not_writable(&path, error.source))?;
         }
         let mut record = empty_record(plan, &networks, facts, &folder.id, now);
         plan.tools.secrets.hide_in(&mut record);

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use assay_host::census::{Census, Spent};
 use assay_host::cgroup::{self, Throttling};
-use assay_host::clocks::{Clocks, Spent};
 use assay_host::memory::proportional;
 use assay_host::snapshot::Sampler;
 use assay_host::system::{SystemDelta, SystemSample};
@@ -26,7 +26,10 @@ use crate::contender::Server;
 
 /// A look at everything just before the generator begins.
 pub(super) struct Watch {
-    server: Looking,
+    /// The server thread by thread; absent in a turn, which would be over before all threads of a large one have been read.
+    closely: Option<Sampler>,
+    /// Everybody process by process.
+    census: Census,
     database: Option<(Sampler, bool)>,
     meter: Option<Meter>,
     system: SystemSample,
@@ -35,19 +38,14 @@ pub(super) struct Watch {
     speed: Vec<CpuSpeed>,
 }
 
-/// How the server is looked at: thread by thread, or in a turn, which is over before all threads of a large server have been
-/// read, at the clocks of its processes.
-enum Looking {
-    Closely(Option<Sampler>),
-    AtClocks(Option<Clocks>),
-}
-
 /// What was done since then.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     server: Option<Usage>,
     /// What the clocks of its processes showed, in turns.
     pub(super) spent: Option<Spent>,
+    /// CPU time of all others that may run on the server's CPUs, where all can be seen.
+    others_ns: Option<Nanos>,
     database: Option<DatabaseUsage>,
     link_use: Option<LinkUse>,
     system: SystemDelta,
@@ -65,20 +63,21 @@ pub(super) struct Seen {
 impl Watch {
     /// Looks before a window of `cell`.
     pub(super) fn start(life: &Life<'_>, server: &Server, cell: &Cell) -> Self {
-        Self::begin(life, server, cell, Looking::Closely(server.watch()))
+        Self::begin(life, server, cell, server.watch())
     }
 
     /// Looks before a turn, after all of which the server's whole share is added ([`Seen::with`]).
     pub(super) fn start_turn(life: &Life<'_>, server: &Server, cell: &Cell) -> Self {
-        Self::begin(life, server, cell, Looking::AtClocks(server.clocks()))
+        Self::begin(life, server, cell, None)
     }
 
-    fn begin(life: &Life<'_>, server: &Server, cell: &Cell, looking: Looking) -> Self {
+    fn begin(life: &Life<'_>, server: &Server, cell: &Cell, closely: Option<Sampler>) -> Self {
         // The probe has its CPUs to itself only before everything else begins.
         let speed = life.probe.run().unwrap_or_default();
         Self {
             speed,
-            server: looking,
+            closely,
+            census: Census::take(),
             database: life.watch_database(cell),
             meter: Meter::start(life.link),
             system: look(server),
@@ -90,10 +89,9 @@ impl Watch {
     /// Looks after it; what it measured was `length` long.
     pub(super) fn finish(self, life: &Life<'_>, server: &Server, length: Duration) -> Seen {
         let (system, counts) = (look(server), server.stack_counts());
-        let (window, spent) = match &self.server {
-            Looking::Closely(sampler) => (sampler.as_ref().and_then(|sampler| sampler.finish().ok()), None),
-            Looking::AtClocks(clocks) => (None, clocks.as_ref().map(Clocks::finish)),
-        };
+        let (census, roots) = (Census::take(), server.first_processes());
+        let window = self.closely.as_ref().and_then(|sampler| sampler.finish().ok());
+        let in_turn = self.closely.is_none() && !roots.is_empty();
         let used = |sampler: &Sampler| sampler.finish().ok().map(|window| window.usage);
         let database = self.database.as_ref().and_then(|(sampler, beside_generator)| {
             Some(DatabaseUsage { usage: used(sampler)?, beside_generator: *beside_generator })
@@ -102,7 +100,8 @@ impl Watch {
             processes: Vec::new(),
             seen_on: None,
             server: None,
-            spent,
+            spent: self.census.spent(&census, &roots).filter(|_| in_turn),
+            others_ns: self.census.others(&census, &life.plan.isolation.server, &roots),
             database,
             link_use: self.meter.and_then(|meter| meter.finish(length)),
             system: system.since(&self.system),
@@ -152,6 +151,7 @@ impl Seen {
         Self {
             server: both(&self.server, &later.server),
             spent: self.spent.zip(later.spent).map(|(a, b)| a.then(b)),
+            others_ns: self.others_ns.zip(later.others_ns).map(|(a, b)| a + b),
             database: database.map(|(a, b)| DatabaseUsage { usage: a.usage.then(&b.usage), ..*b }),
             link_use: self.link_use.zip(later.link_use).map(|(a, b)| a.then(&b)),
             system: self.system.then(&later.system),
@@ -176,8 +176,9 @@ impl Seen {
             excuse_waiting(&mut load.checks);
         }
         let (isolation, apart) = (&life.plan.isolation, life.record.host.interrupts_apart);
+        let used = self.server.as_ref();
         let machine =
-            self.system.machine(&isolation.server, &isolation.generator, self.server.as_ref(), apart);
+            self.system.machine(&isolation.server, &isolation.generator, used, apart, self.others_ns);
         let [server_throttled, own_throttled] = self.throttled;
         Measurement {
             cell: cell.clone(),

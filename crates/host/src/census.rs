@@ -1,0 +1,218 @@
+//! The CPU time of every process over a short span, from one clock per process.
+//!
+//! The kernel keeps a clock for each process that counts its CPU time in nanoseconds, all threads together, ended ones too
+//! (`clock_getcpuclockid(3)`). Reading it is one system call, however many threads there are: [`crate::snapshot::Sampler`]
+//! reads three files for each thread, which takes a tenth of a second with a few hundred of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use assay_model::cpuset::CpuSet;
+use assay_model::units::Nanos;
+use nix::time::{ClockId, clock_gettime};
+use nix::unistd::Pid;
+
+use crate::cpuset::of_thread;
+use crate::process::{Process, same_family, scan, tree};
+use crate::snapshot::from_ticks;
+
+/// The inode of the namespace in which every process of the machine has a number (linux/proc_ns.h, PROC_PID_INIT_INO).
+const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
+
+/// All processes that can be seen, and the CPU time that each had used.
+#[derive(Clone, Debug)]
+pub struct Census {
+    at: Instant,
+    processes: Vec<Process>,
+    /// By process id; one that ended meanwhile is missing.
+    cpu: BTreeMap<u32, Nanos>,
+}
+
+/// What some processes used between two looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spent {
+    /// Length of the span.
+    pub wall: Duration,
+    /// CPU time of all processes together; absent when one came, ended or waited for another that ended, whose time no clock
+    /// shows.
+    pub cpu_ns: Option<Nanos>,
+}
+
+impl Spent {
+    /// Both together, one after the other.
+    #[must_use]
+    pub fn then(self, later: Self) -> Self {
+        let cpu_ns = self.cpu_ns.zip(later.cpu_ns).map(|(a, b)| a + b);
+        Self { wall: self.wall + later.wall, cpu_ns }
+    }
+}
+
+impl Census {
+    /// Looks at all processes.
+    pub fn take() -> Self {
+        let at = Instant::now();
+        let processes = scan();
+        let cpu =
+            processes.iter().filter_map(|process| Some((process.pid, cpu_time(process.pid)?))).collect();
+        Self { at, processes, cpu }
+    }
+
+    /// What `roots` and all below them used until `later`; `None` when one of them had ended before.
+    pub fn spent(&self, later: &Self, roots: &[u32]) -> Option<Spent> {
+        let members = self.below(roots);
+        if !roots.iter().all(|root| members.iter().any(|member| member.pid == *root)) {
+            return None;
+        }
+        let used = |member: &Process| Some(*later.cpu.get(&member.pid)? - *self.cpu.get(&member.pid)?);
+        let is_steady = same_family(&members, &later.below(roots));
+        let cpu_ns = members.iter().map(used).sum::<Option<Nanos>>().filter(|_| is_steady);
+        Some(Spent { wall: later.at.saturating_duration_since(self.at), cpu_ns })
+    }
+
+    /// CPU time that others than `roots`, all below them and the caller used until `later`, of those whose main thread may run on
+    /// one of `cpus`; wherever they ran, so it is a bound for what they took of these. What ended meanwhile is told by its
+    /// parent's account, in clock ticks. `None` where not all processes of the machine can be seen.
+    pub fn others(&self, later: &Self, cpus: &CpuSet, roots: &[u32]) -> Option<Nanos> {
+        if !sees_all() {
+            return None;
+        }
+        let own: BTreeSet<u32> =
+            [self, later].iter().flat_map(|census| census.below(roots)).map(|own| own.pid).collect();
+        let is_other = |pid: u32| {
+            // Who has just ended could have run anywhere.
+            let may_run = || of_thread(pid).is_none_or(|allowed| !allowed.intersection(cpus).is_empty());
+            pid != std::process::id() && !own.contains(&pid) && may_run()
+        };
+        let others: BTreeSet<u32> =
+            later.processes.iter().map(|process| process.pid).filter(|pid| is_other(*pid)).collect();
+        let total = |census: &Self| {
+            let counted = census.processes.iter().filter(|process| {
+                // Who is there no longer is on its parent's account now.
+                let is_gone = !later.cpu.contains_key(&process.pid) && others.contains(&process.parent);
+                others.contains(&process.pid) || is_gone
+            });
+            let used = counted.map(|process| {
+                let reaped = from_ticks(process.reaped_ticks.iter().sum());
+                census.cpu.get(&process.pid).copied().unwrap_or_default() + reaped
+            });
+            used.sum::<Nanos>()
+        };
+        Some(total(later) - total(self))
+    }
+
+    fn below(&self, roots: &[u32]) -> Vec<Process> {
+        let wanted: BTreeSet<u32> = roots.iter().flat_map(|root| tree(&self.processes, *root)).collect();
+        self.processes.iter().filter(|process| wanted.contains(&process.pid)).cloned().collect()
+    }
+}
+
+/// Whether every process of the machine can be seen: not from inside a container, nor where others' are hidden (proc(5), hidepid).
+fn sees_all() -> bool {
+    let namespace = std::fs::read_link("/proc/self/ns/pid");
+    let is_first = namespace.is_ok_and(|name| name.as_os_str() == FIRST_PID_NAMESPACE);
+    is_first && std::fs::read("/proc/1/stat").is_ok()
+}
+
+/// CPU time of a process since its start; `None` when it has ended.
+fn cpu_time(pid: u32) -> Option<Nanos> {
+    let clock = ClockId::pid_cpu_clock_id(Pid::from_raw(i32::try_from(pid).ok()?)).ok()?;
+    let now = clock_gettime(clock).ok()?;
+    let whole = u64::try_from(now.tv_sec()).ok()?.checked_mul(1_000_000_000)?;
+    Some(Nanos(whole + u64::try_from(now.tv_nsec()).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::process::{Child, Command, Stdio};
+
+    use super::*;
+    use crate::snapshot::Sampler;
+
+    /// A child that the test ends.
+    struct Busy(Child);
+
+    impl Busy {
+        fn start(script: &str) -> Self {
+            let mut shell = Command::new("sh");
+            Self(shell.args(["-c", script]).stdin(Stdio::piped()).spawn().expect("sh"))
+        }
+    }
+
+    impl Drop for Busy {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    #[test]
+    fn clocks_show_what_a_sampler_counts() {
+        let child = Busy::start("while :; do :; done");
+        let roots = [child.0.id()];
+        let (sampler, before) = (Sampler::start_all(&roots).expect("sampler"), Census::take());
+        std::thread::sleep(Duration::from_millis(300));
+        let (after, window) = (Census::take(), sampler.finish().expect("window"));
+        let spent = before.spent(&after, &roots).expect("alive");
+        let (cpu, counted) = (spent.cpu_ns.expect("steady"), window.usage.cpu_ns());
+        assert!(cpu > Nanos::ZERO && spent.wall >= Duration::from_millis(300));
+        assert!(cpu <= counted, "{cpu:?} in a span within that of {counted:?}");
+    }
+
+    #[test]
+    fn a_family_that_changes_has_no_sum() {
+        // The grandchild reads from what the test holds, and ends with it.
+        let mut child = Busy::start("exec 3<&0; read line; sh -c 'read other' <&3 & wait");
+        let roots = [child.0.id()];
+        let before = Census::take();
+        let since = || before.spent(&Census::take(), &roots).expect("alive").cpu_ns;
+        assert!(since().is_some());
+        child.0.stdin.as_mut().expect("piped").write_all(b"\n").expect("written");
+        while Census::take().below(&roots).len() < 2 {
+            std::thread::yield_now();
+        }
+        assert_eq!(since(), None, "a child came");
+        drop(child.0.stdin.take());
+        child.0.wait().expect("ended");
+        let now = Census::take();
+        assert!(now.spent(&now, &roots).is_none());
+    }
+
+    #[test]
+    fn others_are_all_but_those_named_and_the_caller() {
+        if !sees_all() {
+            return eprintln!("skipped: not all processes of the machine can be seen here");
+        }
+        let cpus = crate::cpuset::allowed();
+        let (other, own) = (Busy::start("while :; do :; done"), Busy::start("while :; do :; done"));
+        let before = Census::take();
+        std::thread::sleep(Duration::from_millis(300));
+        let after = Census::take();
+        let used = |of: &Busy| before.spent(&after, &[of.0.id()]).expect("alive").cpu_ns.expect("steady");
+        let without = |roots: &[u32]| before.others(&after, &cpus, roots).expect("all are seen");
+        assert!(used(&other) > Nanos::ZERO && used(&own) > Nanos::ZERO);
+        assert!(without(&[own.0.id()]) >= used(&other));
+        let both = [own.0.id(), other.0.id()];
+        assert!(without(&both) + used(&other) <= without(&[own.0.id()]), "the other is no longer among them");
+    }
+
+    #[test]
+    fn who_ends_meanwhile_is_counted_with_its_parent() {
+        if !sees_all() {
+            return eprintln!("skipped: not all processes of the machine can be seen here");
+        }
+        let script =
+            "read line; sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'; echo done; read other";
+        let mut shell = Command::new("sh");
+        let shell = shell.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = Busy(shell.spawn().expect("sh"));
+        let before = Census::take();
+        child.0.stdin.as_mut().expect("piped").write_all(b"\n").expect("written");
+        let mut told = String::new();
+        let mut lines = std::io::BufReader::new(child.0.stdout.take().expect("piped"));
+        std::io::BufRead::read_line(&mut lines, &mut told).expect("told");
+        let others = before.others(&Census::take(), &crate::cpuset::allowed(), &[]).expect("all are seen");
+        let reaped = crate::process::find(child.0.id()).expect("alive").reaped_ticks.iter().sum();
+        assert!(from_ticks(reaped) > Nanos::ZERO && others >= from_ticks(reaped), "{others:?}");
+    }
+}
