@@ -10,15 +10,13 @@ use assay_model::record::Turn;
 use assay_model::units::Nanos;
 use assay_stats::robust::median;
 
-use super::turns::{SURE, settle_of};
+use super::turns::{settle_of, shown_shift};
 use super::window::{Life, Window};
 
 /// Differences from which it is told whether turns of some age were slower than later ones.
 const STRETCH: usize = 8;
 /// Turns of a life in a cell of which some can be set against others.
 const LEAST_TURNS: usize = 3;
-/// A rate that is lower than later ones by no more than this counts as the same, as a logarithm.
-const NEAR: f64 = 0.01;
 /// Others in the same rotation who show how fast the machine was in it.
 const LEAST_OTHERS: usize = 2;
 
@@ -154,16 +152,13 @@ fn warm_from(differences: &mut [Difference]) -> Nanos {
 }
 
 fn is_slower(stretch: &[Difference]) -> bool {
-    let n = stretch.len() as f64;
-    let center = stretch.iter().map(|(_, log)| log).sum::<f64>() / n;
-    let variance = stretch.iter().map(|(_, log)| (log - center).powi(2)).sum::<f64>() / (n - 1.0);
-    center < -NEAR.max(SURE * (variance / n).sqrt())
+    let logs: Vec<f64> = stretch.iter().map(|(_, log)| *log).collect();
+    shown_shift(&logs) < 0.0
 }
 
 fn rate_after(turn: &Turn, settle: Option<Nanos>) -> Option<f64> {
     let (ok, length) = part_after(turn, settle);
-    let rate = ok as f64 / length.as_secs_f64();
-    (rate.is_finite() && rate > 0.0).then_some(rate)
+    Some(length.rate_of(ok)).filter(|rate| *rate > 0.0)
 }
 
 /// Right answers after so much load, and how long that part is; what was ordered where the slices do not tell.
@@ -237,7 +232,7 @@ mod tests {
         let found = countings(&record);
         assert_eq!(found[0], Counting { settle: Some(Nanos::from_millis(40)), warm: Nanos::ZERO });
         let turn = &record.rounds[0].runs[0].cells[0].turns[0];
-        let raw = turn.load.ok as f64 / turn.load.window_ns.as_secs_f64();
+        let raw = turn.load.window_ns.rate_of(turn.load.ok);
         let cut = found[0].rate(turn).expect("counts");
         assert!((raw / cut - 14.0 / 15.0).abs() < 1e-4, "two slow slices were measured: {raw} {cut}");
         assert_eq!(found[0].length(turn), Nanos::from_millis(130));

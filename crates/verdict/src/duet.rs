@@ -53,7 +53,7 @@ fn restart((base, of_base): (&str, &[DuetTurn]), (new, of_new): (&str, &[DuetTur
 
 /// The logarithm of new over base; `None` where one of them answered nothing.
 fn log_ratio(base: &DuetTurn, new: &DuetTurn) -> Option<f64> {
-    let rate = |turn: &DuetTurn| turn.load.ok as f64 / turn.load.window_ns.as_secs_f64();
+    let rate = |turn: &DuetTurn| turn.load.window_ns.rate_of(turn.load.ok);
     Some((rate(new) / rate(base)).ln()).filter(|ratio| ratio.is_finite())
 }
 

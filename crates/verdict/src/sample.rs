@@ -76,8 +76,7 @@ pub fn throughput(window: &Measurement) -> Option<f64> {
     if !window.turns.is_empty() {
         return turns::typical_rate(&window.turns, &Counting::default());
     }
-    let per_second = window.load.window.ok as f64 / window.load.window_ns.as_secs_f64();
-    (per_second.is_finite() && per_second > 0.0).then_some(per_second)
+    Some(window.load.window_ns.rate_of(window.load.window.ok)).filter(|rate| *rate > 0.0)
 }
 
 impl<'r> Sample<'r> {
@@ -176,7 +175,7 @@ impl<'r> Sample<'r> {
 
 /// Whether a third of a window is many times as long as a response on average (Little's law).
 fn has_long_thirds(window: &Measurement) -> bool {
-    let per_second = window.load.window.ok as f64 / window.load.window_ns.as_secs_f64();
+    let per_second = window.load.window_ns.rate_of(window.load.window.ok);
     let response_s = f64::from(window.load.connections) * f64::from(window.load.pipeline) / per_second;
     window.load.window_ns.as_secs_f64() / 3.0 >= RESPONSES_OF_A_THIRD * response_s
 }

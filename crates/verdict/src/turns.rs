@@ -10,7 +10,7 @@ const LEAST_TURNS: usize = 8;
 /// A rate that is nearer than this to what it is later counts as settled, as a logarithm.
 const NEAR: f64 = 0.01;
 /// Standard errors by which an early rate must differ from the later one to be shown to.
-pub(crate) const SURE: f64 = 2.5;
+const SURE: f64 = 2.5;
 /// Rotations for each turn that a record may claim: whoever failed for a while is missing in some, but not in nearly all.
 const MAX_GAPS: usize = 100;
 /// Slices whose rate is set against the later one: as many as make an answer or two of a slow server no matter.
@@ -70,10 +70,15 @@ fn is_settled(turns: &[&Turn], slice: usize, late: usize) -> bool {
     if differences.len() < LEAST_TURNS {
         return true;
     }
+    shown_shift(&differences) == 0.0
+}
+
+/// The mean of differences of log rates, where they are shown to differ from zero by more than anybody minds; else 0.
+pub(crate) fn shown_shift(differences: &[f64]) -> f64 {
     let n = differences.len() as f64;
     let center = differences.iter().sum::<f64>() / n;
     let variance = differences.iter().map(|d| (d - center).powi(2)).sum::<f64>() / (n - 1.0);
-    center.abs() <= NEAR.max(SURE * (variance / n).sqrt())
+    if center.abs() > NEAR.max(SURE * (variance / n).sqrt()) { center } else { 0.0 }
 }
 
 fn mean(slices: &[u64]) -> Option<f64> {

@@ -21,7 +21,7 @@ use crate::error::LabError;
 use crate::subject::Subject;
 pub(crate) use check::fault_of_experiment;
 use file::Source;
-pub(crate) use names::{hint, is_name, name_of};
+pub(crate) use names::{hint, is_name, name_of, sha256};
 
 /// Everything that can be named on the command line.
 #[derive(Clone, Debug)]

@@ -30,9 +30,14 @@ pub(crate) fn name_of(text: &str) -> String {
 }
 
 fn cut(name: &str, text: &str) -> String {
-    let mark: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let mark = sha256(text.as_bytes());
     let kept = name[..MAX_MADE - MARK_DIGITS - 1].trim_end_matches('-');
     format!("{kept}-{}", &mark[..MARK_DIGITS])
+}
+
+/// The SHA-256 of some bytes (FIPS 180-4) in lower-case hexadecimal digits.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What to tell somebody who asked for `name` when only `known` exist.

@@ -12,10 +12,10 @@ use assay_model::learnt::{BodyEnd, Held, Learnt};
 use assay_model::shape::Shape;
 use assay_model::template::{Draw, literal};
 use assay_model::workload::{BadRequest, Expect, RequestKind};
-use sha2::{Digest as _, Sha256};
 
 use super::answer::{self, Answer, media_type};
 use super::ask::{AskError, Line};
+use crate::catalogue::sha256;
 
 /// Requests on the connection that is kept.
 const KEPT: u64 = 2;
@@ -180,10 +180,6 @@ fn body_end(framing: Framing) -> BodyEnd {
         Framing::Chunked => BodyEnd::Chunked,
         Framing::UntilClose => BodyEnd::Close,
     }
-}
-
-fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The text with one sign for each run of letters and digits that has a digit: numbers, times, identifiers.

@@ -343,7 +343,7 @@ impl Living<'_> {
 
     pub(super) fn file(&mut self, window: Measurement, telling: &Telling<'_>) -> &Measurement {
         let (ok, failed) = (window.load.window.ok, window.load.books.failed());
-        let per_second = ok as f64 / window.load.window_ns.as_secs_f64().max(f64::MIN_POSITIVE);
+        let per_second = window.load.window_ns.rate_of(ok);
         let contender = &self.life.subject.name;
         telling.notice(&Event::Measured { contender, cell: &window.cell, per_second, failed });
         self.run.cells.push(window);

@@ -87,7 +87,7 @@ impl Life<'_> {
         let slice = Nanos::from_secs_f64(WARMUP_SLICE_S);
         while !is_enough(&warmup.per_second) && !self.stop.soon() {
             let turn = wanted(server, self.stop, |wanted| generator.window(Nanos::ZERO, slice, wanted))?;
-            warmup.per_second.push(turn.ok as f64 / turn.window_ns.as_secs_f64().max(f64::MIN_POSITIVE));
+            warmup.per_second.push(turn.window_ns.rate_of(turn.ok));
         }
         Ok(())
     }

@@ -7,8 +7,7 @@ use assay_model::record::{Measurement, Record, Run};
 
 /// Right answers per second of a window; 0 for an empty one.
 pub fn per_second(measurement: &Measurement) -> f64 {
-    let seconds = measurement.load.window_ns.as_secs_f64();
-    if seconds > 0.0 { measurement.load.window.ok as f64 / seconds } else { 0.0 }
+    measurement.load.window_ns.rate_of(measurement.load.window.ok)
 }
 
 /// The planned cells that a run did not measure although its contender answers their workload.
