@@ -1,6 +1,7 @@
 //! Which part of a contender's turns counts. One rule for all of them, from what all of them show: in each turn what came after
-//! its rate no longer depended on when the load began (`settle`), and of a life the turns in which it no longer got faster
-//! (`warm`). The run orders what it knows at the time; this is known only when it is over (docs/method/carousel.md#warm-up).
+//! its rate no longer depended on when the load began (`settle`), in each cell the rotations that are not slower than its later
+//! ones (`opening`), and of a life the turns in which it no longer got faster (`warm`). The run orders what it knows at the time;
+//! this is known only when it is over (docs/method/carousel.md#warm-up).
 
 use std::collections::BTreeMap;
 
@@ -25,25 +26,41 @@ const LEAST_OTHERS: usize = 2;
 pub struct Counting {
     /// Load in a turn that does not count, instead of what was ordered; absent where the slices do not tell.
     settle: Option<Nanos>,
+    /// The first rotation that counts: connections and pools that are new make those before it slow, however old the server.
+    opening: u32,
     /// Load that a life must have behind it.
     warm: Nanos,
 }
 
-/// A turn of a cold or warm server: how much load it had behind it, and by how much its log rate differs from later turns'.
-type Difference = (Nanos, f64);
+/// A turn of the first half of a life's in a cell.
+#[derive(Clone, Copy, Debug)]
+struct Early {
+    rotation: u32,
+    /// Load that the life had behind it.
+    age: Nanos,
+    /// By how much its log rate differs from that of the second half.
+    shift: f64,
+}
 
 impl Counting {
     /// Right answers per second in a turn; none before it counts, and when nothing came.
     pub(crate) fn rate(&self, turn: &Turn) -> Option<f64> {
-        (turn.loaded_ns >= self.warm).then(|| rate_after(turn, self.settle)).flatten()
+        self.counts(turn).then(|| rate_after(turn, self.settle)).flatten()
     }
 
     /// The part of a turn that is measured, if it counts.
     pub(crate) fn length(&self, turn: &Turn) -> Nanos {
-        match turn.loaded_ns >= self.warm {
-            true => part_after(turn, self.settle).1,
-            false => Nanos::ZERO,
-        }
+        if self.counts(turn) { part_after(turn, self.settle).1 } else { Nanos::ZERO }
+    }
+
+    fn counts(&self, turn: &Turn) -> bool {
+        turn.rotation >= self.opening && turn.loaded_ns >= self.warm
+    }
+
+    /// The same for some turns, of which the second half always counts: the others were held against it, not it against them.
+    fn of(self, turns: &[Turn]) -> Self {
+        let Some(late) = turns.get(turns.len() / 2) else { return self };
+        Self { opening: self.opening.min(late.rotation), warm: self.warm.min(late.loaded_ns), ..self }
     }
 }
 
@@ -53,24 +70,23 @@ pub(crate) fn count(rounds: &mut [Vec<Life<'_>>], least: Nanos) {
     let settle = |life: &Life<'_>, window: &Window<'_>| {
         settles.get(&(life.run.contender.as_str(), &window.measured.cell)).copied()
     };
-    let mut found: BTreeMap<(&str, Option<Network>, &str), Vec<Difference>> = BTreeMap::new();
+    let mut found: BTreeMap<(&str, Option<Network>, &str), Vec<Early>> = BTreeMap::new();
     for round in rounds.iter() {
         for (life, window, differences) in differences(round, &settle) {
             let key = (life.run.contender.as_str(), life.run.network, window.measured.cell.workload.as_str());
             found.entry(key).or_default().extend(differences);
         }
     }
-    let warm: BTreeMap<_, Nanos> =
-        found.into_iter().map(|(key, mut found)| (key, warm_from(&mut found))).collect();
+    let first: BTreeMap<_, (u32, Nanos)> =
+        found.into_iter().map(|(key, found)| (key, first_of(found))).collect();
     for life in rounds.iter_mut().flatten() {
         let run = life.run;
         for window in life.windows.iter_mut().filter(|window| !window.measured.turns.is_empty()) {
             let cell = &window.measured.cell;
             let key = (run.contender.as_str(), run.network, cell.workload.as_str());
-            window.counting = Counting {
-                settle: settles.get(&(run.contender.as_str(), cell)).copied(),
-                warm: warm.get(&key).copied().unwrap_or_default(),
-            };
+            let settle = settles.get(&(run.contender.as_str(), cell)).copied();
+            let (opening, warm) = first.get(&key).copied().unwrap_or_default();
+            window.counting = Counting { settle, opening, warm }.of(&window.measured.turns);
         }
     }
 }
@@ -91,7 +107,7 @@ fn settles<'r>(rounds: &[Vec<Life<'r>>], least: Nanos) -> BTreeMap<(&'r str, &'r
 fn differences<'l, 'r>(
     round: &'l [Life<'r>],
     settle: &impl Fn(&Life<'r>, &Window<'r>) -> Option<Nanos>,
-) -> Vec<(&'l Life<'r>, &'l Window<'r>, Vec<Difference>)> {
+) -> Vec<(&'l Life<'r>, &'l Window<'r>, Vec<Early>)> {
     let turned = |life: &'l Life<'r>| {
         let windows = life.windows.iter().filter(|window| !window.measured.turns.is_empty());
         windows.map(move |window| (life, window))
@@ -121,39 +137,43 @@ fn deviations(turns: &[Turn], settle: Option<Nanos>) -> BTreeMap<u32, f64> {
 }
 
 /// The early turns of a life in a cell against the later ones, both without what the machine did in their rotations to all.
-fn against_later(
-    turns: &[Turn],
-    own: &BTreeMap<u32, f64>,
-    others: &[&BTreeMap<u32, f64>],
-) -> Vec<Difference> {
+fn against_later(turns: &[Turn], own: &BTreeMap<u32, f64>, others: &[&BTreeMap<u32, f64>]) -> Vec<Early> {
     let machine = |rotation: u32| {
         let seen: Vec<f64> = others.iter().filter_map(|other| other.get(&rotation)).copied().collect();
         if seen.len() < LEAST_OTHERS { 0.0 } else { median(&seen).unwrap_or_default() }
     };
-    let known = turns
-        .iter()
-        .filter_map(|turn| Some((turn.loaded_ns, own.get(&turn.rotation)? - machine(turn.rotation))));
-    let known: Vec<Difference> = known.collect();
+    let of = |turn: &Turn| {
+        let shift = own.get(&turn.rotation)? - machine(turn.rotation);
+        Some(Early { rotation: turn.rotation, age: turn.loaded_ns, shift })
+    };
+    let known: Vec<Early> = turns.iter().filter_map(of).collect();
     // Records from before the load was counted have no ages.
-    let is_told = known.first().zip(known.last()).is_some_and(|(first, last)| first.0 < last.0);
+    let is_told = known.first().zip(known.last()).is_some_and(|(first, last)| first.age < last.age);
     if known.len() < LEAST_TURNS || !is_told {
         return Vec::new();
     }
     let (early, late) = known.split_at(known.len() / 2);
-    let later = late.iter().map(|(_, log)| log).sum::<f64>() / late.len() as f64;
-    early.iter().map(|(age, log)| (*age, log - later)).collect()
+    let later = late.iter().map(|turn| turn.shift).sum::<f64>() / late.len() as f64;
+    early.iter().map(|turn| Early { shift: turn.shift - later, ..*turn }).collect()
 }
 
-/// The load after which turns are not shown to be slower than later ones.
-fn warm_from(differences: &mut [Difference]) -> Nanos {
-    differences.sort_by_key(|(age, _)| *age);
-    let cold = differences.chunks_exact(STRETCH).take_while(|stretch| is_slower(stretch));
-    cold.last().and_then(<[_]>::last).map_or(Nanos::ZERO, |(age, _)| Nanos(age.0 + 1))
+/// The rotation, and the load, from which on turns are not shown to be slower than later ones. What is slow in the first
+/// rotations of every cell is no matter of age, so these are set aside before age is asked for.
+fn first_of(mut turns: Vec<Early>) -> (u32, Nanos) {
+    let opening = last_slow(&mut turns, |turn| turn.rotation).map_or(0, |rotation| rotation + 1);
+    turns.retain(|turn| turn.rotation >= opening);
+    (opening, last_slow(&mut turns, |turn| turn.age).map_or(Nanos::ZERO, |age| Nanos(age.0 + 1)))
 }
 
-fn is_slower(stretch: &[Difference]) -> bool {
-    let logs: Vec<f64> = stretch.iter().map(|(_, log)| *log).collect();
-    shown_shift(&logs) < 0.0
+/// The last of the stretches that are slow from the beginning on, in the order of `key`.
+fn last_slow<K: Ord>(turns: &mut [Early], key: impl Fn(&Early) -> K) -> Option<K> {
+    turns.sort_by_key(&key);
+    let is_slower = |stretch: &&[Early]| {
+        let shifts: Vec<f64> = stretch.iter().map(|turn| turn.shift).collect();
+        shown_shift(&shifts) < 0.0
+    };
+    let slow = turns.chunks_exact(STRETCH).take_while(is_slower);
+    slow.last().and_then(<[_]>::last).map(key)
 }
 
 fn rate_after(turn: &Turn, settle: Option<Nanos>) -> Option<f64> {
@@ -230,7 +250,7 @@ mod tests {
     fn turns_of_a_first_round_are_cut_to_the_settle_that_the_run_found() {
         let record = record(|_| 1.0);
         let found = countings(&record);
-        assert_eq!(found[0], Counting { settle: Some(Nanos::from_millis(40)), warm: Nanos::ZERO });
+        assert_eq!(found[0], Counting { settle: Some(Nanos::from_millis(40)), ..Counting::default() });
         let turn = &record.rounds[0].runs[0].cells[0].turns[0];
         let raw = turn.load.window_ns.rate_of(turn.load.ok);
         let cut = found[0].rate(turn).expect("counts");
@@ -242,11 +262,42 @@ mod tests {
     }
 
     #[test]
-    fn cold_turns_do_not_count_and_the_machine_is_not_taken_for_warmth() {
+    fn slow_first_turns_do_not_count_and_the_machine_is_not_taken_for_them() {
         let found = countings(&record(|rotation| if rotation < 2 { 0.8 } else { 1.0 }));
-        let warm: Vec<Nanos> = found.iter().take(3).map(|counting| counting.warm).collect();
-        assert_eq!(warm, [Nanos(200_000_001), Nanos::ZERO, Nanos::ZERO]);
-        assert_eq!(countings(&record(|_| 1.0))[0].warm, Nanos::ZERO);
+        let first: Vec<(u32, Nanos)> =
+            found.iter().take(3).map(|counting| (counting.opening, counting.warm)).collect();
+        assert_eq!(first, [(2, Nanos::ZERO), (0, Nanos::ZERO), (0, Nanos::ZERO)]);
+        assert_eq!(countings(&record(|_| 1.0))[0].opening, 0);
+    }
+
+    fn early(rotation: u32, age_ms: u64, shift: f64) -> Early {
+        let jitter = f64::from(rotation % 3) * 0.002 + age_ms as f64 * 1e-7;
+        Early { rotation, age: Nanos::from_millis(age_ms), shift: shift + jitter }
+    }
+
+    #[test]
+    fn turns_that_are_slow_at_every_age_are_told_from_young_ones() {
+        // The first rotation is slow in lives of any age; nothing is wrong with the young ones.
+        let opening = |life: u64| [early(0, life * 1000, -0.3), early(1, life * 1000 + 200, 0.0)];
+        assert_eq!(first_of((0..16).flat_map(opening).collect()), (1, Nanos::ZERO));
+        // Every rotation is slow in the first second of a life, of which a third have one.
+        let young = |life: u64| {
+            let (age, shift) = if life % 3 == 0 { (life, -0.2) } else { (5000 + life, 0.0) };
+            [early(0, age, shift), early(1, age + 200, shift)]
+        };
+        let (opening, warm) = first_of((0..24).flat_map(young).collect());
+        assert!(
+            opening == 0 && (Nanos::from_millis(200)..Nanos::from_millis(5000)).contains(&warm),
+            "{warm:?}"
+        );
+    }
+
+    #[test]
+    fn the_second_half_of_a_lifes_turns_always_counts() {
+        let turns: Vec<Turn> = (0..3).map(|rotation| turn(rotation, 1000, 2, 1e4)).collect();
+        let cold = Counting { settle: None, opening: 2, warm: Nanos::from_millis(60_000) };
+        let rates: Vec<bool> = turns.iter().map(|turn| cold.of(&turns).rate(turn).is_some()).collect();
+        assert_eq!(rates, [false, true, true]);
     }
 
     #[test]
