@@ -74,7 +74,7 @@ pub(crate) fn counted_rounds(record: &Record) -> u32 {
 /// Right answers per second in a window as it was ordered, while what counts of it is not known yet; `None` when there was none.
 pub fn throughput(window: &Measurement) -> Option<f64> {
     if !window.turns.is_empty() {
-        return turns::typical_rate(&window.turns, &Counting::default());
+        return turns::typical_rate(window, &Counting::default());
     }
     Some(window.load.window_ns.rate_of(window.load.window.ok)).filter(|rate| *rate > 0.0)
 }

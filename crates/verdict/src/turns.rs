@@ -1,6 +1,6 @@
 //! The short windows in which the servers of a round take turns (docs/method/carousel.md#how-long-is-a-window).
 
-use assay_model::record::{MAX_GENERATOR_DELAY_SHARE, Turn};
+use assay_model::record::{MAX_GENERATOR_DELAY_SHARE, Measurement, Turn};
 use assay_model::units::Nanos;
 
 use super::counting::Counting;
@@ -30,13 +30,15 @@ pub fn settle_of(turns: &[&Turn], least: Nanos) -> Nanos {
     Nanos(interval.0.saturating_mul(settled as u64))
 }
 
-/// The logarithm of the rate of each turn that counts, by rotation; none where the generator had to wait for its CPU, or
-/// nothing came.
-pub(crate) fn log_rates(turns: &[Turn], counting: &Counting) -> Vec<Option<f64>> {
+/// The logarithm of the rate of each turn of a window that counts, by rotation; none where the generator had to wait for its
+/// CPU, or nothing came. Beside a database it waits by plan; how long for others is known of the window as a whole only.
+pub(crate) fn log_rates(window: &Measurement, counting: &Counting) -> Vec<Option<f64>> {
+    let turns = &window.turns;
+    let waits_by_plan = window.database.as_ref().is_some_and(|database| database.beside_generator);
     let rotations = turns.iter().map(|turn| turn.rotation as usize + 1).max().unwrap_or(0);
     let mut rates = vec![None; rotations.min(turns.len() * MAX_GAPS)];
     for turn in turns {
-        let counts = turn.load.generator_delay_share <= MAX_GENERATOR_DELAY_SHARE;
+        let counts = waits_by_plan || turn.load.generator_delay_share <= MAX_GENERATOR_DELAY_SHARE;
         if let (Some(place), true) = (rates.get_mut(turn.rotation as usize), counts) {
             *place = counting.rate(turn).map(f64::ln);
         }
@@ -45,8 +47,8 @@ pub(crate) fn log_rates(turns: &[Turn], counting: &Counting) -> Vec<Option<f64>>
 }
 
 /// The rate of a window that is made of turns: that of the middle one, which no outlier moves.
-pub(crate) fn typical_rate(turns: &[Turn], counting: &Counting) -> Option<f64> {
-    let rates: Vec<f64> = log_rates(turns, counting).into_iter().flatten().collect();
+pub(crate) fn typical_rate(window: &Measurement, counting: &Counting) -> Option<f64> {
+    let rates: Vec<f64> = log_rates(window, counting).into_iter().flatten().collect();
     assay_stats::robust::median(&rates).ok().map(f64::exp)
 }
 
@@ -88,8 +90,10 @@ fn mean(slices: &[u64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use assay_model::load::{LoadTurn, Series};
+    use assay_model::record::DatabaseUsage;
 
     use super::*;
+    use crate::testing;
 
     const SLICE: Nanos = Nanos::from_millis(10);
 
@@ -139,6 +143,22 @@ mod tests {
         // And one that starts with a burst.
         let burst = turns(|turn, slice| ((if slice < 3 { 2000.0 } else { 1000.0 }) * speed(turn)) as u64);
         assert_eq!(settle(&burst, SLICE), slices(3));
+    }
+
+    #[test]
+    fn a_turn_whose_generator_waited_counts_only_where_it_waits_for_a_database_by_plan() {
+        let waited = |mut turn: Turn| {
+            turn.load.ok = 100;
+            turn.load.generator_delay_share = 0.3;
+            turn
+        };
+        let turns = turns(|_, _| 10).into_iter().map(waited).collect();
+        let window = testing::record(&[("a", &[1000.0])]).rounds[0].runs[0].cells[0].clone();
+        let mut window = Measurement { turns, ..window };
+        assert_eq!(typical_rate(&window, &Counting::default()), None);
+        let usage = Default::default();
+        window.database = Some(DatabaseUsage { usage, beside_generator: true });
+        assert!(typical_rate(&window, &Counting::default()).is_some());
     }
 
     #[test]

@@ -126,7 +126,7 @@ impl<'r> Window<'r> {
     pub(crate) fn rate(&self) -> Option<f64> {
         match self.measured.turns.as_slice() {
             [] => throughput(self.measured),
-            turns => typical_rate(turns, &self.counting),
+            _ => typical_rate(self.measured, &self.counting),
         }
     }
 
@@ -134,7 +134,7 @@ impl<'r> Window<'r> {
     pub(crate) fn log_rates(&self) -> Vec<Option<f64>> {
         match self.measured.turns.as_slice() {
             [] => vec![self.rate().map(f64::ln)],
-            turns => log_rates(turns, &self.counting),
+            _ => log_rates(self.measured, &self.counting),
         }
     }
 
