@@ -94,10 +94,6 @@ export function limitOf(report: Report, cell: Cell): Interval | undefined {
   return (standing && !standing.withheld && standing.throughput_per_second) || undefined;
 }
 
-export function titleOf(report: Report, name: string): string {
-  return report.entries.get(name)?.title ?? name;
-}
-
 export function lookOf(report: Report, name: string): Look {
   return report.looks.get(name) ?? NO_LOOK;
 }

@@ -1138,7 +1138,7 @@ export interface BesideRow {
    */
   ratio_to_baseline: (number | null)[];
   /**
-   * How the source calls it; our title where the source does not have it.
+   * How the source calls it; our name where the source does not have it.
    */
   title: string;
   /**

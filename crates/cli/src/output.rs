@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use std::sync::OnceLock;
 
+use assay_model::record::NotRun;
 use assay_report::foreign;
 use assay_report::terminal::Style;
 
@@ -67,6 +68,13 @@ pub(crate) fn note(text: impl std::fmt::Display) {
 /// Tells why the command ended early.
 pub(crate) fn error(failure: &Failure) {
     to_stderr("\x1b[31merror:\x1b[0m ", failure);
+}
+
+/// Why something was not run, what to do, and the last lines that it said.
+pub(crate) fn reason(of: &NotRun) -> String {
+    let remedy = of.remedy.as_ref().map_or_else(String::new, |remedy| format!("; {remedy}"));
+    let said: String = of.log_tail.iter().map(|line| format!("\n  | {line}")).collect();
+    format!("{}{remedy}{said}", of.reason)
 }
 
 /// Ends the process with what is wrong with its arguments, or with the help that was asked for. Clap repeats what was typed, so

@@ -1,7 +1,6 @@
 //! The live line of a run: contender, round, precision so far, time left. Redrawn between measurements only, so that it
 //! takes no CPU from one.
 
-use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -65,11 +64,7 @@ impl Live {
     }
 
     fn warn(&self, contender: &str, what: &str, reason: &NotRun) {
-        let remedy = reason.remedy.as_ref().map_or_else(String::new, |r| format!("; {r}"));
-        let mut text = format!("{contender} {what}: {}{remedy}", reason.reason);
-        for line in &reason.log_tail {
-            let _ = write!(text, "\n  | {line}");
-        }
+        let text = format!("{contender} {what}: {}", output::reason(reason));
         match &self.bar {
             Some(bar) => bar.suspend(|| output::warning(&text)),
             None => output::warning(&text),
@@ -78,26 +73,22 @@ impl Live {
 
     fn redraw(&self, doing: &str) {
         let Some(bar) = &self.bar else { return };
-        let mut line = String::new();
-        if self.rounds > 0 {
-            let _ = write!(line, "round {}/{} · ", self.round + 1, self.rounds);
-        }
-        let _ = write!(line, "{} {doing}", self.contender);
-        if !self.last.is_empty() {
-            let _ = write!(line, " · {}", self.last);
-        }
-        if let Some(precision) = self.precision {
-            let _ = write!(line, " · {}", precision_so_far(precision));
-        }
-        if let Some(settled) = &self.settled {
-            let _ = write!(line, " · {settled}");
-        }
         let left = self.ends.saturating_duration_since(Instant::now());
-        if !left.is_zero() {
-            let _ = write!(line, " · {} left", clock(left));
-        }
-        bar.set_message(foreign::line(&line));
+        bar.set_message(foreign::line(&self.line(doing, left)));
         bar.tick();
+    }
+
+    /// What people wait for stands first: the end of the line is cut where the terminal is narrow.
+    fn line(&self, doing: &str, left: Duration) -> String {
+        let parts = [
+            (!left.is_zero()).then(|| format!("{} left", clock(left))),
+            (self.rounds > 0).then(|| format!("round {}/{}", self.round + 1, self.rounds)),
+            Some(format!("{} {doing}", self.contender)),
+            Some(self.last.clone()).filter(|last| !last.is_empty()),
+            self.settled.clone(),
+            self.precision.map(precision_so_far),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
     }
 
     fn begin_round(&mut self, index: u32, of: u32) {
@@ -218,4 +209,21 @@ fn on(what: &str, network: Option<&Network>) -> String {
 pub(crate) fn clock(span: Duration) -> String {
     let seconds = span.as_secs_f64().round() as u64;
     if seconds < 60 { format!("{seconds} s") } else { format!("{}:{:02} min", seconds / 60, seconds % 60) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_is_told_before_what_a_narrow_terminal_cuts() {
+        let mut live = Live::new(4);
+        (live.round, live.rounds, live.contender) = (11, 40, "a-contender-with-a-long-name".to_owned());
+        let line = live.line("hello at 64 connections on user/xdp", Duration::from_secs(1265));
+        assert_eq!(
+            line,
+            "21:05 min left · round 12/40 · a-contender-with-a-long-name hello at 64 connections on user/xdp"
+        );
+        assert!(live.line("building", Duration::ZERO).starts_with("round 12/40"));
+    }
 }

@@ -1,11 +1,13 @@
 //! Runs on disk: `runs/ID/` with the record, the contenders' logs and the histograms.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use assay_model::record::{RECORD_SCHEMA, Record};
+use assay_model::conformance::{Conformance, Earlier};
+use assay_model::record::{Entry, RECORD_SCHEMA, Record};
 use assay_verdict::Evidence;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -21,6 +23,8 @@ const RECORD_FILE: &str = "record.json";
 const MAX_RECORD_BYTES: u64 = 256 << 20;
 /// What passes by during a run.
 const WORK: &str = "work";
+/// Runs in which an earlier word on a contender is looked for, the latest first.
+const MOST_RUNS_BEFORE: usize = 20;
 /// Runs of one experiment that may begin within a second.
 const MAX_TWINS: u32 = 100;
 
@@ -131,6 +135,44 @@ impl Store {
     pub fn open(&self, wanted: &str) -> Result<Record, LabError> {
         read_record(&self.resolve(wanted)?)
     }
+
+    /// What the contenders of a run were last found to keep of the rules before it, in the latest runs here.
+    pub fn conformance_before(&self, record: &Record) -> Earlier {
+        let asked = |entry: &&Entry| entry.conformance.is_some() && entry.twin_of.is_none();
+        let mut wanted: BTreeSet<&str> =
+            record.contenders.iter().filter(asked).map(|entry| entry.name.as_str()).collect();
+        let mut earlier = Earlier::new();
+        let before = self.ids().into_iter().rev().filter(|id| *id < record.id).take(MOST_RUNS_BEFORE);
+        for id in before {
+            if wanted.is_empty() {
+                break;
+            }
+            let found = asked_in(&self.root.join(id).join(RECORD_FILE)).into_iter();
+            for (name, conformance) in
+                found.filter(|(name, _)| wanted.remove(name.as_str())).collect::<Vec<_>>()
+            {
+                earlier.insert(name, conformance);
+            }
+        }
+        earlier
+    }
+}
+
+/// Who was asked for the rules in a run, and what came out; nobody where its record cannot be read.
+fn asked_in(record: &Path) -> Vec<(String, Conformance)> {
+    #[derive(Deserialize)]
+    struct Asked {
+        contenders: Vec<One>,
+    }
+    #[derive(Deserialize)]
+    struct One {
+        name: String,
+        conformance: Option<Conformance>,
+    }
+    let text = assay_file::read(record, MAX_RECORD_BYTES).unwrap_or_default();
+    let asked: Vec<One> =
+        serde_json::from_str(&text).map_or_else(|_| Vec::new(), |asked: Asked| asked.contenders);
+    asked.into_iter().filter_map(|one| Some((one.name, one.conformance?))).collect()
 }
 
 /// Opens a run's folder and locks it.
@@ -261,6 +303,7 @@ pub fn histogram_log(evidence: &Evidence<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_model::units::Nanos;
     use assay_verdict::testing;
 
     fn at(seconds: i64) -> Timestamp {
@@ -300,6 +343,34 @@ mod tests {
         assert_eq!(id_of(&folders[0].record().display().to_string()), Ok(folders[0].id.clone()));
         assert!(id_of("last~2").expect_err("too far").contains("holds 2 runs"));
         assert!(id_of("2026").expect_err("ambiguous").contains("did you mean"));
+    }
+
+    #[test]
+    fn what_a_contender_kept_is_taken_from_the_latest_run_before_that_asked_it() {
+        let root = tempfile::tempdir().expect("folder");
+        let store = Store::new(root.path());
+        let asked =
+            |millis| Some(Conformance { elapsed_ns: Nanos::from_millis(millis), findings: Vec::new() });
+        let runs: Vec<Record> =
+            [(asked(0), asked(0)), (asked(1), None), (asked(2), asked(2)), (asked(3), asked(3))]
+                .into_iter()
+                .zip(0..)
+                .map(|((a, b), n)| {
+                    let folder = store.create("x", at(n * 86_400)).expect("folder");
+                    let mut record = testing::record(&[("a", &[100.0]), ("b", &[100.0])]);
+                    record.id = folder.id.clone();
+                    (record.contenders[0].conformance, record.contenders[1].conformance) = (a, b);
+                    folder.save(&record).expect("saved");
+                    record
+                })
+                .collect();
+        let found = |run: usize| -> Vec<(String, u64)> {
+            let earlier = store.conformance_before(&runs[run]);
+            earlier.into_iter().map(|(name, found)| (name, found.elapsed_ns.0 / 1_000_000)).collect()
+        };
+        assert_eq!(found(0), []);
+        assert_eq!(found(2), [("a".to_owned(), 1), ("b".to_owned(), 0)]);
+        assert_eq!(found(3), [("a".to_owned(), 2), ("b".to_owned(), 2)]);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What a server keeps of the rules of HTTP/1.1 and of a test type: `assay check --json`, and part of a record.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -95,6 +97,18 @@ pub struct Score {
     pub applicable: u32,
 }
 
+/// Rules of which the ruling changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes<'a> {
+    /// Kept before and broken now.
+    pub broken: Vec<&'a str>,
+    /// Broken before and kept now.
+    pub kept: Vec<&'a str>,
+}
+
+/// What servers kept when they were asked before, by their names.
+pub type Earlier = BTreeMap<String, Conformance>;
+
 impl Conformance {
     /// How many of the rules that apply are kept.
     pub fn score(&self) -> Score {
@@ -111,8 +125,53 @@ impl Conformance {
         self.findings.iter().filter(|finding| finding.ruling == Ruling::Broken)
     }
 
+    /// Rules that were kept in `earlier` and are broken now, and those of which the contrary holds, in the order of the suite.
+    pub fn changes_since(&self, earlier: &Self) -> Changes<'_> {
+        let turned = |from: Ruling, to: Ruling| {
+            let was =
+                move |rule: &str| earlier.findings.iter().any(|one| one.rule == rule && one.ruling == from);
+            let now = self.findings.iter().filter(move |one| one.ruling == to);
+            now.map(|one| one.rule.as_str()).filter(|rule| was(rule)).collect()
+        };
+        Changes { broken: turned(Ruling::Kept, Ruling::Broken), kept: turned(Ruling::Broken, Ruling::Kept) }
+    }
+
     /// Whether a required rule is broken.
     pub fn breaks_a_must(&self) -> bool {
         self.broken().any(|finding| finding.severity == Severity::Must)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changed_is_what_was_ruled_both_times_and_differently() {
+        let of = |rulings: &[(&str, Ruling)]| Conformance {
+            elapsed_ns: Nanos::ZERO,
+            findings: (rulings.iter())
+                .map(|(rule, ruling)| Finding {
+                    rule: (*rule).to_owned(),
+                    sentence: String::new(),
+                    source: String::new(),
+                    severity: Severity::Must,
+                    ruling: *ruling,
+                    evidence: None,
+                })
+                .collect(),
+        };
+        use Ruling::{Broken, Kept, NotApplicable};
+        let before = of(&[("a", Kept), ("b", Broken), ("c", Broken), ("d", NotApplicable), ("e", Kept)]);
+        let now = of(&[
+            ("a", Broken),
+            ("b", Kept),
+            ("c", Broken),
+            ("d", Broken),
+            ("e", NotApplicable),
+            ("f", Broken),
+        ]);
+        assert_eq!(now.changes_since(&before), Changes { broken: vec!["a"], kept: vec!["b"] });
+        assert_eq!(now.changes_since(&now), Changes::default());
     }
 }

@@ -92,7 +92,7 @@ pub struct Beside {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(transform = crate::evidence::with_sentences)]
 pub struct BesideRow {
-    /// How the source calls it; our title where the source does not have it.
+    /// How the source calls it; our name where the source does not have it.
     pub title: String,
     /// Name of the contender here; absent where there is none.
     pub contender: Option<String>,

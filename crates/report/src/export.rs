@@ -174,7 +174,8 @@ fn markdown_notes(record: &Record, verdict: &Verdict) -> String {
             foreign::markdown(&format!("{}{places}{remedy}", warning.evidence))
         ));
     }
-    for (name, rules) in notes::broken_rules(record) {
+    let asked = record.contenders.iter().filter_map(|entry| Some((&entry.name, entry.conformance.as_ref()?)));
+    for (name, rules) in asked.filter_map(|(name, found)| Some((name, notes::broken_rules(found)?))) {
         lines.push(format!("- **{}**: {}", foreign::markdown(name), foreign::markdown(&rules)));
     }
     for absent in absent(record) {

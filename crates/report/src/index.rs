@@ -143,7 +143,7 @@ fn card(runs: &[Listed<'_>], trend: &Trend) -> String {
     let last = last.map_or_else(|| "withheld".to_owned(), |rate| format::rate_interval(&rate).estimate);
     format!(
         "<figure>\n<figcaption><b>{}</b> <span>{last}</span></figcaption>\n{}</figure>\n",
-        markup(&trend.title),
+        markup(&trend.name),
         drawing::trend(runs, trend)
     )
 }
@@ -168,7 +168,7 @@ fn twin(runs: &[Listed<'_>], section: &Section) -> String {
             });
             format!("<td class=\"n\">{told}</td>")
         });
-        let _ = writeln!(out, "<tr><td>{}</td>{}</tr>", markup(&trend.title), cells.collect::<String>());
+        let _ = writeln!(out, "<tr><td>{}</td>{}</tr>", markup(&trend.name), cells.collect::<String>());
     }
     out + "</tbody></table></div>\n</details>\n"
 }

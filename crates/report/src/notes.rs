@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use assay_model::check::{Check, Outcome};
-use assay_model::conformance::{Conformance, Severity};
+use assay_model::conformance::{Changes, Conformance, Severity};
 use assay_model::contender::Kind;
 use assay_model::experiment::{ArrivalModel, Cell};
 use assay_model::host::HostFacts;
@@ -113,21 +113,27 @@ fn gather(warnings: &mut Vec<Warning>, check: &Check, place: Option<(&String, &C
     }
 }
 
-/// Contenders that break rules of HTTP/1.1 or of their test types, each with the names of those rules in words.
-pub(crate) fn broken_rules(record: &Record) -> Vec<(&str, String)> {
-    let in_words = |conformance: &Conformance| {
-        let of = |severity, word: &str| {
-            let broken = conformance.broken().filter(|finding| finding.severity == severity);
-            let names: Vec<&str> = broken.map(|finding| finding.rule.as_str()).collect();
-            (!names.is_empty()).then(|| format!("{word} {}", names.join(", ")))
-        };
-        let parts =
-            [of(Severity::Must, "must keep but breaks"), of(Severity::Should, "should keep but breaks")];
-        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+/// The rules of HTTP/1.1 or of its test types that a contender breaks, in words; nothing where it keeps all.
+pub(crate) fn broken_rules(conformance: &Conformance) -> Option<String> {
+    let of = |severity, word: &str| {
+        let broken = conformance.broken().filter(|finding| finding.severity == severity);
+        named(word, &broken.map(|finding| finding.rule.as_str()).collect::<Vec<_>>())
     };
-    let asked = record.contenders.iter().filter_map(|entry| Some((entry, entry.conformance.as_ref()?)));
-    let broken = asked.filter(|(_, conformance)| conformance.broken().next().is_some());
-    broken.map(|(entry, conformance)| (entry.name.as_str(), in_words(conformance))).collect()
+    in_one([of(Severity::Must, "must keep but breaks"), of(Severity::Should, "should keep but breaks")])
+}
+
+/// The rules that it no longer keeps, or keeps now, in words; nothing where there is none.
+pub(crate) fn changed_rules(changes: &Changes<'_>) -> Option<String> {
+    in_one([named("newly breaks", &changes.broken), named("newly keeps", &changes.kept)])
+}
+
+fn named(what: &str, rules: &[&str]) -> Option<String> {
+    (!rules.is_empty()).then(|| format!("{what} {}", rules.join(", ")))
+}
+
+fn in_one(parts: [Option<String>; 2]) -> Option<String> {
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// Whether a contender stands for what this machine can do.

@@ -8,6 +8,7 @@ mod stack;
 mod table;
 
 use anstyle::{AnsiColor, Style as Ansi};
+use assay_model::conformance::Earlier;
 use assay_model::record::Record;
 use assay_model::verdict::{CellVerdict, Standing, Verdict};
 
@@ -43,6 +44,11 @@ pub(crate) const ALARM: Ansi = AnsiColor::Red.on_default();
 /// The whole summary, lines ending in `\n`. No row of a table is ever wrapped: columns that do not fit are left out, the
 /// least telling first.
 pub fn render(record: &Record, verdict: &Verdict, style: &Style) -> String {
+    render_after(record, verdict, &Earlier::new(), style)
+}
+
+/// The same for whoever knows what the contenders kept of the rules `earlier`: only what changed is news.
+pub fn render_after(record: &Record, verdict: &Verdict, earlier: &Earlier, style: &Style) -> String {
     let mut page = Page::new(style);
     let mut letters = false;
     for cell in &verdict.cells {
@@ -71,7 +77,7 @@ pub fn render(record: &Record, verdict: &Verdict, style: &Style) -> String {
     prose::state(&mut page, record);
     prose::sentences(&mut page, record, verdict);
     prose::not_run(&mut page, record);
-    prose::conformance(&mut page, record);
+    prose::conformance(&mut page, record, earlier);
     prose::trust(&mut page, verdict);
     page.finish()
 }

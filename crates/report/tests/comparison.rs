@@ -130,6 +130,19 @@ fn the_sentence_comes_first_and_says_what_is_known() {
 }
 
 #[test]
+fn where_nothing_was_compared_there_is_no_legend() {
+    let style = Style { width: 100, colour: false, ascii: false, full: false };
+    let said = |of: &Comparison| {
+        let both = render(of, &style) + &markdown(of);
+        both.matches("intervals that hold for all rows").count()
+    };
+    let all = comparison();
+    assert_eq!(said(&all), 1, "on the terminal it is wrapped");
+    let rows = all.rows.iter().cloned().map(|row| Row { changes: Vec::new(), ..row }).collect();
+    assert_eq!(said(&Comparison { rows, ..all }), 0);
+}
+
+#[test]
 fn terminal_at_80_columns() {
     insta::assert_snapshot!(terminal(80, false));
 }

@@ -48,8 +48,11 @@ fn only_runs_of_one_machine_are_joined() {
 
 #[test]
 fn the_page_needs_nothing_and_runs_nothing() {
-    let (mut record, verdict) = on("2026-11-01", "A");
-    record.contenders[2].title = HOSTILE.to_owned();
+    let (mut record, _) = on("2026-11-01", "A");
+    let nginx = std::mem::replace(&mut record.contenders[2].name, HOSTILE.to_owned());
+    let runs = record.rounds.iter_mut().flat_map(|round| &mut round.runs);
+    runs.filter(|run| run.contender == nginx).for_each(|run| HOSTILE.clone_into(&mut run.contender));
+    let verdict = support::judge::verdict(&record);
     let page = page(&[(record.clone(), verdict.clone()), on("2026-11-02", "A"), (record, verdict)]);
     assert!(page.contains("default-src 'none'") && !page.contains("<script"), "a script");
     assert!(!page.contains("http://") && !page.contains("src=") && !page.contains("@import"));

@@ -11,12 +11,13 @@ mod support;
 use std::collections::BTreeSet;
 
 use assay_model::check::Check;
+use assay_model::conformance::{Conformance, Ruling};
 use assay_model::evidence::{Evidence, Withheld};
 use assay_model::experiment::Cell;
 use assay_model::record::{Origin, Record, Run};
 use assay_model::rule::Rule;
 use assay_model::verdict::Verdict;
-use assay_report::terminal::{Style, render};
+use assay_report::terminal::{Style, render, render_after};
 use assay_report::{export, foreign, html, page, text, words};
 use support::{DYING, HOSTILE, LEVELS, LIMIT, NOT_INSTALLED, ROUNDS, WITHHELD, sample};
 
@@ -47,6 +48,30 @@ fn rules_that_contenders_of_the_catalogue_break_are_told_when_all_is_asked_for()
     assert_eq!((told(&record, false), told(&record, true)), (false, true));
     record.contenders.iter_mut().for_each(|entry| entry.origin = Origin::Command);
     assert!(told(&record, false), "the user's own server");
+}
+
+#[test]
+fn rules_are_told_when_they_changed() {
+    let (mut record, verdict) = sample();
+    let nginx = record.contenders.iter_mut().find(|entry| entry.name == "nginx").expect("nginx");
+    nginx.origin = Origin::Command;
+    let now = nginx.conformance.clone().expect("asked");
+    let style = Style { width: 100, colour: false, ascii: false, full: false };
+    let told = |before: &Conformance| {
+        let text = render_after(&record, &verdict, &[("nginx".to_owned(), before.clone())].into(), &style);
+        text.lines().find(|line| line.contains(" nginx: ")).unwrap_or_default().to_owned()
+    };
+    assert_eq!(told(&now), "");
+    let mut before = now;
+    let findings = before.findings.iter_mut().filter(|finding| finding.ruling != Ruling::NotApplicable);
+    findings.for_each(|finding| {
+        finding.ruling = if finding.ruling == Ruling::Kept { Ruling::Broken } else { Ruling::Kept };
+    });
+    let changed = told(&before);
+    assert!(
+        changed.contains("Conform  nginx: newly breaks bad-host") && changed.contains("; newly keeps "),
+        "{changed}"
+    );
 }
 
 #[test]
@@ -284,8 +309,11 @@ fn a_run_that_was_stopped_says_so() {
 
 #[test]
 fn the_page_is_whole_and_hostile_text_cannot_leave_its_data() {
-    let (mut record, verdict) = sample();
-    record.contenders[2].title = HOSTILE.to_owned();
+    let (mut record, _) = sample();
+    let nginx = std::mem::replace(&mut record.contenders[2].name, HOSTILE.to_owned());
+    let runs = record.rounds.iter_mut().flat_map(|round| &mut round.runs);
+    runs.filter(|run| run.contender == nginx).for_each(|run| HOSTILE.clone_into(&mut run.contender));
+    let verdict = support::judge::verdict(&record);
     let page = html::page(&record, &verdict).unwrap();
     assert!(!page.contains("<script>alert"), "hostile text has become markup");
     assert!(!page.contains("</script><script>"), "hostile text has closed a script");

@@ -146,7 +146,7 @@ impl<'r> Tables<'r> {
             let (own, base) = (party.ours[column].as_ref()?, baseline?.ours[column].as_ref()?);
             if std::ptr::eq(own, base) { Some(point(1.0)) } else { self.ratio(own, base) }
         };
-        let title = party.source.map(|row| &row.title).or_else(|| party.entry.map(|entry| &entry.title));
+        let title = party.source.map(|row| &row.title).or_else(|| party.entry.map(|entry| &entry.name));
         let name = party.source.and_then(|row| row.contender.clone());
         BesideRow {
             title: title.cloned().unwrap_or_default(),

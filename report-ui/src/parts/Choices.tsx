@@ -1,6 +1,6 @@
 /** What the charts show: a workload, a number of connections, and which contenders. */
 import type { JSX } from "preact";
-import { titleOf, type Report } from "../select";
+import type { Report } from "../select";
 import { networksOf, togglePin, widthsOf, workloadsOf } from "../state";
 import { Choice, Select } from "./Choice";
 
@@ -55,7 +55,7 @@ function Pins({ report }: { report: Report }): JSX.Element | null {
       {view.pins.map((name) => (
         <button key={name} type="button" title="no longer pinned" onClick={() => choose({ pins: togglePin(view.pins, name) })}>
           <i style={{ background: report.looks.get(name)?.color }} aria-hidden="true" />
-          {titleOf(report, name)} <span aria-hidden="true">×</span>
+          {name} <span aria-hidden="true">×</span>
         </button>
       ))}
     </div>

@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { count, duration, percent, rate, rateInterval, score } from "../format";
-import { onNetwork, titleOf, type Cell, type Report } from "../select";
+import { onNetwork, type Cell, type Report } from "../select";
 import { STAGES } from "../sections/NotRun";
 import { LIMITED_BY } from "../sections/standing-columns";
 import { togglePin, widthOf } from "../state";
@@ -22,7 +22,7 @@ export function Drawer({ report, name }: { report: Report; name: string }): JSX.
     <dialog ref={dialog} class="drawer" aria-labelledby="drawer-title" onClose={close} onClick={(event) => event.target === dialog.current && close()}>
       <div class="sheet">
         <header>
-          <h2 id="drawer-title">{titleOf(report, name)}</h2>
+          <h2 id="drawer-title">{name}</h2>
           <button type="button" class="scheme" aria-pressed={isPinned} onClick={() => report.choose({ pins: togglePin(report.view.pins, name) })}>
             {isPinned ? "unpin" : "pin"}
           </button>
@@ -42,7 +42,7 @@ export function Drawer({ report, name }: { report: Report; name: string }): JSX.
 
 function entryRows(entry: Entry): [string, ComponentChildren][] {
   return [
-    ["name", entry.name],
+    ["title", entry.title],
     ["kind", entry.kind],
     ["language", entry.language],
     ["versions", Object.entries(entry.versions).map(([of, version]) => `${of} ${version}`).join(", ")],

@@ -1,6 +1,6 @@
 /** A contender's name with its mark, as in the charts. Pressed, it tells all that is known of it. */
 import type { JSX } from "preact";
-import { lookOf, titleOf, type Report } from "../select";
+import { lookOf, type Report } from "../select";
 import { togglePin } from "../state";
 
 interface Props {
@@ -21,7 +21,7 @@ export function Name({ report, name, pin, note }: Props): JSX.Element {
       {pin && !isLimit && <Pin report={report} name={name} />}
       <i style={{ background: isLimit ? "none" : lookOf(report, name).color }} class={isLimit ? "limit-mark" : ""} aria-hidden="true" />
       <button type="button" class="open" aria-haspopup="dialog" onClick={() => report.choose({ open: name })}>
-        {titleOf(report, name)}
+        {name}
       </button>
       {behind && <small> {behind}</small>}
     </span>
@@ -32,7 +32,7 @@ function Pin({ report, name }: Props): JSX.Element {
   const { pins } = report.view;
   const isPinned = pins.includes(name);
   return (
-    <button type="button" class="pin" aria-pressed={isPinned} aria-label={`Pin ${titleOf(report, name)}`} title={isPinned ? "no longer pinned" : "pin"} onClick={() => report.choose({ pins: togglePin(pins, name) })}>
+    <button type="button" class="pin" aria-pressed={isPinned} aria-label={`Pin ${name}`} title={isPinned ? "no longer pinned" : "pin"} onClick={() => report.choose({ pins: togglePin(pins, name) })}>
       {isPinned ? "★" : "☆"}
     </button>
   );

@@ -8,7 +8,7 @@ import { Chart } from "../parts/Chart";
 import { Drawn } from "../parts/Drawn";
 import { Name } from "../parts/Name";
 import { Table, type Column } from "../parts/Table";
-import { lookOf, titleOf, type Report } from "../select";
+import { lookOf, type Report } from "../select";
 import { widthOf } from "../state";
 import type { Theme } from "../theme";
 import type { Crossing, Spot, StackComparison, StackRow } from "../types";
@@ -39,7 +39,7 @@ export function CrossingPart({ report, spot, comparison }: Props): JSX.Element |
         <ul class="plain">
           {crossings.map((crossing) => (
             <li key={crossing.contender}>
-              <b>{titleOf(report, crossing.contender)}</b> {crossingInWords(crossing)}
+              <b>{crossing.contender}</b> {crossingInWords(crossing)}
             </li>
           ))}
         </ul>
@@ -62,7 +62,7 @@ function linesOf(report: Report, rows: readonly StackRow[], member: StackRow): L
   const lines = new Map<string, Line<CrossingPoint>>();
   for (const { contender: name, family, number, ratio, ...row } of rows) {
     if (family !== member.family || widthOf(row) !== widthOf(member) || number === null || !ratio) continue;
-    const line = lines.get(name) ?? { name, title: titleOf(report, name), look: lookOf(report, name), points: [] };
+    const line = lines.get(name) ?? { name, title: name, look: lookOf(report, name), points: [] };
     line.points.push({ number, ratio });
     lines.set(name, line);
   }

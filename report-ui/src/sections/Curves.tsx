@@ -10,7 +10,7 @@ import { Drawn } from "../parts/Drawn";
 import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
-import { lookOf, titleOf, type Cell, type Report } from "../select";
+import { lookOf, type Cell, type Report } from "../select";
 import type { Theme } from "../theme";
 import type { Curve } from "../types";
 
@@ -88,7 +88,7 @@ export function CurvesSection({ report, cell }: { report: Report; cell: Cell }):
 function linesOf(report: Report, cell: Cell): Line<CurvePoint>[] {
   const lines = curvesOf(report, cell).map((curve) => ({
     name: curve.contender,
-    title: titleOf(report, curve.contender),
+    title: curve.contender,
     look: lookOf(report, curve.contender),
     points: pointsOf(report, curve),
   }));

@@ -1,7 +1,7 @@
 /** Contenders and runs that yielded nothing: why, what their logs say, how to mend it. */
 import type { JSX } from "preact";
 import { Section } from "../parts/Section";
-import { onNetwork, titleOf, type Report } from "../select";
+import { onNetwork, type Report } from "../select";
 import type { Head, NotRun } from "../types";
 
 export const STAGES: Record<NotRun["stage"], string> = {
@@ -21,7 +21,7 @@ export function NotRunSection({ report }: { report: Report }): JSX.Element | nul
         {all.map(({ name, what, when, why }) => (
           <div key={name + when}>
             <dt>
-              {titleOf(report, name)} <small>{what ?? STAGES[why.stage]}{when}</small>
+              {name} <small>{what ?? STAGES[why.stage]}{when}</small>
             </dt>
             <dd>
               <p>{why.reason}</p>

@@ -5,7 +5,7 @@ import { overTimeChart, type RoundDot, type RoundStrip } from "../charts/over-ti
 import { Chart } from "../parts/Chart";
 import { Drawn } from "../parts/Drawn";
 import { Section } from "../parts/Section";
-import { focused, lookOf, titleOf, type Cell, type Report } from "../select";
+import { focused, lookOf, type Cell, type Report } from "../select";
 import { isSamePlace } from "../state";
 import type { Theme } from "../theme";
 import type { Sample } from "../types";
@@ -53,7 +53,7 @@ export function stripsOf(report: Report, cell: Cell): RoundStrip[] {
     const died = report.head.failures.filter((failure) => failure.contender === contender && failure.missing.some((missed) => isSamePlace(missed, spot)));
     const crosses = died.map((failure): RoundDot => ({ offsetNs: failure.offset_ns, round: failure.round, perSecond: null, why: failure.why.reason }));
     const dots = [...measured, ...crosses].sort((a, b) => a.offsetNs - b.offsetNs);
-    return { name: contender, title: titleOf(report, contender), look: lookOf(report, contender), dots };
+    return { name: contender, title: contender, look: lookOf(report, contender), dots };
   });
 }
 

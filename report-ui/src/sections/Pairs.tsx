@@ -6,7 +6,7 @@ import { Drawn } from "../parts/Drawn";
 import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
 import { pairsOf, ratioOf, type Ratio } from "../ratio";
-import { contendersOf, focused, titleOf, type Cell, type Report } from "../select";
+import { contendersOf, focused, type Cell, type Report } from "../select";
 
 /** Of more contenders than this only those in focus: a matrix of a hundred is wallpaper. */
 const MOST = 24;
@@ -28,7 +28,7 @@ export function PairsSection({ report, cell }: { report: Report; cell: Cell }): 
             <tr>
               <th scope="col" class="text">contender</th>
               {names.slice(1).map((name, i) => (
-                <th key={name} scope="col" title={titleOf(report, name)} aria-label={titleOf(report, name)}>
+                <th key={name} scope="col" title={name} aria-label={name}>
                   {i + 2}
                 </th>
               ))}
@@ -41,7 +41,7 @@ export function PairsSection({ report, cell }: { report: Report; cell: Cell }): 
                   <span class="rank">{i + 1}</span>
                   <Name report={report} name={row} />
                 </th>
-                {names.slice(1).map((column, j) => (j + 1 <= i ? <td key={column} class="void-cell" /> : <PairCell key={column} found={ratioOf(pairs, row, column)} words={`${titleOf(report, row)} over ${titleOf(report, column)}`} />))}
+                {names.slice(1).map((column, j) => (j + 1 <= i ? <td key={column} class="void-cell" /> : <PairCell key={column} found={ratioOf(pairs, row, column)} words={`${row} over ${column}`} />))}
               </tr>
             ))}
           </tbody>

@@ -6,7 +6,7 @@ import { bytes, duration, few, percent, rate } from "../format";
 import { Chart } from "../parts/Chart";
 import { Drawn } from "../parts/Drawn";
 import { Section } from "../parts/Section";
-import { focused, lookOf, titleOf, type Cell, type Report } from "../select";
+import { focused, lookOf, type Cell, type Report } from "../select";
 import type { Theme } from "../theme";
 import type { Standing } from "../types";
 
@@ -58,7 +58,7 @@ function PriceList({ report, cell, currency }: { report: Report; cell: Cell; cur
     const shown = focused(report, cell.standings.filter((standing) => !standing.withheld), (standing) => standing.contender, MOST_ROWS);
     const rows = shown.map((standing) => ({
       name: standing.contender,
-      title: titleOf(report, standing.contender),
+      title: standing.contender,
       look: lookOf(report, standing.contender),
       value: currency.value(standing) ?? null,
     }));

@@ -7,7 +7,7 @@ import { Chart } from "../parts/Chart";
 import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
-import { lookOf, NO_LOOK, titleOf, type Report } from "../select";
+import { lookOf, NO_LOOK, type Report } from "../select";
 import type { Theme } from "../theme";
 import type { Beside, BesideRow } from "../types";
 
@@ -15,7 +15,7 @@ export function PublishedSection({ report }: { report: Report }): JSX.Element | 
   const { published } = report.head;
   if (!published) return null;
   const table = { ...published, rows: published.rows.filter((row) => row.contender === null || report.isShown(row.contender)) };
-  const question = `Is the order the same as others found it? ${table.source}: ${table.quantity}. Other machines, other years: only ratios compare${table.baseline ? `, here to ${titleOf(report, table.baseline)}` : ""}. Hollow: published; filled: found here, on ${table.network}${table.rows.some(({ network }) => network) ? " where a row names no other network" : ""}.`;
+  const question = `Is the order the same as others found it? ${table.source}: ${table.quantity}. Other machines, other years: only ratios compare${table.baseline ? `, here to ${table.baseline}` : ""}. Hollow: published; filled: found here, on ${table.network}${table.rows.some(({ network }) => network) ? " where a row names no other network" : ""}.`;
   return (
     <Section id="published" title="As published" wide question={question}>
       {table.baseline !== null && (

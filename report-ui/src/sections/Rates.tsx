@@ -9,7 +9,7 @@ import { Drawn } from "../parts/Drawn";
 import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
-import { lookOf, titleOf, type Cell, type Report } from "../select";
+import { lookOf, type Cell, type Report } from "../select";
 import { objectiveOf, PERCENTILES, type Objective } from "../slo";
 import type { Theme } from "../theme";
 import type { LatencyStanding, RedlineStanding } from "../types";
@@ -54,7 +54,7 @@ function linesOf(report: Report, cell: Cell, tail: string): RateLine[] {
   const names = [...new Set([...cell.latency, ...cell.redlines].flatMap(({ standings }) => standings.map(({ contender }) => contender)))];
   const lines = names.map((name) => ({
     name,
-    title: titleOf(report, name),
+    title: name,
     look: lookOf(report, name),
     points: pointsOf(cell, name, PERCENTILES[tail] ?? 0.99),
     trials: trialsOf(report, cell, name, PERCENTILES[tail] ?? 0.99),
@@ -95,7 +95,7 @@ function timeColumns(report: Report): Column<LatencyStanding & { load: string }>
   const at = (row: LatencyStanding, quantile: number): number | null => row.quantiles.find((one) => one.quantile === quantile)?.response_ns.estimate ?? null;
   const isBound = (row: LatencyStanding, quantile: number): boolean => row.quantiles.some((one) => one.quantile === quantile && one.is_lower_bound);
   return [
-    { head: "contender", text: true, cell: (row) => <Name report={report} name={row.contender} />, sort: (row) => titleOf(report, row.contender) },
+    { head: "contender", text: true, cell: (row) => <Name report={report} name={row.contender} />, sort: (row) => row.contender },
     { head: "load", text: true, cell: (row) => row.load, sort: (row) => row.load },
     { head: "offered req/s", cell: (row) => rate(row.offered_per_second), sort: (row) => row.offered_per_second },
     { head: "of capacity", cell: (row) => (row.share_of_capacity == null ? "–" : percent(row.share_of_capacity)), sort: (row) => row.share_of_capacity },
@@ -120,7 +120,7 @@ function redlineColumns(report: Report): Column<RedlineStanding>[] {
     },
   });
   return [
-    { head: "contender", text: true, cell: (row) => <Name report={report} name={row.contender} />, sort: (row) => titleOf(report, row.contender) },
+    { head: "contender", text: true, cell: (row) => <Name report={report} name={row.contender} />, sort: (row) => row.contender },
     figure("kept up to", (row) => row.kept_per_second),
     figure("missed from", (row) => row.missed_per_second),
     { head: "of capacity", cell: (row) => (row.share_of_capacity === null ? "–" : percent(row.share_of_capacity)), sort: (row) => row.share_of_capacity },

@@ -66,7 +66,7 @@ function machineRows({ host }: RunFacts): FactRow[] {
 function contenderColumns(report: Report): Column<Entry>[] {
   const versions = (entry: Entry): string => Object.entries(entry.versions).map(([of, version]) => `${of} ${version}`).join(", ");
   return [
-    { head: "contender", text: true, cell: (entry) => <Name report={report} name={entry.name} />, sort: (entry) => entry.title },
+    { head: "contender", text: true, cell: (entry) => <Name report={report} name={entry.name} />, sort: (entry) => entry.name },
     { head: "versions", text: true, cell: versions },
     { head: "command", text: true, cell: (entry) => <code>{typeof entry.origin === "object" ? entry.origin.url : entry.command.join(" ")}</code> },
     { head: "set-up", text: true, cell: (entry) => [entry.about, ...entry.tuning].filter(Boolean).join(" · ") },

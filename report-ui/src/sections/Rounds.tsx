@@ -8,7 +8,7 @@ import { Chart } from "../parts/Chart";
 import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
-import { titleOf, type Cell, type Report } from "../select";
+import type { Cell, Report } from "../select";
 import type { Theme } from "../theme";
 import { stripsOf } from "./OverTime";
 
@@ -38,7 +38,7 @@ export function roundsTable(report: Report, strips: readonly RoundStrip[], capti
 
 function columns(report: Report): Column<RoundDot & { name: string }>[] {
   return [
-    { head: "contender", text: true, cell: (dot) => <Name report={report} name={dot.name} />, sort: (dot) => titleOf(report, dot.name) },
+    { head: "contender", text: true, cell: (dot) => <Name report={report} name={dot.name} />, sort: (dot) => dot.name },
     { head: "round", cell: (dot) => dot.round + 1, sort: (dot) => dot.round },
     { head: "at", cell: (dot) => span(dot.offsetNs), sort: (dot) => dot.offsetNs },
     { head: "req/s", cell: (dot) => (dot.perSecond === null ? "–" : rate(dot.perSecond)), sort: (dot) => dot.perSecond },

@@ -9,7 +9,7 @@ import { Drawn } from "../parts/Drawn";
 import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
-import { lookOf, titleOf, type Cell, type Report } from "../select";
+import { lookOf, type Cell, type Report } from "../select";
 import type { Theme } from "../theme";
 import type { AnsweredStanding, AnsweredVerdict } from "../types";
 import { CAPACITY, curvesOf, durationOf, LoadChoice, loadOf } from "./Curves";
@@ -43,7 +43,7 @@ function linesOf(report: Report, cell: Cell): Line<SharePoint>[] {
   const { bounds_ns: bounds } = report.head;
   const lines = curvesOf(report, cell).map(({ contender, shares, shares_from: from }) => ({
     name: contender,
-    title: titleOf(report, contender),
+    title: contender,
     look: lookOf(report, contender),
     points: shares.flatMap((share, i) => {
       const ns = bounds[from + i];
@@ -74,7 +74,7 @@ function columns(report: Report, lines: readonly Line<SharePoint>[]): Column<Lin
 /** What the experiment asked for: the share within each time, median over the rounds with its interval. */
 function answeredColumns(report: Report, { within_ms }: AnsweredVerdict): Column<AnsweredStanding>[] {
   return [
-    { head: "contender", text: true, cell: (row) => <Name report={report} name={row.contender} />, sort: (row) => titleOf(report, row.contender) },
+    { head: "contender", text: true, cell: (row) => <Name report={report} name={row.contender} />, sort: (row) => row.contender },
     ...within_ms.map((ms, i): Column<AnsweredStanding> => ({
       head: duration(ms * 1e6),
       sort: (row) => row.shares[i]?.estimate ?? null,

@@ -8,7 +8,7 @@ import { Drawn } from "../parts/Drawn";
 import { Name } from "../parts/Name";
 import { Section } from "../parts/Section";
 import { Table, type Column } from "../parts/Table";
-import { focused, lookOf, titleOf, type Cell, type Report } from "../select";
+import { focused, lookOf, type Cell, type Report } from "../select";
 import { isBeside, widthOf } from "../state";
 import type { Theme } from "../theme";
 import type { Interval, Spot, StackComparison, StackRow } from "../types";
@@ -53,7 +53,7 @@ function Comparison({ report, spot, place, comparison }: Props): JSX.Element {
   const here = useMemo(() => rowsAt(comparison.rows, spot), [report, comparison.user, comparison.kernel, spot]);
   const draw = useMemo(() => {
     const rows = focused(report, here, (row) => row.contender, MOST_ROWS).filter((row) => row.ratio);
-    const drawn = rows.map(({ contender, ratio }) => ({ title: titleOf(report, contender), look: lookOf(report, contender), theirs: null, ours: ratio }));
+    const drawn = rows.map(({ contender, ratio }) => ({ title: contender, look: lookOf(report, contender), theirs: null, ours: ratio }));
     return (theme: Theme, width: number) => ratiosChart(drawn, theme, width);
   }, [report, here]);
   const title = titleIn(comparison);
@@ -90,7 +90,7 @@ function columns(report: Report, { user, kernel }: StackComparison): Column<Stac
     },
   });
   return [
-    { head: "contender", text: true, cell: (row) => <Name report={report} name={row.contender} />, sort: (row) => titleOf(report, row.contender) },
+    { head: "contender", text: true, cell: (row) => <Name report={report} name={row.contender} />, sort: (row) => row.contender },
     { head: "where", text: true, cell: placeOf, sort: placeOf },
     { head: "ratio", cell: (row) => <b>{row.ratio ? ratio(row.ratio.estimate) : "–"}</b>, sort: (row) => row.ratio?.estimate ?? null },
     { head: "95 % interval", cell: (row) => intervalIn(row.ratio) },

@@ -9,7 +9,7 @@ import { Choice, Select } from "../parts/Choice";
 import { Section } from "../parts/Section";
 import { Table } from "../parts/Table";
 import { pairsOf, ratioOf, type Ratio } from "../ratio";
-import { contendersOf, limitOf, lookOf, titleOf, type Cell, type Report } from "../select";
+import { contendersOf, limitOf, lookOf, type Cell, type Report } from "../select";
 import type { Theme } from "../theme";
 import type { Standing } from "../types";
 import { standingColumns } from "./standing-columns";
@@ -61,7 +61,7 @@ function Controls({ report, cell, metric }: { report: Report; cell: Cell; metric
   return (
     <div class="controls">
       <Choice legend="metric" options={known.map(({ title }) => title)} chosen={metric.title} onChoose={(title) => report.choose({ metric: idOf(title) })} />
-      <Select label="compared with" options={[none, ...others.map(({ contender }): [string, string] => [contender, titleOf(report, contender)])]} chosen={report.view.baseline} onChoose={(baseline) => report.choose({ baseline })} />
+      <Select label="compared with" options={[none, ...others.map(({ contender }): [string, string] => [contender, contender])]} chosen={report.view.baseline} onChoose={(baseline) => report.choose({ baseline })} />
     </div>
   );
 }
@@ -82,7 +82,7 @@ function chartData(report: Report, cell: Cell, metric: Metric, comparison: Compa
   const limit = metric === THROUGHPUT ? limitOf(report, cell) : undefined;
   const row = (standing: Standing): StandingRow => ({
     name: standing.contender,
-    title: titleOf(report, standing.contender),
+    title: standing.contender,
     look: lookOf(report, standing.contender),
     value: valueOf(metric, standing),
     share: comparison.of(standing)?.text ?? null,
@@ -92,7 +92,7 @@ function chartData(report: Report, cell: Cell, metric: Metric, comparison: Compa
   });
   return {
     rows: ranked(metric, contendersOf(report, cell)).map(row),
-    limit: limit ? { title: report.limit?.title ?? "", value: limit } : null,
+    limit: limit ? { title: report.limit?.name ?? "", value: limit } : null,
     heads: { value: metric === THROUGHPUT ? "req/s" : metric.title, share: comparison.head },
     estimate: metric.estimate,
     axis: metric.axis,

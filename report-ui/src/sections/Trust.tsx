@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { Section } from "../parts/Section";
 import { capitalised, percent, unbroken } from "../format";
-import { onNetwork, titleOf, type Report } from "../select";
+import { onNetwork, type Report } from "../select";
 import type { Check, Warning } from "../types";
 
 const MARKS = { pass: "✓", warn: "!", void: "✕" } as const;
@@ -63,7 +63,7 @@ export function ruleInWords(rule: string): string {
 export function placesInWords(report: Report, warning: Warning): string {
   const cells = new Map<string, string[]>();
   for (const [contender, places] of grouped(warning.places, (place) => place.contender)) {
-    add(cells, cellsInWords(report, places), titleOf(report, contender));
+    add(cells, cellsInWords(report, places), contender);
   }
   return [...cells].map(([words, names]) => `${names.join(", ")}: ${words}`).join("; ");
 }

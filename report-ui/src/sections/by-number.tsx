@@ -4,7 +4,7 @@ import type { ScalingPoint } from "../charts/scaling";
 import { rateInterval } from "../format";
 import { Name } from "../parts/Name";
 import type { Column } from "../parts/Table";
-import { lookOf, titleOf, type Cell, type Report } from "../select";
+import { lookOf, type Cell, type Report } from "../select";
 import type { Spot } from "../types";
 
 /** A line for each contender, over the cells' numbers; withheld throughputs are left out. */
@@ -13,7 +13,7 @@ export function linesBy(report: Report, cells: readonly Cell[], numberOf: (spot:
   for (const { spot, standings } of cells) {
     for (const { contender: name, throughput_per_second: throughput, withheld } of standings) {
       if (!throughput || withheld) continue;
-      const line = lines.get(name) ?? { name, title: titleOf(report, name), look: lookOf(report, name), points: [] };
+      const line = lines.get(name) ?? { name, title: name, look: lookOf(report, name), points: [] };
       line.points.push({ connections: numberOf(spot), throughput });
       lines.set(name, line);
     }

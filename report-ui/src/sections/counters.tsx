@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { count, few } from "../format";
 import { Name } from "../parts/Name";
 import { Table, type Column } from "../parts/Table";
-import { titleOf, type Report } from "../select";
+import type { Report } from "../select";
 import { isBeside } from "../state";
 import type { EndCounters, Spot, StackCounters, StackCounts, ToldCounts } from "../types";
 
@@ -87,7 +87,7 @@ function columns(report: Report, rows: readonly End[], counters: readonly Counte
     each("frames out", (counts) => counts.sent_frames, few),
   ];
   return [
-    { head: "contender, end", text: true, cell: (row) => <Name report={report} name={row.contender} note={row.end} />, sort: (row) => titleOf(report, row.contender) },
+    { head: "contender, end", text: true, cell: (row) => <Name report={report} name={row.contender} note={row.end} />, sort: (row) => row.contender },
     { head: "network", text: true, cell: (row) => row.network, sort: (row) => row.network },
     ...perAnswers.filter(({ sort }) => rows.some((row) => sort?.(row) != null)),
     ...counters.map(({ head, of }) => figure(head, ({ stack }) => stack && of(stack.counts), count)),

@@ -2,7 +2,7 @@
 import { bytes, count, duration, rate, rateInterval, score } from "../format";
 import { Name } from "../parts/Name";
 import type { Column } from "../parts/Table";
-import { titleOf, type Cell, type Report } from "../select";
+import type { Cell, Report } from "../select";
 import type { Standing } from "../types";
 import type { Comparison } from "./Standings";
 
@@ -22,7 +22,7 @@ export function standingColumns(report: Report, cell: Cell, comparison: Comparis
   const anyFailed = cell.standings.some((standing) => standing.failed > 0);
   const anyAsked = cell.standings.some((standing) => standing.conformance);
   const all: (Column<Standing> & { only?: boolean })[] = [
-    { head: "contender", text: true, cell: (s) => <Name report={report} name={s.contender} pin />, sort: (s) => titleOf(report, s.contender) },
+    { head: "contender", text: true, cell: (s) => <Name report={report} name={s.contender} pin />, sort: (s) => s.contender },
     { head: "tier", text: true, cell: (s) => <>{s.tier ?? "–"} <small>{s.letters}</small></>, sort: (s) => s.tier },
     { head: "req/s", cell: (s) => <b>{s.throughput_per_second ? rateInterval(s.throughput_per_second).estimate : "–"}</b>, sort: (s) => s.throughput_per_second?.estimate ?? null },
     { head: "95 % interval", cell: (s) => (s.throughput_per_second ? rateInterval(s.throughput_per_second).interval : "–") },

@@ -1,11 +1,14 @@
 //! `assay list`: what can be named.
 
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use assay_lab::catalogue::{self, Catalogue};
 use assay_lab::conformance;
 use assay_lab::{Exit, LabError};
 use assay_report::foreign;
+use assay_report::terminal::Style;
+use assay_report::text::elide;
 use serde_json::{Map, Value};
 
 use crate::args::{ListArguments, Listing, Places};
@@ -25,7 +28,7 @@ pub(crate) fn run(arguments: &ListArguments) -> Result<Exit, Failure> {
     };
     match arguments.json {
         true => output::result(&json(&rows, columns(arguments.what))?),
-        false => output::result(&table(&rows)),
+        false => output::result(&fitting(&table(&rows))),
     }
     Ok(Exit::Ok)
 }
@@ -68,7 +71,13 @@ fn of_catalogue(catalogue: &Catalogue, what: Listing) -> Vec<Vec<String>> {
     match what {
         Listing::Contenders => {
             let row = |(c, _): &(assay_model::contender::Contender, _)| {
-                vec![c.name.clone(), c.language.clone(), c.workloads.join(","), c.about.clone()]
+                vec![
+                    c.name.clone(),
+                    c.title.clone(),
+                    c.language.clone(),
+                    c.about.clone(),
+                    c.workloads.join(","),
+                ]
             };
             catalogue.contenders.iter().map(row).collect()
         }
@@ -82,10 +91,20 @@ fn of_catalogue(catalogue: &Catalogue, what: Listing) -> Vec<Vec<String>> {
     }
 }
 
+/// Lines that a terminal would wrap end with an ellipsis; whoever reads them through a pipe has all.
+fn fitting(text: &str) -> String {
+    if !std::io::stdout().is_terminal() {
+        return text.to_owned();
+    }
+    let Style { width, ascii, .. } = output::style(false);
+    let mark = if ascii { ".." } else { "…" };
+    text.lines().map(|line| elide(line, width, mark) + "\n").collect()
+}
+
 /// What the columns of a list are called.
 fn columns(what: Listing) -> &'static [&'static str] {
     match what {
-        Listing::Contenders => &["name", "language", "workloads", "about"],
+        Listing::Contenders => &["name", "title", "language", "about", "workloads"],
         Listing::Workloads | Listing::Experiments => &["name", "about"],
         Listing::Rules => &["name"],
         Listing::Runs => &[],

@@ -2,6 +2,8 @@
 
 use assay_lab::Exit;
 use assay_lab::store::Store;
+use assay_model::record::Record;
+use assay_model::verdict::Verdict;
 use assay_report::terminal::Style;
 use assay_report::{export, terminal};
 use assay_verdict::judge;
@@ -11,17 +13,20 @@ use crate::failure::Failure;
 use crate::output;
 
 pub(crate) fn run(arguments: &ShowArguments) -> Result<Exit, Failure> {
-    let record = Store::new(&arguments.places.runs).open(&arguments.run)?;
+    let store = Store::new(&arguments.places.runs);
+    let record = store.open(&arguments.run)?;
     let verdict = judge(&record)?;
     let text = if arguments.json {
         export::json(&record, &verdict)?
     } else {
-        terminal::render(
-            &record,
-            &verdict,
-            &Style { full: arguments.verbose, ..output::style(arguments.ascii) },
-        )
+        let style = Style { full: arguments.verbose, ..output::style(arguments.ascii) };
+        summary(&record, &verdict, &store, &style)
     };
     output::result(&text);
     Ok(Exit::Ok)
+}
+
+/// A run's summary, in the light of the runs before it.
+pub(crate) fn summary(record: &Record, verdict: &Verdict, store: &Store, style: &Style) -> String {
+    terminal::render_after(record, verdict, &store.conformance_before(record), style)
 }

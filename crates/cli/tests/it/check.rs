@@ -128,3 +128,24 @@ fn a_run_asks_its_contenders_first_unless_told_not_to() {
     lab.assay(&[&quick[..], &["--no-check"]].concat()).assert().code(0);
     assert!(lab.record().contenders[0].conformance.is_none());
 }
+
+#[test]
+fn a_run_tells_of_the_rules_only_what_changed_since_the_contender_was_last_asked() {
+    let lab = Lab::new();
+    let quick = ["run", "guest", "-d", "50ms", "--warmup", "50ms", "--rounds", "1", "-c", "1", "--no-aa"];
+    let told = || {
+        let run = lab.assay(&quick).assert().code(0);
+        let text = stdout(&run);
+        text.lines().find(|line| line.contains("guest: ")).unwrap_or_default().to_owned()
+    };
+    lab.good("guest");
+    assert_eq!(told(), "");
+    lab.misbehaving("guest", "deaf");
+    assert!(told().contains("Conform  guest: newly breaks "));
+    assert_eq!(told(), "", "the same once more");
+    let all = stdout(&lab.assay(&["show", "last", "-v"]).assert().code(0));
+    assert!(all.contains("Conform  guest: must keep but breaks"), "{all}");
+    lab.good("guest");
+    assert!(told().contains("Conform  guest: newly keeps "));
+    assert!(stdout(&lab.assay(&["show", "last~2"]).assert().code(0)).contains("guest: newly breaks"));
+}

@@ -68,6 +68,21 @@ fn the_catalogue_is_listed() {
 }
 
 #[test]
+fn on_a_terminal_no_line_of_a_list_is_wrapped() {
+    let lab = Lab::new();
+    lab.good("one-with-a-name-that-takes-half-of-a-narrow-terminal");
+    let list = lab.command(&["list"]);
+    // script(1) is a terminal.
+    let mut command = std::process::Command::new("script");
+    let line = format!("stty cols 60; '{}' list", list.get_program().to_str().expect("text"));
+    command.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+    command.envs(list.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let told = stdout(&assert_cmd::Command::from_std(command).assert().code(0));
+    let line = told.lines().find(|line| line.contains("half-of-a-narrow")).expect("listed").trim_end();
+    assert!(line.ends_with('…') && line.chars().count() <= 60, "{told}");
+}
+
+#[test]
 fn runs_are_listed_with_what_came_out() {
     let lab = Lab::new();
     lab.good("nice");

@@ -31,7 +31,8 @@ pub fn markdown(comparison: &Comparison) -> String {
     if !rest.is_empty() {
         out += &format!("\n{rest}");
     }
-    out + &format!("\n<sub>{}</sub>\n", foreign::markdown(&words::legend(comparison)))
+    let legend = words::legend(comparison);
+    out + &legend.map_or_else(String::new, |legend| format!("\n<sub>{}</sub>\n", foreign::markdown(&legend)))
 }
 
 fn caveat(caveat: &Check) -> String {

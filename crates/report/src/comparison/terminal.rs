@@ -23,7 +23,9 @@ pub fn render(comparison: &Comparison, style: &Style) -> String {
     }
     page.line(&[]);
     comparison.rows.iter().for_each(|row| table(&mut page, row));
-    paragraph(&mut page, "", &words::legend(comparison), FAINT);
+    if let Some(legend) = words::legend(comparison) {
+        paragraph(&mut page, "", &legend, FAINT);
+    }
     for finding in &comparison.findings {
         let ansi = match words::gravity(finding) {
             Outcome::Void => ALARM,

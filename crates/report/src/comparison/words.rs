@@ -78,13 +78,14 @@ pub(super) fn title(row: &Row) -> String {
     format!("{}: {}:{} against {}:{}", row.cell, new.run, new.contender, base.run, base.contender)
 }
 
-/// How to read the tables.
-pub(super) fn legend(comparison: &Comparison) -> String {
+/// How to read the tables; nothing where nothing was compared.
+pub(super) fn legend(comparison: &Comparison) -> Option<String> {
     let pairing = match comparison.pairing {
         Pairing::Rounds => "compared within rounds",
         Pairing::Runs => "means of different runs compared",
     };
     let rounds = comparison.rows.iter().flat_map(|row| &row.changes).map(|change| change.rounds);
+    let (least, most) = (rounds.clone().min()?, rounds.max()?);
     let any =
         |call: Shift| comparison.rows.iter().flat_map(|row| &row.changes).any(|change| change.call == call);
     let not_called = if any(Shift::NotCalled) {
@@ -92,18 +93,17 @@ pub(super) fn legend(comparison: &Comparison) -> String {
     } else {
         ""
     };
-    format!(
+    Some(format!(
         "{EQUAL} shown to differ by {} at most; {NOT_SHOWN} not shown to differ, nor not to; {} intervals that hold for all \
          rows together; {pairing}, {}{not_called}",
         margins(comparison),
         format::percent(comparison.confidence),
-        match (rounds.clone().min(), rounds.max()) {
-            (Some(1), Some(1)) => "1 round".to_owned(),
-            (Some(least), Some(most)) if least == most => format!("{most} rounds"),
-            (Some(least), Some(most)) => format!("{least} to {most} rounds"),
-            _ => "no rounds".to_owned(),
+        match (least, most) {
+            (1, 1) => "1 round".to_owned(),
+            (least, most) if least == most => format!("{most} rounds"),
+            (least, most) => format!("{least} to {most} rounds"),
         }
-    )
+    ))
 }
 
 /// The margins of all changes: one, or from one to another.

@@ -38,12 +38,6 @@ text{font:13px ui-sans-serif,system-ui,'Segoe UI',Roboto,'Helvetica Neue','Noto 
 @media(prefers-color-scheme:dark){text{fill:#e7e6e2}.paper{fill:#131517;stroke:#2f3438}.soft{fill:#a3a8ac}\
 .stem{stroke:#2f3438}.interval{stroke:#74a9f7}.dot{fill:#74a9f7}.limit{stroke:#a3a8ac}}";
 
-/// A row on its way to the drawing.
-struct Row<'a> {
-    title: &'a str,
-    standing: &'a Standing,
-}
-
 /// The drawing as SVG; `None` where the record has no such cell.
 pub fn badge(record: &Record, verdict: &Verdict, choice: Choice<'_>) -> Option<String> {
     let wanted = |cell: &&CellVerdict| {
@@ -51,12 +45,11 @@ pub fn badge(record: &Record, verdict: &Verdict, choice: Choice<'_>) -> Option<S
             && choice.connections.is_none_or(|connections| cell.cell.connections == connections)
     };
     let cell = verdict.cells.iter().filter(wanted).find(|cell| !cell.standings.is_empty())?;
-    let (limits, mut rows): (Vec<Row<'_>>, Vec<Row<'_>>) = (cell.standings.iter())
-        .map(|standing| Row { title: title(record, standing), standing })
-        .partition(|row| notes::is_limit(record, &row.standing.contender));
+    let (limits, mut rows): (Vec<&Standing>, Vec<&Standing>) =
+        cell.standings.iter().partition(|standing| notes::is_limit(record, &standing.contender));
     let hidden = rows.len().saturating_sub(MAX_ROWS);
     rows.truncate(MAX_ROWS);
-    let limit = limits.iter().find_map(|row| row.standing.throughput_per_second).map(|of| of.estimate);
+    let limit = limits.iter().find_map(|row| row.throughput_per_second).map(|of| of.estimate);
     let scale = Scale { greatest: greatest(&rows).max(limit.unwrap_or(0.0)) };
     let height = TOP + ROW * rows.len() as f64 + FOOT;
     let mut out = opening(record, verdict, cell, height);
@@ -81,14 +74,9 @@ impl Scale {
     }
 }
 
-fn greatest(rows: &[Row<'_>]) -> f64 {
-    let ends = rows.iter().filter_map(|row| row.standing.throughput_per_second).map(|of| of.high);
+fn greatest(rows: &[&Standing]) -> f64 {
+    let ends = rows.iter().filter_map(|row| row.throughput_per_second).map(|of| of.high);
     ends.fold(0.0, f64::max)
-}
-
-fn title<'a>(record: &'a Record, standing: &'a Standing) -> &'a str {
-    let entry = record.contenders.iter().find(|entry| entry.name == standing.contender);
-    entry.map_or(standing.contender.as_str(), |entry| entry.title.as_str())
 }
 
 fn opening(record: &Record, verdict: &Verdict, cell: &CellVerdict, height: f64) -> String {
@@ -122,10 +110,9 @@ fn limit_line(limit: f64, scale: &Scale, height: f64, out: &mut String) {
     );
 }
 
-fn draw(row: &Row<'_>, y: f64, scale: &Scale, out: &mut String) {
-    let standing = row.standing;
+fn draw(standing: &Standing, y: f64, scale: &Scale, out: &mut String) {
     let first = if standing.tier == Some(1) { " class=\"first\"" } else { "" };
-    let name = markup(&text::elide(&line(row.title), NAME_CHARS, "…"));
+    let name = markup(&text::elide(&line(&standing.contender), NAME_CHARS, "…"));
     let base = y + 4.5;
     let _ = writeln!(out, r#"<text{first} x="16" y="{base}">{name}</text>"#);
     let Some(rate) = standing.throughput_per_second.filter(|_| standing.withheld.is_none()) else {

@@ -56,7 +56,7 @@ impl Scale {
 /// One trend over all runs of the index.
 pub(super) fn trend(runs: &[Listed<'_>], trend: &Trend) -> String {
     let scale = Scale::of(runs.len(), &trend.points);
-    let label = format!("{}: {} runs", trend.title, trend.points.len());
+    let label = format!("{}: {} runs", trend.name, trend.points.len());
     let mut out = format!(
         "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">\n\
          <path class=\"axis\" d=\"M{LEFT} {TOP}H{RIGHT}M{LEFT} {BOTTOM}H{RIGHT}\"/>\n\

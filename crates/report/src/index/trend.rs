@@ -25,7 +25,7 @@ pub(super) struct Section {
 
 /// One contender over the runs.
 pub(super) struct Trend {
-    pub(super) title: String,
+    pub(super) name: String,
     pub(super) points: Vec<Point>,
 }
 
@@ -84,7 +84,7 @@ pub(super) fn sections(runs: &[Listed<'_>], machines: &[Machine]) -> Vec<Section
 }
 
 fn section(runs: &[Listed<'_>], machines: &[Machine], cell: &Cell) -> Section {
-    let mut trends: Vec<(String, Trend)> = Vec::new();
+    let mut trends: Vec<Trend> = Vec::new();
     let mut measured_by = Vec::new();
     for (index, run) in runs.iter().enumerate() {
         let found = run.verdict.cells.iter().filter(|one| one.cell == *cell);
@@ -97,11 +97,10 @@ fn section(runs: &[Listed<'_>], machines: &[Machine], cell: &Cell) -> Section {
                 rate: standing.throughput_per_second.filter(|_| standing.withheld.is_none()),
                 withheld: standing.withheld.as_ref().map(words::withheld),
             };
-            match trends.iter_mut().find(|(name, _)| *name == standing.contender) {
-                Some((_, trend)) => trend.points.push(point),
+            match trends.iter_mut().find(|trend| trend.name == standing.contender) {
+                Some(trend) => trend.points.push(point),
                 None => {
-                    let title = title(run.record, &standing.contender);
-                    trends.push((standing.contender.clone(), Trend { title, points: vec![point] }));
+                    trends.push(Trend { name: standing.contender.clone(), points: vec![point] });
                 }
             }
         }
@@ -109,16 +108,10 @@ fn section(runs: &[Listed<'_>], machines: &[Machine], cell: &Cell) -> Section {
             measured_by.push(index);
         }
     }
-    let mut trends: Vec<Trend> = trends.into_iter().map(|(_, trend)| trend).collect();
-    trends.sort_by(|a, b| latest(b).total_cmp(&latest(a)).then_with(|| a.title.cmp(&b.title)));
+    trends.sort_by(|a, b| latest(b).total_cmp(&latest(a)).then_with(|| a.name.cmp(&b.name)));
     Section { index: 0, cell: cell.clone(), runs: measured_by, trends }
 }
 
 fn latest(trend: &Trend) -> f64 {
     trend.points.iter().rev().find_map(|point| point.rate).map_or(0.0, |rate| rate.estimate)
-}
-
-fn title(record: &Record, contender: &str) -> String {
-    let entry = record.contenders.iter().find(|entry| entry.name == contender);
-    entry.map_or_else(|| contender.to_owned(), |entry| entry.title.clone())
 }

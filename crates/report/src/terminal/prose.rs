@@ -2,7 +2,8 @@
 
 use anstyle::Style as Ansi;
 use assay_model::check::{Check, Outcome};
-use assay_model::record::{Origin, Record};
+use assay_model::conformance::{Conformance, Earlier};
+use assay_model::record::{Entry, Origin, Record};
 use assay_model::rule::Rule;
 use assay_model::verdict::Verdict;
 
@@ -37,19 +38,35 @@ pub(super) fn not_run(page: &mut Page, record: &Record) {
     }
 }
 
-/// The rules of HTTP/1.1 that are broken, under the column that counts them. Those of the catalogue break the same in every run: they
-/// are told when all is asked for, the user's own always.
-pub(super) fn conformance(page: &mut Page, record: &Record) {
-    let is_guest = |name: &str| {
-        record.contenders.iter().any(|entry| entry.name == name && entry.origin == Origin::Folder)
-    };
-    let mut broken = notes::broken_rules(record);
-    broken.retain(|(name, _)| page.style.full || !is_guest(name));
-    for (i, (name, rules)) in broken.iter().enumerate() {
-        paragraph(page, if i == 0 { "Conform" } else { "" }, HEADING, PLAIN, &format!("{name}: {rules}"));
+/// The rules of HTTP/1.1 on which something is to be said, under the column that counts them.
+pub(super) fn conformance(page: &mut Page, record: &Record, earlier: &Earlier) {
+    let asked = record.contenders.iter().filter_map(|entry| Some((entry, entry.conformance.as_ref()?)));
+    let told: Vec<String> = asked
+        .filter_map(|(entry, now)| {
+            let rules = rules_to_tell(entry, now, earlier.get(&entry.name), page.style.full)?;
+            Some(format!("{}: {rules}", entry.name))
+        })
+        .collect();
+    for (i, text) in told.iter().enumerate() {
+        paragraph(page, if i == 0 { "Conform" } else { "" }, HEADING, PLAIN, text);
     }
-    if !broken.is_empty() {
+    if !told.is_empty() {
         page.line(&[]);
+    }
+}
+
+/// All broken rules where all is asked for, and of a server of the user's own that is asked for the first time; else what
+/// changed. What guests from the catalogue break is known.
+fn rules_to_tell(
+    entry: &Entry,
+    now: &Conformance,
+    earlier: Option<&Conformance>,
+    is_all_asked: bool,
+) -> Option<String> {
+    match earlier.filter(|_| !is_all_asked) {
+        Some(earlier) => notes::changed_rules(&now.changes_since(earlier)),
+        None if is_all_asked || entry.origin != Origin::Folder => notes::broken_rules(now),
+        None => None,
     }
 }
 

@@ -1,7 +1,6 @@
 //! Figures that somebody else measured, in sentences.
 
 use assay_model::imported::Imported;
-use assay_model::record::Record;
 use assay_model::verdict::CellVerdict;
 
 use super::phrases::count_of;
@@ -11,9 +10,9 @@ pub(super) const ALONE: &str = "Each figure is a single run without an interval:
                      is ranked and no tier is told";
 
 /// What they are, and who has the greatest.
-pub(super) fn sentences(record: &Record, imported: &Imported, cells: &[CellVerdict]) -> Vec<String> {
+pub(super) fn sentences(imported: &Imported, cells: &[CellVerdict]) -> Vec<String> {
     let mut sentences = vec![format!("{}.", opening(imported)), format!("{ALONE}.")];
-    sentences.extend(cells.iter().filter_map(|cell| greatest(record, cell, cells)));
+    sentences.extend(cells.iter().filter_map(|cell| greatest(cell, cells)));
     sentences
 }
 
@@ -24,7 +23,7 @@ fn opening(imported: &Imported) -> String {
 }
 
 /// One sentence for each workload, at the number of connections where its greatest figure is.
-fn greatest(record: &Record, cell: &CellVerdict, all: &[CellVerdict]) -> Option<String> {
+fn greatest(cell: &CellVerdict, all: &[CellVerdict]) -> Option<String> {
     let rate = |cell: &CellVerdict| cell.standings.first()?.throughput_per_second.map(|rate| rate.estimate);
     let own = rate(cell)?;
     let alike = all.iter().filter(|other| other.cell.workload == cell.cell.workload);
@@ -32,7 +31,6 @@ fn greatest(record: &Record, cell: &CellVerdict, all: &[CellVerdict]) -> Option<
         return None;
     }
     let best = cell.standings.first()?;
-    let entry = record.contenders.iter().find(|entry| entry.name == best.contender)?;
     let connections = count_of(cell.cell.connections as usize, "connection");
-    Some(format!("Greatest on {}, at {connections}: {}.", cell.cell.workload, entry.title))
+    Some(format!("Greatest on {}, at {connections}: {}.", cell.cell.workload, best.contender))
 }

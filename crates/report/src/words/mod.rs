@@ -25,11 +25,11 @@ use assay_model::verdict::Verdict;
 /// The findings, most important first.
 pub fn sentences(record: &Record, verdict: &Verdict) -> Vec<String> {
     if let Some(imported) = &record.imported {
-        return imported::sentences(record, imported, &verdict.cells);
+        return imported::sentences(imported, &verdict.cells);
     }
     let mut sentences = standings::warning(&verdict.trust);
     // Whoever measures on two stacks asks what that changes, before who is the fastest on each.
-    sentences.extend(stack::sentences(record, &verdict.stack_cost, &verdict.crossings));
+    sentences.extend(stack::sentences(&verdict.stack_cost, &verdict.crossings));
     sentences.extend(standings::sentences(record, &verdict.cells, &verdict.trust));
     sentences.extend(latency::sentences(&verdict.latency));
     sentences.extend(redline::sentences(record, &verdict.redlines));

@@ -19,7 +19,7 @@ pub(crate) fn scaled(record: &Record, beside: &Beside) -> Vec<String> {
     let Some(cpus) = cpus.filter(|_| own_cpus > 0) else { return Vec::new() };
     let mut sentences: Vec<String> =
         beside.rows.iter().filter_map(|row| of_row(row, cpus, own_cpus)).collect();
-    sentences.extend(each_of_ours(record, beside, own_cpus));
+    sentences.extend(each_of_ours(beside, own_cpus));
     if !sentences.is_empty() && record.link == Some(Spec::Loopback) {
         sentences.push(LOOPBACK.to_owned());
     }
@@ -35,12 +35,12 @@ fn of_row(row: &BesideRow, cpus: &SourceCpus, own_cpus: usize) -> Option<String>
 }
 
 /// What everybody who was measured does with each of our CPUs, at its best.
-fn each_of_ours(record: &Record, beside: &Beside, own_cpus: usize) -> Option<String> {
+fn each_of_ours(beside: &Beside, own_cpus: usize) -> Option<String> {
     let best = |row: &BesideRow| {
-        let entry = record.contenders.iter().find(|entry| Some(&entry.name) == row.contender.as_ref())?;
+        let name = row.contender.as_ref()?;
         let each =
             row.ours.iter().flatten().map(|own| own.estimate).max_by(f64::total_cmp)? / own_cpus as f64;
-        Some(format!("{} {}", entry.title, format::rate(each)))
+        Some(format!("{name} {}", format::rate(each)))
     };
     let told: Vec<String> = beside.rows.iter().filter_map(best).collect();
     (!told.is_empty())

@@ -50,7 +50,9 @@ fn of_evidence(evidence: &Evidence) -> Option<&str> {
             Some("compare runs of the same machine in the same state, measured alike")
         }
         Evidence::NoControl { .. } => Some("give a longer --budget"),
-        Evidence::NoiseFloor { apart: None, .. } => Some("measure at least two rounds, and without --no-aa"),
+        Evidence::NoiseFloor { apart: None, .. } => {
+            Some("measure two rounds at least that count, and without --no-aa or --quick")
+        }
         _ => None,
     }
 }

@@ -88,8 +88,8 @@ fn rate_text(standing: &Standing) -> String {
     standing.throughput_per_second.map_or_else(String::new, |rate| format::rate_interval(&rate).estimate)
 }
 
-pub(super) struct Speaker<'r> {
-    pub(super) record: &'r Record,
+struct Speaker<'r> {
+    record: &'r Record,
 }
 
 /// Why nobody has a tier.
@@ -101,11 +101,6 @@ fn nothing_shown(record: &Record) -> &'static str {
 }
 
 impl Speaker<'_> {
-    pub(super) fn title(&self, name: &str) -> String {
-        let entry = self.record.contenders.iter().find(|entry| entry.name == name);
-        entry.map_or_else(|| name.to_owned(), |entry| entry.title.clone())
-    }
-
     /// Who is in front, alone or not, and how far from the limit.
     fn opening(&self, cell: &CellVerdict, best: &Standing, ranked: &[&Standing]) -> String {
         let at = format!(
@@ -121,9 +116,9 @@ impl Speaker<'_> {
         let leaders: Vec<String> = ranked
             .iter()
             .filter(|standing| best.tier.is_some() && standing.tier == best.tier)
-            .map(|standing| self.title(&standing.contender))
+            .map(|standing| standing.contender.clone())
             .collect();
-        let name = self.title(&best.contender);
+        let name = &best.contender;
         match leaders.len() {
             0 | 1 if ranked.len() == 1 => format!("{at}, {name} serves {rate}."),
             0 => format!("{at}, {name} came out first with {rate}; {}.", nothing_shown(self.record)),
@@ -154,7 +149,7 @@ impl Speaker<'_> {
         };
         Some(format!(
             "{} was limited by {what}: {}.",
-            self.title(&best.contender),
+            best.contender,
             super::bottleneck(best.limited_by, &best.limit_evidence)
         ))
     }
@@ -168,10 +163,8 @@ impl Speaker<'_> {
             .filter(|pair| pair.call == Call::Distinct)
             .collect();
         let (next, slowest) = (slower.first()?, slower.last()?);
-        let against = |pair: &Pair| {
-            format!("{} times what {} serves", plus_minus(&pair.ratio), self.title(&pair.slower))
-        };
-        let start = format!("{} serves {}", self.title(&best.contender), against(next));
+        let against = |pair: &Pair| format!("{} times what {} serves", plus_minus(&pair.ratio), pair.slower);
+        let start = format!("{} serves {}", best.contender, against(next));
         let last =
             ranked.iter().filter(|standing| standing.tier == ranked.iter().filter_map(|s| s.tier).max());
         let is_alone = last.clone().count() == 1 && last.clone().any(|one| one.contender == slowest.slower);
@@ -205,17 +198,17 @@ fn absent(record: &Record, cells: &[CellVerdict], with_withheld: bool) -> Vec<St
             let place = if withheld.len() == standings.len() { String::new() } else { format!(" on {at}") };
             sentences.push(match entry.kind {
                 Kind::Limit => format!("This machine's limit is not known{place}: {reason}."),
-                _ => format!("{} is not ranked{place}: {reason}.", entry.title),
+                _ => format!("{} is not ranked{place}: {reason}.", entry.name),
             });
         }
         match &entry.not_run {
             Some(why) if standings.is_empty() => {
-                sentences.push(format!("{} was not run: {}.", entry.title, why.reason))
+                sentences.push(format!("{} was not run: {}.", entry.name, why.reason))
             }
-            Some(why) => sentences.push(format!("{} was given up: {}.", entry.title, why.reason)),
+            Some(why) => sentences.push(format!("{} was given up: {}.", entry.name, why.reason)),
             None => {
                 let on = |absence: &NotRunOn| {
-                    format!("{} was not run on {}: {}.", entry.title, absence.network, absence.why.reason)
+                    format!("{} was not run on {}: {}.", entry.name, absence.network, absence.why.reason)
                 };
                 sentences.extend(entry.not_run_on.iter().map(on));
             }

@@ -9,13 +9,13 @@ use assay_model::rule::Rule;
 use assay_model::verdict::{Call, CellVerdict, Interval, LimitedBy, Pair, Price, Standing, Verdict};
 use assay_stats::Histogram;
 
-use super::{DYING, LIMIT, MAKERS, NOT_INSTALLED, ROUNDS, WITHHELD};
+use super::{DYING, LIMIT, NOT_INSTALLED, ROUNDS, WITHHELD};
 
 /// Student's t, 97.5 %, five degrees of freedom.
 const T5: f64 = 2.571;
 const MARGIN: f64 = 0.011;
 
-pub(super) fn verdict(record: &Record) -> Verdict {
+pub(crate) fn verdict(record: &Record) -> Verdict {
     Verdict {
         trust: vec![
             check(
@@ -57,7 +57,8 @@ pub(crate) fn because(sentence: &str) -> Withheld {
 }
 
 fn judge(record: &Record, cell: Cell) -> CellVerdict {
-    let names = MAKERS.iter().map(|maker| maker.0).filter(|name| *name != NOT_INSTALLED);
+    let names = record.contenders.iter().map(|entry| entry.name.as_str());
+    let names = names.filter(|name| *name != NOT_INSTALLED);
     let mut standings: Vec<Standing> = names.map(|name| standing(record, &cell, name)).collect();
     standings.sort_by(|a, b| estimate(b).total_cmp(&estimate(a)));
     let pairs = pairs(&standings);

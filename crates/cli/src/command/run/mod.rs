@@ -20,7 +20,7 @@ use assay_model::outlook::Outlook;
 use assay_model::record::Record;
 use assay_model::verdict::Verdict;
 use assay_report::terminal::Style;
-use assay_report::{export, foreign, html, outlook, terminal};
+use assay_report::{export, foreign, html, outlook};
 use assay_verdict::{ending, judge};
 
 use crate::args::{Format, RunArguments};
@@ -76,11 +76,8 @@ fn show(record: &Record, verdict: &Verdict, arguments: &RunArguments) -> Result<
     output::result(&if arguments.json {
         export::json(record, verdict)?
     } else {
-        terminal::render(
-            record,
-            verdict,
-            &Style { full: arguments.verbose, ..output::style(arguments.ascii) },
-        )
+        let style = Style { full: arguments.verbose, ..output::style(arguments.ascii) };
+        command::show::summary(record, verdict, &Store::new(&arguments.places.runs), &style)
     });
     Ok(())
 }

@@ -64,7 +64,7 @@ pub(super) fn change(check: &Check, change_share: f64, p: f64) -> String {
 
 pub(super) fn noise(restart_cv: Option<f64>, contender: Option<&str>, apart: Option<&SelfRatio>) -> String {
     let noise = restart_cv.map_or_else(
-        || "too few rounds to tell how much restarts vary".to_owned(),
+        || "too few rounds count to tell how much restarts vary".to_owned(),
         |cv| format!("restarts vary by {}", format::percent(cv)),
     );
     match (contender, apart) {
