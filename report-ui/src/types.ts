@@ -1700,6 +1700,11 @@ export interface Workload {
    */
   about: string;
   /**
+   * A command for `sh`, run whenever a server has become ready, in the file's folder. It finds the server at `URL` and prints
+   * lines `NAME=value`, each of which gives `${NAME}` in the requests its value.
+   */
+  before?: string | null;
+  /**
    * What servers need to keep their data in, to answer it; absent when they need nothing.
    */
   database?: DatabaseKind | null;

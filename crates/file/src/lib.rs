@@ -30,6 +30,8 @@ pub use error::WriteError;
 
 /// Beginning of the names under which files are written aside. A writer that was killed leaves one behind.
 pub const ASIDE_PREFIX: &str = ".assay-part-";
+/// The mode of what is its owner's alone.
+const PRIVATE: u32 = 0o600;
 
 /// Writes a file whole or not at all. Of something that is written through, a reader that has gone away is no error: it saw
 /// what it wanted.
@@ -37,8 +39,20 @@ pub const ASIDE_PREFIX: &str = ".assay-part-";
 /// # Errors
 /// [`WriteError`] with the file, the reason and the remedy; what was there before is then still there.
 pub fn write(path: &Path, content: &[u8]) -> Result<(), WriteError> {
+    write_with(path, content, Place::mode)
+}
+
+/// The same for what nobody else is to read: a regular file has mode 0600, whatever the umask says.
+///
+/// # Errors
+/// As for [`write`].
+pub fn write_private(path: &Path, content: &[u8]) -> Result<(), WriteError> {
+    write_with(path, content, |_| PRIVATE)
+}
+
+fn write_with(path: &Path, content: &[u8], mode: impl Fn(&Place) -> u32) -> Result<(), WriteError> {
     let write = || match Destination::of(path)? {
-        Destination::File(place) => whole(&place, content),
+        Destination::File(place) => whole(&place, content, mode(&place)),
         Destination::Stream(mut stream) => match stream.write_all(content).and_then(|()| stream.flush()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             written => written,
@@ -56,7 +70,7 @@ pub fn begin(path: &Path) -> Result<File, WriteError> {
     let begin = || match Destination::of(path)? {
         Destination::File(place) => {
             let aside = aside(&place)?;
-            allow(&aside, &place)?;
+            allow(&aside, place.mode())?;
             Ok(aside.persist(place.path())?)
         }
         Destination::Stream(stream) => Ok(stream),
@@ -78,10 +92,10 @@ pub fn read(path: &Path, at_most: u64) -> io::Result<String> {
     Ok(text)
 }
 
-fn whole(place: &Place, content: &[u8]) -> io::Result<()> {
+fn whole(place: &Place, content: &[u8], mode: u32) -> io::Result<()> {
     let mut aside = aside(place)?;
     aside.as_file_mut().write_all(content)?;
-    allow(&aside, place)?;
+    allow(&aside, mode)?;
     aside.as_file().sync_all()?;
     aside.persist(place.path())?;
     sync_folder(&place.folder)
@@ -95,8 +109,8 @@ fn aside(place: &Place) -> io::Result<NamedTempFile> {
 }
 
 /// Gives the file the mode that it will be found with.
-fn allow(aside: &NamedTempFile, place: &Place) -> io::Result<()> {
-    aside.as_file().set_permissions(Permissions::from_mode(place.mode()))
+fn allow(aside: &NamedTempFile, mode: u32) -> io::Result<()> {
+    aside.as_file().set_permissions(Permissions::from_mode(mode))
 }
 
 /// The new name is on disk only when the folder is. Some file systems cannot sync a folder (fsync(2): `EINVAL`).

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use rustix::fs::Mode;
 
 #[test]
-fn a_new_file_has_the_mode_that_the_umask_leaves() {
+fn a_new_file_has_the_mode_that_the_umask_leaves_and_a_private_one_its_own() {
     let folder = tempfile::tempdir().expect("a folder");
     for (umask, mode) in [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)] {
         rustix::process::umask(Mode::from_raw_mode(umask));
@@ -14,6 +14,8 @@ fn a_new_file_has_the_mode_that_the_umask_leaves() {
             if write { assay_file::write(&path, b"x") } else { assay_file::begin(&path).map(drop) }
                 .expect("written");
             assert_eq!(path.metadata().expect("there").mode() & 0o7777, mode, "{name}");
+            assay_file::write_private(&path, b"y").expect("written");
+            assert_eq!(path.metadata().expect("there").mode() & 0o7777, 0o600, "{name}");
         }
     }
 }

@@ -12,6 +12,7 @@ use assay_model::record::{NotRun, Stage};
 use assay_model::workload::Workload;
 use jiff::Timestamp;
 
+use crate::contender::before::Commands;
 use crate::contender::{Preparation, Server, StartOrder, Tools};
 use crate::database::{self, Source, Supplied};
 use crate::error::LabError;
@@ -162,6 +163,7 @@ impl Inquiry {
             log: folder.log(&subject.name, "check"),
             workloads: workloads.iter().filter(|w| missing.is_none() || w.database.is_none()).collect(),
             database: database.and_then(|supplied| supplied.as_ref().ok()),
+            commands: &Commands::default(),
             only: &self.only,
             pace: Pace::Full,
             stop,
@@ -219,6 +221,8 @@ pub(crate) struct Inspection<'a> {
     pub workloads: Vec<&'a Workload>,
     /// The database, where there is one.
     pub database: Option<&'a Supplied>,
+    /// Runs what the workloads want to be run before them.
+    pub commands: &'a Commands,
     /// Names of the only rules to ask for; empty for all.
     pub only: &'a [String],
     /// How much time there is.
@@ -309,7 +313,8 @@ impl Inspection<'_> {
             cpus: self.cpus,
             log: self.log.clone(),
             database: self.its_database().map(|supplied| &supplied.access),
-            requests: self.workloads.iter().flat_map(|workload| workload.requests.clone()).collect(),
+            workloads: self.workloads.iter().map(|workload| (*workload).clone()).collect(),
+            commands: self.commands,
             stop: self.stop,
         }
     }

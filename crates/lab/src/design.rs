@@ -158,6 +158,7 @@ mod tests {
                 secrets: Secrets::default(),
             },
             database: None,
+            before: None,
             least_contenders: 1,
             conformance: false,
         }

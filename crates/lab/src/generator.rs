@@ -16,11 +16,11 @@ use assay_model::load::{Arrival, LOAD_SCHEMA, LoadReport, LoadTurn};
 use assay_model::units::Nanos;
 use assay_model::workload::Workload;
 use assay_verdict::Times;
-use rustix::fs::{FileType, Mode};
 use thiserror::Error;
 
 use crate::contender::{Inherited, Purpose, Tools};
 use crate::keeper::{Bounded, KeepOptions, Kept, RunError, run_bounded, tail};
+use crate::pipe::Pipe;
 use crate::split_url;
 use crate::stack::UserEnd;
 
@@ -80,13 +80,13 @@ pub enum LoadError {
     },
 }
 
-/// Writes a workload where an order can name it.
+/// Writes a workload where an order can name it; it may hold a token, so it is nobody else's.
 ///
 /// # Errors
 /// When the file cannot be written.
 pub(crate) fn write_workload(file: &Path, workload: &Workload) -> Result<(), WriteError> {
     let failed = |error: serde_json::Error| WriteError { path: file.to_owned(), source: error.into() };
-    assay_file::write(file, &serde_json::to_vec(workload).map_err(failed)?)
+    assay_file::write_private(file, &serde_json::to_vec(workload).map_err(failed)?)
 }
 
 impl LoadOrder<'_> {
@@ -328,35 +328,6 @@ impl Drop for Generator {
     fn drop(&mut self) {
         drop(self.orders.take());
         self.kept.kill();
-    }
-}
-
-/// A named pipe of ours.
-struct Pipe {
-    path: PathBuf,
-}
-
-impl Pipe {
-    fn new(path: PathBuf) -> Self {
-        Self { path }
-    }
-
-    /// Makes it and opens both ends, which waits for nobody (fifo(7)).
-    fn both_ends(&self) -> std::io::Result<File> {
-        let mode = Mode::RUSR | Mode::WUSR;
-        rustix::fs::mknodat(rustix::fs::CWD, &self.path, FileType::Fifo, mode, 0)?;
-        File::options().read(true).write(true).open(&self.path)
-    }
-
-    fn reader(&self) -> std::io::Result<File> {
-        File::open(&self.path)
-    }
-}
-
-impl Drop for Pipe {
-    /// Whoever has opened it keeps it; its name is of no more use.
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
     }
 }
 

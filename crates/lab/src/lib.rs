@@ -24,6 +24,7 @@ pub mod generator;
 pub mod keeper;
 mod network;
 mod outlook;
+mod pipe;
 mod plan;
 pub mod rounds;
 pub mod running;

@@ -44,6 +44,8 @@ pub struct Plan {
     pub tools: Tools,
     /// Where the database comes from; needed only where a workload does ([`database_of`]).
     pub database: Option<Source>,
+    /// The command that was typed to be run before every workload, in the place of its own.
+    pub before: Option<String>,
     /// Contenders without which the run is pointless: it ends when fewer are left.
     pub least_contenders: usize,
     /// Whether contenders that assay starts are asked, before the first round, what they keep of the rules of HTTP/1.1.
@@ -131,6 +133,7 @@ impl Plan {
                 return Err(catalogue::unknown("workload", &measure.workload, known));
             }
         }
+        self.check_requests()?;
         self.check_networks()?;
         let somebody = self.subjects.iter().any(|subject| !self.cells_of(subject).is_empty());
         if somebody {
@@ -141,9 +144,27 @@ impl Plan {
         Err(LabError::NothingSelected { reason })
     }
 
+    /// Whether all requests mean something.
+    fn check_requests(&self) -> Result<(), LabError> {
+        let requests = self.workloads.iter().flat_map(|w| w.requests.iter().map(move |request| (w, request)));
+        for (workload, request) in requests {
+            if let Some(fault) = workload.fault_of(request) {
+                return Err(LabError::Argument { given: request.path.clone(), problem: fault.to_string() });
+            }
+        }
+        Ok(())
+    }
+
     /// Whether everybody can be on some network, and the database on all.
     fn check_networks(&self) -> Result<(), LabError> {
         let networks = self.experiment.networks();
+        let is_users = |network: &Network| network.stack() == Stack::User;
+        let before = self.workloads.iter().find(|workload| workload.before.is_some());
+        if let Some(workload) = before.filter(|_| networks.iter().flatten().any(is_users)) {
+            let problem =
+                "what is run before it asks over the kernel's TCP; leave --stack user out".to_owned();
+            return Err(LabError::Argument { given: workload.name.clone(), problem });
+        }
         if networks.contains(&None) {
             check_link(self.link, &self.subjects)?;
         }

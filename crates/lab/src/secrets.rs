@@ -1,13 +1,13 @@
 //! Secrets of the user's that must not be repeated: not in messages, nor in log tails, records and pages.
 //!
-//! What looks like a secret is in the environment, whence programs take it and print it. It is hidden by its value, wherever
-//! it comes from; the passwords of URLs are hidden by their place too. A secret that was changed on its way, say encoded
+//! What looks like a secret is in the environment, whence programs take it and print it; what a command prints before a load
+//! is another. It is hidden by its value, wherever it comes from; the passwords of URLs are hidden by their place too. A secret that was changed on its way, say encoded
 //! in Base64, is not found: this is a net below those who print what they should not, and no wall.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use assay_model::foreign::Foreign;
@@ -26,16 +26,18 @@ const PARAMETERS: [&str; 2] = ["password=", "sslpassword="];
 /// What stands in the place of a password.
 const HIDDEN: &str = "[hidden]";
 
-/// What must not be repeated. Cheap to clone; it shows nothing of what it holds.
+/// What must not be repeated. Clones know the same, also what is learnt later; it shows nothing of what it holds.
 #[derive(Clone, Default)]
 pub struct Secrets {
-    known: Option<Arc<Known>>,
+    known: Arc<RwLock<Known>>,
 }
 
-/// Values, and by what they are replaced, in the same order.
+#[derive(Default)]
 struct Known {
-    values: AhoCorasick,
-    replacements: Vec<String>,
+    /// Values, and by what each is replaced.
+    all: Vec<(String, String)>,
+    /// Finds them; absent where there is none.
+    searcher: Option<AhoCorasick>,
 }
 
 impl Secrets {
@@ -46,23 +48,38 @@ impl Secrets {
             let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
             let values = if is_telling(&name) { lines(&value) } else { Vec::new() };
             let all = values.into_iter().chain(passwords(&value));
-            found.extend(all.map(|value| (value, format!("[hidden: {name}]"))));
+            found.extend(all.map(|value| (value, name.clone().into_owned())));
         }
-        found.retain(|(value, _)| value.chars().count() >= LEAST_CHARS);
-        let (values, replacements): (Vec<_>, Vec<_>) = found.into_iter().unzip();
-        // The longest at a place, because one secret may begin with another; what replaces them is not looked at again.
-        let searcher = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&values);
-        // It fails only for gigabytes of values, and the kernel gives a process no such environment (execve(2)).
-        let known = searcher.ok().filter(|_| !values.is_empty());
-        Self { known: known.map(|values| Arc::new(Known { values, replacements })) }
+        let secrets = Self::default();
+        secrets.learn(found);
+        secrets
+    }
+
+    /// Takes values with their names for secrets from now on.
+    pub fn learn(&self, values: impl IntoIterator<Item = (String, String)>) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let before = known.all.len();
+        for (value, name) in values {
+            if value.chars().count() >= LEAST_CHARS && known.all.iter().all(|(other, _)| *other != value) {
+                known.all.push((value, format!("[hidden: {name}]")));
+            }
+        }
+        if known.all.len() > before {
+            let values = known.all.iter().map(|(value, _)| value);
+            // The longest at a place, because one secret may begin with another; what replaces them is not looked at again.
+            // It fails only for gigabytes of values, which no environment has (execve(2)) and no command may print.
+            known.searcher = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(values).ok();
+        }
     }
 
     /// `text` without the secrets in it.
     pub fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let Some(known) = self.known.as_ref().filter(|known| known.values.is_match(text)) else {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(searcher) = known.searcher.as_ref().filter(|searcher| searcher.is_match(text)) else {
             return without_passwords(text);
         };
-        let replaced = known.values.replace_all(text, &known.replacements);
+        let replacements: Vec<&str> = known.all.iter().map(|(_, replacement)| replacement.as_str()).collect();
+        let replaced = searcher.replace_all(text, &replacements);
         Cow::Owned(without_passwords(&replaced).into_owned())
     }
 
@@ -207,6 +224,14 @@ mod tests {
             assert_eq!(known.hide(text), wanted);
         }
         assert!(!format!("{known:?}").contains("ghp"));
+    }
+
+    #[test]
+    fn what_is_learnt_later_is_known_to_all_clones() {
+        let known = secrets(&[("A_TOKEN", "abcdef")]);
+        let clone = known.clone();
+        known.learn([("ghijkl".to_owned(), "session".to_owned()), ("1".to_owned(), "id".to_owned())]);
+        assert_eq!(clone.hide("abcdef ghijkl 1"), "[hidden: A_TOKEN] [hidden: session] 1");
     }
 
     #[test]

@@ -170,7 +170,8 @@ impl Subject {
             return Err(argument("the command is empty; write for example --cmd 'node app.js' --port 8080"));
         }
         // The shell becomes the server where it can, so that no idle shell is counted among its processes.
-        let single = !command.contains(['\n', ';', '&', '|', '<', '>', '(', ')', '=']);
+        let is_told_to = command.trim_start().starts_with("exec ");
+        let single = !is_told_to && !command.contains(['\n', ';', '&', '|', '<', '>', '(', ')', '=']);
         let script = if single { format!("exec {command}") } else { command.to_owned() };
         // `${…}` is the shell's here: it finds the same variables in its environment.
         let run = Run {
@@ -362,6 +363,8 @@ mod tests {
         assert!(subject.answers(&Workload::default()));
         let piped = Subject::from_command("a | b", Path::new("/"), None).expect("command");
         assert_eq!(piped.entry().command[2], "a | b");
+        let told = Subject::from_command(" exec ./server", Path::new("/"), None).expect("command");
+        assert_eq!(told.entry().command[2], " exec ./server");
         assert!(Subject::from_command(" ", Path::new("/"), None).is_err());
     }
 }

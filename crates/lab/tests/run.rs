@@ -78,6 +78,7 @@ impl Place {
             program: Program { version: "0".to_owned(), profile: "debug".to_owned() },
             tools: Tools { assay: testkit(), files: std::env::temp_dir(), preload: None, secrets: Secrets::default() },
             database: None,
+            before: None,
             least_contenders: 1,
             conformance: false,
         }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::template::with_number;
+use crate::template::with_values;
 use crate::workload::{Expect, RequestKind, Workload};
 
 /// A number that a workload's file leaves open: `${NAME}` in its requests and answers stands for it.
@@ -74,6 +74,11 @@ impl RequestKind {
             ..self.clone()
         }
     }
+}
+
+/// `text` with `${name}` replaced by a number.
+fn with_number(text: &str, name: &str, number: u32) -> String {
+    with_values(text, |known| (known == name).then(|| number.to_string()))
 }
 
 #[cfg(test)]

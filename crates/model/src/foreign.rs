@@ -63,6 +63,7 @@ impl Foreign for RequestKind {
 impl Foreign for Workload {
     fn each_text(&mut self, look: &mut dyn FnMut(&mut String)) {
         look(&mut self.about);
+        self.before.iter_mut().for_each(&mut *look);
         self.requests.iter_mut().for_each(|request| request.each_text(look));
     }
 }

@@ -6,6 +6,7 @@
 //! | `${random:001..500}` | the same with leading zeros |
 //! | `${sequence}`, `${sequence:1000}` | 1 (or 1000), and one more in each request of its kind |
 //! | `${id=random:1..500}` | the same number wherever `${id}` stands in this request or in its right answer |
+//! | `${token}` | what a command printed before the load ([`crate::workload::Workload::before`]), put there by [`with_values`] |
 //!
 //! `$${` stands for `${`. A number depends only on the seed, the request's number and the placeholder's place, so any part
 //! of a request can be written again at any time.
@@ -154,21 +155,56 @@ fn source(rule: &str) -> Result<Source, &'static str> {
             }
             Ok(Source::Random { low, high, width })
         }
+        _ if is_name(rule) => {
+            Err("no number of the request has this name, and no command before the load prints it (--before)")
+        }
         _ => Err("nothing of this name is known"),
     }
 }
 
-/// `text` with `${name}` replaced by a number that is known before any request; all other placeholders stay.
-pub fn with_number(text: &str, name: &str, number: u32) -> String {
-    let placeholder = format!("${{{name}}}");
+/// `text` with every `${NAME}` replaced of which `value_of` knows the value, which stands there as it is: nothing in it is a
+/// placeholder. All other placeholders stay.
+pub fn with_values(text: &str, value_of: impl Fn(&str) -> Option<String>) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some((before, behind)) = rest.split_once(&placeholder) {
+    while let Some((before, behind)) = rest.split_once("${") {
         filled += before;
-        filled += &if before.ends_with('$') { placeholder.clone() } else { number.to_string() };
-        rest = behind;
+        let value = if before.ends_with('$') { None } else { inner_of(behind).and_then(&value_of) };
+        rest = match value {
+            Some(value) => {
+                filled += &literal(&value);
+                behind.split_once('}').map_or("", |(_, after)| after)
+            }
+            None => {
+                filled += "${";
+                behind
+            }
+        };
     }
     filled + rest
+}
+
+/// What stands between the braces of each placeholder in `text`, in order.
+pub fn placeholders(text: &str) -> impl Iterator<Item = &str> {
+    let starts = text.match_indices("${").filter(|(at, _)| !text[..*at].ends_with('$'));
+    starts.filter_map(|(at, mark)| inner_of(&text[at + mark.len()..]))
+}
+
+/// Whether a placeholder is nothing but a name, which a command may give a value: `token`, `SESSION_2`.
+pub fn is_name(placeholder: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
+    let is_known = KEYWORDS.contains(&placeholder);
+    let bytes = placeholder.as_bytes();
+    !is_known
+        && bytes.first().is_some_and(|first| is_letter(*first))
+        && bytes.iter().all(|&byte| is_letter(byte) || byte.is_ascii_digit())
+}
+
+/// Names that stand for numbers already.
+const KEYWORDS: [&str; 2] = ["sequence", "random"];
+
+fn inner_of(behind: &str) -> Option<&str> {
+    behind.split_once('}').map(|(inner, _)| inner)
 }
 
 fn cut(
@@ -368,9 +404,26 @@ mod tests {
     }
 
     #[test]
-    fn a_number_known_before_replaces_its_placeholder_only() {
+    fn a_value_known_before_replaces_its_placeholder_only() {
         let text = "${n} $${n} ${nn} ${n=sequence} ${n}";
-        assert_eq!(with_number(text, "n", 20), "20 $${n} ${nn} ${n=sequence} 20");
+        let value = |name: &str| (name == "n").then(|| "20".to_owned());
+        assert_eq!(with_values(text, value), "20 $${n} ${nn} ${n=sequence} 20");
+    }
+
+    #[test]
+    fn a_value_is_what_it_says() {
+        let value = |name: &str| (name == "token").then(|| "a${sequence}$${b".to_owned());
+        let filled = with_values("x ${token} ${sequence}", value);
+        assert_eq!(says(&filled, 0..1), ["x a${sequence}$${b 1"]);
+    }
+
+    #[test]
+    fn placeholders_and_names_are_told_apart_from_what_looks_like_them() {
+        let found: Vec<&str> = placeholders("${a}$${b}${id=random:1..2} ${c ${d").collect();
+        assert_eq!(found, ["a", "id=random:1..2"]);
+        let names =
+            ["token", "_x1", "sequence", "random", "1x", "", "a-b", "id=sequence", "random:1..2", "é"];
+        assert_eq!(names.map(is_name), [true, true, false, false, false, false, false, false, false, false]);
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! What is asked of a contender, and what counts as an answer.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +10,7 @@ use crate::database::{DatabaseKind, kind_or_flag};
 use crate::family::{Family, Parameter};
 use crate::html::Page;
 use crate::shape::{BadShape, Shape};
-use crate::template::{BadPlaceholder, Draw, Numbers};
+use crate::template::{BadPlaceholder, Draw, Numbers, is_name, placeholders, with_values};
 
 /// A mix of requests with their right answers; `workloads/NAME.toml`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +22,13 @@ pub struct Workload {
     /// What servers need to keep their data in, to answer it; absent when they need nothing.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "kind_or_flag")]
     pub database: Option<DatabaseKind>,
+    /// A command for `sh`, run whenever a server has become ready, in the file's folder. It finds the server at `URL` and prints
+    /// lines `NAME=value`, each of which gives `${NAME}` in the requests its value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// The folder in which that command runs; empty for the current one.
+    #[serde(skip)]
+    pub folder: PathBuf,
     /// A number that the file leaves open; absent in the workloads that it stands for ([`Workload::expand`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameter: Option<Parameter>,
@@ -28,6 +38,29 @@ pub struct Workload {
     /// The kinds of request; one is drawn for every request by weight.
     #[serde(rename = "request")]
     pub requests: Vec<RequestKind>,
+}
+
+impl Workload {
+    /// Why one of its requests means nothing, whatever its command prints.
+    pub fn fault_of(&self, request: &RequestKind) -> Option<BadRequest> {
+        if self.before.is_none() {
+            return request.example().err();
+        }
+        let any = request.variables().into_iter().map(|name| (name, "x".to_owned())).collect();
+        request.with_values(&any).example().err()
+    }
+
+    /// Names to which its command is to give values.
+    pub fn variables(&self) -> BTreeSet<String> {
+        self.requests.iter().flat_map(RequestKind::variables).collect()
+    }
+
+    /// The same with what its command printed in its place, and nothing left to be run.
+    #[must_use]
+    pub fn with_values(&self, values: &BTreeMap<String, String>) -> Self {
+        let requests = self.requests.iter().map(|request| request.with_values(values)).collect();
+        Self { before: None, requests, ..self.clone() }
+    }
 }
 
 /// One kind of request. Path, values of header fields and body may have placeholders such as `${random:1..500}`
@@ -124,6 +157,29 @@ impl RequestKind {
         Self { weight: one(), method, path: path.to_owned(), headers: Vec::new(), body: None, expect }
     }
 
+    /// Names in its placeholders that stand for none of its own numbers.
+    fn variables(&self) -> BTreeSet<String> {
+        let headers = self.headers.iter().map(|(_, value)| value);
+        let texts = std::iter::once(&self.path).chain(headers).chain(&self.body).chain(&self.expect.body);
+        let all: Vec<&str> = texts.flat_map(|text| placeholders(text)).collect();
+        let own: BTreeSet<&str> = all.iter().filter_map(|all| Some(all.split_once('=')?.0)).collect();
+        let open = all.into_iter().filter(|name| is_name(name) && !own.contains(name));
+        open.map(str::to_owned).collect()
+    }
+
+    fn with_values(&self, values: &BTreeMap<String, String>) -> Self {
+        let open = self.variables();
+        let value_of = |name: &str| values.get(name).filter(|_| open.contains(name)).cloned();
+        let set = |text: &String| with_values(text, value_of);
+        Self {
+            path: set(&self.path),
+            headers: self.headers.iter().map(|(name, value)| (name.clone(), set(value))).collect(),
+            body: self.body.as_ref().map(set),
+            expect: Expect { body: self.expect.body.as_ref().map(set), ..self.expect.clone() },
+            ..self.clone()
+        }
+    }
+
     /// The first request of this kind with its right answer: without placeholders.
     ///
     /// # Errors
@@ -216,6 +272,25 @@ mod tests {
             kind(Expect { body: Some("id ${id}".into()), ..Expect::default() }).example().expect("good");
         assert_eq!((example.path.as_str(), example.headers[0].1.as_str()), ("/5/1", "5"));
         assert_eq!((example.body.as_deref(), example.expect.body.as_deref()), (Some("${5"), Some("id 5")));
+    }
+
+    #[test]
+    fn what_a_command_prints_fills_the_names_that_are_no_numbers_of_the_request() {
+        let mut request = kind(Expect { body: Some("${id} of ${user}".into()), ..Expect::default() });
+        request.headers.push(("Authorization".into(), "Bearer ${token}".into()));
+        let workload =
+            Workload { before: Some("login".into()), requests: vec![request], ..Workload::default() };
+        assert!(workload.variables().iter().eq(["token", "user"]));
+        assert!(workload.fault_of(&workload.requests[0]).is_none());
+        let values = [("token", "t${x}"), ("user", "you"), ("id", "9"), ("other", "o")];
+        let values = values.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let filled = workload.with_values(&values);
+        let example = filled.requests[0].example().expect("filled");
+        assert_eq!((example.headers[1].1.as_str(), example.path.as_str()), ("Bearer t${x}", "/5/1"));
+        assert_eq!((example.expect.body.as_deref(), filled.before), (Some("5 of you"), None));
+        let alone = Workload { before: None, ..workload };
+        let fault = alone.fault_of(&alone.requests[0]).expect("nobody prints it").to_string();
+        assert!(fault.contains("`${token}`") && fault.contains("--before"), "{fault}");
     }
 
     #[test]

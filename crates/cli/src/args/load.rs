@@ -18,6 +18,7 @@ const NOTES: &str = "Placeholders in the path, in header values and in bodies, n
   ${random:1..500}      a random number
   ${sequence}           1, 2, 3 and so on; ${sequence:1000} starts at 1000
   ${id=random:1..500}   a random number that ${id} repeats, also in --expect-body
+  ${token}              what the command of --before printed as token=…
 Quote them for the shell: '/users/${sequence}'. $${ stands for a literal ${.
 
 Of a flag that is given twice the last one counts; -H adds a field each time.";

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use assay_model::workload::{Expect, RequestKind};
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 
 use super::value;
 use crate::failure::Failure;
@@ -34,10 +35,19 @@ pub(crate) struct RequestArguments {
     /// What a JSON body must look like: {"id": 1..10000, "name": string}, [20 * number]
     #[arg(long, value_name = "SHAPE", help_heading = "Request")]
     expect_shape: Option<String>,
+    /// Run this when the server is ready; each line NAME=value that it prints gives ${NAME} in requests its value. It finds
+    /// the server in $URL and $PORT
+    #[arg(long, value_name = "COMMAND", value_parser = NonEmptyStringValueParser::new(), help_heading = "Request")]
+    before: Option<String>,
 }
 
 impl RequestArguments {
-    /// Whether anything was said of the request.
+    /// What is to be run before the load.
+    pub(crate) fn before(&self) -> Option<&str> {
+        self.before.as_deref()
+    }
+
+    /// Whether anything was said of the request itself.
     pub(crate) fn is_given(&self) -> bool {
         self.method.is_some()
             || !self.headers.is_empty()

@@ -42,7 +42,7 @@ type Sides = (Side, Vec<Side>, Option<Exit>);
 
 /// Sides from runs that were measured before.
 fn stored(arguments: &CompareArguments) -> Result<Sides, Failure> {
-    if arguments.request.is_given() {
+    if arguments.request.is_given() || arguments.request.before().is_some() {
         return Err(Failure::usage(
             "what was measured before was asked as its record says; a request goes with --cmd",
         ));

@@ -3,6 +3,7 @@
 
 mod answers;
 mod bad_input;
+mod before;
 mod chat;
 mod check;
 mod commands;

@@ -130,6 +130,9 @@ impl Checked for Workload {
         if let Some(bad) = bad_name(&self.name) {
             return Some(bad);
         }
+        if self.before.as_ref().is_some_and(|command| command.trim().is_empty()) {
+            return fault("before", "the command is empty", "write what `sh` is to run, or remove the key");
+        }
         if self.requests.iter().all(|request| request.weight == 0) {
             return fault("request", "no request has a weight above 0", "add a [[request]]");
         }
@@ -137,7 +140,7 @@ impl Checked for Workload {
             let key = |name: &str| format!("request.{index}.{name}");
             bad_request(request, &key)
                 .or_else(|| bad_expectation(request, &key))
-                .or_else(|| bad_rule(request, &key))
+                .or_else(|| bad_rule(self, request, &key))
         };
         self.requests.iter().enumerate().find_map(broken)
     }
@@ -176,8 +179,8 @@ fn bad_expectation(request: &RequestKind, key: &dyn Fn(&str) -> String) -> Optio
 }
 
 /// Placeholders and rules for bodies that mean nothing.
-fn bad_rule(request: &RequestKind, key: &dyn Fn(&str) -> String) -> Option<Fault> {
-    let error = request.example().err()?;
+fn bad_rule(workload: &Workload, request: &RequestKind, key: &dyn Fn(&str) -> String) -> Option<Fault> {
+    let error = workload.fault_of(request)?;
     fault(key("expect"), error.to_string(), "see WORKLOADS.md, \"Writing one\"")
 }
 

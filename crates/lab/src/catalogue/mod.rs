@@ -70,7 +70,7 @@ impl Catalogue {
         let contenders: Vec<(Contender, PathBuf)> =
             read_all("contender", &files, |file| Ok(vec![read_file(file, &mut warnings)?]))?;
         let workloads = toml_files(&root.join("workloads"))?;
-        let workloads = read_all("workload", &workloads, |file| workload::read(file, &mut warnings))?;
+        let workloads = read_all("workload", &workloads, |file| workload::read(file, None, &mut warnings))?;
         let experiments = toml_files(&root.join("experiments"))?;
         let experiments =
             read_all("experiment", &experiments, |file| Ok(vec![read_file(file, &mut warnings)?]))?;
@@ -98,13 +98,17 @@ impl Catalogue {
         Ok((Subject::from_contender(&contender, &folder), warnings))
     }
 
-    /// The workloads in `file`, which need not belong to the catalogue.
+    /// The workloads in `file`, which need not belong to the catalogue. The command `before`, if one was typed, takes the place
+    /// of the file's own.
     ///
     /// # Errors
     /// When it, or a file that it names, cannot be read or understood.
-    pub fn workloads_in(file: &Path) -> Result<(Vec<Workload>, Vec<Warning>), LabError> {
+    pub fn workloads_in(
+        file: &Path,
+        before: Option<&str>,
+    ) -> Result<(Vec<Workload>, Vec<Warning>), LabError> {
         let mut warnings = Vec::new();
-        Ok((workload::read(file, &mut warnings)?, warnings))
+        Ok((workload::read(file, before, &mut warnings)?, warnings))
     }
 
     /// The folder whose files are served, as a path from the root where it exists.

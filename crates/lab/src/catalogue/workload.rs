@@ -14,14 +14,23 @@ use crate::error::LabError;
 /// Longest file that an answer is compared with, in bytes.
 const MAX_BODY_FILE_BYTES: u64 = 1 << 20;
 
-/// The workloads in a file, several where it leaves a number open; keys that it does not know are appended to `warnings`.
+/// The workloads in a file, several where it leaves a number open; keys that it does not know are appended to `warnings`. The
+/// command `before` takes the place of the file's own.
 ///
 /// # Errors
 /// When it, or a file that it names, cannot be read or understood.
-pub(super) fn read(file: &Path, warnings: &mut Vec<Warning>) -> Result<Vec<Workload>, LabError> {
+pub(super) fn read(
+    file: &Path,
+    before: Option<&str>,
+    warnings: &mut Vec<Warning>,
+) -> Result<Vec<Workload>, LabError> {
     let text = assay_file::read(file, MAX_TOML_BYTES).map_err(|source| LabError::read(file, source))?;
     let source = Source { file, text: &text };
-    let workload: Workload = source.parse(warnings)?;
+    let mut workload: Workload = source.parse(warnings)?;
+    match before {
+        Some(command) => workload.before = Some(command.to_owned()),
+        None => workload.folder = file.parent().map(Path::to_owned).unwrap_or_default(),
+    }
     let invalid = |fault: Fault| source.invalid(&fault.key, fault.problem, fault.mend);
     if let Some(fault) = bad_parameter(&workload) {
         return Err(invalid(fault));
@@ -89,7 +98,7 @@ mod tests {
         let text =
             format!("name = \"w\"\nabout = \"\"\n[[request]]\npath = \"/\"\n[request.expect]\n{expect}\n");
         std::fs::write(&file, text).expect("file");
-        read(&file, &mut Vec::new())
+        read(&file, None, &mut Vec::new())
     }
 
     #[test]

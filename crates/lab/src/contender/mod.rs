@@ -2,6 +2,7 @@
 
 mod answer;
 mod ask;
+pub mod before;
 mod container;
 pub mod environment;
 mod inherited;
@@ -10,6 +11,7 @@ pub mod learn;
 mod port;
 mod prepare;
 mod probe;
+mod ready;
 mod server;
 mod version;
 
@@ -21,6 +23,9 @@ pub(crate) use prepare::Preparation;
 pub(crate) use server::{OnUserStack, Server, StartOrder};
 
 use crate::secrets::Secrets;
+
+/// The shell's exit status for a command that it does not find (POSIX.1-2024, Shell Command Language 2.8.2).
+const NOT_FOUND: i32 = 127;
 
 /// The programs that the lab starts, and the files that contenders serve.
 #[derive(Clone, Debug)]

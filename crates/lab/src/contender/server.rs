@@ -10,13 +10,15 @@ use assay_model::load::StackCounts;
 use assay_model::network::Network;
 use assay_model::record::{NotRun, Stage};
 use assay_model::units::Nanos;
-use assay_model::workload::RequestKind;
+use assay_model::workload::{RequestKind, Workload};
 
-use super::Tools;
+use super::before::{Commands, Ready, Surroundings};
 use super::container;
 use super::launch::{FirstProcess, Held, launch};
 use super::port::{self, Listener};
 use super::probe::{self, ANSWER_TIMEOUT, USER_START_TIMEOUT};
+use super::ready::Readiness;
+use super::{NOT_FOUND, Tools};
 use crate::database::Access;
 use crate::keeper::Ended;
 use crate::running;
@@ -24,8 +26,6 @@ use crate::stack::UserEnd;
 use crate::stop::Stop;
 use crate::subject::{Launch, Process, Subject};
 
-/// How long a wrong answer may be a server's way of saying that it is not ready.
-const WRONG_ANSWER_PATIENCE: Duration = Duration::from_secs(2);
 /// Time between two looks while it starts: short at first, because it is part of the start-up time that is reported.
 const FIRST_POLL: Duration = Duration::from_millis(1);
 const LAST_POLL: Duration = Duration::from_millis(20);
@@ -33,8 +33,6 @@ const LAST_POLL: Duration = Duration::from_millis(20);
 const OTHER_PORT_PATIENCE: Duration = Duration::from_secs(2);
 /// Time between two looks at its ports, which read every descriptor of its processes and so take CPU time from its start.
 const OTHER_PORT_LOOK: Duration = Duration::from_millis(250);
-/// The shell's exit status for a command that it does not find (POSIX.1-2024, Shell Command Language 2.8.2).
-const NOT_FOUND: i32 = 127;
 /// How long the news of a server's end may take to reach us.
 const END_PATIENCE: Duration = Duration::from_millis(200);
 /// Longest wait until a port is free when its last process has gone: what an io_uring held of it, the kernel closes only when it
@@ -55,8 +53,10 @@ pub(crate) struct StartOrder<'a> {
     pub log: PathBuf,
     /// Its database, for one that needs it.
     pub database: Option<&'a Access>,
-    /// Every kind of request that it will get, each to be answered rightly before the load.
-    pub requests: Vec<RequestKind>,
+    /// What it will be asked for, every kind of request to be answered rightly before the load.
+    pub workloads: Vec<Workload>,
+    /// Runs what they want to be run before that.
+    pub commands: &'a Commands,
     /// Ends the waiting when asked twice.
     pub stop: &'a Stop,
 }
@@ -83,16 +83,19 @@ pub(crate) struct Server {
     held: Option<Held>,
     /// The first processes of a server that ran already; none where they cannot be seen.
     running: Vec<u32>,
+    /// What it is asked for, with all that commands printed for this very server.
+    workloads: Vec<Workload>,
 }
 
 impl Server {
-    /// Starts the subject, waits until it answers the first request rightly, and asks it all others once.
+    /// Starts the subject, waits until it is ready, has run what its workloads want before them, and asks it everything once.
     pub(crate) fn start(subject: &Subject, order: &StartOrder<'_>) -> Result<Self, NotRun> {
         match &subject.launch {
             Launch::Running { authority, .. } => {
                 let mut server = Self::at(authority.clone(), None);
                 server.running = running::find(authority).map(|found| found.roots).unwrap_or_default();
-                server.await_ready(&Readiness { timeout: Duration::ZERO, check: None }, order)?;
+                server.await_ready(&Readiness::at_once(&order.workloads), order)?;
+                server.run_commands(order)?;
                 server.check_answers(order)?;
                 Ok(server)
             }
@@ -101,10 +104,11 @@ impl Server {
                 let started = Instant::now();
                 let authority = held.authority(order.link);
                 let mut server = Self::at(authority, Some(held));
-                server.await_ready(&Readiness::of(process), order)?;
+                server.await_ready(&Readiness::of(process, &order.workloads), order)?;
                 server.startup_ns = started.elapsed().into();
                 server.look_into_container(process, order);
                 server.check_owner()?;
+                server.run_commands(order)?;
                 server.check_answers(order)?;
                 Ok(server)
             }
@@ -112,7 +116,21 @@ impl Server {
     }
 
     fn at(authority: String, held: Option<Held>) -> Self {
-        Self { authority, startup_ns: Nanos::ZERO, held, running: Vec::new() }
+        Self { authority, startup_ns: Nanos::ZERO, held, running: Vec::new(), workloads: Vec::new() }
+    }
+
+    /// What it is asked for: the workloads of its order, with all that commands printed for it.
+    pub(crate) fn workloads(&self) -> &[Workload] {
+        &self.workloads
+    }
+
+    fn run_commands(&mut self, order: &StartOrder<'_>) -> Result<(), NotRun> {
+        let ready = Ready { authority: &self.authority, was_running: self.held.is_none() };
+        let around = Surroundings { tools: order.tools, link: order.link, stop: order.stop };
+        let filled = order.commands.fill(order.workloads.clone(), ready, around);
+        // What fails at a server that died is not at fault.
+        self.workloads = filled.map_err(|problem| self.suspected_death(Stage::Start).unwrap_or(problem))?;
+        Ok(())
     }
 
     /// The first process of the server; `None` when somebody else runs it, or a container hides it.
@@ -186,12 +204,10 @@ impl Server {
     }
 
     fn await_ready(&mut self, readiness: &Readiness, order: &StartOrder<'_>) -> Result<(), NotRun> {
-        let Readiness { timeout, check } = readiness;
-        let Some(first) = check.as_ref().or(order.requests.first()) else { return Ok(()) };
-        // A health check that is answered wrongly says that the server is not ready yet.
-        let wrong_answer_patience = if check.is_some() { *timeout } else { WRONG_ANSWER_PATIENCE };
+        let Some(first) = readiness.request() else { return Ok(()) };
+        let timeout = readiness.timeout;
         let began = Instant::now();
-        let deadline = began + *timeout;
+        let deadline = began + timeout;
         let (mut wrong_since, mut elsewhere_since) = (None::<Instant>, None::<Instant>);
         let (mut poll, mut next_look) = (FIRST_POLL, OTHER_PORT_LOOK);
         loop {
@@ -203,6 +219,7 @@ impl Server {
             }
             let problem = match self.attempt(first, order, USER_START_TIMEOUT) {
                 Ok(()) => return Ok(()),
+                Err(problem) if readiness.is_shown_by(&problem) => return Ok(()),
                 Err(problem) => problem,
             };
             let wrong = wrong_since.filter(|_| problem.stage == Stage::Answer);
@@ -213,12 +230,12 @@ impl Server {
                 elsewhere_since = elsewhere.then(|| elsewhere_since.unwrap_or_else(Instant::now));
             }
             let lasts = |since: Option<Instant>, patience: Duration| {
-                since.is_some_and(|since| since.elapsed() >= patience.min(*timeout))
+                since.is_some_and(|since| since.elapsed() >= patience.min(timeout))
             };
-            let hopeless =
-                lasts(wrong_since, wrong_answer_patience) || lasts(elsewhere_since, OTHER_PORT_PATIENCE);
+            let hopeless = lasts(wrong_since, readiness.patience_with_wrong_answers())
+                || lasts(elsewhere_since, OTHER_PORT_PATIENCE);
             if hopeless || Instant::now() >= deadline || order.stop.now() {
-                return Err(self.explain(problem, began.elapsed().min(*timeout)));
+                return Err(self.explain(problem, began.elapsed().min(timeout)));
             }
             std::thread::sleep(poll);
             poll = (poll * 2).min(LAST_POLL);
@@ -287,28 +304,14 @@ impl Server {
 
     fn check_answers(&mut self, order: &StartOrder<'_>) -> Result<(), NotRun> {
         let asked = |request: &RequestKind| self.attempt(request, order, ANSWER_TIMEOUT).err();
-        let Some(problem) = order.requests.iter().find_map(asked) else { return Ok(()) };
+        let mut requests = self.workloads.iter().flat_map(|workload| &workload.requests);
+        let Some(problem) = requests.find_map(asked) else { return Ok(()) };
         // A server that dies while it is asked answers wrongly only by the way.
         if let Some(death) = self.suspected_death(Stage::Start) {
             return Err(death);
         }
         let log_tail = self.held.as_ref().map_or_else(Vec::new, Held::tail);
         Err(NotRun { log_tail, ..problem })
-    }
-}
-
-/// When a server is ready.
-struct Readiness {
-    /// Longest time until it is.
-    timeout: Duration,
-    /// What it then answers; absent for the first request that it will get.
-    check: Option<RequestKind>,
-}
-
-impl Readiness {
-    fn of(process: &Process) -> Self {
-        let timeout = Duration::from_secs_f64(process.run.ready_timeout_s);
-        Self { timeout, check: process.run.ready_path.as_deref().map(RequestKind::get) }
     }
 }
 

@@ -1,4 +1,5 @@
-//! What a server answers at rest, where its workloads do not say what is right, becomes what the generator expects of it
+//! What the generator is told of a workload, where that is a matter of the very server that it asks: what a command printed
+//! before the load, and, where the workload does not say what is right, what the server answers at rest
 //! (docs/method/answers.md).
 
 use std::path::{Path, PathBuf};
@@ -14,11 +15,11 @@ use crate::contender::learn::{Lesson, Occasion, Question, learn};
 use crate::generator::{LoadError, write_workload};
 
 impl Life<'_> {
-    /// The file with a workload for the generator: with what was learnt of this contender, where that is to be learnt.
+    /// The file with a workload for the generator: with what is known of this contender's server alone, where there is such.
     pub(super) fn workload_file(&self, name: &str) -> PathBuf {
-        let learns = self.plan.workload(name).is_some_and(|workload| self.learns(workload));
-        if learns {
-            return self.work.join(format!("{}-{name}.learnt.json", self.subject.name));
+        let is_own = |workload: &Workload| workload.before.is_some() || self.learns(workload);
+        if self.plan.workload(name).is_some_and(is_own) {
+            return self.work.join(format!("{}-{name}.own.json", self.subject.name));
         }
         self.work.join(self.subject.workload_file(name))
     }
@@ -38,14 +39,22 @@ impl Life<'_> {
 }
 
 impl Living<'_> {
+    /// Tells the generator what a command printed, and what the server answers where its workloads leave that open.
+    pub(super) fn begin_workloads(&mut self) -> Result<(), NotRun> {
+        self.run.learnt = self.life.learnt_before();
+        for workload in self.server.workloads() {
+            if self.life.plan.workload(&workload.name).is_some_and(|planned| planned.before.is_some()) {
+                write(&self.life.workload_file(&workload.name), workload)?;
+            }
+        }
+        self.learn(Occasion::First).map(drop)
+    }
+
     /// Asks for what its workloads leave open, and has the generator expect it. Returns whether more is expected to vary than
     /// before.
     pub(super) fn learn(&mut self, occasion: Occasion) -> Result<bool, NotRun> {
-        if occasion == Occasion::First {
-            self.run.learnt = self.life.learnt_before();
-        }
         let mut is_looser = false;
-        for workload in self.life.workloads() {
+        for workload in self.server.workloads().to_vec() {
             if self.life.learns(&workload) {
                 is_looser |= self.learn_workload(workload, occasion)?;
             }
@@ -85,9 +94,7 @@ impl Living<'_> {
                 None => self.run.learnt.push(learnt),
             }
         }
-        write_workload(&file, &workload).map_err(|error| {
-            generator_failure(LoadError::Failed { problem: error.to_string(), log_tail: Vec::new() })
-        })?;
+        write(&file, &workload)?;
         Ok(is_looser)
     }
 }
@@ -95,4 +102,10 @@ impl Living<'_> {
 /// What was expected in an earlier life or moment.
 fn read(file: &Path) -> Option<Workload> {
     serde_json::from_slice(&std::fs::read(file).ok()?).ok()
+}
+
+fn write(file: &Path, workload: &Workload) -> Result<(), NotRun> {
+    write_workload(file, workload).map_err(|error| {
+        generator_failure(LoadError::Failed { problem: error.to_string(), log_tail: Vec::new() })
+    })
 }

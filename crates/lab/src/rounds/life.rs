@@ -21,7 +21,7 @@ use assay_verdict::{Unreadable, Window};
 use super::event::Event;
 use super::telling::Telling;
 use super::watch::Watch;
-use crate::contender::learn::Occasion;
+use crate::contender::before::Commands;
 use crate::contender::{OnUserStack, Server, StartOrder};
 use crate::database::Access;
 use crate::generator::{Generator, LoadError, LoadOrder};
@@ -60,6 +60,8 @@ pub(crate) struct Life<'a> {
     pub budget_ends: Option<Instant>,
     /// The database, where there is one.
     pub database: Option<&'a Access>,
+    /// Runs what workloads want to be run before them.
+    pub commands: &'a Commands,
     /// A person's wish.
     pub stop: &'a Stop,
 }
@@ -121,8 +123,8 @@ impl<'a> Life<'a> {
                 run.startup_ns = server.startup_ns;
                 run.idle = server.pid().and_then(|pid| tree_usage(pid).ok());
                 let mut living = Living { life: self, server, run, loaded: Nanos::ZERO };
-                match living.learn(Occasion::First) {
-                    Ok(_) => Ok(living),
+                match living.begin_workloads() {
+                    Ok(()) => Ok(living),
                     Err(failure) => Err(Box::new(living.end(Err(Some(failure))))),
                 }
             }
@@ -143,13 +145,14 @@ impl<'a> Life<'a> {
             cpus: &self.plan.isolation.server,
             log: self.log.clone(),
             database: self.database.filter(|_| needs_database),
-            requests: workloads.into_iter().flat_map(|workload| workload.requests).collect(),
+            workloads,
+            commands: self.commands,
             stop: self.stop,
         }
     }
 
     /// The workloads of its cells, as it is asked for them.
-    pub(super) fn workloads(&self) -> Vec<Workload> {
+    fn workloads(&self) -> Vec<Workload> {
         let mut names: Vec<&str> = self.cells.iter().map(|cell| cell.workload.as_str()).collect();
         names.sort_unstable();
         names.dedup();

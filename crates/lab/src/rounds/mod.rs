@@ -31,6 +31,7 @@ pub use event::{Event, Observer};
 use settle::Settles;
 use telling::Telling;
 
+use crate::contender::before::Commands;
 use crate::database::Supplied;
 use crate::error::LabError;
 use crate::generator::write_workload;
@@ -71,6 +72,8 @@ struct Runner<'a> {
     subjects: Vec<Subject>,
     /// The database, where one is needed and there.
     database: Option<Supplied>,
+    /// Runs what workloads want to be run before them.
+    commands: Commands,
     /// Takes the machine's speed beside each window.
     probe: Probe,
     /// When the first round began.
@@ -123,6 +126,7 @@ impl<'a> Runner<'a> {
             record,
             subjects: plan.subjects.clone(),
             database: None,
+            commands: Commands::new(plan.before.as_deref()),
             probe: Probe::new(&plan.isolation.server.union(&plan.isolation.generator), Work::default()),
             began: Instant::now(),
             asking: Duration::ZERO,

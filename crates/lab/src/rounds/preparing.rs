@@ -151,6 +151,7 @@ impl Runner<'_> {
             log: self.folder.log(&subject.name, "check"),
             workloads: self.plan.workloads.iter().filter(is_asked).collect(),
             database: self.database.as_ref(),
+            commands: &self.commands,
             only: &[],
             pace: Pace::Within(TIME_IN_A_RUN),
             stop: self.stop,

@@ -136,6 +136,7 @@ impl Runner<'_> {
             began: self.began,
             budget_ends: self.end_of_budget(),
             database: self.database.as_ref().map(|supplied| &supplied.access),
+            commands: &self.commands,
             stop: self.stop,
         }
     }

@@ -6,7 +6,9 @@ use std::path::Path;
 use assay_engine::EngineKind;
 use assay_host::cpuset;
 use assay_lab::catalogue::Catalogue;
-use assay_lab::split_url;
+use assay_lab::contender::before::{Commands, Ready, Surroundings};
+use assay_lab::{Exit, Stop, split_url};
+use assay_link::Link;
 use assay_load::{Plan, Reuse, Span};
 use assay_model::load::Arrival;
 use assay_model::workload::{RequestKind, Workload};
@@ -14,6 +16,7 @@ use assay_wire::End;
 
 use super::server::Server;
 use crate::args::{EngineName, LoadArguments, value};
+use crate::command::run;
 use crate::failure::Failure;
 use crate::output;
 
@@ -48,7 +51,7 @@ pub(super) fn build(
         sources: arguments.sources.clone(),
         seed: arguments.seed,
         checking: arguments.check.rule(),
-        ..Plan::new(target, requests(arguments, &url.path)?)
+        ..Plan::new(target, requests(arguments, &url)?)
     };
     let stack = arguments.stack.stack(End::Second, None, || engine(arguments, &plan))?;
     Ok(Plan { stack, ..plan })
@@ -103,20 +106,39 @@ pub(super) fn asked(arguments: &LoadArguments) -> String {
     }
 }
 
-fn requests(arguments: &LoadArguments, path: &str) -> Result<Vec<RequestKind>, Failure> {
-    if let Some(file) = &arguments.workload {
-        return Ok(workload(file)?.requests);
+/// What is asked for, with what a command printed that is run now.
+fn requests(arguments: &LoadArguments, url: &Url) -> Result<Vec<RequestKind>, Failure> {
+    let before = arguments.request.before();
+    let workload = match &arguments.workload {
+        Some(file) => workload(file, before)?,
+        None => run::own_workload(arguments.request.kind(&url.path)?),
+    };
+    let workload = Workload { before: before.map(str::to_owned).or(workload.before), ..workload };
+    if workload.before.is_none() {
+        return Ok(workload.requests);
     }
-    Ok(vec![arguments.request.kind(path)?])
+    if let Some(fault) = workload.requests.iter().find_map(|request| workload.fault_of(request)) {
+        return Err(Failure::usage(fault));
+    }
+    let tools = run::tools(&Catalogue::empty())?;
+    let (link, stop) = (Link::loopback(), Stop::new());
+    let around = Surroundings { tools: &tools, link: &link, stop: &stop };
+    let ready = Ready { authority: &format!("{}:{}", url.host, url.port), was_running: true };
+    let filled = Commands::new(before).fill(vec![workload], ready, around);
+    let filled = filled.map_err(|problem| Failure::Unmeasured {
+        exit: Exit::ContenderFailed,
+        reason: output::reason(&problem),
+    })?;
+    Ok(filled.into_iter().flat_map(|workload| workload.requests).collect())
 }
 
 /// A workload as people write it (TOML) or as the lab hands it over (JSON).
-fn workload(file: &Path) -> Result<Workload, Failure> {
+fn workload(file: &Path, before: Option<&str>) -> Result<Workload, Failure> {
     if file.extension().is_some_and(|e| e == "json") {
         let wrong = |error| Failure::usage(format_args!("{}: {error}", file.display()));
         return serde_json::from_str(&read(file)?).map_err(wrong);
     }
-    let (workloads, warnings) = Catalogue::workloads_in(file)?;
+    let (workloads, warnings) = Catalogue::workloads_in(file, before)?;
     warnings.iter().for_each(output::warning);
     let names: Vec<&str> = workloads.iter().map(|workload| workload.name.as_str()).collect();
     let several = Failure::usage(format_args!(

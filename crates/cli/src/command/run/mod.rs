@@ -27,6 +27,7 @@ use crate::args::{Format, RunArguments};
 use crate::command::export::Wishes;
 use crate::failure::Failure;
 use crate::progress::{Live, clock};
+use crate::secrets::secrets;
 use crate::{command, output, signals};
 
 pub(crate) fn run(arguments: RunArguments) -> Result<Exit, Failure> {
@@ -134,10 +135,11 @@ fn describe(plan: &Plan, outlook: Option<&Outlook>) -> String {
     let names: Vec<&str> = plan.subjects.iter().map(|s| s.name.as_str()).collect();
     let cells: Vec<String> = plan.experiment.cells().iter().map(ToString::to_string).collect();
     format!(
-        "experiment  {}\ncontenders  {}\ncells       {}\nwindows     {}\nrounds      {} of about {}\ntime        about {}{}\npower       {}\nnoise floor {}\ncpus        {}\nnetworks    {}\nseed        {}\n",
+        "experiment  {}\ncontenders  {}\ncells       {}\n{}windows     {}\nrounds      {} of about {}\ntime        about {}{}\npower       {}\nnoise floor {}\ncpus        {}\nnetworks    {}\nseed        {}\n",
         plan.experiment.name,
         names.join(", "),
         cells.join("; "),
+        before_in_words(plan),
         windows_in_words(plan),
         prediction.rounds,
         clock(prediction.round),
@@ -153,6 +155,14 @@ fn describe(plan: &Plan, outlook: Option<&Outlook>) -> String {
         networks::describe(plan),
         plan.seed,
     )
+}
+
+/// What is run before the load, if anything.
+fn before_in_words(plan: &Plan) -> String {
+    let mut commands: Vec<&str> = plan.workloads.iter().filter_map(|w| w.before.as_deref()).collect();
+    commands.dedup();
+    let line = |command| format!("before      {}, whenever a server is ready\n", secrets().hide(command));
+    commands.into_iter().map(line).collect()
 }
 
 /// How long the windows are at each kind of load, each once.

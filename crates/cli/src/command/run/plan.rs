@@ -71,12 +71,17 @@ pub(crate) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
         workloads.retain(|w| w.name != OWN_WORKLOAD);
         workloads.push(own_workload(arguments.request.kind(&own_path(arguments, &subjects)?)?));
     }
-    let named = named_workloads(&arguments.workload, &mut workloads)?;
+    let before = arguments.request.before();
+    let named = named_workloads(&arguments.workload, &mut workloads, before)?;
     override_with(&mut experiment, arguments, &named);
     let links = arguments.link.as_ref().map_or(&[][..], |links| links.0.as_slice());
     let link = networks::choose(&mut experiment, links, &arguments.stack);
     let catalogue = Catalogue { workloads, ..catalogue };
-    let workloads = catalogue.workloads_of(&mut experiment)?;
+    let mut workloads = catalogue.workloads_of(&mut experiment)?;
+    if let Some(command) = before {
+        let typed = || (Some(command.to_owned()), PathBuf::new());
+        workloads.iter_mut().for_each(|workload| (workload.before, workload.folder) = typed());
+    }
     let (isolation, database) = places(arguments, &catalogue, &subjects, &workloads)?;
     let plan = Plan {
         experiment,
@@ -89,6 +94,7 @@ pub(crate) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
         command: own_command(),
         program: program(),
         tools,
+        before: before.map(str::to_owned),
         least_contenders: arguments.least_contenders,
         conformance: !arguments.no_check && !arguments.quick,
     };
@@ -138,14 +144,18 @@ fn ad_hoc(workload: &str) -> Experiment {
 }
 
 /// The names of the workloads asked for; those that are files of the user's own join the others.
-fn named_workloads(asked: &[String], workloads: &mut Vec<Workload>) -> Result<Vec<String>, Failure> {
+fn named_workloads(
+    asked: &[String],
+    workloads: &mut Vec<Workload>,
+    before: Option<&str>,
+) -> Result<Vec<String>, Failure> {
     let mut named = Vec::new();
     for name in asked {
         if !is_file(name) {
             named.push(name.clone());
             continue;
         }
-        let (own, warnings) = Catalogue::workloads_in(Path::new(name))?;
+        let (own, warnings) = Catalogue::workloads_in(Path::new(name), before)?;
         warnings.iter().for_each(output::warning);
         for workload in own {
             if workloads.iter().any(|known| known.name == workload.name) {
@@ -275,7 +285,9 @@ fn subjects(
     // What is asked of a server of the user's own, the reference server need not know.
     let own = asks_for_its_own(arguments);
     subjects.retain(|s| !own || !s.is_limit() || s.workloads.iter().any(|w| w == OWN_WORKLOAD));
-    subjects.retain(|s| !arguments.no_limit || !s.is_limit());
+    // Nor can it give a token of theirs.
+    let no_limit = arguments.no_limit || arguments.request.before().is_some();
+    subjects.retain(|s| !no_limit || !s.is_limit());
     let subjects: Vec<_> = subjects.into_iter().map(|subject| subject.hiding(secrets())).collect();
     check_names(&subjects, &cwd)?;
     subjects.iter().try_for_each(check_host)?;
