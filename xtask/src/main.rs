@@ -5,8 +5,10 @@
 
 mod bench;
 mod claims;
+mod dependencies;
 mod figures;
 mod layers;
+mod licences;
 mod measure;
 mod oracle;
 mod references;
@@ -32,8 +34,10 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Check the layers, the sizes and the manners of every source file, and every reference to a document.
+    /// Check the layers, the sizes and the manners of every source file, every dependency, and every reference to a document.
     Tidy,
+    /// Check the licences of all dependencies against deny.toml.
+    Licences,
     /// Write schemas/*.json from the types; with --check only compare.
     Schemas {
         /// Write nothing; fail when a file is stale.
@@ -73,6 +77,7 @@ fn main() -> ExitCode {
     let root = workspace_root();
     let findings = match Arguments::parse().task {
         Task::Tidy => tidy::run(&root),
+        Task::Licences => licences::run(&root),
         Task::Schemas { check } => schemas::run(&root, check),
         Task::Bench { subject } => bench::run(&root, &subject),
         Task::Oracle(options) => oracle::run(&root, &options),

@@ -1,6 +1,8 @@
 //! The made-up run (`support`) as JUnit, OpenMetrics, a summary for a spreadsheet and a drawing, each read by a parser that
-//! is not ours where there is one.
+//! is not ours where there is a good one.
 
+#[path = "support/exposition.rs"]
+mod exposition;
 mod support;
 
 use assay_model::imported::Imported;
@@ -8,29 +10,54 @@ use assay_report::export::{Choice, badge, junit, markdown, openmetrics, summary}
 use support::{DYING, LIMIT, NOT_INSTALLED, WITHHELD, sample};
 
 #[test]
-fn openmetrics_is_read_by_another_parser_with_the_figures_of_the_verdict() {
+fn openmetrics_keeps_the_grammar_and_has_the_figures_of_the_verdict() {
     let (record, verdict) = sample();
     let text = openmetrics(&record, &verdict);
-    let exposition =
-        openmetrics_parser::openmetrics::parse_openmetrics(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let family = &exposition.families["assay_throughput_requests_per_second"];
-    assert_eq!(family.unit, "requests_per_second");
-    let nginx: Vec<f64> = (family.iter_samples())
-        .filter(|sample| {
-            let set = sample.get_labelset().unwrap();
-            set.get_label_value("contender") == Some("nginx")
-                && set.get_label_value("workload") == Some("hello")
-                && set.get_label_value("connections") == Some("64")
-        })
-        .map(|sample| match &sample.value {
-            openmetrics_parser::OpenMetricsValue::Gauge(number) => number.as_f64(),
-            other => panic!("{other:?}"),
-        })
+    let families = exposition::read(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let family = &families["assay_throughput_requests_per_second"];
+    assert_eq!(family.unit.as_deref(), Some("requests_per_second"));
+    let here = [("contender", "nginx"), ("workload", "hello"), ("connections", "64")];
+    let nginx: Vec<f64> = (family.samples.iter())
+        .filter(|sample| here.iter().all(|(name, value)| sample.labels[*name] == *value))
+        .map(|sample| sample.value)
         .collect();
     let cell = verdict.cells.iter().find(|cell| cell.cell.to_string() == "hello at 64").unwrap();
     let standing = cell.standings.iter().find(|one| one.contender == "nginx").unwrap();
     assert_eq!(nginx, [standing.throughput_per_second.unwrap().estimate]);
-    assert!(text.ends_with("\n# EOF\n"));
+}
+
+/// The judge of the test above is ours, so it is judged too.
+#[test]
+fn what_is_no_openmetrics_is_refused() {
+    let good =
+        "# TYPE a_bytes gauge\n# UNIT a_bytes bytes\n# HELP a_bytes What.\na_bytes{x=\"1\"} 2.5\n# EOF\n";
+    let family = &exposition::read(good).unwrap()["a_bytes"];
+    assert_eq!((family.samples[0].labels["x"].as_str(), family.samples[0].value), ("1", 2.5));
+    for (from, to, rule) in [
+        ("# EOF\n", "", "# EOF"),
+        ("2.5\n", "2.5", "does not end"),
+        ("2.5", "NaN", "no finite number"),
+        (" 2.5", "2.5", "no space"),
+        ("\"1\"", "\"1\"2\"", "no comma"),
+        ("\"1\"", "\"\\q\"", "escape"),
+        ("\"1\"", "\"1\\\"", "does not end"),
+        ("{x", "{9x", "name of a label"),
+        ("x=\"1\"", "x=\"1\",x=\"2\"", "twice"),
+        ("a_bytes bytes", "a_bytes seconds", "end with the unit"),
+        ("a_bytes gauge", "a_bytes info", "another family"),
+        ("a_bytes gauge", "a_bytes counter", "neither"),
+        ("# UNIT a_bytes bytes\n", "# UNIT a_bytes bytes\n# UNIT a_bytes bytes\n", "twice"),
+        ("# HELP a_bytes What.\n", "", "no help"),
+        ("# HELP a_bytes", "# HELP b", "another family"),
+        ("a_bytes{x=\"1\"} 2.5\n", "a_bytes 1\na_bytes 2\n", "same labels"),
+        ("# TYPE", "#TYPE", "before its descriptors"),
+        ("# EOF", "# HELP a_bytes More.\n# EOF", "behind samples"),
+    ] {
+        let bad = good.replacen(from, to, 1);
+        assert_ne!(bad, good);
+        let error = exposition::read(&bad).err().unwrap_or_else(|| panic!("accepted: {bad}"));
+        assert!(error.contains(rule), "{error} for {bad}");
+    }
 }
 
 #[test]

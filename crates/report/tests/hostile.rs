@@ -7,6 +7,8 @@
 
 #[path = "support/beside.rs"]
 mod beside;
+#[path = "support/exposition.rs"]
+mod exposition;
 #[path = "support/latency.rs"]
 mod latency;
 #[path = "support/networks.rs"]
@@ -156,9 +158,8 @@ fn openmetrics_has_the_same_families_and_samples() {
         let counts = |record, verdict| -> BTreeSet<(String, usize)> {
             let text = openmetrics(record, verdict);
             assert_tame(&text);
-            let read = openmetrics_parser::openmetrics::parse_openmetrics(&text)
-                .unwrap_or_else(|e| panic!("{e}\n{text}"));
-            read.families.iter().map(|(name, family)| (name.clone(), family.iter_samples().count())).collect()
+            let families = exposition::read(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            families.into_iter().map(|(name, family)| (name, family.samples.len())).collect()
         };
         let (mut hostile, mut plain) = (counts(hostile, told), counts(record, verdict));
         // A time that is none has no sample.

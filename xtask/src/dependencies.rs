@@ -1,0 +1,143 @@
+//! Dependencies that nobody uses: a crate that a manifest names and no source file, or the workspace and no manifest.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Packages whose library has another name than theirs.
+const LIBRARY_NAMES: &[(&str, &str)] = &[("perf-event2", "perf_event")];
+
+/// Manifests against the sources beside them; of all files by their paths.
+pub(crate) fn check(files: &BTreeMap<String, Option<String>>) -> Vec<String> {
+    let text = |name: &str| files.get(name).and_then(Option::as_deref).unwrap_or_default();
+    let manifests: Vec<(&str, toml::Table)> = files
+        .keys()
+        .filter(|name| name.ends_with("Cargo.toml") && is_ours(name))
+        .filter_map(|name| Some((name.strip_suffix("Cargo.toml")?, text(name).parse().ok()?)))
+        .collect();
+    let mut findings: Vec<String> =
+        manifests.iter().flat_map(|(folder, manifest)| unused(folder, manifest, files)).collect();
+    findings.extend(unclaimed(text("Cargo.toml"), &manifests));
+    findings
+}
+
+/// A member of the workspace, or the workspace.
+fn is_ours(name: &str) -> bool {
+    name == "Cargo.toml" || name.starts_with("crates/") || name.starts_with("xtask/")
+}
+
+/// Dependencies of a crate that no file names in which they could be used.
+fn unused(folder: &str, manifest: &toml::Table, files: &BTreeMap<String, Option<String>>) -> Vec<String> {
+    let words = |is_place: &dyn Fn(&str) -> bool, with_tests: bool| -> BTreeSet<&str> {
+        let inside = |name: &str| {
+            name.strip_prefix(folder).is_some_and(|rest| rest.ends_with(".rs") && is_place(rest))
+        };
+        let own = files.iter().filter(|(name, _)| inside(name));
+        let own = own.filter_map(|(name, text)| Some((name.as_str(), text.as_deref()?)));
+        let shared = |(name, text)| shared(name, text).filter_map(|path| files.get(&path)?.as_deref());
+        let texts = own.clone().flat_map(shared).chain(own.map(|(_, text)| text));
+        texts.flat_map(|text| code(text, with_tests)).collect()
+    };
+    let in_source = |rest: &str| rest.starts_with("src/") && !rest.ends_with("tests.rs");
+    let kinds: [(&str, BTreeSet<&str>); 3] = [
+        ("dependencies", words(&in_source, false)),
+        ("dev-dependencies", words(&|rest| rest != "build.rs", true)),
+        ("build-dependencies", words(&|rest| rest == "build.rs", true)),
+    ];
+    let mut findings = Vec::new();
+    for (kind, words) in kinds {
+        let named = names(manifest.get(kind)).filter(|name| !words.contains(library(name).as_str()));
+        findings.extend(
+            named.map(|name| {
+                format!("{folder}Cargo.toml: nothing uses {name} of [{kind}]; remove or move it")
+            }),
+        );
+    }
+    findings
+}
+
+/// Files that a source file takes from elsewhere, by `#[path = "…"]`.
+fn shared(name: &str, text: &str) -> impl Iterator<Item = String> {
+    let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let paths = text.lines().filter_map(|line| line.strip_prefix("#[path = \"")?.strip_suffix("\"]"));
+    paths.map(move |path| {
+        let mut parts: Vec<&str> = folder.split('/').collect();
+        for part in path.split('/') {
+            match part {
+                ".." => parts.truncate(parts.len().saturating_sub(1)),
+                _ => parts.push(part),
+            }
+        }
+        parts.join("/")
+    })
+}
+
+/// Dependencies of the workspace that no crate takes.
+fn unclaimed(workspace: &str, manifests: &[(&str, toml::Table)]) -> Vec<String> {
+    let workspace: toml::Table = workspace.parse().unwrap_or_default();
+    let offered = workspace.get("workspace").and_then(|it| it.get("dependencies"));
+    let kinds = ["dependencies", "dev-dependencies", "build-dependencies"];
+    let taken: BTreeSet<&str> =
+        manifests.iter().flat_map(|(_, it)| kinds.iter().flat_map(|kind| names(it.get(*kind)))).collect();
+    let unclaimed = names(offered).filter(|name| !taken.contains(name));
+    unclaimed.map(|name| format!("Cargo.toml: no crate uses {name}; remove it")).collect()
+}
+
+fn names(table: Option<&toml::Value>) -> impl Iterator<Item = &str> {
+    table.and_then(toml::Value::as_table).into_iter().flat_map(|table| table.keys().map(String::as_str))
+}
+
+/// What code calls a package.
+fn library(package: &str) -> String {
+    let other = LIBRARY_NAMES.iter().find(|(name, _)| *name == package);
+    other.map_or_else(|| package.replace('-', "_"), |(_, library)| (*library).to_owned())
+}
+
+/// The words of a source file outside its comments, and outside the tests at its end unless they count.
+fn code(text: &str, with_tests: bool) -> impl Iterator<Item = &str> {
+    let end = if with_tests { None } else { text.find("#[cfg(test)]\nmod ") };
+    let lines = text[..end.unwrap_or(text.len())].lines();
+    let lines = lines.filter(|line| !line.trim_start().starts_with("//"));
+    lines.flat_map(|line| line.split(|c: char| !(c.is_alphanumeric() || c == '_')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn findings(files: &[(&str, &str)]) -> Vec<String> {
+        let owned = |(name, text): &(&str, &str)| ((*name).to_owned(), Some((*text).to_owned()));
+        check(&files.iter().map(owned).collect())
+    }
+
+    #[test]
+    fn what_no_source_names_is_found() {
+        let workspace = "[workspace.dependencies]\na-b = '1'\nperf-event2 = '1'\ncc = '1'\ntar = '1'\n";
+        let manifest = "[dependencies]\na-b.workspace = true\nperf-event2.workspace = true\n\
+                        [dev-dependencies]\ntar.workspace = true\n[build-dependencies]\ncc.workspace = true\n";
+        let used = [
+            ("Cargo.toml", workspace),
+            ("crates/x/Cargo.toml", manifest),
+            ("crates/x/src/lib.rs", "use a_b::C; // cc\nperf_event::new();\n"),
+            ("crates/x/tests/it.rs", "tar::new();\n"),
+            ("crates/x/build.rs", "cc::build();\n"),
+        ];
+        assert_eq!(findings(&used), [""; 0]);
+        let mut only_tested = used;
+        only_tested[2].1 = "perf_event::new();\n// a_b\n#[cfg(test)]\nmod tests { a_b::new(); }\n";
+        assert_eq!(
+            findings(&only_tested),
+            ["crates/x/Cargo.toml: nothing uses a-b of [dependencies]; remove or move it"]
+        );
+        let mut lent = used;
+        lent[3].1 = "#[path = \"../../y/tests/lent.rs\"]\nmod lent;\n";
+        let lent = [&lent[..], &[("crates/y/tests/lent.rs", "tar::new();\n")]].concat();
+        assert_eq!(findings(&lent), [""; 0]);
+        let mut elsewhere = used;
+        elsewhere[4].0 = "crates/xy/build.rs";
+        assert!(findings(&elsewhere)[0].contains("nothing uses cc of [build-dependencies]"));
+        assert_eq!(
+            findings(&[used[0], ("crates/x/Cargo.toml", "")]).len(),
+            4,
+            "the workspace's, without a crate"
+        );
+    }
+}
