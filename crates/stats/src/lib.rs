@@ -29,8 +29,11 @@
 //! | what load does a server bear? | [`redline`] |
 //! | may the experiment stop here? | [`sequential`] |
 //! | did the machine's own speed change? | [`speed`] |
+//! | does a server's, with its age? | [`ageing`] |
+//! | does it stand still more often than others? | [`rare`] |
 #![forbid(unsafe_code)]
 
+pub mod ageing;
 pub mod censored;
 pub mod duet;
 mod error;
@@ -42,6 +45,7 @@ pub mod letters;
 pub mod moderation;
 pub mod order;
 pub mod planning;
+pub mod rare;
 pub mod ratio;
 pub mod redline;
 pub mod robust;
