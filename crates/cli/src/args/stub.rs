@@ -1,6 +1,6 @@
 //! The arguments of `assay stub`.
 
-use assay_serve::stub::{Discipline, Faults, Service, Stall};
+use assay_serve::stub::{Discipline, Faults, Service, Stall, Warming};
 use clap::{Args, ValueEnum};
 
 use super::serve::Listening;
@@ -17,6 +17,9 @@ pub(crate) struct StubArguments {
     /// time of its own
     #[arg(long, value_name = "TIMES", default_value = "0s", help_heading = "Programme")]
     pub(crate) service: Service,
+    /// How many times as long the first request is served, and how much work it takes to get over that, such as 2x/10s
+    #[arg(long, value_name = "TIMES/WORK", help_heading = "Programme")]
+    pub(crate) warming: Option<Warming>,
     /// Nothing leaves for so long in every period, such as 100ms/1s
     #[arg(long, value_name = "LENGTH/PERIOD", help_heading = "Programme")]
     pub(crate) stall: Option<Stall>,

@@ -20,6 +20,7 @@ pub(crate) fn run(arguments: &StubArguments) -> Result<Exit, Failure> {
     let program = Program {
         discipline: arguments.discipline.discipline(),
         service: arguments.service.clone(),
+        warming: arguments.warming,
         stall: arguments.stall,
         faults: arguments.faults,
         work: arguments.work,

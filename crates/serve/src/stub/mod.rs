@@ -17,6 +17,7 @@ mod server;
 mod service;
 mod shape;
 mod timing;
+mod warming;
 
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
@@ -29,6 +30,7 @@ pub use counts::Counts;
 pub use faults::Faults;
 pub use service::Service;
 pub use timing::{Discipline, Stall};
+pub use warming::Warming;
 
 use crate::config::ServeError;
 use crate::threads::{Place, Stand, on_each_cpu};
@@ -58,6 +60,8 @@ pub struct Program {
     pub discipline: Discipline,
     /// How long a request is served.
     pub service: Service,
+    /// How much longer at first.
+    pub warming: Option<Warming>,
     /// When nothing leaves.
     pub stall: Option<Stall>,
     /// Which answers are spoilt.
@@ -72,7 +76,7 @@ impl Program {
     /// Serves every request at once and alike.
     pub fn new(service: Service) -> Self {
         let (discipline, faults) = (Discipline::Parallel, Faults::default());
-        Self { discipline, service, stall: None, faults, work: 0, seed: 0 }
+        Self { discipline, service, warming: None, stall: None, faults, work: 0, seed: 0 }
     }
 }
 

@@ -14,6 +14,7 @@ use super::faults::Fault;
 use super::peer::{End, Peer, Reply};
 use super::shape::{Cut, Shape, Texts};
 use super::timing::Timing;
+use super::warming::Warmth;
 use super::{BODY, Program};
 
 /// The thread spins for so long before a response is due: about what a sleeping virtual CPU takes to wake.
@@ -30,6 +31,7 @@ pub(super) struct Stub<'p, E> {
     engine: E,
     program: &'p Program,
     timing: Timing,
+    warmth: Warmth,
     texts: Texts,
     /// By [`Conn::slot`].
     peers: Vec<Option<Peer>>,
@@ -61,6 +63,7 @@ impl<'p, E: Engine> Stub<'p, E> {
             engine,
             program,
             timing: Timing::new(program.discipline, program.stall),
+            warmth: Warmth::default(),
             texts: Texts::new(),
             peers: Vec::new(),
             agenda: Agenda::default(),
@@ -154,8 +157,9 @@ impl<'p, E: Engine> Stub<'p, E> {
             return;
         }
         toil(self.program.work);
-        let service = self.program.service.draw(number, &mut self.times);
-        let due = self.timing.due(now, request.asked_time().unwrap_or(service));
+        let drawn = self.program.service.draw(number, &mut self.times);
+        let service = self.warmth.serve(self.program.warming, request.asked_time().unwrap_or(drawn));
+        let due = self.timing.due(now, service);
         let fault = self.program.faults.draw(&mut self.faults);
         if fault == Fault::Never {
             self.counts.never_answered += 1;
