@@ -267,6 +267,9 @@ pub struct RedlineStanding {
     /// Median response time at that rate, in nanoseconds, where no rate keeps the objective; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_at_missed_ns: Option<f64>,
+    /// Shortest response time there, in nanoseconds; absent where some rate keeps the objective.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fastest_at_missed_ns: Option<f64>,
     /// Highest rate at which a server kept it again after it had been overloaded; absent when that was not found out.
     pub recovered_per_second: Option<f64>,
     /// The kept rate over the contender's capacity in the same cell; absent when either is not known.

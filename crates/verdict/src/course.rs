@@ -8,7 +8,7 @@ use assay_model::record::Measurement;
 use assay_model::rule::Rule;
 use assay_model::slo::Slo;
 use assay_stats::Histogram;
-use assay_stats::redline::{Decision, Judge, Outcome, Plan, Redline, Search, Slice, Step};
+use assay_stats::redline::{Decision, Judge, Outcome, Plan, Purpose, Redline, Search, Slice, Step, Trial};
 
 use crate::rates::offered_rate;
 use crate::window::Window;
@@ -28,6 +28,11 @@ const LOWEST_SHARE: f64 = 0.001;
 /// At this share of the capacity next to nothing waits for anything else.
 const FLOOR_SHARE: f64 = 0.05;
 const HIGHEST_SHARE: f64 = 2.0;
+/// Requests of the trial at the floor. It asks whether any of them is in time: when not one of twenty is, at least 86 % are late
+/// (0.86²⁰ is 5 %), and no objective allows so many.
+const FLOOR_REQUESTS: f64 = 20.0;
+/// How many deadlines it must last: a pause that is shorter makes not all requests late.
+const FLOOR_DEADLINES: f64 = 10.0;
 /// Windows that a trial begins with.
 const SLICES: u32 = 4;
 /// Shortest and longest of them, in seconds.
@@ -146,7 +151,7 @@ impl Course {
             return;
         };
         self.slices.push(slice);
-        let outcome = if self.is_hopeless() {
+        let outcome = if self.is_hopeless() || self.is_at_the_floor() {
             self.missed()
         } else if self.slices.len() < SLICES as usize {
             return;
@@ -170,6 +175,11 @@ impl Course {
         }
     }
 
+    /// Whether the question is not how many requests are late, but whether all are: one window answers it.
+    fn is_at_the_floor(&self) -> bool {
+        matches!(self.search.step(), Step::Try(Trial { purpose: Purpose::Floor, .. }))
+    }
+
     /// Whether so many requests were late, over a hundred deadlines and more, that no further window could make up for it.
     fn is_hopeless(&self) -> bool {
         let (late, due) =
@@ -191,11 +201,19 @@ impl Course {
         self.void_slices = 0;
         let Step::Try(trial) = self.search.step() else { return };
         let Some(judge) = judge(self.slo, trial.per_second) else { return };
-        let enough_s = judge.first_requests() as f64 / trial.per_second / f64::from(SLICES);
-        let deadlines_s = self.slo.longest.map_or(0.0, |longest| longest.as_secs_f64()) * DEADLINES;
-        self.slice_s = enough_s.max(deadlines_s).clamp(*SLICE_S.start(), *SLICE_S.end());
+        // Windows get longer where requests are few, but not the first ones: an overload shows in one of them.
+        let wanted_s = match trial.purpose {
+            Purpose::Floor => (FLOOR_REQUESTS / trial.per_second).max(deadline_s(self.slo) * FLOOR_DEADLINES),
+            _ => deadline_s(self.slo) * DEADLINES,
+        };
+        self.slice_s = wanted_s.clamp(*SLICE_S.start(), *SLICE_S.end());
         self.judge = judge;
     }
+}
+
+/// Zero where the objective is about failures alone.
+fn deadline_s(slo: Slo) -> f64 {
+    slo.longest.map_or(0.0, |longest| longest.as_secs_f64())
 }
 
 fn allowed(slo: Slo) -> f64 {
@@ -203,8 +221,7 @@ fn allowed(slo: Slo) -> f64 {
 }
 
 fn judge(slo: Slo, per_second: f64) -> Option<Judge> {
-    let deadlines_s = slo.longest.map_or(0.0, |longest| longest.as_secs_f64()) * DEADLINES;
-    let least_s = deadlines_s.clamp(*SLICE_S.start(), *SLICE_S.end()) * f64::from(SLICES);
+    let least_s = (deadline_s(slo) * DEADLINES).clamp(*SLICE_S.start(), *SLICE_S.end()) * f64::from(SLICES);
     // A tenth less, because a Poisson process may bring fewer than are due on average.
     Judge::new(allowed(slo), (0.9 * least_s * per_second) as u64).ok()
 }
@@ -299,6 +316,37 @@ mod tests {
         let (windows, found) = search(0.0, |_, _| {});
         assert_eq!((found.end, found.lower, found.trials), (End::BelowLowest, None, 2));
         assert!(windows.len() < 10, "{} windows", windows.len());
+    }
+
+    /// A server that serves 32 connections in 200 ms each, and 160 requests per second.
+    #[test]
+    fn the_floor_of_a_slow_server_takes_seconds_and_one_window() {
+        let slow = "p99<100ms".parse().expect("slo");
+        let mut course = Course::new(slow, 160.0).expect("course");
+        let mut told = Vec::new();
+        while let Next::Window { per_second, settle_s, window_s, .. } = course.next() {
+            told.push((per_second, settle_s + window_s));
+            let mut made = window(per_second, window_s, 0.0);
+            let mut histogram = Histogram::new();
+            histogram.record_n(203_000_000, (per_second * window_s) as u64);
+            made.load.latency.response_hdr = Some(histogram.to_hdr_base64().expect("histogram"));
+            course.take(&decoded(&made));
+        }
+        let [(_, start_s), (floor, takes_s)] = told.as_slice() else { panic!("{told:?}") };
+        assert!(*start_s <= 12.0, "{start_s} s for a hundred deadlines");
+        assert_eq!(*floor, 8.0);
+        assert!((2.5..4.0).contains(takes_s), "{takes_s} s for twenty requests");
+        assert_eq!(course.so_far().end, End::BelowLowest);
+    }
+
+    #[test]
+    fn a_floor_at_which_some_are_in_time_is_left_after_one_window() {
+        let mut course = Course::new(slo(), 10_000.0).expect("course");
+        course.take(&decoded(&window(8_000.0, 1.0, 0.0)));
+        let Next::Window { per_second: 500.0, window_s, .. } = course.next() else { panic!("no floor") };
+        course.take(&decoded(&window(500.0, window_s, 600.0)));
+        let Next::Window { per_second, .. } = course.next() else { panic!("over") };
+        assert!(per_second < 8_000.0 && per_second > 500.0, "{per_second}");
     }
 
     #[test]

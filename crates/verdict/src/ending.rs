@@ -103,6 +103,7 @@ mod tests {
             kept_per_second: None,
             missed_per_second: Some(16.0),
             median_at_missed_ns: Some(203e6),
+            fastest_at_missed_ns: Some(201e6),
             recovered_per_second: None,
             share_of_capacity: None,
             trials: 2,

@@ -55,14 +55,15 @@ fn standing(evidence: &Evidence<'_>, entry: &Entry, cell: &Cell) -> Option<Redli
     let servers =
         if matches!(entry.origin, Origin::Url(_)) { 0 } else { runs.iter().copied().filter(of_cell).count() };
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let out_of_reach = found.upper.filter(|_| end == RedlineEnd::BelowLowest);
+    let at_missed =
+        out_of_reach.map(|missed| windows_at(evidence, &entry.name, cell, missed)).unwrap_or_default();
     Some(RedlineStanding {
         contender: entry.name.clone(),
         kept_per_second: found.lower,
         missed_per_second: found.upper,
-        median_at_missed_ns: found
-            .upper
-            .filter(|_| end == RedlineEnd::BelowLowest)
-            .and_then(|missed| median_at(evidence, &entry.name, cell, missed)),
+        median_at_missed_ns: median_of(&at_missed),
+        fastest_at_missed_ns: fastest_of(&at_missed),
         recovered_per_second: found.descending,
         share_of_capacity: found.lower.zip(capacity).map(|(kept, capacity)| kept / capacity),
         trials: found.trials,
@@ -73,18 +74,29 @@ fn standing(evidence: &Evidence<'_>, entry: &Entry, cell: &Cell) -> Option<Redli
     })
 }
 
-/// The median response time in the windows at one rate.
-fn median_at(evidence: &Evidence<'_>, contender: &str, cell: &Cell, per_second: f64) -> Option<f64> {
+/// The windows at one rate.
+fn windows_at<'e, 'r>(
+    evidence: &'e Evidence<'r>,
+    contender: &str,
+    cell: &Cell,
+    per_second: f64,
+) -> Vec<&'e Window<'r>> {
     let lives = evidence.rounds.iter().flatten().filter(|life| life.run.contender == contender);
     let at = |window: &&Window<'_>| {
         window.measured.cell == *cell
             && offered_rate(window.measured).is_some_and(|offered| (offered - per_second).abs() < 1.0)
     };
-    let medians: Vec<f64> = lives
-        .flat_map(|life| &life.windows)
-        .filter(at)
-        .filter_map(|window| window.times.response_bounds(0.5))
-        .map(|bounds| bounds.from_due.value as f64)
-        .collect();
-    median(&medians).ok()
+    lives.flat_map(|life| &life.windows).filter(at).collect()
+}
+
+/// Their median response time, where there are answers enough.
+fn median_of(windows: &[&Window<'_>]) -> Option<f64> {
+    let medians = windows.iter().filter_map(|window| window.times.response_bounds(0.5));
+    median(&medians.map(|bounds| bounds.from_due.value as f64).collect::<Vec<_>>()).ok()
+}
+
+/// The shortest one.
+fn fastest_of(windows: &[&Window<'_>]) -> Option<f64> {
+    let fastest = windows.iter().filter_map(|window| window.times.response.as_ref()?.min()).min();
+    fastest.map(|ns| ns as f64)
 }

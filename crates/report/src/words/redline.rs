@@ -57,10 +57,7 @@ fn sentence(cell: &Cell, standing: &RedlineStanding, why: &str) -> String {
             )
         }
         (RedlineEnd::BelowLowest, _, Some(missed)) => {
-            let alone = standing
-                .median_at_missed_ns
-                .map(|ns| format!(", where p50 alone is {}", format::duration(ns)));
-            let alone = alone.unwrap_or_default();
+            let alone = alone(standing).unwrap_or_default();
             format!(
                 "{name} cannot keep {slo} at any rate: it is missed even at {missed} requests per second{alone} ({at})."
             )
@@ -71,6 +68,16 @@ fn sentence(cell: &Cell, standing: &RedlineStanding, why: &str) -> String {
         ),
         _ => format!("The redline of {name} for {slo} was not found: {why} ({at})."),
     }
+}
+
+/// How long an answer takes where nothing waits for anything else: the median, or the fastest where they were few.
+fn alone(standing: &RedlineStanding) -> Option<String> {
+    let median =
+        standing.median_at_missed_ns.map(|ns| format!(", where p50 alone is {}", format::duration(ns)));
+    let fastest = || {
+        Some(format!(", where the fastest answer took {}", format::duration(standing.fastest_at_missed_ns?)))
+    };
+    median.or_else(fastest)
 }
 
 /// What an overload leaves behind.

@@ -48,6 +48,7 @@ pub(crate) fn redlines() -> Vec<RedlineVerdict> {
         kept_per_second: kept,
         missed_per_second: kept.map(|kept| kept * 1.018),
         median_at_missed_ns: None,
+        fastest_at_missed_ns: None,
         recovered_per_second: kept.map(|kept| kept * 0.9),
         share_of_capacity: kept.map(|kept| kept / 80_000.0),
         trials: 23,
