@@ -236,7 +236,10 @@ fn prior(trends: impl Iterator<Item = Trend>) -> Prior {
     if spreads.is_empty() {
         return Prior::none();
     }
-    let independent = spreads.iter().map(|spread| spread.degrees_of_freedom).sum();
+    // Rates over the same limit share its noise, so that one of them tells nothing new.
+    let n = spreads.len() as f64;
+    let all: f64 = spreads.iter().map(|spread| spread.degrees_of_freedom).sum();
+    let independent = all * (n - 1.0).max(1.0) / n;
     Prior::fit(&[Group { spreads, independent }]).unwrap_or(Prior::none())
 }
 

@@ -46,20 +46,20 @@ fn looks(layout: Layout, rate: impl Fn(f64) -> f64, rng: &mut ChaCha8Rng) -> Vec
     found
 }
 
-/// Runs of six contenders of which the first changes with its age: how often it is told, and how often another is.
+/// Runs of six contenders of which the first changes with its age: how often it is told, and how often anybody is.
 fn told(layout: Layout, rate: impl Fn(f64) -> f64 + Copy, runs: u64) -> (f64, f64) {
-    let (mut first_told, mut others_told) = (0, 0);
+    let (mut first, mut any) = (0, 0);
     for seed in 0..runs {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let first = looks(layout, rate, &mut rng);
+        let changing = looks(layout, rate, &mut rng);
         let others = (0..5).map(|_| looks(layout, |_| 1.0, &mut rng));
-        let all: Vec<Vec<Look>> = std::iter::once(first).chain(others).collect();
+        let all: Vec<Vec<Look>> = std::iter::once(changing).chain(others).collect();
         let found = ageing(&all, 0.95).unwrap();
         let shown: Vec<bool> = found.iter().map(|one| one.is_some_and(|one| one.is_shown())).collect();
-        first_told += u32::from(shown[0]);
-        others_told += u32::from(shown[1..].contains(&true));
+        first += u32::from(shown[0]);
+        any += u32::from(shown.contains(&true));
     }
-    (f64::from(first_told) / runs as f64, f64::from(others_told) / runs as f64)
+    (f64::from(first) / runs as f64, f64::from(any) / runs as f64)
 }
 
 /// Half as fast at first, with a time constant.
@@ -70,16 +70,16 @@ fn warming(time_constant_s: f64) -> impl Fn(f64) -> f64 + Copy {
 #[test]
 fn a_steady_server_is_told_in_no_more_than_one_run_in_twenty() {
     for (name, layout) in [("four cells", SHOWDOWN), ("one cell", ONE_CELL)] {
-        let (one, others) = told(layout, |_| 1.0, 1000);
-        assert!(one + others <= 0.05, "{name}: {one} and {others}");
+        let (_, any) = told(layout, |_| 1.0, 1000);
+        assert!(any <= 0.05, "{name}: {any}");
     }
 }
 
 #[test]
 fn a_server_with_a_time_constant_of_ten_seconds_is_found() {
     for (name, layout) in [("four cells", SHOWDOWN), ("one cell", ONE_CELL)] {
-        let (found, others) = told(layout, warming(10.0), 200);
-        assert!(found >= 0.8 && others <= 0.05, "{name}: {found} and {others}");
+        let (found, _) = told(layout, warming(10.0), 200);
+        assert!(found >= 0.8, "{name}: {found}");
     }
     let (slower, _) = told(SHOWDOWN, |age_s| (-0.05 * age_s).exp(), 100);
     assert!(slower >= 0.8, "a leak: {slower}");
