@@ -1,4 +1,5 @@
-//! The one clock: `CLOCK_MONOTONIC`, read through the vDSO without entering the kernel (clock_gettime(2)).
+//! The clocks of engines that live in real time. `CLOCK_MONOTONIC` is read through the vDSO, without entering the kernel
+//! (clock_gettime(2)).
 
 use assay_model::units::Nanos;
 use rustix::time::{ClockId, clock_gettime};
@@ -12,6 +13,11 @@ pub fn now() -> Nanos {
 /// who asks with every call, as it costs a quarter.
 pub fn at_last_tick() -> Nanos {
     read(ClockId::MonotonicCoarse)
+}
+
+/// CPU time of the calling thread (`CLOCK_THREAD_CPUTIME_ID`), which costs a system call.
+pub fn thread_cpu() -> Nanos {
+    read(ClockId::ThreadCPUTime)
 }
 
 fn read(clock: ClockId) -> Nanos {

@@ -340,6 +340,15 @@ impl Epoll {
 }
 
 impl Engine for Epoll {
+    #[inline]
+    fn now(&self) -> Nanos {
+        clock::now()
+    }
+
+    fn cpu_time(&self) -> Nanos {
+        clock::thread_cpu()
+    }
+
     fn listen(&mut self, address: SocketAddr) -> Result<SocketAddr, EngineError> {
         sockets::not_taken(address, self.listeners.iter().map(|l| l.address))?;
         let (socket, bound) = sockets::listening(address, SocketFlags::NONBLOCK)?;

@@ -38,6 +38,19 @@ pub const RECEIVE_VIEW_BYTES: usize = 256 * 1024;
 /// A user loops: [`poll`](Self::poll), handle each event with [`receive`](Self::receive),
 /// [`consume`](Self::consume) and [`send`](Self::send), poll again.
 pub trait Engine {
+    /// The time on the clock that [`poll`](Self::poll) reads: users take every time from here, so that they live in the
+    /// engine's time, whatever that is.
+    fn now(&self) -> Nanos;
+
+    /// CPU time that the engine's thread has used.
+    fn cpu_time(&self) -> Nanos;
+
+    /// Whether [`poll`](Self::poll) comes back at the very time for which it was asked. A processor that sleeps wakes some
+    /// microseconds late, so who must be exact stays awake shortly before.
+    fn wakes_on_time(&self) -> bool {
+        false
+    }
+
     /// Accepts connections at `address`, beside other addresses if called again; port 0 lets the stack choose. Several
     /// engines may listen at the same address and share its connections (`SO_REUSEPORT`, socket(7)). Returns the address
     /// with its port, which names the listener from now on. [`addresses`](Self::addresses) tells whose a connection is.

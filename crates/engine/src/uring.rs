@@ -157,6 +157,15 @@ impl Uring {
 }
 
 impl Engine for Uring {
+    #[inline]
+    fn now(&self) -> Nanos {
+        clock::now()
+    }
+
+    fn cpu_time(&self) -> Nanos {
+        clock::thread_cpu()
+    }
+
     fn listen(&mut self, address: SocketAddr) -> Result<SocketAddr, EngineError> {
         self.open_listener(address)
     }

@@ -7,6 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use assay_model::load::{LoadTurn, Phase};
 use assay_model::units::Nanos;
 
+use crate::order::Order;
+use crate::schedule::Hours;
 use crate::seconds::{Part, Second};
 
 /// How often a thread publishes its progress.
@@ -151,7 +153,7 @@ impl Signals {
 
     /// Whether there is a connection, or nothing keeps one from being made: those of a server that closes idle ones may all be
     /// on their way.
-    pub(crate) fn is_reachable(&self) -> bool {
+    fn is_reachable(&self) -> bool {
         !self.all_ready() || !self.refused.load(Relaxed) || self.progress(Nanos::ZERO).connections > 0
     }
 
@@ -159,12 +161,28 @@ impl Signals {
         self.ready.load(Relaxed) >= self.gauges.len()
     }
 
-    /// Lets the load begin at `start` and end at `end`; what is measured begins at `window`.
-    pub(crate) fn begin(&self, start: Nanos, window: Nanos, end: Nanos) {
-        self.window.store(window.0, Relaxed);
-        self.end.store(end.0, Relaxed);
+    /// Lets the load of an order begin on which was decided `now`. It ends as it begins where a thread `is_broken` or there is
+    /// no connection. Returns whether there is one, or may be.
+    pub(crate) fn begin_with(&self, order: Order, now: Nanos, is_broken: bool) -> bool {
+        let hours = order.hours(now);
+        let reachable = self.is_reachable();
+        let end = if reachable && !is_broken { hours.end } else { hours.start };
+        self.begin(Hours { end, ..hours });
+        reachable
+    }
+
+    /// Lets the load begin.
+    pub(crate) fn begin(&self, hours: Hours) {
+        self.window.store(hours.window.0, Relaxed);
+        self.end.store(hours.end.0, Relaxed);
         // Whoever sees the start must see the end.
-        self.start.store(start.0, Release);
+        self.start.store(hours.start.0, Release);
+    }
+
+    /// When there is load, once that is known.
+    pub(crate) fn hours(&self) -> Option<Hours> {
+        let start = self.start()?;
+        Some(Hours { start, window: self.window(), end: self.end() })
     }
 
     /// When the first request is due, once that is known.
@@ -174,7 +192,7 @@ impl Signals {
     }
 
     /// When what is measured begins, once the start is known.
-    pub(crate) fn window(&self) -> Nanos {
+    fn window(&self) -> Nanos {
         Nanos(self.window.load(Relaxed))
     }
 
@@ -231,7 +249,7 @@ mod tests {
             ..Progress::default()
         };
         signals.gauges.iter().for_each(|gauge| gauge.publish(&part));
-        signals.begin(Nanos(100), Nanos(200), Nanos(500));
+        signals.begin(Hours { start: Nanos(100), window: Nanos(200), end: Nanos(500) });
         signals.end_at(Nanos(400));
         signals.end_at(Nanos(450));
         let progress = |now| signals.progress(Nanos(now));

@@ -7,7 +7,8 @@
 //!   afterwards and nothing is dropped.
 //! - One thread per CPU, each with its own engine, connections and recorder. Nothing is shared on the hot path, where
 //!   nothing is allocated and nothing dispatched dynamically.
-//! - Protocol, schedule and recorder take bytes and times as arguments; only the worker and those above it read a clock.
+//! - Protocol, schedule and recorder take bytes and times as arguments; only the worker and its thread read a clock, and it is
+//!   their engine's. Whoever watches over the threads lives in real time.
 //!
 //! Must not know: how servers are started, experiments, rounds, comparisons, how anything is printed.
 //!
@@ -15,6 +16,7 @@
 //! its connections) → `reader` and `judge` (one response), `schedule` (what is due), `recorder` (what was seen).
 #![forbid(unsafe_code)]
 
+mod alone;
 pub mod arrivals;
 mod checks;
 mod dialler;
@@ -23,6 +25,7 @@ mod flow;
 mod gauge;
 mod judge;
 mod mix;
+mod order;
 mod plan;
 mod reader;
 mod recorder;
@@ -40,6 +43,7 @@ mod traffic;
 mod usage;
 mod worker;
 
+pub use alone::run_on;
 pub use error::LoadError;
 pub use gauge::{News, Progress};
 pub use plan::{MAX_CONNECTIONS, MAX_PIPELINE, Plan, Reuse, Span};

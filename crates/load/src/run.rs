@@ -6,16 +6,17 @@ use std::thread::{Builder, Scope, ScopedJoinHandle, park_timeout, scope};
 use std::time::Duration;
 
 use assay_engine::{Config, Engine, clock};
-use assay_model::load::{Arrival, ErrorClass, GeneratorMemory, LoadReport};
+use assay_model::load::{ErrorClass, GeneratorMemory, LoadReport};
 use assay_model::units::Nanos;
 use assay_tcp::{Make, Work};
 
 use crate::LoadError;
-use crate::arrivals::{Closed, Constant, Poisson};
 use crate::gauge::{News, Signals};
+use crate::order::{Order, START_DELAY};
 use crate::plan::{Plan, Span};
 use crate::report::{self, Window};
 use crate::room;
+use crate::schedule::Hours;
 use crate::seconds::Seconds;
 use crate::thread::{Outcome, Place};
 use crate::usage::ThreadUsage;
@@ -25,9 +26,6 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How often it is looked whether all threads have connected.
 const RAMP_INTERVAL: Duration = Duration::from_millis(1);
-
-/// From the decision to begin until the first request is due: the threads look every millisecond.
-const START_DELAY: Nanos = Nanos::from_millis(2);
 
 /// Whether the plan makes sense and this machine has room for it, without a word to the server; provides that room.
 ///
@@ -75,13 +73,6 @@ pub struct WindowOrder {
     pub length: Nanos,
 }
 
-/// A window to be measured, or a number of requests.
-#[derive(Clone, Copy)]
-struct Order {
-    settle: Nanos,
-    span: Span,
-}
-
 fn carry_out(
     plan: &Plan,
     orders: impl Iterator<Item = Order>,
@@ -105,7 +96,7 @@ impl<O: Iterator<Item = Order>, T: FnMut(News)> Work for Load<'_, O, T> {
     type Outcome = Result<LoadReport, LoadError>;
 
     fn on<E: Engine>(self, make: impl Make<E>) -> Self::Outcome {
-        let memory = GeneratorMemory { start_bytes: ThreadUsage::read().rss_bytes(), ready_bytes: 0 };
+        let memory = GeneratorMemory { start_bytes: resident_bytes(), ready_bytes: 0 };
         let signals = Signals::new(self.plan.threads());
         let seconds = Seconds::new(self.plan.threads());
         let teller = Teller { plan: self.plan, signals: &signals, seconds, tell: self.tell };
@@ -135,7 +126,10 @@ impl<T: FnMut(News)> Course<'_, T> {
         let (plan, signals) = (self.teller.plan, self.teller.signals);
         scope(|scope| {
             let (told, outcomes) = channel();
-            let start = |thread| start_thread(scope, Place { plan, signals, thread }, told.clone(), make);
+            let start = |thread| {
+                let place = Place { plan, signals, thread, usage: ThreadUsage::read, alone: None };
+                start_thread(scope, place, told.clone(), make)
+            };
             let mut threads = Vec::new();
             let mut result = (0..plan.threads()).try_for_each(|thread| {
                 threads.push(start(thread)?);
@@ -147,7 +141,7 @@ impl<T: FnMut(News)> Course<'_, T> {
             }
             signals.dismiss();
             // Whoever never got that far must not wait for a window.
-            signals.begin(Nanos::ZERO, Nanos::ZERO, Nanos::ZERO);
+            signals.begin(Hours::default());
             threads.iter().for_each(|thread| thread.thread().unpark());
             // Why a thread broke says more than that it did.
             join(threads).and(result)
@@ -162,14 +156,15 @@ impl<T: FnMut(News)> Course<'_, T> {
     ) -> Result<(), LoadError> {
         self.await_connections(threads);
         (self.teller.tell)(News::Connected);
-        self.memory.ready_bytes = ThreadUsage::read().rss_bytes();
+        self.memory.ready_bytes = resident_bytes();
         for (number, order) in orders.enumerate() {
             if number > 0 {
                 self.teller.signals.call();
                 threads.iter().for_each(|thread| thread.thread().unpark());
                 self.await_connections(threads);
             }
-            let reachable = self.begin(order, threads);
+            let is_broken = is_any_broken(threads);
+            let reachable = self.teller.signals.begin_with(order, clock::now(), is_broken);
             let Some(window) = self.watch(order, threads, outcomes) else { break };
             if !reachable {
                 return Err(unreachable(self.teller.plan, &window));
@@ -194,20 +189,6 @@ impl<T: FnMut(News)> Course<'_, T> {
                 self.teller.tell(false);
             }
         }
-    }
-
-    /// Lets the load begin. Returns whether there is any connection.
-    fn begin(&self, order: Order, threads: &[Handle<'_>]) -> bool {
-        let signals = self.teller.signals;
-        let reachable = signals.is_reachable();
-        let start = clock::now() + START_DELAY;
-        let end = match order.span {
-            _ if !reachable || is_any_broken(threads) => start,
-            Span::Time(window) => start + order.settle + window,
-            Span::Requests(_) => Nanos::MAX,
-        };
-        signals.begin(start, start + order.settle, end);
-        reachable
     }
 
     /// Tells of the progress until each thread has handed over what it saw, and ends the load early when asked to. `None`
@@ -266,15 +247,8 @@ fn start_thread<'s, 'e, E: Engine>(
     let body = move || {
         let config = Config { max_connections: place.connections() };
         let engine = make(config, place.thread, place.plan.threads())?;
-        match place.plan.arrival {
-            Arrival::Closed => place.run(engine, Closed, &outcomes),
-            Arrival::Constant { per_second } => {
-                place.run(engine, Constant::new(place.share(per_second)), &outcomes)
-            }
-            Arrival::Poisson { per_second } => {
-                place.run(engine, Poisson::new(place.share(per_second), place.random(1)), &outcomes)
-            }
-        }
+        place.occupy()?;
+        place.measure(engine, |outcome| outcomes.send(outcome).is_ok())
     };
     let thread = Builder::new().name(format!("load-{}", place.thread));
     thread.spawn_scoped(scope, body).map_err(|e| LoadError::Thread(e.to_string()))
@@ -290,8 +264,13 @@ fn join(threads: Vec<Handle<'_>>) -> Result<(), LoadError> {
     threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(panicked))
 }
 
+/// Resident memory of the process.
+fn resident_bytes() -> u64 {
+    ThreadUsage::read(clock::thread_cpu()).rss_bytes()
+}
+
 /// No connection could be made at all.
-fn unreachable(plan: &Plan, window: &Window) -> LoadError {
+pub(crate) fn unreachable(plan: &Plan, window: &Window) -> LoadError {
     let first = window.outcomes.iter().find_map(|outcome| outcome.first_failure.clone());
     let (class, why) = first.unwrap_or((ErrorClass::ConnectOther, "for no known reason".to_owned()));
     LoadError::Unreachable { target: plan.target, class, why }

@@ -31,7 +31,7 @@ pub(crate) struct Schedule<A> {
 }
 
 /// When requests are due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hours {
     /// None before.
     pub(crate) start: Nanos,

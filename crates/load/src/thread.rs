@@ -1,19 +1,18 @@
 //! The life of one thread: for each window it is called to, connect what is not connected, warm up, measure, drain and hand
 //! over what it saw.
 
-use std::sync::mpsc::Sender;
-
-use assay_engine::{Engine, Statistics, clock};
+use assay_engine::{Engine, Statistics};
 use assay_host::cpuset::{CpuSet, pin_current_thread};
-use assay_model::load::ErrorClass;
+use assay_model::load::{Arrival, ErrorClass};
 use assay_model::units::Nanos;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use crate::LoadError;
-use crate::arrivals::{Arrivals, Share};
+use crate::arrivals::{Arrivals, Closed, Constant, Poisson, Share};
 use crate::dialler::Ramp;
 use crate::gauge::Signals;
+use crate::order::Order;
 use crate::plan::{Plan, Span};
 use crate::recorder::Recorder;
 use crate::schedule::{Hours, Schedule};
@@ -53,9 +52,9 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    fn of<E: Engine, A: Arrivals>(worker: &Worker<'_, E, A>) -> Self {
-        let statistics = *worker.engine().statistics();
-        Self { usage: ThreadUsage::read(), spun: worker.spun, statistics }
+    fn of<E: Engine, A: Arrivals>(worker: &Worker<'_, E, A>, usage: fn(Nanos) -> ThreadUsage) -> Self {
+        let engine = worker.engine();
+        Self { usage: usage(engine.cpu_time()), spun: worker.spun, statistics: *engine.statistics() }
     }
 }
 
@@ -65,15 +64,44 @@ pub(crate) struct Place<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) signals: &'a Signals,
     pub(crate) thread: usize,
+    /// What a thread has used whose CPU time is known.
+    pub(crate) usage: fn(Nanos) -> ThreadUsage,
+    /// What is measured if there is nobody else to decide that, as soon as the connections are made.
+    pub(crate) alone: Option<Order>,
 }
 
 impl<'a> Place<'a> {
-    pub(crate) fn share(&self, per_second: f64) -> Share {
+    /// Moves the calling thread to its CPU, and has it woken without delay.
+    pub(crate) fn occupy(&self) -> Result<(), LoadError> {
+        pin_current_thread(&CpuSet::from_iter([self.plan.cpus[self.thread]]))?;
+        // Timers are otherwise rounded by 50 µs (prctl(2), PR_SET_TIMERSLACK). Where that is forbidden, lag tells.
+        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+        Ok(())
+    }
+
+    /// Measures window after window, for as long as it is called to one and `hand_over` takes what was seen in the last.
+    pub(crate) fn measure<E: Engine>(
+        self,
+        engine: E,
+        hand_over: impl FnMut(Outcome) -> bool,
+    ) -> Result<(), LoadError> {
+        match self.plan.arrival {
+            Arrival::Closed => self.run(engine, Closed, hand_over),
+            Arrival::Constant { per_second } => {
+                self.run(engine, Constant::new(self.share(per_second)), hand_over)
+            }
+            Arrival::Poisson { per_second } => {
+                self.run(engine, Poisson::new(self.share(per_second), self.random(1)), hand_over)
+            }
+        }
+    }
+
+    fn share(&self, per_second: f64) -> Share {
         Share { per_second, thread: self.thread, threads: self.plan.threads() }
     }
 
     /// A random stream of this thread's own; streams 0 and 1 are its mix and its arrivals.
-    pub(crate) fn random(&self, stream: u64) -> ChaCha8Rng {
+    fn random(&self, stream: u64) -> ChaCha8Rng {
         let mut rng = ChaCha8Rng::seed_from_u64(self.plan.seed);
         rng.set_stream(self.thread as u64 * 2 + stream);
         rng
@@ -83,19 +111,15 @@ impl<'a> Place<'a> {
         self.plan.share(u64::from(self.plan.connections), self.thread) as usize
     }
 
-    /// Runs a thread from beginning to end.
-    pub(crate) fn run<E: Engine, A: Arrivals>(
+    fn run<E: Engine, A: Arrivals>(
         self,
         engine: E,
         arrivals: A,
-        outcomes: &Sender<Outcome>,
+        mut hand_over: impl FnMut(Outcome) -> bool,
     ) -> Result<(), LoadError> {
-        pin_current_thread(&CpuSet::from_iter([self.plan.cpus[self.thread]]))?;
-        // Timers are otherwise rounded by 50 µs (prctl(2), PR_SET_TIMERSLACK). Where that is forbidden, lag tells.
-        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         let mut worker = self.worker(engine, arrivals)?;
         let mut number = 1;
-        while self.signals.is_called_to(number) && outcomes.send(self.window(&mut worker)?).is_ok() {
+        while self.signals.is_called_to(number) && hand_over(self.window(&mut worker)?) {
             number += 1;
         }
         worker.close_all();
@@ -110,9 +134,9 @@ impl<'a> Place<'a> {
         // A closed loop has nothing that would wake it when it may begin.
         drive(worker, hours.start)?;
         drive(worker, hours.window)?;
-        let before = Reading::of(worker);
+        let before = Reading::of(worker, self.usage);
         drive(worker, Nanos::MAX)?;
-        let after = Reading::of(worker);
+        let after = Reading::of(worker, self.usage);
         let end = self.signals.end();
         drain(worker, end + self.plan.drain)?;
         let mut recorder = worker.end_window(Recorder::new(A::OPEN, self.plan.series_interval));
@@ -167,10 +191,12 @@ impl<'a> Place<'a> {
                 worker.publish_now(now);
                 self.signals.report_ready();
                 reported = true;
+                if let Some(order) = self.alone {
+                    self.signals.begin_with(order, now, false);
+                }
             }
-            if let Some(start) = self.signals.start() {
-                let window = self.signals.window();
-                return Ok(Hours { start, window, end: self.signals.end() });
+            if let Some(hours) = self.signals.hours() {
+                return Ok(hours);
             }
             now = worker.turn(now + RAMP_INTERVAL)?;
         }
@@ -179,7 +205,7 @@ impl<'a> Place<'a> {
 
 /// Carries on until `until`, the end of the load, or until there is nothing left to do.
 fn drive<E: Engine, A: Arrivals>(worker: &mut Worker<'_, E, A>, until: Nanos) -> Result<(), LoadError> {
-    let mut now = clock::now();
+    let mut now = worker.now();
     while now < until.min(worker.end()) && !worker.session.is_finished(now) {
         now = worker.turn(until.min(worker.end()))?;
     }
@@ -188,7 +214,7 @@ fn drive<E: Engine, A: Arrivals>(worker: &mut Worker<'_, E, A>, until: Nanos) ->
 
 /// Waits for what is in flight or still due, until `until` at the latest.
 fn drain<E: Engine, A: Arrivals>(worker: &mut Worker<'_, E, A>, until: Nanos) -> Result<(), LoadError> {
-    let mut now = clock::now();
+    let mut now = worker.now();
     while now < until && !worker.session.is_finished(now) {
         now = worker.turn(until)?;
     }

@@ -1,8 +1,7 @@
-//! What the calling thread has consumed so far (proc(5), clock_gettime(2)).
+//! What a thread has consumed so far (proc(5)).
 
 use assay_model::units::Nanos;
 use assay_model::usage::{Usage, UsageSource};
-use rustix::time::{ClockId, clock_gettime};
 
 /// Counters of one thread at one time. The CPU time is exact; its split into user and kernel follows the ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,18 +17,17 @@ pub(crate) struct ThreadUsage {
     threads: u32,
 }
 
-/// CPU time of the calling thread.
-pub(crate) fn cpu_time() -> Nanos {
-    let cpu = clock_gettime(ClockId::ThreadCPUTime);
-    Nanos(cpu.tv_sec as u64 * 1_000_000_000 + cpu.tv_nsec as u64)
-}
-
 impl ThreadUsage {
-    /// Of the calling thread. What the kernel does not tell is zero.
-    pub(crate) fn read() -> Self {
+    /// Of the calling thread, which has used so much CPU time. What the kernel does not tell is zero.
+    pub(crate) fn read(cpu: Nanos) -> Self {
         let text =
             |name: &str| std::fs::read_to_string(format!("/proc/thread-self/{name}")).unwrap_or_default();
-        Self::parse(cpu_time(), &text("stat"), &text("status"), &text("schedstat"))
+        Self::parse(cpu, &text("stat"), &text("status"), &text("schedstat"))
+    }
+
+    /// Of a thread of which no kernel tells more than its CPU time.
+    pub(crate) fn of_cpu_time(cpu: Nanos) -> Self {
+        Self { cpu, ..Self::default() }
     }
 
     fn parse(cpu: Nanos, stat: &str, status: &str, schedstat: &str) -> Self {
@@ -124,12 +122,13 @@ mod tests {
 
     #[test]
     fn a_busy_thread_is_seen_to_be_busy() {
-        let before = ThreadUsage::read();
+        let read = || ThreadUsage::read(assay_engine::clock::thread_cpu());
+        let before = read();
         let mut x = 1u64;
-        while ThreadUsage::read().cpu_since(&before) < Nanos::from_millis(5) {
+        while read().cpu_since(&before) < Nanos::from_millis(5) {
             x = x.wrapping_mul(6_364_136_223_846_793_005).rotate_left(7);
         }
         assert_ne!(x, 0);
-        assert!(ThreadUsage::read().rss_bytes > 0);
+        assert!(read().rss_bytes > 0);
     }
 }

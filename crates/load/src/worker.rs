@@ -6,7 +6,7 @@ mod telling;
 use std::net::{IpAddr, SocketAddr};
 
 use assay_engine::wheel::Wheel;
-use assay_engine::{Conn, Engine, EngineError, Event, clock};
+use assay_engine::{Conn, Engine, EngineError, Event};
 use assay_model::load::ErrorClass;
 use assay_model::units::Nanos;
 
@@ -18,7 +18,6 @@ use crate::schedule::Hours;
 use crate::seconds::{Metronome, Seen};
 use crate::session::{Fate, Session};
 use crate::slot::State;
-use crate::usage::cpu_time;
 
 /// Events handled, and requests submitted, under one send time stamp: a longer batch would charge the server with the time
 /// that our own system calls take.
@@ -74,7 +73,7 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
         signals: &'a Signals,
         thread: usize,
     ) -> Self {
-        let now = clock::now();
+        let now = engine.now();
         // A timeout is met within 1/512 of its length, and the wheel's 1024 ticks reach beyond it.
         let tick = Nanos(timeout.0 / 512).clamp(Nanos::from_millis(1), Nanos::from_millis(100));
         Self {
@@ -122,6 +121,12 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
         self.dialler.has_tried_all()
     }
 
+    /// The time.
+    #[inline]
+    pub(crate) fn now(&self) -> Nanos {
+        self.engine.now()
+    }
+
     /// The engine, for its counters.
     pub(crate) fn engine(&self) -> &E {
         &self.engine
@@ -160,15 +165,16 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
 
     /// Until when it may sleep that has to be awake at `until`, and shortly before the next request is due.
     fn sleep_until(&mut self, until: Nanos) -> Nanos {
-        let now = clock::now();
+        let now = self.now();
         if let Some(since) = self.spinning_since.take() {
-            self.spun += cpu_time() - since;
+            self.spun += self.engine.cpu_time() - since;
         }
         let due = self.session.schedule.wake_at();
-        if now < due - SPIN {
-            return until.min(due - SPIN);
+        let spin = if self.engine.wakes_on_time() { Nanos::ZERO } else { SPIN };
+        if now < due - spin {
+            return until.min(due - spin);
         }
-        self.spinning_since = (now < due).then(cpu_time);
+        self.spinning_since = (now < due).then(|| self.engine.cpu_time());
         Nanos::ZERO
     }
 
@@ -200,7 +206,7 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
     /// Closes the books of a window and hands them over; the next one's are `fresh`. A connection on which a request is still
     /// unanswered is of no use for that one.
     pub(crate) fn end_window(&mut self, fresh: Recorder) -> Recorder {
-        let now = clock::now();
+        let now = self.now();
         self.session.close_books(now);
         self.tell_second(now);
         self.metronome = None;
@@ -280,7 +286,7 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
     #[inline]
     fn submit(&mut self) {
         while self.session.has_ready() {
-            let now = clock::now();
+            let now = self.now();
             self.session.schedule.collect(now);
             for _ in 0..BATCH {
                 let Some(index) = self.session.issue(now) else { return };
@@ -296,7 +302,8 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
             }
         }
         if A::OPEN {
-            self.session.schedule.collect(clock::now());
+            let now = self.now();
+            self.session.schedule.collect(now);
         }
     }
 

@@ -151,6 +151,18 @@ macro_rules! on_either {
 }
 
 impl Engine for Stack {
+    fn now(&self) -> Nanos {
+        on_either!(self, e => e.now())
+    }
+
+    fn cpu_time(&self) -> Nanos {
+        on_either!(self, e => e.cpu_time())
+    }
+
+    fn wakes_on_time(&self) -> bool {
+        on_either!(self, e => e.wakes_on_time())
+    }
+
     fn listen(&mut self, address: SocketAddr) -> Result<SocketAddr, EngineError> {
         on_either!(self, e => e.listen(address))
     }

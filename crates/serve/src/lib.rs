@@ -39,3 +39,4 @@ mod validators;
 pub use config::{Config, HEAD_BYTES_MAX, Limits, ServeError, TARGET_BYTES_MAX};
 pub use route::hidden_by_routes;
 pub use run::{Memory, Summary, ThreadSummary, run};
+pub use server::Server;

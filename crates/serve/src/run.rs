@@ -145,14 +145,25 @@ fn files(config: &Config) -> Files {
     }
 }
 
-fn serve<E: Engine>(config: &Config, place: &Place<'_>, mut engine: E) -> Result<ThreadSummary, ServeError> {
-    let open = |path: &PathBuf| {
-        Folder::open(path, config.dot_files).map_err(|source| ServeError::Root { path: path.clone(), source })
-    };
-    let folder = config.root.as_ref().map(open).transpose()?;
-    let site = Site::new(config.limits, files(config))?;
-    place.listen(&mut engine)?;
-    let mut server = Server::new(engine, site, folder);
+impl<E: Engine> Server<E> {
+    /// A server on this engine alone, which listens where its user lets it. Address, CPUs and stack of the configuration are not
+    /// used.
+    ///
+    /// # Errors
+    /// The folder of static files cannot be opened, or an answer not be prepared.
+    pub fn on(config: &Config, engine: E) -> Result<Self, ServeError> {
+        let open = |path: &PathBuf| {
+            Folder::open(path, config.dot_files)
+                .map_err(|source| ServeError::Root { path: path.clone(), source })
+        };
+        let folder = config.root.as_ref().map(open).transpose()?;
+        Ok(Self::new(engine, Site::new(config.limits, files(config))?, folder))
+    }
+}
+
+fn serve<E: Engine>(config: &Config, place: &Place<'_>, engine: E) -> Result<ThreadSummary, ServeError> {
+    let mut server = Server::on(config, engine)?;
+    place.listen(&mut server.engine)?;
     server.serve(|| place.stopped())?;
     let Site { requests, refused, .. } = server.site;
     let most_connections = server.peers.most();

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use assay_engine::{Conn, Engine, EngineError, Event, RECEIVE_VIEW_BYTES, clock};
+use assay_engine::{Conn, Engine, EngineError, Event, RECEIVE_VIEW_BYTES};
 use assay_model::units::Nanos;
 
 use crate::files::{Folder, Lookup};
@@ -18,13 +18,16 @@ const STOP_CHECK: Nanos = Nanos::from_millis(100);
 const STEPS_IN_TURN: usize = 16;
 
 /// A server on one engine.
-pub(crate) struct Server<E> {
+pub struct Server<E> {
     pub(crate) engine: E,
     pub(crate) site: Site,
     files: Option<OpenFiles>,
     pub(crate) peers: Peers,
     /// The responses of the step under way.
     out: Vec<u8>,
+    events: Vec<Event>,
+    /// When it woke last.
+    now: Nanos,
     /// Connections that used up their steps and can go on.
     unfinished: Vec<Conn>,
     /// When stopping has taken long enough; set once the server is told to stop.
@@ -40,14 +43,15 @@ enum Outcome {
 }
 
 impl<E: Engine> Server<E> {
-    /// A server on an engine that listens already.
     pub(crate) fn new(engine: E, site: Site, folder: Option<Folder>) -> Self {
         Self {
+            peers: Peers::new(engine.now()),
+            now: engine.now(),
             engine,
             site,
             files: folder.map(OpenFiles::new),
-            peers: Peers::new(clock::now()),
             out: Vec::with_capacity(STEP_BYTES),
+            events: Vec::new(),
             unfinished: Vec::new(),
             stop_deadline: None,
         }
@@ -60,39 +64,49 @@ impl<E: Engine> Server<E> {
     ///
     /// [`Limits::stop_time`]: crate::Limits::stop_time
     pub(crate) fn serve(&mut self, stopped: impl Fn() -> bool) -> Result<(), EngineError> {
-        let mut events = Vec::new();
-        let mut now = clock::now();
-        while !self.is_done(now) {
-            now = self.engine.poll(self.next_wake(now), &mut events)?;
-            if self.site.date_is_stale(now) {
-                let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-                self.site.set_wall_clock(now, since_epoch.into());
-                if let Some(files) = &mut self.files {
-                    files.forget_stale(now);
-                }
-            }
-            for &event in &events {
-                self.handle(event, now);
-            }
-            self.resume_unfinished(now);
-            self.expire(now);
+        while !self.is_done() {
+            self.turn()?;
             if self.stop_deadline.is_none() && stopped() {
-                self.begin_to_stop(now);
+                self.begin_to_stop(self.now);
             }
         }
         self.abort_all();
         Ok(())
     }
 
-    fn is_done(&self, now: Nanos) -> bool {
-        self.stop_deadline.is_some_and(|deadline| now >= deadline || self.engine.connections() == 0)
+    /// Waits for something to happen, and does what follows from it.
+    ///
+    /// # Errors
+    /// The engine is broken.
+    pub fn turn(&mut self) -> Result<(), EngineError> {
+        let mut events = std::mem::take(&mut self.events);
+        let now = self.engine.poll(self.next_wake(), &mut events)?;
+        self.now = now;
+        if self.site.date_is_stale(now) {
+            let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            self.site.set_wall_clock(now, since_epoch.into());
+            if let Some(files) = &mut self.files {
+                files.forget_stale(now);
+            }
+        }
+        for &event in &events {
+            self.handle(event, now);
+        }
+        self.events = events;
+        self.resume_unfinished(now);
+        self.expire(now);
+        Ok(())
     }
 
-    fn next_wake(&self, now: Nanos) -> Nanos {
+    fn is_done(&self) -> bool {
+        self.stop_deadline.is_some_and(|deadline| self.now >= deadline || self.engine.connections() == 0)
+    }
+
+    fn next_wake(&self) -> Nanos {
         match (self.unfinished.is_empty(), self.stop_deadline) {
             (false, _) => Nanos::ZERO,
             (true, Some(deadline)) => deadline.min(self.peers.next_deadline()),
-            (true, None) => self.peers.next_deadline().min(now + STOP_CHECK),
+            (true, None) => self.peers.next_deadline().min(self.now + STOP_CHECK),
         }
     }
 

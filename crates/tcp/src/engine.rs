@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::BorrowedFd;
 
-use assay_engine::{Conn, Engine, EngineError, Event, FileRange, Reason, Statistics};
+use assay_engine::{Conn, Engine, EngineError, Event, FileRange, Reason, Statistics, clock};
 use assay_model::units::Nanos;
 use assay_wire::{Sender as _, Wire};
 use rustix::io::Errno;
@@ -18,6 +18,15 @@ use crate::table::secret;
 const MAX_ORPHANS: usize = 16 * 1024;
 
 impl<W: Wire> Engine for UserStack<W> {
+    #[inline]
+    fn now(&self) -> Nanos {
+        (self.config.clock)()
+    }
+
+    fn cpu_time(&self) -> Nanos {
+        clock::thread_cpu()
+    }
+
     /// Addresses are those of the stack, or all of them. A second call adds a listener.
     fn listen(&mut self, mut address: SocketAddr) -> Result<SocketAddr, EngineError> {
         if !address.ip().is_unspecified() && !self.interface.has_ip_addr(address.ip()) {

@@ -315,10 +315,6 @@ impl<W: Wire> UserStack<W> {
         }
     }
 
-    pub(crate) fn now(&self) -> Nanos {
-        (self.config.clock)()
-    }
-
     /// Waits for the wire. Returns whether a signal ended that.
     fn wait(&mut self, now: Nanos, until: Nanos) -> Result<bool, EngineError> {
         self.wire.split().1.flush();

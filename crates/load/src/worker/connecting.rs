@@ -1,6 +1,6 @@
 //! How connections come and go.
 
-use assay_engine::{Conn, Engine, EngineError, Reason, clock};
+use assay_engine::{Conn, Engine, EngineError, Reason};
 use assay_model::load::ErrorClass;
 use assay_model::units::Nanos;
 
@@ -40,7 +40,7 @@ impl<E: Engine, A: Arrivals> Worker<'_, E, A> {
             let sources = self.address.sources;
             let source =
                 if sources.is_empty() { None } else { Some(sources[index as usize % sources.len()]) };
-            let began = clock::now();
+            let began = self.now();
             match self.engine.connect(self.address.remote, source) {
                 Ok(conn) => self.connecting(index, conn, began),
                 Err(error) => {

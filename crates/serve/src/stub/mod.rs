@@ -28,13 +28,13 @@ use assay_tcp::{Make, Stack, Work};
 
 pub use counts::Counts;
 pub use faults::Faults;
+pub use server::Stub;
 pub use service::Service;
 pub use timing::{Discipline, Stall};
 pub use warming::Warming;
 
 use crate::config::ServeError;
 use crate::threads::{Place, Stand, on_each_cpu};
-use server::Stub;
 
 /// The body of a right answer.
 pub const BODY: &str = "as programmed";

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use assay_engine::{Conn, Engine, EngineError, Event, clock};
+use assay_engine::{Conn, Engine, EngineError, Event};
 use assay_http::{Framing, Limits, Method, RequestHead, Scan, Version, scan_request};
 use assay_model::units::Nanos;
 use rand::SeedableRng;
@@ -17,7 +17,8 @@ use super::timing::Timing;
 use super::warming::Warmth;
 use super::{BODY, Program};
 
-/// The thread spins for so long before a response is due: about what a sleeping virtual CPU takes to wake.
+/// The thread spins for so long before a response is due: about what a sleeping virtual CPU takes to wake. On an engine that
+/// wakes on time it does not.
 const SPIN: Nanos = Nanos::from_micros(60);
 /// Between two segments of one response, so that the client can read one before the other comes.
 const SEGMENT_GAP: Nanos = Nanos::from_micros(20);
@@ -27,8 +28,9 @@ const SENDS_AT_ONCE: usize = 16;
 const STOP_CHECK: Nanos = Nanos::from_millis(20);
 
 /// A stub on one engine.
-pub(super) struct Stub<'p, E> {
+pub struct Stub<'p, E> {
     engine: E,
+    events: Vec<Event>,
     program: &'p Program,
     timing: Timing,
     warmth: Warmth,
@@ -53,7 +55,7 @@ struct Request {
 
 impl<'p, E: Engine> Stub<'p, E> {
     /// A stub on an engine that listens already; `thread` tells its random streams from those of others.
-    pub(super) fn new(engine: E, program: &'p Program, thread: u64) -> Self {
+    pub fn new(engine: E, program: &'p Program, thread: u64) -> Self {
         let random = |stream| {
             let mut rng = ChaCha8Rng::seed_from_u64(program.seed);
             rng.set_stream(stream);
@@ -61,6 +63,7 @@ impl<'p, E: Engine> Stub<'p, E> {
         };
         Self {
             engine,
+            events: Vec::new(),
             program,
             timing: Timing::new(program.discipline, program.stall),
             warmth: Warmth::default(),
@@ -78,30 +81,51 @@ impl<'p, E: Engine> Stub<'p, E> {
     ///
     /// # Errors
     /// The engine is broken.
-    pub(super) fn serve(mut self, stopped: impl Fn() -> bool) -> Result<Counts, EngineError> {
-        let mut events = Vec::new();
-        let mut now = clock::now();
+    pub fn serve(mut self, stopped: impl Fn() -> bool) -> Result<Counts, EngineError> {
         while !stopped() {
-            now = self.engine.poll(self.wake_at(now), &mut events)?;
-            for &event in &events {
-                self.handle(event, now);
-            }
-            self.release(clock::now());
+            self.turn()?;
         }
+        Ok(self.finish())
+    }
+
+    /// Waits for something to happen, and does what follows from it.
+    ///
+    /// # Errors
+    /// The engine is broken.
+    pub fn turn(&mut self) -> Result<(), EngineError> {
+        let mut events = std::mem::take(&mut self.events);
+        let now = self.engine.poll(self.wake_at(), &mut events)?;
+        for &event in &events {
+            self.handle(event, now);
+        }
+        self.events = events;
+        self.release(self.engine.now());
+        Ok(())
+    }
+
+    /// What was counted so far, without connections and bytes.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Ends, and tells what was counted.
+    pub fn finish(self) -> Counts {
         let waiting = self.peers.iter().flatten().map(|peer| peer.replies.len() as u64).sum::<u64>();
         let statistics = self.engine.statistics();
-        Ok(Counts {
+        Counts {
             unfinished: self.counts.unfinished + waiting,
             connections: statistics.accepted,
             received_bytes: statistics.received_bytes,
             sent_bytes: statistics.sent_bytes,
             ..self.counts
-        })
+        }
     }
 
-    fn wake_at(&self, now: Nanos) -> Nanos {
-        let asleep_until = (self.agenda.next() - SPIN).min(now + STOP_CHECK);
-        if asleep_until <= clock::now() { Nanos::ZERO } else { asleep_until }
+    fn wake_at(&self) -> Nanos {
+        let now = self.engine.now();
+        let spin = if self.engine.wakes_on_time() { Nanos::ZERO } else { SPIN };
+        let asleep_until = (self.agenda.next() - spin).min(now + STOP_CHECK);
+        if asleep_until <= now { Nanos::ZERO } else { asleep_until }
     }
 
     fn handle(&mut self, event: Event, now: Nanos) {

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 
-use assay_engine::{Conn, Engine, Event, Reason, clock};
+use assay_engine::{Conn, Engine, Event, Reason};
 use assay_model::units::Nanos;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
@@ -81,7 +81,7 @@ pub(crate) fn accepts_nothing_while_paused<W: World>(world: &W) {
 /// Everything that is accepted until nothing has been for a while.
 fn accept_quietly<E: Engine>(engine: &mut E) -> Vec<Conn> {
     let (mut conns, mut events) = (Vec::new(), Vec::new());
-    let end = clock::now() + QUIET;
+    let end = engine.now() + QUIET;
     while engine.poll(end, &mut events).unwrap() < end {
         conns.extend(events.iter().filter_map(|&e| if let Event::Accepted(c) = e { Some(c) } else { None }));
     }
@@ -95,8 +95,9 @@ pub(crate) fn its_descriptor_tells_what_poll_would_find<W: World>(world: &W) {
     let mut peer = world.connect(address);
     let conn = accepted(&mut engine);
     assert!(accept_quietly(&mut engine).is_empty());
+    let now = engine.now();
     let Some((descriptor, due)) = engine.wake_source() else { return };
-    assert!(due > clock::now(), "nothing is left to do");
+    assert!(due > now, "nothing is left to do");
     let readable = |fd: BorrowedFd<'_>, wait: i64| {
         let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
         rustix::event::poll(&mut fds, Some(&Timespec { tv_sec: wait, tv_nsec: 0 })).unwrap() == 1

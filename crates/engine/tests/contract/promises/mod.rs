@@ -11,7 +11,7 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::thread::JoinHandle;
 
-use assay_engine::{Config, Conn, Engine, Event, Reason, clock};
+use assay_engine::{Config, Conn, Engine, Event, Reason};
 use assay_model::units::Nanos;
 
 pub(crate) use file::*;
@@ -71,7 +71,7 @@ pub(crate) const CONFIG: Config = Config { max_connections: 64 };
 
 /// Polls until `wanted` finds its event, handing every event to it; fails after ten seconds.
 fn poll_until<E: Engine, T>(engine: &mut E, mut wanted: impl FnMut(&mut E, Event) -> Option<T>) -> T {
-    let deadline = clock::now() + Nanos::from_millis(10_000);
+    let deadline = engine.now() + Nanos::from_millis(10_000);
     let mut events = Vec::new();
     loop {
         let now = engine.poll(deadline, &mut events).unwrap();
@@ -116,11 +116,11 @@ fn receive_exactly<E: Engine>(engine: &mut E, conn: Conn, len: usize) -> Vec<u8>
 
 /// What comes next at `engine`, while `other` lives on beside it, where nothing is to come.
 fn next_beside<E: Engine>(engine: &mut E, other: &mut E) -> Event {
-    let deadline = clock::now() + Nanos::from_millis(10_000);
+    let deadline = engine.now() + Nanos::from_millis(10_000);
     let (mut events, mut others) = (Vec::new(), Vec::new());
     loop {
         other.poll(Nanos::ZERO, &mut others).unwrap();
-        let now = engine.poll(clock::now() + Nanos::from_millis(1), &mut events).unwrap();
+        let now = poll_shortly(engine, &mut events);
         assert!(now < deadline && others.is_empty(), "the event never came, or others did: {others:?}");
         if let Some(&event) = events.first() {
             return event;
@@ -131,10 +131,10 @@ fn next_beside<E: Engine>(engine: &mut E, other: &mut E) -> Event {
 /// Connects one engine to another; returns the names of the connection at both.
 fn join<E: Engine>(client: &mut E, server: &mut E, to: SocketAddr, from: Option<IpAddr>) -> (Conn, Conn) {
     let near = client.connect(to, from).unwrap();
-    let deadline = clock::now() + Nanos::from_millis(10_000);
+    let deadline = client.now() + Nanos::from_millis(10_000);
     let (mut connected, mut accepted, mut events) = (false, None, Vec::new());
     while !connected || accepted.is_none() {
-        let now = client.poll(clock::now() + Nanos::from_millis(1), &mut events).unwrap();
+        let now = poll_shortly(client, &mut events);
         assert!(now < deadline, "they never met");
         connected |= events.contains(&Event::Connected(near));
         server.poll(Nanos::ZERO, &mut events).unwrap();
@@ -148,9 +148,15 @@ fn join<E: Engine>(client: &mut E, server: &mut E, to: SocketAddr, from: Option<
 fn poll_beside<E: Engine, T>(engine: &mut E, thread: JoinHandle<T>) -> T {
     let mut events = Vec::new();
     while !thread.is_finished() {
-        engine.poll(clock::now() + Nanos::from_millis(1), &mut events).unwrap();
+        poll_shortly(engine, &mut events);
     }
     thread.join().unwrap()
+}
+
+/// Polls for a millisecond at most.
+fn poll_shortly<E: Engine>(engine: &mut E, events: &mut Vec<Event>) -> Nanos {
+    let until = engine.now() + Nanos::from_millis(1);
+    engine.poll(until, events).unwrap()
 }
 
 /// Lets what was sent leave.
@@ -393,9 +399,14 @@ pub(crate) fn leaves_connections_in_the_backlog_until_there_is_room<W: World>(wo
 pub(crate) fn returns_when_the_time_has_come<W: World>(world: &W) {
     let mut engine = world.engine();
     let mut events = vec![];
-    let until = clock::now() + Nanos::from_millis(3);
+    let cpu = engine.cpu_time();
+    let until = engine.now() + Nanos::from_millis(3);
     let woke = engine.poll(until, &mut events).unwrap();
     assert!(woke >= until && events.is_empty());
-    let woke = engine.poll(Nanos::ZERO, &mut events).unwrap();
-    assert!(woke >= until, "the past does not wait, and the clock does not run back");
+    assert!(woke == until || !engine.wakes_on_time());
+    let between = engine.now();
+    let woke_again = engine.poll(Nanos::ZERO, &mut events).unwrap();
+    let in_order = [until, woke, between, woke_again, engine.now()];
+    assert!(in_order.is_sorted(), "the past does not wait, and the clock does not run back: {in_order:?}");
+    assert!(engine.cpu_time() >= cpu);
 }

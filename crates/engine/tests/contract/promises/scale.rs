@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use assay_engine::{Config, Conn, Engine, Event, clock};
+use assay_engine::{Config, Conn, Engine, Event};
 use assay_model::units::Nanos;
 
 use super::World;
@@ -55,7 +55,7 @@ impl<E: Engine> Both<E> {
     }
 
     fn open(&mut self, count: usize, address: std::net::SocketAddr) {
-        let deadline = clock::now() + Nanos::from_millis(60_000);
+        let deadline = self.client.now() + Nanos::from_millis(60_000);
         let mut begun = self.connected.len();
         while self.connected.len() < count || self.accepted.len() < count {
             while begun < count && begun - self.connected.len() < CONNECTING {
@@ -63,7 +63,7 @@ impl<E: Engine> Both<E> {
                 begun += 1;
             }
             self.turn();
-            assert!(clock::now() < deadline, "{} of {count} opened", self.accepted.len());
+            assert!(self.client.now() < deadline, "{} of {count} opened", self.accepted.len());
         }
     }
 
@@ -73,10 +73,10 @@ impl<E: Engine> Both<E> {
         for &conn in &self.connected {
             assert_eq!(self.client.send(conn, &[&conn.slot().to_le_bytes()]), 8);
         }
-        let deadline = clock::now() + Nanos::from_millis(60_000);
+        let deadline = self.client.now() + Nanos::from_millis(60_000);
         while self.answers < self.connected.len() {
             self.turn();
-            assert!(clock::now() < deadline, "{} answers", self.answers);
+            assert!(self.client.now() < deadline, "{} answers", self.answers);
         }
     }
 }
