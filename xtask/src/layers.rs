@@ -13,6 +13,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("assay-engine", 1),
     ("assay-link", 1),
     ("assay-wire", 1),
+    ("assay-sim", 2),
     ("assay-tcp", 2),
     ("assay-verdict", 2),
     ("assay-check", 3),

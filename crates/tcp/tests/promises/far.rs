@@ -1,4 +1,4 @@
-//! Plain blocking connections on a stack of their own, which a thread keeps going.
+//! Plain blocking connections on an engine of their own, which a thread keeps going.
 
 use std::collections::HashMap;
 use std::io::{Error, ErrorKind, Read, Result, Write};
@@ -6,26 +6,23 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
+use crate::promises::Peer;
 use assay_engine::{Conn, Engine, Event};
 use assay_model::units::Nanos;
-use assay_tcp::UserStack;
-use assay_wire::ring::Ring;
-
-use crate::promises::Peer;
 
 /// Longest wait for a byte, as the tests' own.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Between two looks at the wire, so that others can have the engine.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// A stack whose connections block.
-pub(crate) struct Far {
-    state: Mutex<State>,
+/// An engine whose connections block.
+pub(crate) struct Far<E> {
+    state: Mutex<State<E>>,
     news: Condvar,
 }
 
-struct State {
-    engine: UserStack<Ring>,
+struct State<E> {
+    engine: E,
     ends: HashMap<Conn, End>,
 }
 
@@ -35,8 +32,8 @@ enum End {
     Reset,
 }
 
-impl Far {
-    pub(crate) fn new(engine: UserStack<Ring>) -> Arc<Self> {
+impl<E: Engine + Send + 'static> Far<E> {
+    pub(crate) fn new(engine: E) -> Arc<Self> {
         let state = Mutex::new(State { engine, ends: HashMap::new() });
         let far = Arc::new(Self { state, news: Condvar::new() });
         let weak = Arc::downgrade(&far);
@@ -44,16 +41,16 @@ impl Far {
         far
     }
 
-    pub(crate) fn engine(&self) -> impl std::ops::DerefMut<Target = UserStack<Ring>> {
+    pub(crate) fn engine(&self) -> impl std::ops::DerefMut<Target = E> {
         Engaged(self.lock())
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State<E>> {
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// Tries until there is a result.
-    fn wait<T>(&self, mut attempt: impl FnMut(&mut State) -> Option<Result<T>>) -> Result<T> {
+    fn wait<T>(&self, mut attempt: impl FnMut(&mut State<E>) -> Option<Result<T>>) -> Result<T> {
         let mut state = self.lock();
         loop {
             if let Some(result) = attempt(&mut state) {
@@ -69,23 +66,23 @@ impl Far {
     }
 }
 
-struct Engaged<'f>(MutexGuard<'f, State>);
+struct Engaged<'f, E>(MutexGuard<'f, State<E>>);
 
-impl std::ops::Deref for Engaged<'_> {
-    type Target = UserStack<Ring>;
+impl<E> std::ops::Deref for Engaged<'_, E> {
+    type Target = E;
 
-    fn deref(&self) -> &UserStack<Ring> {
+    fn deref(&self) -> &E {
         &self.0.engine
     }
 }
 
-impl std::ops::DerefMut for Engaged<'_> {
-    fn deref_mut(&mut self) -> &mut UserStack<Ring> {
+impl<E> std::ops::DerefMut for Engaged<'_, E> {
+    fn deref_mut(&mut self) -> &mut E {
         &mut self.0.engine
     }
 }
 
-fn keep_going(far: &Weak<Far>) {
+fn keep_going<E: Engine + Send + 'static>(far: &Weak<Far<E>>) {
     while let Some(far) = far.upgrade() {
         if far.lock().turn() {
             far.news.notify_all();
@@ -95,7 +92,7 @@ fn keep_going(far: &Weak<Far>) {
     }
 }
 
-impl State {
+impl<E: Engine> State<E> {
     /// Lets the engine do what there is to do; returns whether something happened.
     fn turn(&mut self) -> bool {
         let mut events = Vec::new();
@@ -113,14 +110,14 @@ impl State {
 }
 
 /// One of its connections; the last one to hold it closes it.
-pub(crate) struct FarPeer {
-    far: Arc<Far>,
+pub(crate) struct FarPeer<E: Engine + Send + 'static> {
+    far: Arc<Far<E>>,
     conn: Conn,
     holders: Arc<()>,
 }
 
-impl FarPeer {
-    pub(crate) fn connect(far: Arc<Far>, address: SocketAddr) -> Self {
+impl<E: Engine + Send + 'static> FarPeer<E> {
+    pub(crate) fn connect(far: Arc<Far<E>>, address: SocketAddr) -> Self {
         let conn = {
             let mut state = far.lock();
             let conn = state.engine.connect(address, None).unwrap();
@@ -131,7 +128,7 @@ impl FarPeer {
     }
 }
 
-impl Peer for FarPeer {
+impl<E: Engine + Send + 'static> Peer for FarPeer<E> {
     fn ends(&self) -> (SocketAddr, SocketAddr) {
         self.far.wait(|state| state.engine.addresses(self.conn).map(Ok)).unwrap()
     }
@@ -153,7 +150,7 @@ impl Peer for FarPeer {
     }
 }
 
-impl Read for FarPeer {
+impl<E: Engine + Send + 'static> Read for FarPeer<E> {
     fn read(&mut self, sink: &mut [u8]) -> Result<usize> {
         self.far.wait(|state| {
             let view = state.engine.receive(self.conn);
@@ -170,7 +167,7 @@ impl Read for FarPeer {
     }
 }
 
-impl Write for FarPeer {
+impl<E: Engine + Send + 'static> Write for FarPeer<E> {
     fn write(&mut self, bytes: &[u8]) -> Result<usize> {
         self.far.wait(|state| {
             if state.ends.get(&self.conn) == Some(&End::Reset) {
@@ -186,7 +183,7 @@ impl Write for FarPeer {
     }
 }
 
-impl Drop for FarPeer {
+impl<E: Engine + Send + 'static> Drop for FarPeer<E> {
     fn drop(&mut self) {
         if Arc::strong_count(&self.holders) == 1 {
             let mut state = self.far.lock();

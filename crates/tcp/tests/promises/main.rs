@@ -39,7 +39,7 @@ struct Ends {
     near: Cidr,
     far: Cidr,
     /// The far end of the engine that was made last.
-    other: RefCell<Option<Arc<Far>>>,
+    other: RefCell<Option<Arc<Far<UserStack<Ring>>>>>,
 }
 
 impl Ends {
@@ -47,7 +47,7 @@ impl Ends {
         Self { near: near.parse().unwrap(), far: far.parse().unwrap(), other: RefCell::new(None) }
     }
 
-    fn other(&self) -> Arc<Far> {
+    fn other(&self) -> Arc<Far<UserStack<Ring>>> {
         Arc::clone(self.other.borrow().as_ref().unwrap())
     }
 }
@@ -58,7 +58,7 @@ fn stack(ring: Ring, address: Cidr, max_connections: usize) -> UserStack<Ring> {
 
 impl World for Ends {
     type Engine = UserStack<Ring>;
-    type Peer = FarPeer;
+    type Peer = FarPeer<UserStack<Ring>>;
     type Listener = ();
 
     fn engine(&self) -> UserStack<Ring> {
@@ -85,7 +85,7 @@ impl World for Ends {
         self.far.address
     }
 
-    fn connect(&self, address: SocketAddr) -> FarPeer {
+    fn connect(&self, address: SocketAddr) -> FarPeer<UserStack<Ring>> {
         FarPeer::connect(self.other(), address)
     }
 
