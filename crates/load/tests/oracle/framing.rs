@@ -1,60 +1,67 @@
-//! T13: every way to frame a response, read by us and by an independent parser.
+//! T13: every way to frame a response, in pieces of any size, read by us and by an independent parser.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
-
+use assay_engine::{Config, Engine as _, Event};
 use assay_http::{BodyReader, Framing};
 use assay_load::Plan;
 use assay_model::load::Arrival;
 use assay_model::units::Nanos;
 use assay_model::workload::{Expect, RequestKind};
-use assay_serve::stub::{BODY, Program, Service};
+use assay_serve::stub::{BODY, Stub};
+use assay_sim::{Network, Pace, Weather};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 
-use crate::support::{alone, engines, get, measure, plan, with_stub};
+use crate::seeds::each;
+use crate::support::{Trial, WAY, get, plan, program, seconds};
 
 const WITH_BODY: [&str; 8] =
     ["/", "/trickle", "/split", "/fields", "/long-head", "/chunked", "/interim", "/close"];
 
-fn program() -> Program {
-    Program::new(Service::Fixed(Nanos::ZERO))
-}
-
-fn all_right(kind: RequestKind, n: u64) {
+fn all_right(seed: u64, weather: Weather, kind: RequestKind, n: u64) {
     let path = kind.path.clone();
-    for engine in engines() {
-        let plan = Plan { requests: vec![kind.clone()], stack: engine.into(), ..plan(2, Arrival::Closed, n) };
-        let report = measure(&program(), &plan).report;
-        assert_eq!(report.books.ok, n, "{path}: {:?} {:?}", report.books, report.samples);
-    }
+    // A long head through a small window takes thousands of ways.
+    let plan = Plan { requests: vec![kind], timeout: seconds(600), ..plan(2, Arrival::Closed, n) };
+    let report = Trial { weather, ..Trial::new(seed, program("0s"), plan) }.run().report;
+    assert_eq!(report.books.ok, n, "{path}: {:?} {:?}", report.books, report.samples);
 }
 
 #[test]
-fn t13_every_framing_is_read_right() {
-    let _alone = alone();
-    for path in WITH_BODY {
-        // A split answer has less than 150 bytes, so each offset comes up.
-        all_right(get(path), if path == "/split" { 150 } else { 20 });
-        all_right(RequestKind { method: "HEAD".into(), ..get(path) }, 20);
-    }
-    for status in [204, 304] {
-        let expect = Expect { status: Some(status), ..Expect::default() };
-        all_right(RequestKind { expect, ..get(&format!("/{status}")) }, 20);
-    }
+fn t13_every_framing_is_read_right_in_any_weather() {
+    each(0..40, |seed| {
+        let weather = Weather::rough(&mut ChaCha8Rng::seed_from_u64(seed));
+        for path in WITH_BODY.into_iter().filter(|path| *path != "/long-head" || seed % 8 == 0) {
+            all_right(seed, weather, get(path), 4);
+            all_right(seed, weather, RequestKind { method: "HEAD".into(), ..get(path) }, 4);
+        }
+        for status in [204, 304] {
+            let expect = Expect { status: Some(status), ..Expect::default() };
+            all_right(seed, weather, RequestKind { expect, ..get(&format!("/{status}")) }, 4);
+        }
+    });
+}
+
+/// A split answer has less than 150 bytes, so each offset comes up, and so does each for its second part.
+#[test]
+fn t13_an_answer_may_be_cut_anywhere() {
+    all_right(0, Weather::still(WAY), get("/split"), 150);
+    all_right(0, Weather::still(WAY), RequestKind { method: "HEAD".into(), ..get("/split") }, 150);
 }
 
 #[test]
 fn t13_a_long_body_is_counted_to_the_byte() {
-    let _alone = alone();
     let expect = Expect { status: Some(200), ..Expect::default() };
-    let kind = RequestKind { expect, ..get("/pattern/33554433") };
-    for engine in engines() {
-        let plan = Plan { requests: vec![kind.clone()], stack: engine.into(), ..plan(1, Arrival::Closed, 2) };
-        let report = measure(&program(), &plan).report;
-        assert_eq!((report.books.ok, report.window.body_bytes), (2, 2 * 33_554_433));
+    for (weather, len) in [
+        (Weather::still(WAY), 33_554_433),
+        (Weather { segment_bytes: 2_000, short_receives: 0.2, ..Weather::still(WAY) }, 1_000_003),
+    ] {
+        let kind = RequestKind { expect: expect.clone(), ..get(&format!("/pattern/{len}")) };
+        let plan = Plan { requests: vec![kind], ..plan(1, Arrival::Closed, 2) };
+        let report = Trial { weather, ..Trial::new(0, program("0s"), plan) }.run().report;
+        assert_eq!((report.books.ok, report.window.body_bytes), (2, 2 * len));
     }
 }
 
-/// Beyond 4 GiB the arithmetic is what can fail, and that needs no socket.
+/// Beyond 4 GiB the arithmetic is what can fail, and that needs no network.
 #[test]
 fn t13_lengths_beyond_4_gib_are_counted() {
     let length = (5 << 30) + 3;
@@ -77,22 +84,15 @@ fn t13_lengths_beyond_4_gib_are_counted() {
 
 #[test]
 fn t13_an_independent_parser_reads_the_same() {
-    let _alone = alone();
-    let ((), counts) = with_stub(&program(), |address| {
-        for path in WITH_BODY {
-            assert_eq!(fetch(address, path), (200, BODY.as_bytes().to_vec()), "{path}");
-        }
-        assert_eq!((fetch(address, "/204"), fetch(address, "/304")), ((204, Vec::new()), (304, Vec::new())));
-    });
-    assert_eq!((counts.right, counts.requests), (10, 10));
+    for path in WITH_BODY {
+        assert_eq!(fetch(path), (200, BODY.as_bytes().to_vec()), "{path}");
+    }
+    assert_eq!((fetch("/204"), fetch("/304")), ((204, Vec::new()), (304, Vec::new())));
 }
 
-/// Asks for a path and reads the answer to the end of the connection with httparse; returns status and body.
-fn fetch(address: SocketAddr, path: &str) -> (u16, Vec<u8>) {
-    let mut stream = TcpStream::connect(address).unwrap();
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n").unwrap();
-    let mut bytes = Vec::new();
-    stream.read_to_end(&mut bytes).unwrap();
+/// Asks a stub for a path and reads the answer to the end of the connection with httparse; returns status and body.
+fn fetch(path: &str) -> (u16, Vec<u8>) {
+    let bytes = receive(&format!("GET {path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"));
     let mut rest = &bytes[..];
     loop {
         let mut fields = [httparse::EMPTY_HEADER; 128];
@@ -103,6 +103,33 @@ fn fetch(address: SocketAddr, path: &str) -> (u16, Vec<u8>) {
         if status >= 200 {
             let is_chunked = response.headers.iter().any(|field| field.name == "Transfer-Encoding");
             return (status, if is_chunked { join_chunks(rest) } else { rest.to_vec() });
+        }
+    }
+}
+
+/// All that a stub sends to who sends this.
+fn receive(request: &str) -> Vec<u8> {
+    let (network, program, config) =
+        (Network::new(0, Weather::still(WAY)), program("0s"), Config { max_connections: 1 });
+    let mut engine = network.driven(config);
+    let address = engine.listen("10.0.0.1:80".parse().unwrap()).unwrap();
+    let mut stub = Stub::new(engine, &program, 0);
+    let mut client = network.driving(config, Pace::EXACT, || stub.turn().unwrap());
+    client.connect(address, None).unwrap();
+    let (mut got, mut events) = (Vec::new(), Vec::new());
+    loop {
+        assert!(client.poll(Nanos::MAX, &mut events).unwrap() < Nanos::MAX, "it never ends");
+        for event in std::mem::take(&mut events) {
+            match event {
+                Event::Connected(conn) => assert_eq!(client.send(conn, &[request.as_bytes()]), request.len()),
+                Event::Readable(conn) => {
+                    let view = client.receive(conn).to_vec();
+                    client.consume(conn, view.len());
+                    got.extend(view);
+                }
+                Event::Eof(_) => return got,
+                other => panic!("{other:?}"),
+            }
         }
     }
 }

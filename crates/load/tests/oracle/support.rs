@@ -1,45 +1,145 @@
-//! A stub on the last CPU, the generator on the first, and the audit that every run has to pass.
+//! A stub and the generator on a simulated network, and the audit that every run has to pass.
 
-use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::mpsc::channel;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
-
-use assay_engine::{Config, EngineKind, Uring};
-use assay_host::cpuset;
-use assay_load::{Plan, Span, run};
+use assay_engine::{Config, Engine as _};
+use assay_load::{Plan, Span, run_on};
 use assay_model::check::Outcome;
 use assay_model::load::{Arrival, ErrorClass, LoadReport};
 use assay_model::rule::Rule;
+use assay_model::units::Nanos;
 use assay_model::workload::{Expect, RequestKind};
-use assay_serve::stub::{self, BODY, Counts, Program, Site};
+use assay_serve::stub::{BODY, Counts, Program, Service, Stub};
+use assay_sim::{Freeze, Network, Pace, Weather};
 use assay_stats::Histogram;
 
-use crate::settling;
+/// One way through the network, where nothing else is said.
+pub(crate) const WAY: Nanos = Nanos::from_micros(20);
+/// There and back.
+pub(crate) const BOTH_WAYS: Nanos = Nanos(2 * WAY.0);
+/// Half a bucket of a histogram, relative to the value.
+pub(crate) const HALF_A_BUCKET: f64 = 1.0 / 256.0;
 
-/// What a busy machine may add to any time, in ms.
-const SLACK_MS: f64 = 15.0;
-/// docs/method/oracle.md#tolerances allows 0.15 ms at p99 on a quiet host, and five times that here.
-const TOLERANCE_MS: f64 = 5.0 * 0.15;
-/// Half a bucket of both histograms, and the grid of the arrivals.
-const RESOLUTION: f64 = 0.015;
-/// How far a quantile of a short run may fall below that of an endless one, as a share.
-const LUCK: f64 = 0.05;
-/// Runs until times that fail are believed.
-const ATTEMPTS: u32 = 5;
-
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
-/// Waits for the other tests. One that failed is no reason to fail too.
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+/// What is tried.
+#[derive(Clone)]
+pub(crate) struct Trial {
+    pub(crate) seed: u64,
+    pub(crate) weather: Weather,
+    pub(crate) program: Program,
+    pub(crate) plan: Plan,
+    pub(crate) pace: Pace,
+    /// When the server, and when the generator, does nothing.
+    pub(crate) frozen: [Option<Freeze>; 2],
 }
 
-/// What both sides say of one run.
+/// What both sides say of it.
 pub(crate) struct Run {
     pub(crate) report: LoadReport,
     pub(crate) counts: Counts,
+    /// Service and response times of the right answers, with their exact sums and extremes.
+    pub(crate) service: Histogram,
+    pub(crate) response: Option<Histogram>,
+    /// When the stub got its first request.
+    pub(crate) first_arrival: Nanos,
+}
+
+impl Trial {
+    /// A server with this program under this load, on a network without any weather.
+    pub(crate) fn new(seed: u64, program: Program, plan: Plan) -> Self {
+        let program = Program { seed, ..program };
+        let plan = Plan { seed, seconds: true, ..plan };
+        Self { seed, weather: Weather::still(WAY), program, plan, pace: Pace::EXACT, frozen: [None; 2] }
+    }
+
+    /// Runs it; both sides' books balance and agree.
+    pub(crate) fn run(&self) -> Run {
+        let run = self.run_unaudited();
+        run.audit();
+        run
+    }
+
+    /// Runs it where the network loses connections, of which the sides know different things.
+    pub(crate) fn run_unaudited(&self) -> Run {
+        let network = Network::new(self.seed, self.weather);
+        let mut engine = network.driven(Config { max_connections: 1 << 14 });
+        let target = engine.listen("10.0.0.1:80".parse().unwrap()).unwrap();
+        self.frozen[0].into_iter().for_each(|freeze| engine.freeze(freeze));
+        let mut stub = Stub::new(engine, &self.program, 0);
+        let mut first_arrival = None;
+        let (mut service, mut response) = (Histogram::new(), None::<Histogram>);
+        let act = || {
+            stub.turn().unwrap();
+            if first_arrival.is_none() && stub.counts().requests > 0 {
+                first_arrival = Some(network.now());
+            }
+        };
+        let config = Config { max_connections: self.plan.connections as usize };
+        let mut engine = network.driving(config, self.pace, act);
+        self.frozen[1].into_iter().for_each(|freeze| engine.freeze(freeze));
+        let plan = Plan { target, host: target.to_string(), ..self.plan.clone() };
+        let report = run_on(&plan, engine, |second| {
+            service.merge(&second.service);
+            if let Some(part) = &second.response {
+                response.get_or_insert_default().merge(part);
+            }
+        });
+        network.settle(|| stub.turn().unwrap());
+        let first_arrival = first_arrival.unwrap_or_default();
+        Run { report: report.unwrap(), counts: stub.finish(), service, response, first_arrival }
+    }
+}
+
+impl Run {
+    /// T14: issued = ok + errors + censored = what the stub counted, class by class; bytes equal; Little's law holds; and all
+    /// of the programmed time is in the service times.
+    fn audit(&self) {
+        let Self { report, counts, .. } = self;
+        let books = &report.books;
+        assert!(books.balance() && counts.balance(), "{books:?} {counts:?}");
+        assert_eq!(
+            (books.issued, books.ok),
+            (counts.requests, counts.right),
+            "{:?} {books:?}",
+            report.samples
+        );
+        assert_eq!((books.sent_bytes, books.received_bytes), (counts.received_bytes, counts.sent_bytes));
+        assert!(books.connections_opened <= counts.connections);
+        for (class, counted) in [
+            (ErrorClass::WrongBody, counts.wrong_byte),
+            (ErrorClass::UnexpectedStatus, counts.status_500),
+            (ErrorClass::ResetInBody, counts.reset_in_body),
+        ] {
+            assert_eq!(books.errors.get(&class).copied().unwrap_or(0), counted, "{class:?}");
+        }
+        let unanswered = books.errors.get(&ErrorClass::HeadTimeout).copied().unwrap_or(0) + books.censored;
+        assert_eq!(unanswered, counts.never_answered);
+        let little = report.checks.iter().find(|check| check.rule == Rule::LittlesLaw);
+        assert!(little.is_none_or(|check| check.outcome == Outcome::Pass), "{little:?}");
+        assert_eq!(self.service.count(), books.ok);
+        assert!(
+            self.service.sum() >= u128::from(counts.programmed_ns),
+            "a request took less than programmed"
+        );
+    }
+
+    /// Response times under an open model.
+    pub(crate) fn response(&self) -> &Histogram {
+        self.response.as_ref().unwrap()
+    }
+
+    /// How the rule came out.
+    pub(crate) fn outcome(&self, rule: Rule) -> Outcome {
+        self.report.checks.iter().find(|check| check.rule == rule).unwrap().outcome
+    }
+
+    /// Whether each service time is what the stub meant it to be, and both ways: to the nanosecond, in sum.
+    pub(crate) fn took_what_was_programmed(&self) {
+        let ways = u128::from(BOTH_WAYS.0 * self.counts.right);
+        assert_eq!(self.service.sum(), u128::from(self.counts.programmed_ns) + ways);
+    }
+}
+
+/// A stub with this service time.
+pub(crate) fn program(service: &str) -> Program {
+    Program::new(service.parse::<Service>().unwrap())
 }
 
 /// A request for `path` that expects the stub's body.
@@ -65,135 +165,42 @@ pub(crate) fn poisson(per_second: f64) -> Arrival {
     Arrival::Poisson { per_second }
 }
 
-/// The engines that this machine has: counts must not depend on who makes the system calls.
-pub(crate) fn engines() -> Vec<EngineKind> {
-    let ring = Uring::new(Config { max_connections: 1 }).is_ok().then_some(EngineKind::IoUring);
-    [EngineKind::Epoll].into_iter().chain(ring).collect()
-}
-
 /// `n` requests.
 pub(crate) fn plan(connections: u32, arrival: Arrival, n: u64) -> Plan {
-    let cpu = cpuset::allowed().first().unwrap();
-    let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
-    let plan = Plan::new(nowhere, vec![get("/")]);
-    Plan { connections, arrival, span: Span::Requests(n), cpus: vec![cpu], ..plan }
+    let nowhere = "10.0.0.1:80".parse().unwrap();
+    Plan { connections, arrival, span: Span::Requests(n), ..Plan::new(nowhere, vec![get("/")]) }
 }
 
-/// Puts the planned load on a stub with this program; both sides' books balance and agree.
-pub(crate) fn measure(program: &Program, plan: &Plan) -> Run {
-    let run = with_stub(program, |address| {
-        let plan = Plan { target: address, host: address.to_string(), ..plan.clone() };
-        run(&plan, &AtomicBool::new(false), |_| {}).unwrap()
-    });
-    let run = Run { report: run.0, counts: run.1 };
-    run.audit();
-    run
+/// So many seconds.
+pub(crate) fn seconds(n: u64) -> Nanos {
+    Nanos::from_millis(1_000 * n)
 }
 
-/// Does something with a stub; returns what came of it and what the stub counted.
-pub(crate) fn with_stub<T>(program: &Program, act: impl FnOnce(SocketAddr) -> T) -> (T, Counts) {
-    let site = Site {
-        address: SocketAddr::from(([127, 0, 0, 1], 0)),
-        cpus: cpuset::allowed().iter().last().into_iter().collect(),
-        stack: EngineKind::Epoll.into(),
-    };
-    let stop = AtomicBool::new(false);
-    let (sender, receiver) = channel();
-    thread::scope(|scope| {
-        let stub = scope.spawn(|| stub::run(&site, program, &stop, |address| sender.send(address).unwrap()));
-        // However it ends, or the scope would wait for the stub for ever.
-        let ending = StopAtEnd(&stop);
-        let result = act(receiver.recv().unwrap());
-        drop(ending);
-        (result, stub.join().unwrap().unwrap())
-    })
+/// A histogram of these times.
+pub(crate) fn histogram(times: impl IntoIterator<Item = Nanos>) -> Histogram {
+    let mut histogram = Histogram::new();
+    times.into_iter().for_each(|time| histogram.record(time.0));
+    histogram
 }
 
-struct StopAtEnd<'a>(&'a AtomicBool);
-
-impl Drop for StopAtEnd<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, SeqCst);
+/// Quantiles are, in ms, what a closed form says, to the resolution of the histogram.
+pub(crate) fn quantiles(histogram: &Histogram, expected: &[(f64, f64)]) {
+    for &(q, ms) in expected {
+        let seen = histogram.quantile(q).unwrap() as f64 / 1e6;
+        assert!((seen / ms - 1.0).abs() <= 2.0 * HALF_A_BUCKET, "p{}: {seen} ms, not {ms} ms", q * 100.0);
     }
 }
 
-/// Measures until the times are as they should be, a few times at most.
-pub(crate) fn settle(program: &Program, plan: &Plan, judge: impl Fn(&Run) -> Result<(), String>) {
-    let _alone = alone();
-    settling::settle(ATTEMPTS, || judge(&measure(program, plan)));
-}
-
-impl Run {
-    /// T14: issued = ok + errors + censored = what the stub counted, class by class; bytes equal; Little's law holds; and
-    /// all of the programmed time is in the service times: without a warm-up every request begins in the window.
-    fn audit(&self) {
-        let Self { report, counts } = self;
-        let books = &report.books;
-        assert!(books.balance() && counts.balance(), "{books:?} {counts:?}");
-        assert_eq!((books.issued, books.ok), (counts.requests, counts.right), "{:?}", report.samples);
-        assert_eq!((books.sent_bytes, books.received_bytes), (counts.received_bytes, counts.sent_bytes));
-        assert_eq!(books.connections_opened, counts.connections);
-        for (class, counted) in [
-            (ErrorClass::WrongBody, counts.wrong_byte),
-            (ErrorClass::UnexpectedStatus, counts.status_500),
-            (ErrorClass::ResetInBody, counts.reset_in_body),
-            (ErrorClass::HeadTimeout, counts.never_answered),
-        ] {
-            assert_eq!(books.errors.get(&class).copied().unwrap_or(0), counted, "{class:?}");
-        }
-        let little = report.checks.iter().find(|check| check.rule == Rule::LittlesLaw);
-        assert!(little.is_none_or(|check| check.outcome == Outcome::Pass), "{little:?}");
-        let service = self.service();
-        assert_eq!(service.count(), books.ok);
-        let programmed = counts.programmed_ns as f64;
-        assert!(
-            service.sum() as f64 >= programmed * (1.0 - RESOLUTION),
-            "a request took less than programmed"
-        );
-    }
-
-    pub(crate) fn service(&self) -> Histogram {
-        Histogram::from_hdr_base64(&self.report.latency.service_hdr).unwrap()
-    }
-
-    pub(crate) fn response(&self) -> Histogram {
-        Histogram::from_hdr_base64(self.report.latency.response_hdr.as_ref().unwrap()).unwrap()
-    }
-
-    pub(crate) fn pool_wait(&self) -> Histogram {
-        Histogram::from_hdr_base64(self.report.latency.pool_wait_hdr.as_ref().unwrap()).unwrap()
-    }
-
-    /// What the stub meant a request to take on average, in ms: the truth, with no sampling error.
-    pub(crate) fn programmed_ms(&self) -> f64 {
-        self.counts.programmed_ns as f64 / self.counts.right as f64 / 1e6
-    }
-}
-
-/// The mean in ms.
-pub(crate) fn mean_ms(histogram: &Histogram) -> f64 {
-    histogram.mean().unwrap() / 1e6
-}
-
-/// Whether quantiles, in ms, are as expected.
-pub(crate) fn quantiles(name: &str, histogram: &Histogram, expected: &[(f64, f64)]) -> Result<(), String> {
-    expected.iter().try_for_each(|&(q, ms)| {
-        let measured = histogram.quantile(q).unwrap() as f64 / 1e6;
-        near(&format!("{name} p{}", q * 100.0), measured, ms)
-    })
-}
-
-/// Whether a time in ms is as expected. Downwards there is only the luck of a short run: how its stalls fall on its
-/// arrivals; that no request took less than it must is audited exactly.
-pub(crate) fn near(name: &str, measured: f64, expected: f64) -> Result<(), String> {
-    between(name, measured, expected * (1.0 - LUCK), expected * (1.0 + RESOLUTION) + TOLERANCE_MS + SLACK_MS)
-}
-
-/// Whether a number is within limits.
-pub(crate) fn between(name: &str, measured: f64, low: f64, high: f64) -> Result<(), String> {
-    if (low..=high).contains(&measured) {
-        Ok(())
-    } else {
-        Err(format!("{name} is {measured:.3}, expected {low:.3} to {high:.3}"))
-    }
+/// Whether the mean of what was drawn is `expected` within four times the standard error that the sample shows, which is at
+/// most `error` of it: a test that cannot tell anything apart would prove nothing.
+pub(crate) fn is_mean_of(name: &str, sample: &[f64], expected: f64, error: f64) {
+    let n = sample.len() as f64;
+    let mean = sample.iter().sum::<f64>() / n;
+    let variance = sample.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    let standard_error = (variance / n).sqrt();
+    assert!(standard_error <= error * expected, "{name}: {mean} ± {standard_error} says too little");
+    assert!(
+        (mean - expected).abs() <= 4.0 * standard_error,
+        "{name}: {mean} ± {standard_error}, not {expected}"
+    );
 }

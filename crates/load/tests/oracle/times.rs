@@ -1,144 +1,166 @@
-//! T1–T6, T11, T12: times and rates.
+//! T1–T4, T11, T12: times to the nanosecond.
 
 use assay_load::arrivals::{Arrivals, Constant, Poisson, Share};
 use assay_load::{Plan, Span};
+use assay_model::check::Outcome;
 use assay_model::load::Arrival;
+use assay_model::rule::Rule;
 use assay_model::units::Nanos;
-use assay_serve::stub::{Discipline, Program, Service, Stall};
+use assay_serve::stub::{Program, Stall};
+use assay_sim::{Pace, Weather};
+use assay_stats::Histogram;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::support::{between, constant, engines, get, mean_ms, near, plan, poisson, quantiles, settle};
+use crate::seeds::each;
+use crate::support::{
+    BOTH_WAYS, Trial, constant, get, histogram, plan, poisson, program, quantiles, seconds,
+};
 
-fn program(service: &str) -> Program {
-    Program::new(service.parse::<Service>().unwrap())
-}
+const MS: Nanos = Nanos::from_millis(1);
 
-/// 100 ms in every second; runs are whole seconds, so they hold whole stalls.
+/// 100 ms in every second.
 fn stalling(service: &str) -> Program {
     Program { stall: Some("100ms/1s".parse::<Stall>().unwrap()), ..program(service) }
 }
 
-fn queue(service: &str) -> Program {
-    Program { discipline: Discipline::Fifo, ..program(service) }
+/// The same stall, thought anew: when an answer leaves that is ready at `ready`, both since the first request arrived.
+fn after_stall(ready: Nanos) -> Nanos {
+    let phase = ready.0 % seconds(1).0;
+    if phase < seconds(1).0 - 100 * MS.0 { ready } else { Nanos(ready.0 - phase + seconds(1).0) }
 }
 
 #[test]
 fn t1_a_fixed_delay_is_measured_as_it_is() {
-    let arrivals = [constant(2000.0), poisson(2000.0)];
-    for (arrival, engine) in arrivals.into_iter().zip(engines().into_iter().cycle()) {
-        settle(&program("1ms"), &Plan { stack: engine.into(), ..plan(100, arrival, 2000) }, |run| {
-            quantiles("response", &run.response(), &[(0.5, 1.0), (0.9, 1.0)])?;
-            quantiles("service", &run.service(), &[(0.5, 1.0), (0.99, 1.0)])
-        });
-    }
+    let truth = MS + BOTH_WAYS;
+    each(0..60, |seed| {
+        for arrival in [constant(10_000.0), poisson(10_000.0)] {
+            let run = Trial::new(seed, program("1ms"), plan(100, arrival, 2_000)).run();
+            let expected = histogram(vec![truth; 2_000]);
+            assert_eq!((run.response(), &run.service), (&expected, &expected));
+            assert_eq!(run.outcome(Rule::SendLag), Outcome::Pass);
+        }
+    });
 }
 
+/// A processor that wakes 50 µs late is awake in time for a request, and what it spins is not taken for work.
+#[test]
+fn t1_who_wakes_late_sends_in_time_and_is_not_called_busy() {
+    let pace = Pace { poll: Nanos(500), waking: Nanos::from_micros(50) };
+    each(0..4, |seed| {
+        let trial = Trial { pace, ..Trial::new(seed, program("1ms"), plan(100, constant(2_000.0), 500)) };
+        let run = trial.run();
+        let lag = Histogram::from_hdr_base64(run.report.latency.client_lag_hdr.as_ref().unwrap()).unwrap();
+        assert!(lag.max().unwrap() <= pace.poll.0 + pace.poll.0 / 64, "one poll: {lag:?}");
+        // When an answer comes it may sleep.
+        let seen =
+            [run.response().min(), run.response().max()].map(|ns| Nanos(ns.unwrap()) - (MS + BOTH_WAYS));
+        assert!(seen[1] <= pace.waking + Nanos(4 * pace.poll.0), "{seen:?}");
+        assert!(run.report.generator.user_ns > Nanos::ZERO);
+        assert!(run.report.thread_busy_shares[0] < 0.02, "{:?}", run.report.thread_busy_shares);
+    });
+}
+
+/// Each request that is due in a stall waits for its end, whatever the others do.
 #[test]
 fn t2_a_stall_is_charged_to_every_request_that_was_due_in_it() {
-    let distribution = [(0.5, 1.0), (0.95, 51.0), (0.99, 91.0), (0.999, 100.0), (1.0, 101.0)];
-    settle(&stalling("1ms"), &plan(400, constant(2000.0), 6000), |run| {
-        near("mean", mean_ms(&run.response()), 6.0)?;
-        quantiles("response", &run.response(), &distribution)
-    });
+    let truths = [
+        ("1ms", [(0.5, 1.0), (0.95, 51.0), (0.99, 91.0), (0.999, 100.0), (1.0, 101.0)], 6.0),
+        ("200us", [(0.5, 0.2), (0.95, 50.2), (0.99, 90.2), (0.999, 99.2), (1.0, 100.2)], 5.2),
+    ];
+    for (service, distribution, mean) in truths {
+        let time: Nanos = service.parse().unwrap();
+        let trial = Trial::new(0, stalling(service), plan(1_100, constant(10_000.0), 30_000));
+        let run = Trial { weather: Weather::still(Nanos::ZERO), ..trial }.run();
+        let arrivals = (0..30_000).map(|i| Nanos(100_000 * i));
+        assert_eq!(run.response(), &histogram(arrivals.map(|at| after_stall(at + time) - at)), "{service}");
+        quantiles(run.response(), &distribution);
+        assert!(
+            (run.response().mean().unwrap() / 1e6 - mean).abs() < 0.01,
+            "the closed form is for ever so many"
+        );
+    }
 }
 
 #[test]
 fn t2_a_loop_that_waits_for_answers_hardly_sees_the_stall_and_we_do_not_claim_it_does() {
-    settle(&stalling("1ms"), &plan(1, Arrival::Closed, 1500), |run| {
-        assert!(run.report.latency.response_hdr.is_none(), "a closed loop has no intended times");
-        between("p99 of a closed loop", run.service().quantile(0.99).unwrap() as f64 / 1e6, 0.98, 50.0)
-    });
-}
-
-#[test]
-fn t2b_the_stall_shows_whatever_the_delay() {
-    let distribution = [(0.5, 0.2), (0.95, 50.2), (0.99, 90.2), (0.999, 99.2)];
-    settle(&stalling("200us"), &plan(400, constant(2000.0), 4000), |run| {
-        near("mean", mean_ms(&run.response()), 5.2)?;
-        quantiles("response", &run.response(), &distribution)
-    });
+    let run = Trial::new(0, stalling("1ms"), plan(1, Arrival::Closed, 1_500)).run();
+    assert!(run.report.latency.response_hdr.is_none(), "a closed loop has no intended times");
+    assert_eq!(run.service.quantile(0.99), Some((MS + BOTH_WAYS).0));
 }
 
 #[test]
 fn t2c_a_closed_loop_loses_the_throughput_of_the_stall() {
-    let plan = plan(4, Arrival::Closed, 1);
-    settle(&stalling("1ms"), &Plan { span: Span::Time(Nanos::from_millis(3000)), ..plan }, |run| {
-        // 4 connections × 1000/s × 0.9; without the stall it would be 4000.
-        let rate = run.report.window.ok as f64 / 3.0;
-        between("throughput", rate, 3600.0 * 0.4, 3600.0 * 1.01)
-    });
+    for (service, window, rate) in [("1ms", 3, 14_400), ("200us", 1, 72_000)] {
+        let span = Span::Time(seconds(window));
+        let plan = Plan { span, ..plan(16, Arrival::Closed, 1) };
+        let run =
+            Trial { weather: Weather::still(Nanos::ZERO), ..Trial::new(0, stalling(service), plan) }.run();
+        // The last of each connection's answers comes at the very end, which belongs to the window no more.
+        assert_eq!(run.report.window.ok, rate * window - 16, "{service}");
+    }
 }
 
-/// Ten of every thousand requests are caught by a stall, one on each connection; half of them had been sent before it, so the
-/// middle of their service times is the stall's own length.
+/// Ten connections are too few for the stall. What waits for one is not the server's doing, and is told apart from it.
 #[test]
 fn t3_waiting_for_a_connection_is_told_apart_from_the_server() {
-    settle(&stalling("5ms"), &plan(10, constant(1000.0), 4000), |run| {
-        // Of four stalls only three are followed by requests that wait for what they left.
-        between("mean response", mean_ms(&run.response()), 14.0, 14.6 + 15.0)?;
-        near("mean service", mean_ms(&run.service()), 5.97)?;
-        quantiles("response", &run.response(), &[(0.9, 53.0), (0.95, 78.0), (0.99, 98.0)])?;
-        quantiles("service", &run.service(), &[(0.5, 5.0), (0.9, 5.0), (0.995, 100.0)])?;
-        quantiles("pool wait", &run.pool_wait(), &[(0.9, 43.0), (0.99, 88.0)])
-    });
+    let n = 10_000;
+    let run = Trial::new(0, stalling("5ms"), plan(10, constant(1_000.0), n)).run();
+    let (mut free, mut times) = (vec![Nanos::ZERO; 10], Vec::new());
+    for due in (0..n).map(|i| Nanos(i * MS.0)) {
+        let first = free.iter_mut().min().unwrap();
+        let sent = due.max(*first);
+        // As the server sees it: the first request arrives after one way, at its zero.
+        *first = after_stall(sent + Nanos(5 * MS.0)) + BOTH_WAYS;
+        times.push((*first - due, *first - sent, sent - due));
+    }
+    assert_eq!(run.response(), &histogram(times.iter().map(|times| times.0)));
+    assert_eq!(run.service, histogram(times.iter().map(|times| times.1)));
+    let pool_wait = Histogram::from_hdr_base64(run.report.latency.pool_wait_hdr.as_ref().unwrap()).unwrap();
+    let round_trip = |times: Histogram| Histogram::from_hdr_base64(&times.to_hdr_base64().unwrap()).unwrap();
+    assert_eq!(pool_wait, round_trip(histogram(times.iter().map(|times| times.2))));
+    assert!((run.service.mean().unwrap() / 1e6 - 5.97).abs() < 0.06, "{:?}", run.service.mean());
+    quantiles(&run.service, &[(0.5, 5.04), (0.9, 5.04)]);
 }
 
 #[test]
 fn t4_the_slow_mode_of_a_bimodal_server_stays_one_in_a_hundred() {
-    settle(&program("mix:1ms*99,100ms*1"), &plan(200, constant(2000.0), 6000), |run| {
-        // 1 % of 6000 is 60 with a standard deviation of 7.7, which moves the mean by 0.13 ms.
-        between("programmed mean", run.programmed_ms(), 1.99 - 3.0 * 0.13, 1.99 + 3.0 * 0.13)?;
-        near("mean", mean_ms(&run.response()), run.programmed_ms())?;
-        quantiles("response", &run.response(), &[(0.5, 1.0), (0.9, 1.0), (0.995, 100.0)])
+    let (n, mut slow, mut all) = (2_000, 0, 0);
+    each(0..30, |seed| {
+        let run = Trial::new(seed, program("mix:1ms*99,100ms*1"), plan(200, poisson(2_000.0), n)).run();
+        run.took_what_was_programmed();
+        assert_eq!(run.response().sum(), run.service.sum(), "nobody waits");
+        let beyond = run.counts.programmed_ns - n * MS.0;
+        assert_eq!(beyond % (99 * MS.0), 0, "each takes one time or the other");
+        assert_eq!(n - run.service.count_at_or_below(50 * MS.0), beyond / (99 * MS.0));
+        (slow, all) = (slow + beyond / (99 * MS.0), all + n);
+        quantiles(run.response(), &[(0.5, 1.04), (0.9, 1.04)]);
     });
-}
-
-/// Short runs of a queue stray far from their limit, so the limit is tested loosely and the mean against the sum of what the
-/// stub meant each request to take: 4 s at ρ = 0.5 have a standard error of about 8 %, at ρ = 0.8 of about 30 %.
-#[test]
-fn t5_queues_show_their_waiting_times() {
-    for (service, arrival, mean, error) in [
-        ("exp:1ms", poisson(500.0), 2.00, 0.3),
-        ("exp:1ms", constant(500.0), 1.26, 0.2),
-        ("1ms", poisson(800.0), 3.00, 0.6),
-        ("exp:1ms", poisson(800.0), 5.00, 0.8),
-    ] {
-        settle(&queue(service), &plan(200, arrival, 2500), |run| {
-            between(
-                "programmed mean",
-                run.programmed_ms(),
-                mean * (1.0 - error),
-                mean * (1.0 + error) + 5.0,
-            )?;
-            near("mean", mean_ms(&run.response()), run.programmed_ms())
-        });
-    }
-}
-
-#[test]
-fn t6_a_closed_loop_on_a_queue_obeys_littles_law() {
-    for connections in [8, 64] {
-        settle(&queue("exp:1ms"), &plan(connections, Arrival::Closed, 2000), |run| {
-            // 2000 exponential times have a standard error of 2.2 %.
-            let rate = run.report.window.ok as f64 / run.report.window_ns.as_secs_f64();
-            between("throughput", rate, 400.0, 1000.0 * 1.08)?;
-            let n = f64::from(connections);
-            between("N = X W", rate * mean_ms(&run.service()) / 1e3 / n, 0.95, 1.01)
-        });
-    }
+    is_share("slow answers", slow, all, 0.01);
 }
 
 #[test]
 fn t11_a_mix_is_drawn_per_request() {
-    let kinds = vec![get("/1ms"), get("/10ms")];
-    let n = 4000;
-    let plan = Plan { requests: kinds, ..plan(64, Arrival::Closed, n) };
-    settle(&program("1s"), &plan, |run| {
-        // Half of each: a mean of 5.5 ms with a standard error of 4.5 ms / √n; 91/9 would make it 1.8 ms.
-        let error = 3.0 * 4.5 / (n as f64).sqrt();
-        between("programmed mean", run.programmed_ms(), 5.5 - error, 5.5 + error)
+    let (n, mut slow, mut all) = (2_000, 0, 0);
+    each(0..30, |seed| {
+        let plan = Plan { requests: vec![get("/1ms"), get("/10ms")], ..plan(64, Arrival::Closed, n) };
+        let run = Trial::new(seed, program("1s"), plan).run();
+        run.took_what_was_programmed();
+        let beyond = run.counts.programmed_ns - n * MS.0;
+        assert_eq!(beyond % (9 * MS.0), 0);
+        (slow, all) = (slow + beyond / (9 * MS.0), all + n);
     });
+    is_share("requests of the second kind", slow, all, 0.5);
+}
+
+/// Within four standard deviations of a binomial.
+fn is_share(name: &str, counted: u64, of: u64, share: f64) {
+    let deviation = (of as f64 * share * (1.0 - share)).sqrt();
+    let expected = of as f64 * share;
+    assert!(
+        (counted as f64 - expected).abs() <= 4.0 * deviation,
+        "{name}: {counted} of {of}, not {expected}"
+    );
 }
 
 #[test]
@@ -147,29 +169,38 @@ fn t12_arrivals_are_as_many_and_as_even_as_they_should_be() {
     let poisson = gaps(Poisson::new(share, ChaCha8Rng::seed_from_u64(12)));
     let constant = gaps(Constant::new(share));
     assert!(poisson.len().abs_diff(300_000) <= 1643, "{}", poisson.len());
-    assert!(constant.len().abs_diff(300_000) <= 1, "{}", constant.len());
-    assert!(variation(&constant) < 0.05);
+    assert_eq!(constant.len(), 300_000);
+    assert!(constant[1..].iter().all(|&gap| gap == 100_000.0));
     assert!((variation(&poisson) - 1.0).abs() < 0.01, "{}", variation(&poisson));
     let long = poisson.iter().filter(|&&gap| gap > 100_000.0).count() as f64 / poisson.len() as f64;
     assert!((long - (-1f64).exp()).abs() < 0.003, "{long}");
 }
 
+/// As the server sees them: even to the nanosecond, or as uneven as chance.
 #[test]
 fn t12_what_was_due_in_the_window_is_what_arrives() {
-    for (arrival, allowed) in [(constant(2000.0), 1), (poisson(2000.0), 3 * 45)] {
-        let plan = Plan { span: Span::Time(Nanos::from_millis(1000)), ..plan(100, arrival, 1) };
-        settle(&program("0s"), &plan, |run| {
-            assert!(run.counts.requests.abs_diff(2000) <= allowed, "{}", run.counts.requests);
-            Ok(())
-        });
-    }
+    let span = Span::Time(seconds(1));
+    let even = Plan { span, ..plan(100, constant(10_000.0), 1) };
+    let counts = Trial::new(0, program("0s"), even).run().counts;
+    assert_eq!(
+        (counts.requests, counts.gap_ns, counts.gap_variation()),
+        (10_000, 9_999 * 100_000, Some(0.0))
+    );
+    let mut variations = Vec::new();
+    each(0..20, |seed| {
+        let uneven = Plan { span, ..plan(100, poisson(10_000.0), 1) };
+        let counts = Trial::new(seed, program("0s"), uneven).run().counts;
+        assert!(counts.requests.abs_diff(10_000) <= 4 * 100, "{counts:?}");
+        variations.push(counts.gap_variation().unwrap());
+    });
+    assert!(variations.iter().all(|v| (v - 1.0).abs() < 4.0 / 100.0), "{variations:?}");
 }
 
 /// The gaps of 30 s.
 fn gaps(mut arrivals: impl Arrivals) -> Vec<f64> {
     arrivals.begin(Nanos::ZERO);
     let (mut gaps, mut last) = (Vec::new(), Nanos::ZERO);
-    while arrivals.next() < Nanos::from_millis(30_000) {
+    while arrivals.next() < seconds(30) {
         gaps.push((arrivals.next() - last).0 as f64);
         last = arrivals.next();
         arrivals.pass();
