@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(first_of((0..16).flat_map(opening).collect()), (1, Nanos::ZERO));
         // Every rotation is slow in the first second of a life, of which a third have one.
         let young = |life: u64| {
-            let (age, shift) = if life % 3 == 0 { (life, -0.2) } else { (5000 + life, 0.0) };
+            let (age, shift) = if life.is_multiple_of(3) { (life, -0.2) } else { (5000 + life, 0.0) };
             [early(0, age, shift), early(1, age + 200, shift)]
         };
         let (opening, warm) = first_of((0..24).flat_map(young).collect());
