@@ -14,6 +14,7 @@ use crate::error::{at_least, finite};
 use crate::interval::Sample;
 use crate::moderation::{Prior, Spread};
 use crate::robust::huber;
+use crate::table::Components;
 use crate::{Interval, StatsError, student};
 
 /// The windows of one restart of both servers: in each the natural logarithm of the new build's rate over the base's.
@@ -68,6 +69,25 @@ pub fn duet(builds: &[Vec<Restart>], prior: &Prior, confidence: f64) -> Result<D
         spread: spread.variance.sqrt(),
         degrees_of_freedom: moderated.degrees_of_freedom,
     })
+}
+
+/// What the duets of two builds vary by, from restart to restart and from one pair of windows of a life to the next, in both
+/// arrangements of the sides; `None` where restarts tell nothing.
+///
+/// # Errors
+/// When there are fewer than two restarts, or one has no window, or a logarithm is not finite.
+pub fn components(restarts: &[Restart]) -> Result<Option<Components>, StatsError> {
+    let side = side_effect(restarts.iter())?;
+    let levels: Vec<Level> = restarts.iter().map(|restart| level(restart, side)).collect::<Result<_, _>>()?;
+    let spread = spread(&levels, 0.0)?;
+    let windows = restarts.iter().map(|restart| (restart.straight.len() + restart.swapped.len()) as f64);
+    let windows = windows.sum::<f64>() / restarts.len() as f64;
+    Ok((spread.degrees_of_freedom > 0.0).then(|| Components {
+        restart_sd: (spread.variance - spread.within).max(0.0).sqrt(),
+        window_sd: (spread.within * windows).sqrt(),
+        windows,
+        degrees_of_freedom: spread.degrees_of_freedom,
+    }))
 }
 
 /// A restart or a build: its mean, and the variance of that mean by what it was made of.
@@ -173,6 +193,17 @@ mod tests {
                 "{found:?}"
             );
         }
+    }
+
+    #[test]
+    fn what_duets_vary_by_is_told_in_its_parts() {
+        let mut rng = ChaCha8Rng::seed_from_u64(9);
+        let duets = Duets { shape: crate::simulation::Shape::Normal, ..Duets::measured(1.1, 400, 20) };
+        let found = components(&duets.measure(&mut rng)[0]).unwrap().unwrap();
+        assert!((found.restart_sd / 0.0044 - 1.0).abs() < 0.15, "{found:?}");
+        assert!((found.window_sd / 0.021 - 1.0).abs() < 0.15 && found.windows == 40.0, "{found:?}");
+        let one = Restart { straight: vec![0.0, 0.1], swapped: vec![0.1, 0.0] };
+        assert!(components(&[one]).is_err());
     }
 
     #[test]

@@ -204,12 +204,53 @@ fn any_world() -> impl Strategy<Value = (World, u64)> {
     let contender = (0.0..0.3_f64, 0.0001..0.05_f64, 0.001..0.3_f64)
         .prop_map(|(log_rate, restart_sd, window_sd)| Simulated { log_rate, restart_sd, window_sd });
     let contenders = prop::collection::vec(contender, 2..7);
-    (contenders, 1..5_usize, 1..12_usize, 0.0..0.6_f64, any::<u64>()).prop_map(
-        |(contenders, rounds, rotations, void, seed)| {
-            let world = World { void_share: void, ..World::noisy(contenders, rounds, rotations) };
+    (contenders, 1..5_usize, 1..12_usize, 0.0..0.6_f64, 1..4_usize, any::<u64>()).prop_map(
+        |(contenders, rounds, rotations, void, groups, seed)| {
+            let world = World { void_share: void, groups, ..World::noisy(contenders, rounds, rotations) };
             (world, seed)
         },
     )
+}
+
+/// Two that never live at once, each beside the same third: `between` is what differs between the groups.
+fn in_two_groups(between: f64) -> Table {
+    let [common, one, other]: [[f64; 5]; 3] = [A, B, C].map(|rates| rates.map(f64::ln));
+    let blocks = |of: &dyn Fn(usize, usize) -> Option<f64>| -> Windows {
+        (0..10).map(|block| vec![of(block / 2, block % 2)]).collect()
+    };
+    let shift = |group: usize| if group == 1 { between } else { 0.0 };
+    let restart = [0.004, -0.006, 0.003, -0.002, 0.005];
+    let everywhere = |round: usize, group: usize| Some(common[round] + shift(group) * (1.0 + restart[round]));
+    let first = |round: usize, group: usize| (group == 0).then(|| one[round]);
+    let second = |round: usize, group: usize| (group == 1).then(|| other[round] + shift(1));
+    let windows = [blocks(&everywhere), blocks(&first), blocks(&second)];
+    Table::fit_in_groups(&windows, &[0, 0, 1, 1, 2, 2, 3, 3, 4, 4]).unwrap()
+}
+
+#[test]
+fn those_of_different_groups_are_compared_by_how_each_differs_from_the_common_one() {
+    let (even, slowed) = (in_two_groups(0.0), in_two_groups(-0.5));
+    let of = |table: &Table, pair| table.ratio(pair, &Prior::none(), 0.95).unwrap().unwrap();
+    let truth = |one: &[f64], other: &[f64]| {
+        (one.iter().zip(other).map(|(one, other)| (one / other).ln()).sum::<f64>() / 5.0).exp()
+    };
+    for table in [&even, &slowed] {
+        assert_eq!((table.rounds(), table.blocks(), table.lived(0), table.lived(1)), (5, 10, 10, 5));
+        let across = of(table, (1, 2));
+        assert!((across.estimate / truth(&B, &C) - 1.0).abs() < 0.001, "{across:?}");
+        let beside = of(table, (0, 1));
+        assert!((beside.estimate / truth(&A, &B) - 1.0).abs() < 0.001, "{beside:?}");
+    }
+}
+
+#[test]
+fn what_is_common_to_a_group_is_no_difference_of_those_in_it() {
+    let unrelated = [single(&A), single(&B), single(&C)];
+    let naive = Table::fit(&unrelated).unwrap();
+    let apart = Table::fit_in_groups(&unrelated, &[0, 0, 0, 1, 1]).unwrap();
+    let of = |table: &Table| table.ratio((0, 1), &Prior::none(), 0.95).unwrap().unwrap();
+    assert_eq!(of(&naive), of(&apart), "whoever lived in the same block needs nobody between them");
+    assert!(Table::fit_in_groups(&unrelated, &[0, 1]).is_err(), "a block without a round");
 }
 
 proptest! {
@@ -217,7 +258,8 @@ proptest! {
 
     #[test]
     fn a_table_never_contradicts_itself((world, seed) in any_world(), margin in 0.0..0.03_f64) {
-        let table = Table::fit(&world.measure(&mut rng(seed))).unwrap();
+        let table =
+            Table::fit_in_groups(&world.measure(&mut rng(seed)), &world.round_of_blocks()).unwrap();
         let Some(judged) = judged(std::slice::from_ref(&table), margin) else { return Ok(()) };
         let Comparison { standings, pairs } = &judged[0];
         for two in standings.windows(2) {
@@ -274,6 +316,37 @@ fn equals_are_seldom_called_different_and_intervals_cover() {
         let outcome = outcome(world, tables, runs, seed);
         assert!(outcome.false_runs <= 0.05 && outcome.covered >= 0.92, "{name}: {outcome:?}");
     }
+}
+
+/// Groups differ as much as rounds do, by 5 % with heavy tails, and who never lived at once is compared all the same.
+#[test]
+fn intervals_across_groups_cover_and_are_wider_for_it() {
+    let split = |groups: usize, world: World| World { groups, ..world };
+    let cases = [
+        ("two that never meet", split(2, World::quiet(alike(3, 0.02, 0.0), 5)), 1),
+        ("two that never meet, heavy tails", split(2, heavy(alike(3, 0.02, 0.0), 5)), 1),
+        ("a steady one between them", split(2, World::quiet(steady_first(0.002), 5)), 1),
+        ("a restless one between them", split(2, World::quiet(steady_first(0.06), 5)), 1),
+        ("seven in two groups", split(2, heavy(alike(7, 0.02, 0.0), 5)), 1),
+        ("seven in three groups, uneven", split(3, heavy(uneven(0.0), 5)), 1),
+        ("carousel in groups", split(2, World::noisy(alike(7, 0.015, 0.22), 3, 20)), 3),
+    ];
+    for (seed, (name, world, tables)) in (71..).zip(cases) {
+        let runs = if world.rotations > 1 { 80 } else { 500 };
+        let outcome = outcome(world, tables, runs, seed);
+        assert!(outcome.false_runs <= 0.05 && outcome.covered >= 0.92, "{name}: {outcome:?}");
+    }
+    let could_show = |groups: usize, seed: u64| {
+        outcome(split(groups, World::quiet(alike(7, 0.02, 0.0), 5)), 1, 200, seed).detectable
+    };
+    assert!(could_show(3, 91) > could_show(1, 92), "a comparison through another is less sure");
+}
+
+/// Three of which the first varies as much as is said, the others by 2 %.
+fn steady_first(restart_sd: f64) -> Vec<Simulated> {
+    let mut contenders = alike(3, 0.02, 0.0);
+    contenders[0].restart_sd = restart_sd;
+    contenders
 }
 
 #[test]

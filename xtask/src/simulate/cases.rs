@@ -37,6 +37,11 @@ fn heavy(contenders: Vec<Simulated>, rounds: usize) -> World {
     World { machine_sd: 0.0, ..World::noisy(contenders, rounds, 1) }
 }
 
+/// The same in groups that share the first contender.
+fn split(groups: usize, world: World) -> World {
+    World { groups, ..world }
+}
+
 fn one_restless() -> Vec<Simulated> {
     let mut contenders = alike(6, 0.005, 0.0);
     contenders[5].restart_sd = 0.05;
@@ -59,6 +64,13 @@ pub(super) fn equals() -> Vec<Case> {
             ("carousel of 20, 6 uneven, 3 tables", World::noisy(uneven(0.2), rounds, 20), 3),
             ("carousel of 30, 20 alike, 4 tables", World::noisy(alike(20, 0.015, 0.25), rounds, 30), 4),
             ("carousel of 40, 2 alike", World::noisy(alike(2, 0.015, 0.23), rounds, 40), 1),
+            ("2 groups, 3 alike, heavy tails", split(2, heavy(alike(3, 0.02, 0.0), rounds)), 1),
+            ("3 groups, 7 alike, heavy tails", split(3, heavy(alike(7, 0.02, 0.0), rounds)), 1),
+            (
+                "3 groups, carousel of 20, 7 alike",
+                split(3, World::noisy(alike(7, 0.015, 0.23), rounds, 20)),
+                3,
+            ),
         ]
         .map(|(name, world, tables)| {
             case(format!("{name}, {rounds} rounds"), Trials::once(world, tables), honest)

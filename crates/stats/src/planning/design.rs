@@ -13,13 +13,13 @@ use crate::table::detectable;
 use crate::{StatsError, error, student};
 
 /// Numbers of rounds that are compared; between them little changes.
-const ROUNDS: [usize; 16] = [2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 40, 60, 100, 200, 300];
+pub(super) const ROUNDS: [usize; 16] = [2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 40, 60, 100, 200, 300];
 /// Degrees of freedom with which a spread is as good as known: no design has more.
-const KNOWN: f64 = 1e6;
+pub(super) const KNOWN: f64 = 1e6;
 /// No run is planned for longer: a day.
-const LONGEST_S: f64 = 86_400.0;
+pub(super) const LONGEST_S: f64 = 86_400.0;
 /// Halvings of the search for a budget, which finds it within a thousandth.
-const HALVINGS: usize = 14;
+pub(super) const HALVINGS: usize = 14;
 
 /// What shall be compared, and how surely.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -5,6 +5,7 @@
 //! be known beforehand: from an earlier run on this machine, or from the first rounds.
 
 mod design;
+mod duet;
 
 use crate::error::{at_least, not_negative};
 use crate::simultaneous::MOST_ROUNDS;
@@ -12,6 +13,7 @@ use crate::{StatsError, student};
 
 pub use crate::table::Components;
 pub use design::{Costs, Design, Expectation, Plan, best, budget_for, shows};
+pub use duet::{duet_for, duet_shows};
 
 /// The fewest rounds after which the half-width to expect of one ratio is at most `goal` (0.014 for ± 1.4 %), when the ratio
 /// varies with coefficient of variation `difference_cv` (0.02 for 2 %) from round to round; `None` when a thousand are not

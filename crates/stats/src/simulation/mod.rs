@@ -30,6 +30,11 @@ pub trait Truth {
 
     /// Measures a table once: the windows of every contender.
     fn measure(&self, rng: &mut impl Rng) -> Vec<Windows>;
+
+    /// The round of each block of windows: one for each round, where rounds are not split into groups.
+    fn round_of_blocks(&self) -> Vec<usize> {
+        (0..self.rounds()).collect()
+    }
 }
 
 /// How a random number of mean 0 and variance 1 is distributed.
@@ -75,6 +80,9 @@ pub struct World {
     pub void_share: f64,
     /// How much the machine's speed wanders, with a memory of [`MEMORY_WINDOWS`].
     pub machine_sd: f64,
+    /// Groups into which every round is split: the first contender lives in each, who lives in which of the others is drawn by
+    /// lot. 1 where all live at once.
+    pub groups: usize,
 }
 
 /// How many windows it takes until the machine has forgotten all but a third of its speed: about two seconds.
@@ -132,6 +140,7 @@ impl World {
             round_sd: 0.05,
             void_share: 0.0,
             machine_sd: 0.0,
+            groups: 1,
         }
     }
 
@@ -148,16 +157,28 @@ impl World {
         }
     }
 
-    /// One life of each contender.
-    fn round(&self, rng: &mut impl Rng) -> Vec<Vec<Option<f64>>> {
-        let of_round = self.round_sd * Shape::HeavyTailed.draw(rng);
-        let restart = |of: &Simulated| of.log_rate + of_round + of.restart_sd * self.restarts.draw(rng);
+    /// Who lives in each group of a round.
+    fn grouped(&self, rng: &mut impl Rng) -> Vec<Vec<usize>> {
+        if self.groups < 2 {
+            return vec![(0..self.contenders.len()).collect()];
+        }
+        let mut groups = vec![vec![0]; self.groups];
+        for (place, other) in shuffled(self.contenders.len().saturating_sub(1), rng).into_iter().enumerate() {
+            groups[place % self.groups].push(other + 1);
+        }
+        groups
+    }
+
+    /// One life of each of those who live at once.
+    fn block(&self, living: &[usize], rng: &mut impl Rng) -> Vec<Vec<Option<f64>>> {
+        let of_block = self.round_sd * Shape::HeavyTailed.draw(rng);
+        let restart = |of: &Simulated| of.log_rate + of_block + of.restart_sd * self.restarts.draw(rng);
         let lives: Vec<f64> = self.contenders.iter().map(restart).collect();
         let mut windows = vec![Vec::new(); lives.len()];
         let memory = (-1.0 / MEMORY_WINDOWS).exp();
         let mut speed = self.machine_sd * normal(rng);
         for _ in 0..self.rotations {
-            for contender in shuffled(lives.len(), rng) {
+            for contender in shuffled(living.len(), rng).into_iter().map(|place| living[place]) {
                 speed = memory * speed + self.machine_sd * (1.0 - memory * memory).sqrt() * normal(rng);
                 let error = self.contenders[contender].window_sd * self.windows.draw(rng);
                 let is_void = rng.random::<f64>() < self.void_share;
@@ -185,10 +206,16 @@ impl Truth for World {
     fn measure(&self, rng: &mut impl Rng) -> Vec<Windows> {
         let mut measured = vec![Windows::new(); self.contenders.len()];
         for _ in 0..self.rounds {
-            let round = self.round(rng);
-            measured.iter_mut().zip(round).for_each(|(windows, of_round)| windows.push(of_round));
+            for living in self.grouped(rng) {
+                let block = self.block(&living, rng);
+                measured.iter_mut().zip(block).for_each(|(windows, of_block)| windows.push(of_block));
+            }
         }
         measured
+    }
+
+    fn round_of_blocks(&self) -> Vec<usize> {
+        (0..self.rounds).flat_map(|round| vec![round; self.groups]).collect()
     }
 }
 

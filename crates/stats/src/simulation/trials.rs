@@ -78,9 +78,13 @@ impl<T: Truth> Trials<T> {
         let all = self.world.rounds();
         let first = if self.looks == Looks::Once { all } else { all.min(2) };
         for rounds in first..=all {
-            let so_far = |of: &Windows| of[..rounds].to_vec();
-            let tables =
-                measured.iter().map(|table| Table::fit(&table.iter().map(so_far).collect::<Vec<_>>()));
+            let blocks: Vec<usize> =
+                self.world.round_of_blocks().into_iter().take_while(|round| *round < rounds).collect();
+            let so_far = |of: &Windows| of[..blocks.len()].to_vec();
+            let fit = |table: &Vec<Windows>| {
+                Table::fit_in_groups(&table.iter().map(so_far).collect::<Vec<_>>(), &blocks)
+            };
+            let tables = measured.iter().map(fit);
             let judged = self.judge(tables.collect::<Result<_, _>>()?)?;
             if rounds == all || judged.open == 0 {
                 counts.add(&judged, rounds);

@@ -134,7 +134,11 @@ impl Table {
     }
 
     fn rounds_of_both(&self, first: usize, second: usize) -> usize {
-        self.lives[first].iter().zip(&self.lives[second]).filter(|(a, b)| a.is_some() && b.is_some()).count()
+        let of = |contender: usize| -> BTreeSet<usize> {
+            let lived = self.lives[contender].iter().zip(&self.round_of);
+            lived.filter(|(life, _)| life.is_some()).map(|(_, round)| *round).collect()
+        };
+        of(first).intersection(&of(second)).count()
     }
 
     fn standings(&self, present: &[usize], pairs: &[Pair]) -> Vec<Standing> {

@@ -1,4 +1,5 @@
-//! Contenders' effects by weighted least squares over lives: level = contender + round + rest.
+//! Contenders' effects by weighted least squares over lives: level = contender + block + rest. A block is a round, or, where a
+//! round was split into groups of servers that lived at once, a group of it.
 //!
 //! Each difference of two effects is made of all lives that bear on it, and all differences agree with each other: if the
 //! first is 3 % above the second and the second 2 % above the third, then the first is so much above the third. A life that
@@ -74,14 +75,14 @@ impl Effects {
     }
 
     /// The variance of the difference of two effects: what the two contenders' own lives add, for a pair that varies by
-    /// `pair` from round to round, and what those of others add.
+    /// `pair` from round to round, and what those of others add. Where some were compared through others, these were part of what
+    /// that variance was told from, so they vary in proportion to it, and no less than a typical contender.
     pub(super) fn variance(&self, (i, j): (usize, usize), pair: f64, spreads: &Spreads) -> f64 {
-        let [of_i, of_j] =
-            [i, j].map(|own| spreads.contenders[own] / (spreads.contenders[i] + spreads.contenders[j]));
-        let variance_of = |l: usize| match l {
-            l if l == i => pair * of_i,
-            l if l == j => pair * of_j,
-            other => spreads.contenders[other],
+        let in_proportion = pair / (spreads.contenders[i] + spreads.contenders[j]);
+        let variance_of = |l: usize| match spreads.contenders[l] {
+            own if l == i || l == j => own * in_proportion,
+            other if spreads.are_alike => other * in_proportion.max(1.0),
+            other => other,
         };
         let row: Vec<f64> = self.inverse[i].iter().zip(&self.inverse[j]).map(|(i, j)| i - j).collect();
         let of_round = |r: usize| {

@@ -6,6 +6,10 @@
 //! hold for new restarts, not for more windows of the same ones (Kalibera & Jones, ISMM 2013). A design that measures each
 //! life once is the same with one rotation.
 //!
+//! Where not all servers can live at once, a round is split into groups, each a *block* of its own: what the machine did to one
+//! group it did not do to the next. A contender that lives in every group, once started afresh for each, joins them: two that
+//! never lived at once are compared by how each differs from it, and the interval is as much wider as that is less sure.
+//!
 //! From the bottom up: [`lives`] makes one number of each life, [`effects`] one of each contender, [`spreads`] says how much
 //! lives vary, [`crate::moderation`] lends what other tables know of that, [`compare`] judges.
 
@@ -13,6 +17,7 @@ mod compare;
 mod components;
 mod effects;
 mod lives;
+mod meetings;
 mod spreads;
 
 pub use compare::{Comparison, Pair, Standing};
@@ -24,8 +29,8 @@ use crate::{Interval, StatsError, student};
 use effects::Effects;
 use spreads::{Lives, Spreads, pairs_of};
 
-/// The windows of one contender: by round, and by rotation within the round, the natural logarithm of the rate. `None` is
-/// a window that is void or was not measured; rows that end early are filled up with it.
+/// The windows of one contender: by block, which is a round or a group of one, and by rotation within the block, the natural
+/// logarithm of the rate. `None` is a window that is void or was not measured; rows that end early are filled up with it.
 pub type Windows = Vec<Vec<Option<f64>>>;
 
 /// An interval that reaches further than a thousand times its estimate is no statement.
@@ -36,23 +41,36 @@ pub struct Table {
     lives: Lives,
     spreads: Spreads,
     effects: Effects,
-    /// For each contender the least one with which it can be compared through common rounds, however indirectly.
+    /// For each contender the least one with which it can be compared through common blocks, however indirectly.
     met: Vec<usize>,
+    /// The round of each block.
+    round_of: Vec<usize>,
 }
 
 impl Table {
-    /// Fits the model to the windows of each contender.
+    /// Fits the model to the windows of each contender, all of whom lived at once in each round.
     ///
     /// # Errors
     /// When there are no contenders, or a logarithm is not finite.
     pub fn fit(contenders: &[Windows]) -> Result<Self, StatsError> {
+        let blocks = contenders.iter().map(Vec::len).max().unwrap_or(0);
+        Self::fit_in_groups(contenders, &(0..blocks).collect::<Vec<_>>())
+    }
+
+    /// The same for rounds that were split into groups: `round_of` holds the round of each block, counted from 0, in the order in
+    /// which the windows have their blocks.
+    ///
+    /// # Errors
+    /// As [`Self::fit`], and when there are windows of more blocks than have a round.
+    pub fn fit_in_groups(contenders: &[Windows], round_of: &[usize]) -> Result<Self, StatsError> {
         at_least("a table", 1, contenders.len())?;
+        at_least("blocks of a table", contenders.iter().map(Vec::len).max().unwrap_or(0), round_of.len())?;
         let known: Vec<f64> = contenders.iter().flatten().flatten().copied().flatten().collect();
         finite(&known)?;
         let lives = lives_of(contenders);
-        let spreads = spreads::spreads(&lives);
+        let spreads = spreads::spreads(&lives, round_of);
         let effects = effects::effects(&lives, &spreads);
-        Ok(Self { met: met(&lives), lives, spreads, effects })
+        Ok(Self { met: met(&lives), lives, spreads, effects, round_of: round_of.to_vec() })
     }
 
     /// How many contenders there are.
@@ -62,15 +80,21 @@ impl Table {
 
     /// How many rounds there are, complete or not.
     pub fn rounds(&self) -> usize {
+        let blocks = self.blocks();
+        self.round_of[..blocks].iter().max().map_or(0, |last| last + 1)
+    }
+
+    /// How many blocks there are: as many as rounds, unless these were split into groups.
+    pub fn blocks(&self) -> usize {
         self.lives.iter().map(Vec::len).max().unwrap_or(0)
     }
 
-    /// The level of one life, freed of what the machine did within its round; `None` where it has no window.
-    pub fn life(&self, contender: usize, round: usize) -> Option<f64> {
-        Some(self.lives.get(contender)?.get(round)?.as_ref()?.level)
+    /// The level of one life, freed of what the machine did within its block; `None` where it has no window.
+    pub fn life(&self, contender: usize, block: usize) -> Option<f64> {
+        Some(self.lives.get(contender)?.get(block)?.as_ref()?.level)
     }
 
-    /// How many rounds have a life of the contender.
+    /// How many lives of the contender there are.
     pub fn lived(&self, contender: usize) -> usize {
         self.lives.get(contender).map_or(0, |lives| lives.iter().flatten().count())
     }
@@ -86,10 +110,10 @@ impl Table {
     pub fn spreads(&self) -> Group {
         let lives: usize = self.lives.iter().flatten().flatten().count();
         let contenders = (0..self.contenders()).filter(|&i| self.lived(i) > 0).count();
-        let rounds = (0..self.rounds())
-            .filter(|&r| self.lives.iter().any(|of| of.get(r).is_some_and(Option::is_some)));
-        // What is left of the lives after contenders' and rounds' effects.
-        let independent = (lives + 1) as f64 - (contenders + rounds.count()) as f64;
+        let blocks = (0..self.blocks())
+            .filter(|&b| self.lives.iter().any(|of| of.get(b).is_some_and(Option::is_some)));
+        // What is left of the lives after contenders' and blocks' effects.
+        let independent = (lives + 1) as f64 - (contenders + blocks.count()) as f64;
         Group { spreads: self.spreads.pairs.clone(), independent: independent.max(0.0) }
     }
 
@@ -166,21 +190,21 @@ fn around(difference: f64, reach: f64, confidence: f64) -> Option<Interval> {
 }
 
 fn lives_of(contenders: &[Windows]) -> Lives {
-    let rounds = contenders.iter().map(Vec::len).max().unwrap_or(0);
-    let round = |r: usize| -> lives::Round<'_> {
-        contenders.iter().map(|windows| windows.get(r).map_or(&[][..], Vec::as_slice)).collect()
+    let blocks = contenders.iter().map(Vec::len).max().unwrap_or(0);
+    let block = |b: usize| -> lives::Round<'_> {
+        contenders.iter().map(|windows| windows.get(b).map_or(&[][..], Vec::as_slice)).collect()
     };
-    let mut by_round = lives::lives(&(0..rounds).map(round).collect::<Vec<_>>());
-    (0..contenders.len()).map(|i| by_round.iter_mut().map(|lives| lives[i].take()).collect()).collect()
+    let mut by_block = lives::lives(&(0..blocks).map(block).collect::<Vec<_>>());
+    (0..contenders.len()).map(|i| by_block.iter_mut().map(|lives| lives[i].take()).collect()).collect()
 }
 
-/// Joins whoever lived in the same round.
+/// Joins whoever lived in the same block.
 fn met(lives: &Lives) -> Vec<usize> {
-    let rounds = lives.iter().map(Vec::len).max().unwrap_or(0);
+    let blocks = lives.iter().map(Vec::len).max().unwrap_or(0);
     let mut met: Vec<usize> = (0..lives.len()).collect();
-    for round in 0..rounds {
+    for block in 0..blocks {
         let present: Vec<usize> =
-            (0..lives.len()).filter(|&i| lives[i].get(round).is_some_and(Option::is_some)).collect();
+            (0..lives.len()).filter(|&i| lives[i].get(block).is_some_and(Option::is_some)).collect();
         let joined: Vec<usize> = present.iter().map(|&i| met[i]).collect();
         let Some(&least) = joined.iter().min() else { continue };
         met.iter_mut().filter(|of| joined.contains(of)).for_each(|of| *of = least);

@@ -1,15 +1,19 @@
 //! How much the difference of two contenders varies from round to round, and how much of that comes from windows.
 
 use super::lives::Life;
+use super::meetings::{Meeting, meetings};
 use crate::moderation::Spread;
 use crate::robust::middle;
 
-/// Lives by contender and round.
+/// Lives by contender and block.
 pub(super) type Lives = Vec<Vec<Option<Life>>>;
 
 /// No contender is believed to vary less than this share of what a typical one does: differences of variances that were
 /// estimated from few rounds are noise.
 const LEAST_SHARE: f64 = 0.1;
+
+/// What of the variance is the pair's own where it was compared through a third: two lives of four.
+const SHARE_OF_PAIR: f64 = 0.5;
 
 /// Every pair's spread, and what follows for each life.
 pub(super) struct Spreads {
@@ -19,6 +23,10 @@ pub(super) struct Spreads {
     pub(super) contenders: Vec<f64>,
     /// How many times the typical variance a life has, because fewer of its windows counted.
     pub(super) factors: Vec<Vec<f64>>,
+    /// Whether all contenders are taken to vary alike, because some were compared through others: where a difference is made of
+    /// several lives, variances of each, told from few rounds, would give most weight to those that seem steady by chance. In
+    /// simulations one run in eight was wrong by that.
+    pub(super) are_alike: bool,
 }
 
 /// All pairs of so many contenders, (0,1), (0,2), …, (1,2), ….
@@ -26,36 +34,73 @@ pub(crate) fn pairs_of(contenders: usize) -> impl Iterator<Item = (usize, usize)
     (0..contenders).flat_map(move |i| (i + 1..contenders).map(move |j| (i, j)))
 }
 
-pub(super) fn spreads(lives: &Lives) -> Spreads {
+/// `rounds` holds the round of each block.
+pub(super) fn spreads(lives: &Lives, rounds: &[usize]) -> Spreads {
+    let met: Vec<Vec<Meeting>> = pairs_of(lives.len()).map(|pair| meetings(lives, rounds, pair)).collect();
     let even: Vec<Vec<f64>> = lives.iter().map(|of| vec![1.0; of.len()]).collect();
-    let pairs = pair_spreads(lives, &even);
+    let pairs = pair_spreads(lives, &met, &even);
     let factors = factors(lives, &pairs);
-    let pairs = pair_spreads(lives, &factors);
-    let contenders = contender_variances(lives.len(), &pairs);
-    Spreads { pairs, contenders, factors }
+    let pairs = pair_spreads(lives, &met, &factors);
+    let are_alike = met.iter().flatten().any(|meeting| matches!(meeting, Meeting::Through { .. }));
+    let contenders = match are_alike {
+        true => vec![typical_variance(&pairs); lives.len()],
+        false => contender_variances(lives.len(), &pairs),
+    };
+    Spreads { pairs, contenders, factors, are_alike }
 }
 
-fn pair_spreads(lives: &Lives, factors: &[Vec<f64>]) -> Vec<Spread> {
-    pairs_of(lives.len())
-        .map(|(i, j)| pair_spread([&lives[i], &lives[j]], [&factors[i], &factors[j]]))
-        .collect()
+fn pair_spreads(lives: &Lives, met: &[Vec<Meeting>], factors: &[Vec<f64>]) -> Vec<Spread> {
+    let of = |(pair, met): ((usize, usize), &Vec<Meeting>)| {
+        let told = met.iter().filter_map(|meeting| told(lives, pair, *meeting, factors));
+        pair_spread(&told.collect::<Vec<_>>())
+    };
+    pairs_of(lives.len()).zip(met).map(of).collect()
 }
 
-/// Over rounds in which both lived, each by how much it tells.
-fn pair_spread([a, b]: [&[Option<Life>]; 2], [of_a, of_b]: [&[f64]; 2]) -> Spread {
-    let (mut differences, mut within) = (Vec::new(), Vec::new());
-    for (round, (a, b)) in a.iter().zip(b).enumerate() {
-        let (Some(a), Some(b)) = (a, b) else { continue };
-        differences.push((a.level - b.level, 2.0 / (of_a[round] + of_b[round])));
-        within.extend(variance_of_windows(a, b));
+/// What one meeting tells of a pair.
+struct Told {
+    /// Of the levels.
+    difference: f64,
+    /// How much it tells, 1 for a typical meeting in one block.
+    weight: f64,
+    /// The variance that windows add, where they tell it.
+    within: Option<f64>,
+}
+
+/// Where two are compared through a third, the difference varies by both lives of the third as well, so it tells half as much of
+/// the pair; [`super::effects`] reckons with all four lives again.
+fn told(lives: &Lives, (i, j): (usize, usize), meeting: Meeting, factors: &[Vec<f64>]) -> Option<Told> {
+    let life = |contender: usize, block: usize| lives[contender].get(block)?.as_ref();
+    match meeting {
+        Meeting::Together(block) => {
+            let (a, b) = (life(i, block)?, life(j, block)?);
+            Some(Told {
+                difference: a.level - b.level,
+                weight: 2.0 / (factors[i][block] + factors[j][block]),
+                within: variance_of_windows(a, b),
+            })
+        }
+        Meeting::Through { third, blocks: [of_i, of_j] } => {
+            let (a, b) = (life(i, of_i)?, life(j, of_j)?);
+            let (beside_a, beside_b) = (life(third, of_i)?, life(third, of_j)?);
+            let within = variance_of_windows(a, beside_a).zip(variance_of_windows(b, beside_b));
+            Some(Told {
+                difference: (a.level - beside_a.level) - (b.level - beside_b.level),
+                weight: 2.0 * SHARE_OF_PAIR / (factors[i][of_i] + factors[j][of_j]),
+                within: within.map(|(of_a, of_b)| SHARE_OF_PAIR * (of_a + of_b)),
+            })
+        }
     }
-    let rounds = differences.len() as f64;
-    let weights: f64 = differences.iter().map(|(_, weight)| weight).sum();
-    let mean = differences.iter().map(|(difference, weight)| difference * weight).sum::<f64>() / weights;
-    let squares: f64 =
-        differences.iter().map(|(difference, weight)| weight * (difference - mean).powi(2)).sum();
-    let degrees_of_freedom = (rounds - 1.0).max(0.0);
+}
+
+/// Over all meetings, each by how much it tells.
+fn pair_spread(told: &[Told]) -> Spread {
+    let weights: f64 = told.iter().map(|told| told.weight).sum();
+    let mean = told.iter().map(|told| told.difference * told.weight).sum::<f64>() / weights;
+    let squares: f64 = told.iter().map(|told| told.weight * (told.difference - mean).powi(2)).sum();
+    let degrees_of_freedom = (told.len() as f64 - 1.0).max(0.0);
     let variance = if degrees_of_freedom > 0.0 { squares / degrees_of_freedom } else { 0.0 };
+    let within: Vec<f64> = told.iter().filter_map(|told| told.within).collect();
     let within = within.iter().sum::<f64>() / within.len().max(1) as f64;
     Spread { variance, degrees_of_freedom, within }
 }
@@ -115,7 +160,7 @@ fn contender_variances(contenders: usize, pairs: &[Spread]) -> Vec<f64> {
         }
     }
     let mean = sums.iter().sum::<f64>() / counts.iter().sum::<f64>().max(1.0);
-    let typical = if mean > 0.0 { mean / 2.0 } else { 1.0 };
+    let typical = typical_variance(pairs);
     // The mean variance of a contender's pairs is its own plus the mean of all others'.
     let own = |(sum, count): (&f64, &f64)| match count {
         0.0 => typical,
@@ -123,4 +168,12 @@ fn contender_variances(contenders: usize, pairs: &[Spread]) -> Vec<f64> {
         _ => (sum / count - mean) * (contenders as f64 - 1.0) / (contenders as f64 - 2.0) + typical,
     };
     sums.iter().zip(&counts).map(own).map(|variance| variance.max(LEAST_SHARE * typical)).collect()
+}
+
+/// Half of what pairs vary by on average; 1 where that is not known.
+fn typical_variance(pairs: &[Spread]) -> f64 {
+    let told: Vec<f64> =
+        pairs.iter().filter(|pair| pair.degrees_of_freedom > 0.0).map(|pair| pair.variance).collect();
+    let mean = told.iter().sum::<f64>() / told.len().max(1) as f64;
+    if mean > 0.0 { mean / 2.0 } else { 1.0 }
 }
