@@ -141,6 +141,12 @@ impl Observer for Live {
                 self.warn(contender, &on("is not run", network.as_ref()), reason);
             }
             Event::RoundBegun { index, of } => self.begin_round(*index, *of),
+            Event::Split { common } => {
+                let joined = common.map(|name| format!(" that share {name}")).unwrap_or_default();
+                self.say(&format!(
+                    "not all servers can live at once (memory, ports or the database): rounds are split into groups{joined}"
+                ));
+            }
             Event::Starting { contender } => {
                 (*contender).clone_into(&mut self.contender);
                 self.last.clear();

@@ -59,6 +59,24 @@ pub(crate) fn limits_in(tree: &Tree) -> Limits {
     }
 }
 
+/// Memory that the groups above this process still allow, in bytes; `None` where none limits it. Files that
+/// the kernel keeps and nobody has used lately can be had back.
+pub(crate) fn memory_left_in(tree: &Tree) -> Option<u64> {
+    let left = |group: &Path, [limit, used, cache]: [&str; 3]| {
+        let files = Tree::at(group);
+        let limit = files.parse::<u64>(limit).filter(|limit| *limit < NO_LIMIT_BYTES)?;
+        let cached = files.read("memory.stat").and_then(|text| keyed(&text, cache)).unwrap_or(0);
+        Some(limit.saturating_sub(files.parse::<u64>(used)?.saturating_sub(cached)))
+    };
+    let of = |hierarchy: Hierarchy, names| {
+        let groups = hierarchy.groups(tree, "self").into_iter();
+        groups.filter_map(move |group| left(&group, names)).min()
+    };
+    let unified = of(Hierarchy::Unified, ["memory.max", "memory.current", "inactive_file"]);
+    let legacy = ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"];
+    unified.into_iter().chain(of(Hierarchy::Legacy("memory"), legacy)).min()
+}
+
 /// What quotas have done to a process so far; `None` where there is no quota.
 pub fn throttling(pid: u32) -> Option<Throttling> {
     throttling_in(&Tree::live(), &pid.to_string())

@@ -1,9 +1,10 @@
-//! Memory of this process, and of others at a moment.
+//! Memory of this process, of others at a moment, and what is left of it.
 
 use std::io::ErrorKind;
 
 use rustix::io::Errno;
 
+use crate::cgroup;
 use crate::text::{Tree, number};
 
 /// Resident memory of a process.
@@ -39,6 +40,18 @@ pub fn proportional(processes: impl IntoIterator<Item = u32>) -> Option<u64> {
     Some(bytes)
 }
 
+/// Memory that programs can still take, in bytes, before the kernel swaps or ends one of them: what the machine has available
+/// (`MemAvailable`, proc_meminfo(5)), or less where a control group allows less. `None` where the kernel does not tell.
+pub fn available() -> Option<u64> {
+    available_in(&Tree::live())
+}
+
+fn available_in(tree: &Tree) -> Option<u64> {
+    let machine =
+        tree.read("proc/meminfo").and_then(|text| number(&text, "MemAvailable")).map(|kib| kib * 1024);
+    machine.into_iter().chain(cgroup::memory_left_in(tree)).min()
+}
+
 fn exists(pid: u32) -> bool {
     Tree::live().exists(format!("proc/{pid}"))
 }
@@ -57,6 +70,29 @@ mod tests {
         let status = "Name:\tassay\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\n";
         assert_eq!(parse(status), Some(Resident { now_bytes: 1 << 20, peak_bytes: 2 << 20 }));
         assert_eq!(parse("VmHWM:\t    2048 kB\n"), None, "a kernel thread has no memory");
+    }
+
+    #[test]
+    fn what_is_available_is_what_the_tightest_group_leaves() {
+        let root = tempfile::tempdir().expect("a folder");
+        let write = |file: &str, text: &str| {
+            let path = root.path().join(file);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            std::fs::write(path, text).expect("written");
+        };
+        let tree = Tree::at(root.path());
+        assert_eq!(available_in(&tree), None);
+        write("proc/meminfo", "MemTotal: 8192 kB\nMemAvailable:       4096 kB\n");
+        assert_eq!(available_in(&tree), Some(4 << 20));
+        write("proc/self/mountinfo", "34 23 0:29 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw");
+        write("proc/self/cgroup", "0::/user/shell\n");
+        write("sys/fs/cgroup/user/shell/memory.max", "max\n");
+        write("sys/fs/cgroup/user/memory.max", "3145728\n");
+        write("sys/fs/cgroup/user/memory.current", "2097152\n");
+        assert_eq!(available_in(&tree), Some(1 << 20));
+        // The cache of files can be had back.
+        write("sys/fs/cgroup/user/memory.stat", "anon 1048576\ninactive_file 524288\n");
+        assert_eq!(available_in(&tree), Some(3 << 19));
     }
 
     #[test]

@@ -71,7 +71,7 @@ fn obstacle(plan: &Plan) -> Option<(Because, &'static str)> {
             "it needs closed loops whose windows are a time; measure at the maximum",
         ));
     }
-    if !plan.takes_turns() {
+    if !plan.takes_turns() || !plan.live_at_once() {
         return Some((
             Because::NotTogether,
             "both servers have to live at once, each on a port that it finds in $PORT; leave out --port",

@@ -21,6 +21,7 @@ pub mod database;
 pub mod design;
 mod error;
 pub mod generator;
+mod groups;
 pub mod keeper;
 mod network;
 mod outlook;

@@ -1,11 +1,11 @@
 //! Everything that is decided before a run begins.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use assay_host::isolation::Isolation;
 use assay_link::Spec;
 use assay_model::database::DatabaseKind;
+use assay_model::design::Design;
 use assay_model::experiment::{Cell, Experiment, Measure};
 use assay_model::network::{Network, Stack};
 use assay_model::record::Program;
@@ -15,6 +15,7 @@ use crate::catalogue::{self, Catalogue};
 use crate::contender::Tools;
 use crate::database::Source;
 use crate::error::LabError;
+use crate::groups::{Need, Role, Room, common, groups};
 use crate::schedule::{affordable_rounds, predicted_conformance, predicted_round};
 use crate::subject::{Launch, Subject, check_link};
 
@@ -111,12 +112,6 @@ pub fn database_of<'a>(
     Ok(first.map(|(_, kind)| kind))
 }
 
-/// Whether no two of them insist on the same port.
-fn can_live_at_once(subjects: &[Subject]) -> bool {
-    let mut taken = BTreeSet::new();
-    subjects.iter().filter_map(Subject::fixed_port).all(|port| taken.insert(port))
-}
-
 impl Plan {
     /// Whether the parts fit together.
     ///
@@ -187,16 +182,54 @@ impl Plan {
         }
     }
 
-    /// Whether all servers of a round live at once and take turns: where there are several, no two insist on the same port, and
-    /// the kernel's TCP serves all, because a wire has one server at its end.
+    /// Whether servers of a round live at once and take turns, all of them or in groups: where there are several, there is one
+    /// that can live with each of the others, and the kernel's TCP serves all, because a wire has one server at its end.
     pub fn takes_turns(&self) -> bool {
         let experiment = &self.experiment;
         let kernels =
             |network: &Option<Network>| network.is_none_or(|network| network.stack() == Stack::Kernel);
         experiment.cells().iter().any(|cell| experiment.is_turned(cell))
             && self.subjects.len() > 1
-            && can_live_at_once(&self.subjects)
+            && (self.live_at_once() || self.common().is_some())
             && experiment.networks().iter().all(kernels)
+    }
+
+    /// Whether no two insist on the same port. Whether all find room is known only when they live.
+    pub fn live_at_once(&self) -> bool {
+        self.groups() == 1
+    }
+
+    /// Groups in which the servers of a round live because of the ports that they insist on, and who lives in all of them.
+    pub fn split(&self) -> Option<(usize, &Subject)> {
+        let common = self.common().filter(|_| self.takes_turns() && !self.live_at_once())?;
+        Some((self.groups(), common))
+    }
+
+    fn groups(&self) -> usize {
+        let needs = self.needs();
+        groups(&needs, common(&needs), &Room::default()).len()
+    }
+
+    fn common(&self) -> Option<&Subject> {
+        common(&self.needs()).map(|place| &self.subjects[place])
+    }
+
+    fn needs(&self) -> Vec<Need> {
+        self.subjects.iter().map(|subject| self.need(subject, false)).collect()
+    }
+
+    /// What a subject needs while it lives, as far as that is known before it has.
+    pub(crate) fn need(&self, subject: &Subject, is_twin: bool) -> Need {
+        let experiment = &self.experiment;
+        let together = experiment.comparing.as_ref().filter(|comparing| comparing.design == Design::Duet);
+        let role = match together {
+            _ if is_twin => Role::Twin,
+            Some(comparing) if comparing.base == subject.name => Role::Base,
+            _ if subject.is_limit() => Role::Limit,
+            _ => Role::Contender,
+        };
+        let cells = self.cells_of(subject).iter().filter(|(_, cell)| experiment.is_turned(cell)).count();
+        Need { holding: None, port: subject.fixed_port(), cells, role }
     }
 
     /// How long it will take when all contenders take part.
@@ -248,7 +281,14 @@ impl Plan {
             cells.iter().filter(|cell| cell.offered.is_capacity()).cloned().collect()
         };
         let twin = own.iter().map(at_capacity).max_by_key(Vec::len).filter(|_| self.experiment.aa);
-        own.into_iter().chain(twin).flat_map(lives).collect()
+        own.into_iter().chain(twin).chain(self.common_again()).flat_map(lives).collect()
+    }
+
+    /// The cells of each further life of whoever lives in every group of a round.
+    fn common_again(&self) -> Vec<Vec<Cell>> {
+        let Some((groups, common)) = self.split() else { return Vec::new() };
+        let cells = self.cells_of(common).into_iter().map(|(_, cell)| cell);
+        vec![cells.filter(|cell| self.experiment.is_turned(cell)).collect(); groups - 1]
     }
 
     pub(crate) fn workload(&self, name: &str) -> Option<&Workload> {
@@ -271,18 +311,6 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-
-    /// A server that insists on a port once kept all others from taking turns.
-    #[test]
-    fn all_can_live_at_once_unless_two_insist_on_the_same_port() {
-        let on = |name: &str, port| {
-            let subject = Subject::from_command("server", Path::new("/"), port).expect("command");
-            Subject { name: name.to_owned(), ..subject }
-        };
-        assert!(can_live_at_once(&[on("a", Some(8080)), on("b", None), on("c", None)]));
-        assert!(can_live_at_once(&[on("a", Some(8080)), on("b", Some(8081))]));
-        assert!(!can_live_at_once(&[on("a", Some(8080)), on("b", Some(8080))]));
-    }
 
     #[test]
     fn of_two_kinds_of_database_a_run_has_one() {

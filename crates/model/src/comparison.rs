@@ -98,10 +98,13 @@ pub struct Row {
 pub struct Change {
     /// Which.
     pub metric: Metric,
-    /// Geometric mean over the rounds of the base, in the metric's unit.
-    pub base: f64,
+    /// Geometric mean over the rounds of the base, in the metric's unit; absent where it is withheld, and only the ratio of a duet
+    /// is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<f64>,
     /// The same of the other.
-    pub new: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new: Option<f64>,
     /// New over base, its interval simultaneous over all rows of this metric; absent where one round says nothing of it.
     pub ratio: Option<Interval>,
     /// Rounds that count: common ones when rounds are paired, else those of the side that has fewer.

@@ -429,6 +429,23 @@ pub enum Evidence {
         /// By how much both ratios differ.
         apart_share: f64,
     },
+    /// Windows of two servers at once that do not count, because a generator waited for its CPU.
+    LostPairs {
+        /// The one in the denominator.
+        base: String,
+        /// The other.
+        new: String,
+        /// Where.
+        cell: Cell,
+        /// Pairs of windows that are void, of all.
+        void: Part,
+        /// Whether they are so many that nothing is told of the others.
+        #[serde(default)]
+        is_withheld: bool,
+        /// Why turns of one at a time tell nothing, where that is so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turns: Option<Box<Withheld>>,
+    },
     /// The time did not allow for a contender against itself.
     NoControl {
         /// The contender.

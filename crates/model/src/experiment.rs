@@ -56,6 +56,10 @@ pub struct Experiment {
     /// Whether one server lives at a time and is measured in one piece, instead of all at once in turns.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub one_at_a_time: bool,
+    /// Most memory that servers may hold together that live at once, in bytes; where all hold more, a round is split into groups.
+    /// Absent: what the machine has available, with something to spare.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
     /// Length of one measured window at capacity in requests, instead of the time; absent for the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_requests: Option<u32>,
@@ -290,6 +294,7 @@ impl Experiment {
             window_s: default_window_s(),
             turn_s: default_turn_s(),
             one_at_a_time: false,
+            memory_bytes: None,
             latency_window_s: None,
             arrival: ArrivalModel::default(),
             timeout_s: default_timeout_s(),

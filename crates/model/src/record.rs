@@ -264,12 +264,13 @@ pub enum Stage {
     Load,
 }
 
-/// One randomised block: every contender once on every network.
+/// One randomised block: every contender once on every network; where not all could live at once, one of them once in each
+/// group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Round {
     /// 0, 1, 2 …
     pub index: u32,
-    /// One run per contender and network, in the order in which they were measured.
+    /// One run per contender, network and group, in the order in which they were measured.
     pub runs: Vec<Run>,
 }
 
@@ -281,6 +282,10 @@ pub struct Run {
     /// The network that it was started on; absent where the experiment names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
+    /// Which group of its round it lived in, from 0: those of one group lived at once, and took turns. 0 for all where nothing kept
+    /// them from living together.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub group: u32,
     /// When it was started, after the start of the whole run.
     pub offset_ns: Nanos,
     /// From start to the first right answer; zero for a URL.
@@ -299,6 +304,11 @@ pub struct Run {
     /// Why it ended early, if it did; cells measured before stay valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<NotRun>,
+}
+
+/// Whether a group is left out of a record.
+fn is_first(group: &u32) -> bool {
+    *group == 0
 }
 
 /// Load given until a fresh server no longer got faster, or the time for it was over.
@@ -463,7 +473,7 @@ impl Record {
 }
 
 impl Round {
-    /// The run of a contender on a network.
+    /// The run of a contender on a network; the first of one that lived in several groups.
     pub fn run_of(&self, contender: &str, network: Option<Network>) -> Option<&Run> {
         self.runs.iter().find(|run| run.contender == contender && run.network == network)
     }

@@ -61,7 +61,7 @@ pub(crate) fn shares(sample: &Sample<'_>, ms: f64) -> Vec<Option<f64>> {
         let in_time = window.times.service.count_at_or_below((ms * NS_PER_MS) as u64);
         (all > 0).then(|| in_time as f64 / all as f64)
     };
-    sample.rounds().map(|window| share(window?)).collect()
+    sample.blocks().map(|window| share(window?)).collect()
 }
 
 /// The median of what the rounds gave, with its order-statistic interval.

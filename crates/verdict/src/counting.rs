@@ -118,8 +118,11 @@ fn differences<'l, 'r>(
         .map(|(life, window)| deviations(&window.measured.turns, settle(life, window)))
         .collect();
     let compared = riders.iter().enumerate().map(|(index, &(life, window))| {
-        let beside =
-            |other: &usize| *other != index && riders[*other].1.measured.cell == window.measured.cell;
+        // The rotations of another group were at another time.
+        let beside = |other: &usize| {
+            let (beside, its) = riders[*other];
+            *other != index && its.measured.cell == window.measured.cell && beside.run.group == life.run.group
+        };
         let others: Vec<&BTreeMap<u32, f64>> =
             (0..riders.len()).filter(beside).map(|other| &deviations[other]).collect();
         (life, window, against_later(&window.measured.turns, &deviations[index], &others))

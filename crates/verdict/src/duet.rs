@@ -1,54 +1,92 @@
 //! Windows of two servers at once: which belong together, and what their ratios say (docs/method/duet.md).
 
+use assay_model::cpuset::CpuSet;
 use assay_model::design::Side;
+use assay_model::evidence::Part;
 use assay_model::experiment::Cell;
-use assay_model::record::{DuetTurn, Measurement};
+use assay_model::record::{DuetTurn, MAX_GENERATOR_DELAY_SHARE, Measurement};
 use assay_stats::duet::{Duet, Restart, duet};
 use assay_stats::moderation::Prior;
 
 use crate::window::Evidence;
 
-/// What the duet of `new` with `base` says of their rates, new over base, and by how many restarts; `None` where none was
-/// measured, or too few restarts were.
-pub(crate) fn ratio(
-    evidence: &Evidence<'_>,
-    cell: &Cell,
-    base: &str,
-    new: &str,
-    confidence: f64,
-) -> Option<(Duet, usize)> {
-    let restarts = restarts(evidence, cell, base, new);
-    let count = restarts.len();
-    Some((duet(&[restarts], &Prior::none(), confidence).ok()?, count))
+/// Share of the pairs of windows beyond which those that are left are not believed: what made so many void was there in the
+/// others too.
+const MOST_VOID: f64 = 0.5;
+
+/// The windows of two that were under load at the same time.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Played {
+    /// The pairs that count, in each round (or group of one) that has some.
+    pub restarts: Vec<Restart>,
+    /// Pairs that are void, of all.
+    pub void: Part,
 }
 
-/// The windows of both in each round that has some.
-///
-/// A round is not left out because its turns are void: what a hypervisor or another program takes from one of the two it takes
-/// from the other, which is what the design is for.
-fn restarts(evidence: &Evidence<'_>, cell: &Cell, base: &str, new: &str) -> Vec<Restart> {
-    let windows = |name| evidence.lives(name, cell.network).into_iter().map(|life| life?.window(cell));
-    let both = windows(base).zip(windows(new)).filter_map(|(base, new)| Some((base?, new?)));
-    let restart = both.map(|(of_base, of_new)| restart((base, &of_base.duet), (new, &of_new.duet)));
-    restart.filter(|restart| !restart.straight.is_empty() || !restart.swapped.is_empty()).collect()
-}
+impl Played {
+    /// What the windows of `new` with `base` were.
+    ///
+    /// A round is not left out because its turns are void: what a hypervisor or another program takes from one of the two it
+    /// takes from the other, which is what the design is for. A pair is void by itself where a generator had to wait for its
+    /// CPU, because that spoils one of the two.
+    pub(crate) fn of(evidence: &Evidence<'_>, cell: &Cell, base: &str, new: &str) -> Self {
+        let generators = evidence.record.isolation.generator_cpus.parse::<CpuSet>();
+        let shares_cpu = generators.is_ok_and(|cpus| cpus.len() == 1);
+        let windows = |name| evidence.lives(name, cell).into_iter().map(|life| life?.window(cell));
+        let both = windows(base).zip(windows(new)).filter_map(|(base, new)| Some((base?, new?)));
+        let mut played = Self::default();
+        for (of_base, of_new) in both {
+            played.add((base, &of_base.duet), (new, &of_new.duet), shares_cpu);
+        }
+        played
+    }
 
-/// Pairs the windows of one restart: those of the same rotation, each beside the other and on the other side.
-fn restart((base, of_base): (&str, &[DuetTurn]), (new, of_new): (&str, &[DuetTurn])) -> Restart {
-    let mut restart = Restart::default();
-    for turn in of_base.iter().filter(|turn| turn.beside == new) {
-        let is_its = |other: &&DuetTurn| {
-            other.beside == base && other.rotation == turn.rotation && other.side == turn.side.other()
-        };
-        let Some(ratio) = of_new.iter().find(is_its).and_then(|other| log_ratio(turn, other)) else {
-            continue;
-        };
-        match turn.side {
-            Side::First => restart.straight.push(ratio),
-            Side::Second => restart.swapped.push(ratio),
+    /// Whether so many are void that the others say nothing.
+    pub(crate) fn is_withheld(&self) -> bool {
+        self.void.hits as f64 > MOST_VOID * self.void.of as f64
+    }
+
+    /// What it says of the rates, new over base, and by how many restarts; `None` where nothing was measured, too much is void,
+    /// or too few restarts are left.
+    pub(crate) fn ratio(&self, confidence: f64) -> Option<(Duet, usize)> {
+        let told = duet(std::slice::from_ref(&self.restarts), &Prior::none(), confidence);
+        Some((told.ok().filter(|_| !self.is_withheld())?, self.restarts.len()))
+    }
+
+    /// Pairs the windows of one restart: those of the same rotation, each beside the other and on the other side.
+    fn add(
+        &mut self,
+        (base, of_base): (&str, &[DuetTurn]),
+        (new, of_new): (&str, &[DuetTurn]),
+        shares_cpu: bool,
+    ) {
+        let mut restart = Restart::default();
+        for turn in of_base.iter().filter(|turn| turn.beside == new) {
+            let is_its = |other: &&DuetTurn| {
+                other.beside == base && other.rotation == turn.rotation && other.side == turn.side.other()
+            };
+            let Some(other) = of_new.iter().find(is_its) else { continue };
+            self.void.of += 1;
+            let counts = counts(turn, other, shares_cpu) && counts(other, turn, shares_cpu);
+            let Some(ratio) = log_ratio(turn, other).filter(|_| counts) else {
+                self.void.hits += 1;
+                continue;
+            };
+            match turn.side {
+                Side::First => restart.straight.push(ratio),
+                Side::Second => restart.swapped.push(ratio),
+            }
+        }
+        if restart != Restart::default() {
+            self.restarts.push(restart);
         }
     }
-    restart
+}
+
+/// Whether the generator of a window had its CPU. Where both have the same, each waits while the other works, as is meant.
+fn counts(own: &DuetTurn, partner: &DuetTurn, shares_cpu: bool) -> bool {
+    let meant = if shares_cpu { partner.load.generator_busy_share } else { 0.0 };
+    own.load.generator_delay_share - meant <= MAX_GENERATOR_DELAY_SHARE
 }
 
 /// The logarithm of new over base; `None` where one of them answered nothing.
@@ -96,9 +134,37 @@ mod tests {
             turn("base", 2, first, 900),
             turn("other", 0, second, 900),
         ];
-        let found = restart(("base", &base), ("new", &new));
-        assert_eq!((found.straight.len(), found.swapped.len()), (1, 1));
-        assert!((found.straight[0].exp() - 2.0).abs() < 1e-9 && (found.swapped[0].exp() - 4.0).abs() < 1e-9);
-        assert_eq!(restart(("base", &base), ("nobody", &new)), Restart::default());
+        let mut found = Played::default();
+        found.add(("base", &base), ("new", &new), false);
+        let [restart] = found.restarts.as_slice() else { panic!("{found:?}") };
+        assert_eq!((restart.straight.len(), restart.swapped.len()), (1, 1));
+        assert!(
+            (restart.straight[0].exp() - 2.0).abs() < 1e-9 && (restart.swapped[0].exp() - 4.0).abs() < 1e-9
+        );
+        assert_eq!(found.void, Part::new(1, 3), "one in which the base answered nothing");
+        let mut nobody = Played::default();
+        nobody.add(("base", &base), ("nobody", &new), false);
+        assert_eq!(nobody, Played::default());
+    }
+
+    #[test]
+    fn a_generator_that_waited_spoils_its_pair_unless_its_partner_had_the_cpu() {
+        let (first, second) = (Side::First, Side::Second);
+        let waiting = |delay: f64, busy: f64| {
+            let mut turn = turn("base", 0, second, 200);
+            (turn.load.generator_delay_share, turn.load.generator_busy_share) = (delay, busy);
+            turn
+        };
+        let void = |of_new: DuetTurn, busy: f64, shares_cpu: bool| {
+            let mut base = turn("new", 0, first, 100);
+            base.load.generator_busy_share = busy;
+            let mut found = Played::default();
+            found.add(("base", &[base]), ("new", &[of_new]), shares_cpu);
+            found.void
+        };
+        assert_eq!(void(waiting(0.05, 0.4), 0.5, false), Part::new(0, 1));
+        assert_eq!(void(waiting(0.45, 0.4), 0.5, false), Part::new(1, 1));
+        assert_eq!(void(waiting(0.45, 0.4), 0.5, true), Part::new(0, 1), "the partner's work is meant");
+        assert_eq!(void(waiting(0.65, 0.3), 0.5, true), Part::new(1, 1), "somebody else's is not");
     }
 }

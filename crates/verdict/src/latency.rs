@@ -163,7 +163,7 @@ fn tails(sample: &Sample<'_>) -> Vec<Option<f64>> {
         let tail = window?.times.response_bounds(TAIL).filter(Bounds::are_close)?.from_due;
         (!tail.is_lower_bound && tail.value > 0).then_some((tail.value as f64).ln())
     };
-    sample.rounds().map(of).collect()
+    sample.blocks().map(of).collect()
 }
 
 fn pair_of(pair: &Pair, tails: &Tails<'_>) -> Option<LatencyPair> {

@@ -6,7 +6,7 @@
 
 use assay_model::check::{Check, Outcome};
 use assay_model::evidence::Evidence as Found;
-use assay_model::record::Run;
+use assay_model::record::{Record, Run};
 use assay_model::rule::Rule;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -37,10 +37,15 @@ struct Point {
 /// Both checks; none where there are too few rounds to ask.
 pub(crate) fn checks(evidence: &Evidence<'_>) -> Vec<Check> {
     let (record, points) = (evidence.record, points(evidence));
-    if record.rounds.len() < FEWEST_ROUNDS || points.is_empty() {
+    if record.rounds.len() < FEWEST_ROUNDS || points.is_empty() || was_split(record) {
         return Vec::new();
     }
     vec![place(&points, record.rounds.len(), record.seed), trend(&points, record.rounds.len(), record.seed)]
+}
+
+/// Whether rounds had groups: these were not dealt as whole rounds are, so there is nothing to deal again.
+fn was_split(record: &Record) -> bool {
+    record.rounds.iter().flat_map(|round| &round.runs).any(|run| run.group > 0)
 }
 
 /// Every contender in every cell in which it has a capacity in all rounds; under an offered rate throughput tells nothing.
@@ -50,7 +55,7 @@ fn points(evidence: &Evidence<'_>) -> Vec<Point> {
     for cell in closed(record) {
         for sample in samples(evidence, &cell) {
             let Some(logs) =
-                sample.rates().iter().map(|rate| Some((*rate)?.ln())).collect::<Option<Vec<f64>>>()
+                sample.rates_by_round().iter().map(|rate| Some((*rate)?.ln())).collect::<Option<Vec<f64>>>()
             else {
                 continue;
             };

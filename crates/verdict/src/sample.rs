@@ -10,6 +10,7 @@ use assay_model::experiment::Cell;
 use assay_model::network::Network;
 use assay_model::record::{Entry, Measurement, Record, Round, Run};
 use assay_stats::lag::Bounds;
+use assay_stats::robust::geometric_mean;
 
 /// Responses that a third of a window must be as long as for a drift to be told: a wave that is cut off at its ends then moves
 /// the third by less than the drift that is told.
@@ -19,10 +20,12 @@ const RESPONSES_OF_A_THIRD: f64 = 20.0;
 pub(crate) struct Sample<'r> {
     /// Who.
     pub entry: &'r Entry,
-    /// Its run in each round.
+    /// Its run in each block: in each round, or in each group of one.
     pub runs: Vec<Option<&'r Run>>,
-    /// Its window in each round.
+    /// Its window in each block.
     pub windows: Vec<Option<&'r Window<'r>>>,
+    /// The round of each block, by its place in the record.
+    pub round_of: Vec<usize>,
     /// CPUs that servers had; zero when the record does not say.
     pub server_cpus: usize,
 }
@@ -37,10 +40,11 @@ pub(crate) fn samples<'r>(evidence: &'r Evidence<'_>, cell: &Cell) -> Vec<Sample
 /// One contender, measured or not.
 pub(crate) fn sample_of<'r>(evidence: &'r Evidence<'_>, entry: &'r Entry, cell: &Cell) -> Sample<'r> {
     let server_cpus = evidence.record.isolation.server_cpus.parse::<CpuSet>().map_or(0, |cpus| cpus.len());
-    let lives: Vec<Option<&Life<'_>>> = evidence.lives(&entry.name, cell.network);
+    let lives: Vec<Option<&Life<'_>>> = evidence.lives(&entry.name, cell);
     let runs = lives.iter().map(|life| life.map(|life| life.run)).collect();
     let windows = lives.into_iter().map(|life| life?.window(cell)).collect();
-    Sample { entry, runs, windows, server_cpus }
+    let round_of = evidence.blocks(cell).iter().map(|block| block.round).collect();
+    Sample { entry, runs, windows, round_of, server_cpus }
 }
 
 /// A contender on a network.
@@ -97,17 +101,32 @@ impl<'r> Sample<'r> {
 
     /// The same with their times.
     pub(crate) fn timed(&self) -> impl Iterator<Item = &'r Window<'r>> {
-        self.rounds().flatten()
+        self.blocks().flatten()
     }
 
-    /// The window of each round; none where it was void.
-    pub(crate) fn rounds(&self) -> impl Iterator<Item = Option<&'r Window<'r>>> {
+    /// The window of each block; none where it was void.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = Option<&'r Window<'r>>> {
         self.windows.iter().map(|window| window.filter(|window| window.counts()))
     }
 
-    /// Throughput in each round; none where the window was void.
+    /// Throughput in each block; none where the window was void.
     pub(crate) fn rates(&self) -> Vec<Option<f64>> {
-        self.rounds().map(|window| window?.rate()).collect()
+        self.blocks().map(|window| window?.rate()).collect()
+    }
+
+    /// Throughput in each round of the record, of one that lived in several groups of it the mean of them (of logarithms); none
+    /// where no window counts.
+    pub(crate) fn rates_by_round(&self) -> Vec<Option<f64>> {
+        let rates = self.rates();
+        let in_round = |round: usize| {
+            let of_round = rates.iter().zip(&self.round_of).filter(|(_, of)| **of == round);
+            match of_round.filter_map(|(rate, _)| *rate).collect::<Vec<f64>>().as_slice() {
+                [only] => Some(*only),
+                several => geometric_mean(several).ok(),
+            }
+        };
+        let rounds = self.round_of.iter().max().map_or(0, |last| last + 1);
+        (0..rounds).map(in_round).collect()
     }
 
     /// The quantile `q` of the service time in each round that counts, in nanoseconds; none unless all tell it.

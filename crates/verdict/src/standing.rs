@@ -81,12 +81,13 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, 
     let comparable = beside.limit.filter(|_| withheld.is_none() && !sample.is_limit());
     let share_of_limit = comparable.and_then(|limit| share_of_limit(sample, limit, &beside));
     checks.extend(at_limit(share_of_limit.as_ref()));
-    let rates: Vec<f64> = sample.rates().into_iter().flatten().collect();
+    let rounds_per_second = sample.rates_by_round();
+    let rates: Vec<f64> = rounds_per_second.iter().copied().flatten().collect();
     Standing {
         contender: sample.entry.name.clone(),
         throughput_per_second: rate_interval(&rates, beside.tables.rate(beside.cell, &sample.entry.name))
             .filter(|_| withheld.is_none()),
-        rounds_per_second: sample.rates(),
+        rounds_per_second,
         trimmed_mean_per_second: trimmed_mean(&rates)
             .ok()
             .filter(|_| record.experiment.trimmed_mean && withheld.is_none()),

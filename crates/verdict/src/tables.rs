@@ -46,14 +46,14 @@ impl<'r> Tables<'r> {
         }
     }
 
-    /// What is fitted: the windows of everybody in each cell.
+    /// What is fitted: the windows of everybody in each cell in which any counts.
     pub(crate) fn measured(evidence: &Evidence<'_>) -> Vec<Measured> {
         let of = |cell: Cell| {
             let (entries, windows) = measured_in(evidence, &cell);
             let names = entries.iter().map(|entry| entry.name.clone());
             Measured { contenders: names.zip(windows).collect(), is_tail: false, cell }
         };
-        closed(evidence.record).into_iter().map(of).collect()
+        closed(evidence.record).into_iter().map(of).filter(|table| !table.contenders.is_empty()).collect()
     }
 
     /// Compares those called `names` in a cell; an empty ranking where nothing can be said.
@@ -135,7 +135,8 @@ impl<'r> Tables<'r> {
 impl<'r> CellTable<'r> {
     fn of(evidence: &'r Evidence<'_>, cell: Cell) -> Option<Self> {
         let (entries, windows) = measured_in(evidence, &cell);
-        Some(Self { table: Table::fit(&windows).ok()?, entries, cell })
+        let round_of: Vec<usize> = evidence.blocks(&cell).iter().map(|block| block.round).collect();
+        Some(Self { table: Table::fit_in_groups(&windows, &round_of).ok()?, entries, cell })
     }
 
     fn place(&self, name: &str) -> Option<usize> {
@@ -164,7 +165,7 @@ fn looks(record: &Record) -> Looks {
     }
 }
 
-/// The logarithms of the rates of all windows that count, by round and by rotation.
+/// The logarithms of the rates of all windows that count, by block and by rotation.
 fn windows(sample: &Sample<'_>) -> Windows {
-    sample.rounds().map(|window| window.map_or_else(Vec::new, Window::log_rates)).collect()
+    sample.blocks().map(|window| window.map_or_else(Vec::new, Window::log_rates)).collect()
 }

@@ -95,6 +95,23 @@ pub fn with_twin(mut record: Record) -> Record {
     record
 }
 
+/// Splits every round of a record into two groups: the first contender lives in both, the last in the second, all others in the
+/// first. In the second group everything is `slower` times as fast.
+pub fn in_two_groups(mut record: Record, slower: f64) -> Record {
+    let common = record.contenders[0].name.clone();
+    let last = record.contenders.last().map(|entry| entry.name.clone()).unwrap_or_default();
+    for round in &mut record.rounds {
+        let again: Vec<Run> = round.runs.iter().filter(|run| run.contender == common).cloned().collect();
+        round.runs.iter_mut().filter(|run| run.contender == last).for_each(|run| run.group = 1);
+        round.runs.extend(again.into_iter().map(|run| Run { group: 1, ..run }));
+        for cell in round.runs.iter_mut().filter(|run| run.group == 1).flat_map(|run| &mut run.cells) {
+            let per_second = cell.load.window.ok as f64 * slower;
+            cell.load = load_report(cell.load.connections, per_second);
+        }
+    }
+    record
+}
+
 /// A complete record of one cell, `hello` at 64 connections: contenders with their throughput in each round. One called
 /// `limit` is the limit; a throughput of zero is a round in which it died before the window.
 pub fn record(contenders: &[(&str, &[f64])]) -> Record {
@@ -102,6 +119,7 @@ pub fn record(contenders: &[(&str, &[f64])]) -> Record {
     let run = |name: &str, per_second: f64| Run {
         contender: name.to_owned(),
         network: None,
+        group: 0,
         offset_ns: Nanos::ZERO,
         startup_ns: Nanos::from_millis(20),
         idle: None,

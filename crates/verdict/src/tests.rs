@@ -301,3 +301,21 @@ fn who_was_not_run_decides_how_the_run_ended() {
     let nothing = record(&[("a", &[])]);
     assert_eq!(ending(&nothing, &judged(&nothing), false), Ending::ContenderFailed);
 }
+
+/// The machine was half as fast when the second group lived, which is no difference of those in it.
+#[test]
+fn those_of_different_groups_are_compared_by_the_one_that_lived_in_both() {
+    let (limit, a, b) = (noisy(300_000.0, 1, 6), noisy(100_000.0, 2, 6), noisy(80_000.0, 3, 6));
+    let series: [(&str, &[f64]); 3] = [("limit", &limit), ("a", &a), ("b", &b)];
+    let whole = record(&series);
+    let split = testing::in_two_groups(whole.clone(), 0.5);
+    let pair = |record: &Record| judged(record).cells[0].pairs[0].clone();
+    let (at_once, across) = (pair(&whole), pair(&split));
+    assert_eq!((across.faster.as_str(), across.slower.as_str(), across.call), ("a", "b", Call::Distinct));
+    assert!((across.ratio.estimate / at_once.ratio.estimate - 1.0).abs() < 0.01, "{across:?} {at_once:?}");
+    let verdict = judged(&split);
+    assert_eq!(verdict.rounds, 6);
+    assert!(["limit", "a", "b"].iter().all(|name| of(&verdict, name).rounds_per_second.len() == 6));
+    let share = |name: &str| of(&verdict, name).share_of_limit.expect(name).estimate;
+    assert!((share("a") * 3.0 - 1.0).abs() < 0.01 && (share("b") * 3.75 - 1.0).abs() < 0.01, "{verdict:?}");
+}

@@ -4,7 +4,6 @@ use std::ops::Deref;
 
 use assay_model::experiment::Cell;
 use assay_model::load::Latency;
-use assay_model::network::Network;
 use assay_model::record::{Measurement, Record, Run};
 use assay_model::units::Nanos;
 use assay_stats::lag::{Bounds, bounds};
@@ -72,6 +71,15 @@ pub struct Evidence<'r> {
     pub record: &'r Record,
     /// The lives of each round, in the order of the record's rounds and runs.
     pub rounds: Vec<Vec<Life<'r>>>,
+}
+
+/// Servers that lived at once: those of a round, or of one group of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Block {
+    /// Place of the round in the record.
+    pub round: usize,
+    /// Which group of it.
+    pub group: u32,
 }
 
 impl Times {
@@ -174,10 +182,30 @@ impl<'r> Evidence<'r> {
         self.rounds.iter().flatten().flat_map(|life| &life.windows)
     }
 
-    /// The life of a contender on a network in each round.
-    pub(crate) fn lives(&self, contender: &str, network: Option<Network>) -> Vec<Option<&Life<'r>>> {
-        let its = |life: &&Life<'r>| life.run.contender == contender && life.run.network == network;
-        self.rounds.iter().map(|round| round.iter().find(its)).collect()
+    /// The blocks in which a cell was measured, in the order of the rounds. Where servers take turns these are the groups of each
+    /// round; what is measured in one piece is nobody's turn, so there a round is one block however it was split.
+    pub(crate) fn blocks(&self, cell: &Cell) -> Vec<Block> {
+        let is_turned = self.record.experiment.is_turned(cell);
+        let groups = |round: &Vec<Life<'r>>| {
+            let last = round.iter().map(|life| life.run.group).max().unwrap_or(0);
+            if is_turned { last } else { 0 }
+        };
+        let of_round = |(round, lives)| (0..=groups(lives)).map(move |group| Block { round, group });
+        self.rounds.iter().enumerate().flat_map(of_round).collect()
+    }
+
+    /// The life of a contender in each block of a cell; in a round that is one block, the one in which it was measured.
+    pub(crate) fn lives(&self, contender: &str, cell: &Cell) -> Vec<Option<&Life<'r>>> {
+        let is_turned = self.record.experiment.is_turned(cell);
+        let its = |life: &&Life<'r>| life.run.contender == contender && life.run.network == cell.network;
+        let of_block = |block: &Block| {
+            let lives = || self.rounds[block.round].iter().filter(its);
+            match is_turned {
+                true => lives().find(|life| life.run.group == block.group),
+                false => lives().find(|life| life.window(cell).is_some()).or_else(|| lives().next()),
+            }
+        };
+        self.blocks(cell).iter().map(of_block).collect()
     }
 }
 

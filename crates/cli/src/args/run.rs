@@ -18,7 +18,7 @@ use crate::destination::Consent;
 /// Measure servers against each other and against what this machine can do.
 ///
 /// Without arguments this runs the experiment `showdown` over the whole catalogue.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct RunArguments {
     /// Contenders: a name, lang:go, kind:server, a folder, http://…; `!` before one excludes
     #[arg(value_name = "SEL")]
@@ -110,6 +110,10 @@ pub(crate) struct RunArguments {
     /// CPUs of the load generator [default: the other half]
     #[arg(long, value_name = "LIST", requires = "server_cpus", help_heading = "Machine")]
     pub(crate) generator_cpus: Option<CpuSet>,
+    /// Most memory that all servers of a round may hold together; where it does not suffice, they live in groups that share one of
+    /// them [default: most of what is available]
+    #[arg(long, value_name = "SIZE", value_parser = value::bytes, help_heading = "Machine")]
+    pub(crate) memory: Option<u64>,
     /// What joins client and server: loopback, veth (two network namespaces with a virtual cable), veth:1gbit (held to that
     /// rate), veth:loss=0.1% (loses so many frames) or both, veth:1gbit,loss=0.1%; several are measured in the same rounds
     /// [default: loopback, or the experiment's networks]

@@ -49,6 +49,19 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
     })
 }
 
+/// An amount of memory: `512MiB`, `2GiB`, `800M`, `1000000`.
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    let binary = |(unit, power): (&str, i32)| {
+        Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * 1024_f64.powi(power))
+    };
+    let value = [("KiB", 1), ("MiB", 2), ("GiB", 3)].into_iter().find_map(binary).or_else(|| scaled(text));
+    match value {
+        // `as` saturates.
+        Some(value) if value >= 1.0 => Ok(value as u64),
+        _ => Err(format!("`{text}` is no amount of memory; write for example 512MiB, 2GiB or 800M")),
+    }
+}
+
 /// A share: `2%` or `0.02`.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
     let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 0.01));
@@ -79,6 +92,13 @@ mod tests {
         assert_eq!((rate("0.5"), rate("2.5k")), (Ok(0.5), Ok(2500.0)));
         assert!(["0", "-1", "inf", "nan", "k", "", "1e"].iter().all(|bad| rate(bad).is_err()));
         assert!(connections("5000M").is_err());
+    }
+
+    #[test]
+    fn amounts_of_memory() {
+        assert_eq!((bytes("512MiB"), bytes("2GiB"), bytes("0.5KiB")), (Ok(512 << 20), Ok(2 << 30), Ok(512)));
+        assert_eq!((bytes("800M"), bytes("1000")), (Ok(800_000_000), Ok(1000)));
+        assert!(["0", "-1MiB", "MiB", "", "much", "nan"].iter().all(|bad| bytes(bad).is_err()));
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! Servers whose rates are known, compared in turns and one at a time: both designs must tell the truth.
 
-use assay_model::record::{Measurement, Record};
+use std::net::TcpListener;
 
-use crate::support::Lab;
+use assay_model::record::{Measurement, Record, Round};
+use predicates::str::contains;
+
+use crate::support::{Lab, free_of_disturbance};
 
 /// Rates of the programmed servers, in answers per second: each serves one request after the other.
 const RATES: [(&str, &str, f64); 2] = [("quick", "4ms", 250.0), ("slow", "6ms", 500.0 / 3.0)];
@@ -15,13 +18,16 @@ fn lab() -> Lab {
                       expect = { status = 200, body = \"as programmed\" }\n";
     lab.write("workloads/hello.toml", programmed);
     for (name, service, _) in RATES {
-        let run = format!(
-            "[run]\ncommand = [\"${{ASSAY}}\", \"stub\", \"--address\", \"${{ADDRESS}}\", \"--port\", \"${{PORT}}\", \
-             \"--cpus\", \"${{CPUS}}\", \"--discipline\", \"fifo\", \"--service\", \"{service}\"]"
-        );
-        lab.contender(name, "server", &run);
+        lab.contender(name, "server", &stub(service));
     }
     lab
+}
+
+fn stub(service: &str) -> String {
+    format!(
+        "[run]\ncommand = [\"${{ASSAY}}\", \"stub\", \"--address\", \"${{ADDRESS}}\", \"--port\", \"${{PORT}}\", \
+         \"--cpus\", \"${{CPUS}}\", \"--discipline\", \"fifo\", \"--service\", \"{service}\"]"
+    )
 }
 
 fn measured(more: &[&str]) -> Record {
@@ -72,4 +78,77 @@ fn turns_tell_how_much_load_their_server_had_behind_it() {
             .sum()
     };
     assert!(slices(0) >= 12 && slices(1) < slices(0), "{} and {}", slices(0), slices(1));
+}
+
+/// Programmed servers that cannot live at once; `limit` is a third, in every group of them.
+fn in_groups(more: &[&str]) -> (Lab, Record) {
+    let lab = lab();
+    lab.contender("common", "limit", &stub("3ms"));
+    let asked = ["quick", "slow", "common", "-c", "24", "-d", "600ms", "--rounds", "3"];
+    let told = lab.run(&[&asked, more].concat()).assert().code(0);
+    told.stderr(contains("rounds are split into groups that share common").count(1));
+    let record = lab.record();
+    (lab, record)
+}
+
+/// Who lived in each group of each round.
+fn groups(record: &Record) -> Vec<Vec<Vec<&str>>> {
+    record.rounds.iter().map(groups_of).collect()
+}
+
+fn groups_of(round: &Round) -> Vec<Vec<&str>> {
+    let last = round.runs.iter().map(|run| run.group).max().unwrap_or(0);
+    let of_group = |group: u32| {
+        let runs = round.runs.iter().filter(|run| run.group == group);
+        let mut names: Vec<&str> = runs.map(|run| run.contender.as_str()).collect();
+        names.sort_unstable();
+        names
+    };
+    (0..=last).map(of_group).collect()
+}
+
+/// A megabyte holds no two of them, which shows when the first has begun.
+#[test]
+fn servers_for_which_there_is_no_memory_at_once_live_in_groups_and_are_compared_by_the_common_one() {
+    let (_lab, mut record) = in_groups(&["--memory", "1MiB"]);
+    for round in groups(&record) {
+        assert_eq!(round.len(), 2, "{round:?}");
+        assert!(round.iter().all(|group| group.len() == 2 && group.contains(&"common")), "{round:?}");
+    }
+    assert_eq!(record.experiment.memory_bytes, Some(1 << 20));
+    for (name, _, truth) in RATES {
+        let told = rate(&record, name);
+        assert!((told / truth - 1.0).abs() < TOLERANCE, "{name}: {told} instead of {truth}");
+    }
+    free_of_disturbance(&mut record);
+    let verdict = assay_verdict::judge(&record).expect("readable");
+    let pairs = &verdict.cells[0].pairs;
+    let [pair] = pairs.as_slice() else { panic!("{pairs:?}") };
+    assert_eq!((pair.faster.as_str(), pair.slower.as_str()), ("quick", "slow"));
+    assert!((pair.ratio.estimate / 1.5 - 1.0).abs() < 0.2, "{pair:?}");
+    let shares = verdict.cells[0].standings.iter().filter(|standing| standing.share_of_limit.is_some());
+    assert_eq!(shares.count(), 2, "each beside the limit of its own group");
+}
+
+#[test]
+fn commands_that_insist_on_the_same_port_live_in_groups() {
+    let lab = lab();
+    lab.contender("common", "limit", &stub("3ms"));
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    let port = free.port().to_string();
+    let command =
+        |service: &str| format!("\"$ASSAY\" stub --port $PORT --discipline fifo --service {service}");
+    let (first, second) = (command("4ms"), command("6ms"));
+    let commands = ["--cmd", &first, "--cmd", &second, "--port", &port, "--port", &port];
+    let asked = ["common", "-w", "hello", "-c", "24", "-d", "600ms", "--rounds", "2"];
+    let all = [&asked[..], &commands[..]].concat();
+    lab.run(&[&all[..], &["--dry-run"]].concat())
+        .assert()
+        .code(0)
+        .stdout(contains("2 groups, common in each of them"));
+    lab.run(&all).assert().code(0);
+    let record = lab.record();
+    assert!(groups(&record).iter().all(|round| round.len() == 2), "{:?}", groups(&record));
+    let windows = record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells);
+    assert!(windows.clone().all(|window| window.turns.len() > 1), "in turns");
 }

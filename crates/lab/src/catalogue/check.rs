@@ -223,6 +223,10 @@ pub(crate) fn fault_of_experiment(experiment: &Experiment) -> Option<Fault> {
     if experiment.window_requests == Some(0) {
         return fault("window_requests", "a window of 0 requests", "write at least 1");
     }
+    if experiment.memory_bytes == Some(0) {
+        let mend = "write a number of bytes, or leave it out";
+        return fault("memory_bytes", "servers may hold 0 bytes", mend);
+    }
     bad_seconds("warmup_s", experiment.warmup_s, true)
         .or_else(|| bad_seconds("settle_s", experiment.settle_s, true))
         .or_else(|| bad_seconds("window_s", experiment.window_s, false))

@@ -74,6 +74,15 @@ pub struct Database {
     home: Home,
 }
 
+/// Connections to a database server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sessions {
+    /// Those that are open.
+    pub open: u64,
+    /// How many there may be, those aside that it keeps for its administrators.
+    pub most: u64,
+}
+
 /// Who owns what.
 enum Home {
     /// The server is ours.
@@ -241,6 +250,19 @@ impl Database {
         let row = self.client.query_one("SHOW server_version", &[]);
         let row = row.map_err(|source| DatabaseError::Ask { what: "asking for the version", source })?;
         Ok(row.get(0))
+    }
+
+    /// Connections that are open now, ours among them, and how many there may be; `None` where the server does not tell.
+    pub fn sessions(&mut self) -> Option<Sessions> {
+        let row = self.client.query_one(
+            "SELECT (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
+                    current_setting('max_connections')::bigint
+                    - current_setting('superuser_reserved_connections')::bigint",
+            &[],
+        );
+        let row = row.ok()?;
+        let number = |column: usize| u64::try_from(row.get::<_, i64>(column)).ok();
+        Some(Sessions { open: number(0)?, most: number(1)? })
     }
 
     /// Process ids of the private server; empty for one of the user's own.

@@ -8,7 +8,7 @@ use assay_model::database::DatabaseKind;
 use assay_model::record::{Database as Facts, DatabaseOrigin, NotRun, Stage};
 
 use super::cluster::SETTINGS;
-use super::{Database, DatabaseError, DocumentStore, GivenUrl, Order};
+use super::{Database, DatabaseError, DocumentStore, GivenUrl, Order, Sessions};
 use crate::error::LabError;
 use crate::subject::Subject;
 
@@ -111,6 +111,14 @@ impl Supplied {
     pub(crate) fn ledger(&self) -> Option<Arc<Mutex<dyn Ledger>>> {
         match &self.holding {
             Holding::Tables(database) => Some(database.clone()),
+            Holding::Documents(_) => None,
+        }
+    }
+
+    /// Its connections, where it tells of them; a store does not.
+    pub(crate) fn sessions(&self) -> Option<Sessions> {
+        match &self.holding {
+            Holding::Tables(database) => database.lock().unwrap_or_else(PoisonError::into_inner).sessions(),
             Holding::Documents(_) => None,
         }
     }

@@ -22,7 +22,7 @@ use crate::schedule::duet_order;
 use crate::stop::Stop;
 
 /// Rotations for each of the control, which is to show a bias and not a small difference.
-const CONTROL_EVERY: u32 = 2;
+pub(crate) const CONTROL_EVERY: u32 = 2;
 
 /// The duets over one cell in one round.
 pub(super) struct Duets<'a> {

@@ -1,8 +1,9 @@
-//! A round in which all servers live at once: started one after the other, measured in turns, then in one piece where turns
+//! A round, or a group of one, in which all servers live at once: started one after the other, measured in turns, then in one piece where turns
 //! are not to be had, and stopped.
 
 use std::time::{Duration, Instant};
 
+use assay_host::snapshot::tree_usage;
 use assay_host::topology::Topology;
 use assay_model::experiment::Cell;
 use assay_model::record::{NotRun, Run};
@@ -13,6 +14,8 @@ use super::duet::Duets;
 use super::life::{Life, Living};
 use super::settle::Settles;
 use super::telling::Telling;
+use crate::database::Supplied;
+use crate::groups::{Holding, Room};
 use crate::plan::Plan;
 use crate::schedule::{predicted_window, turns_of};
 use crate::stop::Stop;
@@ -20,7 +23,7 @@ use crate::stop::Stop;
 /// What stopping a server takes, before any was timed.
 const TYPICAL_STOP: Duration = Duration::from_millis(100);
 /// Share of a cell's time that turns have where duets have the rest: absolute rates need less precision than the ratio does.
-const SHARE_OF_TURNS: f64 = 1.0 / 3.0;
+pub(crate) const SHARE_OF_TURNS: f64 = 1.0 / 3.0;
 
 /// One round of several lives.
 pub(super) struct Ensemble<'a> {
@@ -32,35 +35,88 @@ pub(super) struct Ensemble<'a> {
     pub(super) until: Option<Instant>,
     pub(super) stop: &'a Stop,
     pub(super) settles: &'a Settles,
+    /// What there is for all who live at once.
+    pub(super) room: Room,
+    /// What each life was seen to take before, in the order of the lives.
+    pub(super) needs: Vec<Option<Holding>>,
+    /// The place of the life that must not be missing.
+    pub(super) common: Option<usize>,
+    /// The database, where there is one.
+    pub(super) database: Option<&'a Supplied>,
 }
 
 /// A life in this round.
 enum Part<'a> {
-    Alive(Box<Living<'a>>),
-    Over(Box<Run>),
+    Alive { living: Box<Living<'a>>, holding: Holding },
+    Over { run: Box<Run>, holding: Option<Holding> },
+    Waiting,
+}
+
+/// What became of a life.
+pub(super) struct Lived {
+    pub(super) run: Run,
+    /// What it took, if it came so far.
+    pub(super) holding: Option<Holding>,
 }
 
 impl Ensemble<'_> {
-    /// Lives all `lives` at once; their runs, in the same order.
-    pub(super) fn perform(&self, lives: Vec<Life<'_>>, telling: &Telling<'_>) -> Vec<Run> {
-        let mut parts: Vec<Part<'_>> = lives.into_iter().map(|life| self.begin(life, telling)).collect();
+    /// Lives all `lives` at once, in the same order; `None` for one that found no room.
+    pub(super) fn perform(&self, lives: Vec<Life<'_>>, telling: &Telling<'_>) -> Vec<Option<Lived>> {
+        let mut parts: Vec<Part<'_>> = Vec::new();
+        for life in lives {
+            let part = if self.has_room(&parts) { self.begin(life, telling) } else { Part::Waiting };
+            parts.push(part);
+        }
         self.rotate(&mut parts, telling);
         self.measure_in_one_piece(&mut parts, telling);
         parts.into_iter().map(|part| part.end(Ok(()))).collect()
     }
 
+    /// Whether there is room for the next life beside those that have begun: for the common one always, and for the first of the
+    /// others.
+    fn has_room(&self, begun: &[Part<'_>]) -> bool {
+        let next = begun.len();
+        let is_common = |place: usize| Some(place) == self.common;
+        let others = begun.iter().enumerate().filter(|(place, _)| !is_common(*place));
+        if is_common(next) || others.clone().next().is_none() {
+            return true;
+        }
+        let mut living: Vec<Holding> = begun.iter().filter_map(Part::holding).collect();
+        let known = living.clone();
+        living.extend(self.common.filter(|common| *common > next).and_then(|common| self.needs[common]));
+        self.room.admits(&living, self.needs[next], &known)
+    }
+
     /// Starts a server and warms it up, while those before it wait.
     fn begin<'a>(&self, life: Life<'a>, telling: &Telling<'_>) -> Part<'a> {
         if self.stop.soon() {
-            return Part::Over(Box::new(life.unlived()));
+            return Part::over(life.unlived());
         }
+        let sessions = self.sessions();
         match life.begin(telling) {
-            Err(run) => Part::Over(run),
+            Err(run) => Part::over(*run),
             Ok(mut living) => match living.warm_up() {
-                Ok(()) => Part::Alive(Box::new(living)),
-                Err(failure) => Part::Over(Box::new(living.end(Err(failure)))),
+                Ok(()) => {
+                    let holding = self.holding(&living, sessions);
+                    Part::Alive { living: Box::new(living), holding }
+                }
+                Err(failure) => Part::over(living.end(Err(failure))),
             },
         }
+    }
+
+    /// What a server takes that is warm and at rest; so many connections to the database were open before it began.
+    fn holding(&self, living: &Living<'_>, before: Option<u64>) -> Holding {
+        let usage = living.server.pid().and_then(|pid| tree_usage(pid).ok());
+        let opened = self.sessions().zip(before).map(|(now, before)| now.saturating_sub(before));
+        Holding {
+            memory_bytes: usage.map_or(0, |usage| usage.memory_bytes()),
+            sessions: opened.unwrap_or_default(),
+        }
+    }
+
+    fn sessions(&self) -> Option<u64> {
+        self.database.and_then(Supplied::sessions).map(|sessions| sessions.open)
     }
 
     fn rotate(&self, parts: &mut [Part<'_>], telling: &Telling<'_>) {
@@ -153,24 +209,45 @@ impl Ensemble<'_> {
     /// Ends those who failed.
     fn bury(&self, parts: &mut [Part<'_>], failures: Vec<(usize, Option<NotRun>)>) {
         for (place, failure) in failures {
-            let part = std::mem::replace(&mut parts[place], Part::Over(Box::default()));
-            parts[place] = Part::Over(Box::new(part.end(Err(failure))));
+            let ended = std::mem::replace(&mut parts[place], Part::Waiting).end(Err(failure));
+            if let Some(Lived { run, holding }) = ended {
+                parts[place] = Part::Over { run: Box::new(run), holding };
+            }
         }
     }
 }
 
 impl Part<'_> {
-    fn end(self, measured: Result<(), Option<NotRun>>) -> Run {
+    fn over(run: Run) -> Self {
+        Self::Over { run: Box::new(run), holding: None }
+    }
+
+    /// What it takes now.
+    fn holding(&self) -> Option<Holding> {
         match self {
-            Self::Alive(living) => living.end(measured),
-            Self::Over(run) => *run,
+            Self::Alive { holding, .. } => Some(*holding),
+            Self::Over { .. } | Self::Waiting => None,
+        }
+    }
+
+    fn end(self, measured: Result<(), Option<NotRun>>) -> Option<Lived> {
+        match self {
+            Self::Alive { living, holding } => {
+                let run = living.end(measured);
+                let used = run.cells.iter().filter_map(|window| window.server.as_ref());
+                let most = used.map(|usage| usage.memory_bytes()).max().unwrap_or(0);
+                let holding = holding.max(Holding { memory_bytes: most, sessions: 0 });
+                Some(Lived { run, holding: Some(holding) })
+            }
+            Self::Over { run, holding } => Some(Lived { run: *run, holding }),
+            Self::Waiting => None,
         }
     }
 }
 
 fn alive<'p, 'a>(parts: &'p mut [Part<'a>]) -> impl Iterator<Item = (usize, &'p mut Living<'a>)> {
     parts.iter_mut().enumerate().filter_map(|(place, part)| match part {
-        Part::Alive(living) => Some((place, &mut **living)),
-        Part::Over(_) => None,
+        Part::Alive { living, .. } => Some((place, &mut **living)),
+        Part::Over { .. } | Part::Waiting => None,
     })
 }

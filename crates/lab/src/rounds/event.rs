@@ -68,6 +68,11 @@ pub enum Event<'a> {
         /// How many there will probably be.
         of: u32,
     },
+    /// Not all servers can live at once: rounds are split into groups. Told once.
+    Split {
+        /// Name of who lives in every group; absent where nobody can.
+        common: Option<&'a str>,
+    },
     /// A contender is being started and warmed up.
     Starting {
         /// Its name.

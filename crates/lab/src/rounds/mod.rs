@@ -27,6 +27,8 @@ use assay_verdict::Settling;
 use jiff::Timestamp;
 
 pub(crate) use carousel::{MAX_ROTATIONS, MIN_ROTATIONS};
+pub(crate) use duet::CONTROL_EVERY;
+pub(crate) use ensemble::SHARE_OF_TURNS;
 pub use event::{Event, Observer};
 use settle::Settles;
 use telling::Telling;
@@ -35,6 +37,7 @@ use crate::contender::before::Commands;
 use crate::database::Supplied;
 use crate::error::LabError;
 use crate::generator::write_workload;
+use crate::groups::Holding;
 use crate::network::{self, Laid};
 use crate::plan::Plan;
 use crate::schedule::{affordable_rounds, allows_another, least_rounds, planned_rounds};
@@ -86,6 +89,8 @@ struct Runner<'a> {
     unsettled: Option<BTreeSet<String>>,
     /// How long each contender is to be under load before a turn counts.
     settles: Settles,
+    /// The most that each subject was seen to take while it lived.
+    holdings: BTreeMap<usize, Holding>,
     /// Length of the next round, going by the longest so far, or the predicted one.
     round_length: Duration,
 }
@@ -133,6 +138,7 @@ impl<'a> Runner<'a> {
             failures: BTreeMap::new(),
             unsettled: None,
             settles: Settles::new(&plan.experiment),
+            holdings: BTreeMap::new(),
             round_length: prediction.round,
         })
     }
@@ -182,8 +188,7 @@ impl<'a> Runner<'a> {
 
     /// The first measured length replaces the predicted one; from then on the longest counts, per contender measured.
     fn time_rounds(&mut self, index: u32, length: Duration) {
-        let runs = self.record.rounds.last().map_or(0, |round| round.runs.len()).max(1);
-        let next = length.mul_f64(self.taking_part() as f64 / runs as f64);
+        let next = length.mul_f64(self.taking_part() as f64 / self.took_part().max(1) as f64);
         self.round_length = if index == 0 { next } else { self.round_length.max(next) };
         if index == 0 && self.plan.experiment.until_settled {
             // Fixed before the first look, because the sequential rule must know how many there can be.
@@ -253,6 +258,12 @@ impl<'a> Runner<'a> {
     fn alive(&self) -> usize {
         let own = self.record.contenders.iter().filter(|entry| entry.twin_of.is_none());
         own.filter(|entry| entry.not_run.is_none()).count()
+    }
+
+    /// Contenders of the last round, on each network once, however many groups one lived in.
+    fn took_part(&self) -> usize {
+        let runs = self.record.rounds.last().into_iter().flat_map(|round| &round.runs);
+        runs.map(|run| (&run.contender, run.network)).collect::<BTreeSet<_>>().len()
     }
 
     fn taking_part(&self) -> usize {

@@ -1,24 +1,43 @@
-//! One round: everybody who takes part on every network, in turns or one after the other.
+//! One round: everybody who takes part on every network, in turns or one after the other; in turns all at once, or in groups.
 
+use std::fmt::Display;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use assay_host::cpuset::CpuSet;
 use assay_model::experiment::Cell;
 use assay_model::network::Network;
 use assay_model::offered::Offered;
-use assay_model::record::Round;
+use assay_model::record::{Round, Run};
 
 use super::Runner;
-use super::ensemble::Ensemble;
+use super::ensemble::{Ensemble, Lived};
+use super::event::Event;
 use super::life::Life;
+use crate::database::Supplied;
+use crate::groups::{Holding, Need, Room, common, groups};
 use crate::network::Laid;
 use crate::schedule::block;
+use crate::subject::Launch;
+
+/// Share of the memory that is available which servers may take: they grow under load, and the rest of the machine lives too.
+const SHARE_OF_MEMORY: f64 = 0.8;
 
 /// One subject on one network.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Part {
     subject: usize,
     laid: usize,
+}
+
+/// Those who live at once in a round.
+struct Group<'p> {
+    round: u32,
+    /// Which group of the round.
+    number: u32,
+    parts: &'p [Part],
+    /// Who lives in every group of it.
+    common: Option<Part>,
 }
 
 /// What a life has to itself.
@@ -66,10 +85,92 @@ impl Runner<'_> {
         }
     }
 
-    /// All of `parts` at once, on one network.
+    /// All of `parts` on one network: at once where that can be, else in groups that share one of them.
     fn together(&mut self, round: u32, parts: &[Part], order: &[usize], until: Option<Instant>) {
+        let needs: Vec<Need> = parts.iter().map(|part| self.need(*part)).collect();
+        let common = common(&needs).map(|place| parts[place]);
+        let mut waiting = parts.to_vec();
+        for number in 0.. {
+            let groups = self.divide(parts, &waiting, common, number);
+            let Some(group) = groups.first() else { break };
+            if number == 1 {
+                self.tell_of_groups(common);
+            }
+            let share = group.len() as f64 / groups.iter().map(Vec::len).sum::<usize>() as f64;
+            let now = Instant::now();
+            let until = until.map(|until| now + until.saturating_duration_since(now).mul_f64(share));
+            let begun = self.group(Group { round, number, parts: group, common }, order, until);
+            waiting.retain(|part| !begun.contains(part));
+        }
+    }
+
+    /// Tells once that rounds are split.
+    fn tell_of_groups(&self, common: Option<Part>) {
+        let mut before = self.record.rounds.iter().flat_map(|round| &round.runs);
+        if before.all(|run| run.group == 0) {
+            let common = common.map(|part| self.subjects[part.subject].name.as_str());
+            self.telling.notice(&Event::Split { common });
+        }
+    }
+
+    /// The groups of those who wait, the first of which is group `number` of its round; none when nobody waits any more.
+    fn divide(&self, parts: &[Part], waiting: &[Part], common: Option<Part>, number: u32) -> Vec<Vec<Part>> {
+        // Somebody may have been given up since the round began.
+        let takes_part = |part: &&Part| !self.is_out(part.subject, self.networks[part.laid].network);
+        let is_wanted = |part: &&Part| waiting.contains(part) || Some(**part) == common;
+        let members: Vec<Part> = parts.iter().filter(takes_part).filter(is_wanted).copied().collect();
+        if number > 0 && members.iter().all(|part| Some(*part) == common) {
+            return Vec::new();
+        }
+        let needs: Vec<Need> = members.iter().map(|part| self.need(*part)).collect();
+        let common = members.iter().position(|part| Some(*part) == common);
+        let places = groups(&needs, common, &self.room());
+        places.into_iter().map(|group| group.into_iter().map(|place| members[place]).collect()).collect()
+    }
+
+    /// What a part needs while it lives, going by its lives so far.
+    fn need(&self, part: Part) -> Need {
+        let subject = &self.subjects[part.subject];
+        let network = self.networks[part.laid].network;
+        let is_turned = |cell: &Cell| cell.network == network && self.plan.experiment.is_turned(cell);
+        // What runs already takes nothing more.
+        let is_ours = matches!(subject.launch, Launch::Process(_));
+        Need {
+            holding: if is_ours {
+                self.holdings.get(&part.subject).copied()
+            } else {
+                Some(Holding::default())
+            },
+            cells: self.cells_of(subject).iter().filter(|(_, cell)| is_turned(cell)).count(),
+            ..self.plan.need(subject, self.record.contenders[part.subject].twin_of.is_some())
+        }
+    }
+
+    /// What there is for servers that live at once, while none of them does.
+    fn room(&self) -> Room {
+        let available = assay_host::memory::available();
+        // `as` saturates, and a share of a number of bytes is none that is too great.
+        let available = available.map(|bytes| (bytes as f64 * SHARE_OF_MEMORY) as u64);
+        let sessions = self.database.as_ref().and_then(Supplied::sessions);
+        Room {
+            memory_bytes: available.into_iter().chain(self.plan.experiment.memory_bytes).min(),
+            sessions: sessions.map(|sessions| sessions.most.saturating_sub(sessions.open)),
+        }
+    }
+
+    /// Those of a group at once. Returns who began a life: somebody of whose need nothing was known may have found no room.
+    fn group(&mut self, group: Group<'_>, order: &[usize], until: Option<Instant>) -> Vec<Part> {
+        let Group { round, number, parts, common } = group;
         let places: Vec<Place> = parts.iter().map(|part| self.place(*part)).collect();
-        let lives = parts.iter().zip(&places).map(|(part, place)| self.life(round, *part, place, order));
+        let lives = parts.iter().zip(&places).map(|(part, place)| {
+            let mut life = self.life(round, *part, place, order);
+            if number > 0 && Some(*part) == common {
+                // Only that by which the groups are joined; all else it was measured in before.
+                life.cells.retain(|cell| self.plan.experiment.is_turned(cell));
+                life.log = self.log(*part, format!("{round}-{number}"));
+            }
+            life
+        });
         let network = parts.first().and_then(|part| self.networks[part.laid].network);
         let ensemble = Ensemble {
             plan: self.plan,
@@ -78,12 +179,24 @@ impl Runner<'_> {
             until,
             stop: self.stop,
             settles: &self.settles,
+            room: self.room(),
+            needs: parts.iter().map(|part| self.need(*part).holding).collect(),
+            common: parts.iter().position(|part| Some(*part) == common),
+            database: self.database.as_ref(),
         };
-        let runs = ensemble.perform(lives.collect(), &self.telling);
-        for (part, run) in parts.iter().zip(runs) {
-            self.settle(part.subject, run);
+        let lived = ensemble.perform(lives.collect(), &self.telling);
+        let mut begun = Vec::new();
+        for (part, lived) in parts.iter().zip(lived) {
+            let Some(Lived { run, holding }) = lived else { continue };
+            if let Some(holding) = holding {
+                let known = self.holdings.entry(part.subject).or_default();
+                *known = known.max(holding);
+            }
+            self.settle(part.subject, Run { group: number, ..run });
+            begun.push(*part);
         }
         self.settles.learn(&self.record);
+        begun
     }
 
     /// A cell with its number, if servers take turns in it on this network.
@@ -131,7 +244,7 @@ impl Runner<'_> {
             record: &self.record,
             subject,
             cells,
-            log: self.folder.log(&log_name(&subject.name, *network), round),
+            log: self.log(part, round),
             work: &self.work,
             began: self.began,
             budget_ends: self.end_of_budget(),
@@ -139,6 +252,11 @@ impl Runner<'_> {
             commands: &self.commands,
             stop: self.stop,
         }
+    }
+
+    /// Where the output of a life goes.
+    fn log(&self, part: Part, life: impl Display) -> PathBuf {
+        self.folder.log(&log_name(&self.subjects[part.subject].name, self.networks[part.laid].network), life)
     }
 
     /// Whether it takes part on a network not at all or no longer: nothing to measure, given up, or settled. The limit and the A/A pair stay to the end, because every round

@@ -19,11 +19,10 @@ pub(super) fn twin(plan: &Plan, entries: &[Entry]) -> Option<(Subject, Entry)> {
     let ready: Vec<usize> = (0..plan.subjects.len())
         .filter(|&index| entries[index].not_run.is_none() && !plan.cells_of(&plan.subjects[index]).is_empty())
         .collect();
-    // Where all live at once, no two can have the same port.
-    let ready: Vec<usize> = ready
-        .into_iter()
-        .filter(|&index| !plan.takes_turns() || plan.subjects[index].fixed_port().is_none())
-        .collect();
+    // Where all live at once, no two can have the same port; where ports keep some apart, one more is no matter.
+    let at_once = plan.takes_turns() && plan.live_at_once();
+    let ready: Vec<usize> =
+        ready.into_iter().filter(|&index| !at_once || plan.subjects[index].fixed_port().is_none()).collect();
     let of = |wanted: fn(&Subject) -> bool| -> Vec<usize> {
         ready.iter().copied().filter(|&index| wanted(&plan.subjects[index])).collect()
     };

@@ -293,6 +293,7 @@ fn runs(results: &Results, tables: &[Table<'_>], began: Timestamp) -> Vec<Run> {
         let offset_ns = cells.iter().map(|cell| cell.offset_ns).min().unwrap_or_default();
         Run {
             contender: name.to_owned(),
+            group: 0,
             network: None,
             offset_ns,
             startup_ns: Nanos::ZERO,

@@ -16,10 +16,11 @@ pub(super) const HEADS: [&str; 6] = ["figure", "base", "new", "change", "interva
 
 /// One change as six texts: figure, base, new, change, interval, verdict.
 pub(super) fn figures(row: &Row, change: &Change) -> [String; 6] {
-    let value = |value: f64| match change.metric {
-        Metric::Rps => format::rate(value),
-        Metric::P50 | Metric::P99 | Metric::Cpu => format::duration(value),
-        Metric::Rss => format::bytes(value as u64),
+    let value = |value: Option<f64>| match (change.metric, value) {
+        (_, None) => "–".to_owned(),
+        (Metric::Rps, Some(value)) => format::rate(value),
+        (Metric::P50 | Metric::P99 | Metric::Cpu, Some(value)) => format::duration(value),
+        (Metric::Rss, Some(value)) => format::bytes(value as u64),
     };
     let ratio = change.ratio.map(|ratio| format::change(&ratio));
     let shown = match change.call {

@@ -110,6 +110,13 @@ fn sentence(check: &Check, evidence: &Evidence) -> String {
         E::Answers { base, new } => answers::both(check, base, new),
         E::AllAlike => "all that were asked for the same answered alike".to_owned(),
         E::DuetApart { base, new, cell, apart_share } => runs::duet_apart(base, new, cell, *apart_share),
+        E::LostPairs { base, new, cell, void, is_withheld, turns } => {
+            let lost = runs::lost_pairs(base, new, cell, *void, *is_withheld);
+            let turns = turns.as_deref().map(super::withheld);
+            turns.map_or(lost.clone(), |turns| {
+                format!("{lost}; windows of one at a time tell nothing ({turns})")
+            })
+        }
         E::NoControl { base } => {
             format!("the time did not allow for {base} against itself (A/A control)")
         }

@@ -7,7 +7,7 @@ use assay_model::record::Record;
 use assay_model::rule::Rule;
 use assay_model::verdict::Interval;
 
-use super::Side;
+use super::{Planned, Side, is_of_turns};
 
 /// All caveats, how the sides' answers differ first; of one run there are no others.
 pub(super) fn caveats(base: &Side, news: &[Side], answers: impl Iterator<Item = Check>) -> Vec<Check> {
@@ -36,6 +36,21 @@ fn disagreement(row: &Row, together: &Interval, alone: &Interval) -> Check {
     let (new, base) = (row.new.contender.clone(), row.base.contender.clone());
     let evidence = Evidence::DuetApart { base, new, cell: row.cell.clone(), apart_share };
     Check::objection(Rule::DuetAgrees, Outcome::Warn, evidence)
+}
+
+/// What became of the windows of both at once, where some are void or those of one at a time tell nothing.
+pub(super) fn lost_pairs(row: &Planned<'_>) -> Option<Check> {
+    let played = row.played();
+    let turns = row.withheld().filter(is_of_turns).map(Box::new);
+    if played.void.of == 0 || played.void.hits == 0 && turns.is_none() {
+        return None;
+    }
+    let is_withheld = played.is_withheld();
+    let outcome = if is_withheld || turns.is_some() { Outcome::Warn } else { Outcome::Pass };
+    let (base, new) = (row.base.contender.clone(), row.new.contender.clone());
+    let evidence =
+        Evidence::LostPairs { base, new, cell: row.cell.clone(), void: played.void, is_withheld, turns };
+    Some(Check { rule: Rule::GeneratorDisturbed, outcome, evidence })
 }
 
 /// Whether two intervals of the same ratio, from different windows, can both be right: their difference against the error of

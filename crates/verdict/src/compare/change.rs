@@ -12,42 +12,69 @@ use assay_stats::table::detectable_by;
 use assay_stats::unpaired::welch_log_ratio;
 use assay_stats::{Interval, tiers};
 
-use super::series::series;
+use super::series::{pair, series};
 use super::{Margins, Party, Planned};
-use crate::{CONFIDENCE, duet};
+use crate::CONFIDENCE;
 
-/// The change of every metric that both sides have. There are `rows` rows of each metric: each interval gets its share of
-/// the permitted error, so that all of them hold together (Bonferroni).
+/// The change of every metric that both sides have.
 pub(super) fn changes(row: &Planned<'_>, rows: usize, margins: &Margins) -> Vec<Change> {
-    let confidence = 1.0 - (1.0 - CONFIDENCE) / rows as f64;
-    Metric::ALL.into_iter().filter_map(|metric| change(row, metric, confidence, margins)).collect()
+    let confidence = each_of(rows);
+    let change = |metric| {
+        let (of_turns, at_once) = (of_turns(row, metric, confidence), of_duet(row, metric, confidence));
+        (of_turns.is_some() || at_once.is_some()).then(|| told(row, metric, of_turns, at_once, margins))
+    };
+    Metric::ALL.into_iter().filter_map(change).collect()
 }
 
-fn change(row: &Planned<'_>, metric: Metric, confidence: f64, margins: &Margins) -> Option<Change> {
-    let of = |party: &Party<'_>| series(party.evidence, &party.contender, &row.cell, metric);
-    let (base, new) = (of(&row.base), of(&row.new));
-    let measured = if row.base.evidence.record.id == row.new.evidence.record.id {
-        within_rounds(&base, &new, row.base.evidence.record, confidence)
-    } else {
-        between_runs(&base, &new, confidence)
-    }?;
-    let at_once = of_duet(row, metric, confidence);
+/// The change of the throughput by windows of both at once alone, where turns are not to be believed.
+pub(super) fn of_duet_alone(row: &Planned<'_>, rows: usize, margins: &Margins) -> Option<Change> {
+    let at_once = of_duet(row, Metric::Rps, each_of(rows))?;
+    Some(told(row, Metric::Rps, None, Some(at_once), margins))
+}
+
+/// There are so many rows of each metric: each interval gets its share of the permitted error, so that all of them hold together
+/// (Bonferroni).
+fn each_of(rows: usize) -> f64 {
+    1.0 - (1.0 - CONFIDENCE) / rows as f64
+}
+
+fn told(
+    row: &Planned<'_>,
+    metric: Metric,
+    of_turns: Option<Measured>,
+    at_once: Option<Told>,
+    margins: &Margins,
+) -> Change {
     let design = if at_once.is_some() { Design::Duet } else { Design::Alternating };
-    let told = at_once.or(measured.ratio);
+    let by_turns = of_turns.as_ref().and_then(|measured| measured.ratio);
+    let told = at_once.or(by_turns);
     let margin = margins.of(design);
-    Some(Change {
+    let rounds = told.map(|told| told.rounds).or(of_turns.as_ref().map(|measured| measured.rounds));
+    Change {
         metric,
-        base: measured.base,
-        new: measured.new,
+        base: of_turns.as_ref().map(|measured| measured.base),
+        new: of_turns.as_ref().map(|measured| measured.new),
         ratio: told.map(|told| crate::interval(told.interval)),
-        rounds: u32::try_from(told.map_or(measured.rounds, |told| told.rounds)).unwrap_or(u32::MAX),
+        rounds: u32::try_from(rounds.unwrap_or(0)).unwrap_or(u32::MAX),
         round_cv: told.map(|told| told.cv),
         design,
-        alternating: at_once.and(measured.ratio).map(|ratio| crate::interval(ratio.interval)),
+        alternating: at_once.and(by_turns).map(|ratio| crate::interval(ratio.interval)),
         margin,
         detectable: told.and_then(|told| told.detectable(margin)),
         call: told.map_or(Shift::NotShown, |told| shift(&told.interval, metric, &row.cell, margin)),
-    })
+    }
+}
+
+/// Means and ratio by windows in which one was under load at a time.
+fn of_turns(row: &Planned<'_>, metric: Metric, confidence: f64) -> Option<Measured> {
+    let of = |party: &Party<'_>| series(party.evidence, &party.contender, &row.cell, metric);
+    if row.base.evidence.record.id == row.new.evidence.record.id {
+        let names = [row.base.contender.as_str(), row.new.contender.as_str()];
+        let [base, new] = pair(row.base.evidence, names, &row.cell, metric);
+        within_rounds(&base, &new, row.base.evidence.record, confidence)
+    } else {
+        between_runs(&of(&row.base), &of(&row.new), confidence)
+    }
 }
 
 /// A ratio, new over base.
@@ -70,12 +97,10 @@ impl Told {
 
 /// The ratio of throughputs by windows in which both were under load, where there are such.
 fn of_duet(row: &Planned<'_>, metric: Metric, confidence: f64) -> Option<Told> {
-    let is_one = row.base.evidence.record.id == row.new.evidence.record.id;
-    if metric != Metric::Rps || !is_one {
+    if metric != Metric::Rps {
         return None;
     }
-    let names = (&row.base.contender, &row.new.contender);
-    let (told, rounds) = duet::ratio(row.base.evidence, &row.cell, names.0, names.1, confidence)?;
+    let (told, rounds) = row.played().ratio(confidence)?;
     let Duet { ratio, spread, degrees_of_freedom, .. } = told;
     Some(Told { interval: ratio, cv: spread, degrees_of_freedom, rounds })
 }

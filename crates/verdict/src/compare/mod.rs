@@ -20,7 +20,8 @@ use assay_model::verdict::{SelfRatio, Verdict};
 use assay_stats::simultaneous::each_of;
 use assay_stats::tiers::{LEAST_MARGIN, margin_beyond_bias};
 
-use crate::{CONFIDENCE, Ending, Evidence, MAX_ERROR_SHARE, answers, duet, judge_evidence};
+use crate::duet::{self, Played};
+use crate::{CONFIDENCE, Ending, Evidence, MAX_ERROR_SHARE, answers, judge_evidence};
 
 pub use sides::{CompareError, Side, interleaved};
 
@@ -60,6 +61,7 @@ pub fn compare(base: &Side, news: &[Side], thresholds: &[Threshold]) -> Result<C
     let is_duet = comparing.as_ref().is_some_and(|comparing| comparing.design == Design::Duet);
     let mut caveats = caveats::caveats(base, news, differences.into_iter().flatten());
     caveats.extend(caveats::disagreements(&rows));
+    caveats.extend(planned.iter().filter_map(caveats::lost_pairs));
     caveats.extend(caveats::without_control(&base.record).filter(|_| one_run));
     let of_turns = || base_verdict.noise_floor.as_ref().map(|floor| floor.ratios.clone()).unwrap_or_default();
     Ok(Comparison {
@@ -125,7 +127,7 @@ fn of_control(planned: &[Planned<'_>]) -> (Vec<SelfRatio>, f64) {
         let Party { evidence, contender, .. } = &row.base;
         let entries = &evidence.record.contenders;
         let twin = entries.iter().find(|entry| entry.twin_of.as_ref() == Some(contender))?;
-        let (told, _) = duet::ratio(evidence, &row.cell, contender, &twin.name, confidence)?;
+        let (told, _) = Played::of(evidence, &row.cell, contender, &twin.name).ratio(confidence)?;
         Some((row.cell.clone(), told))
     };
     let ratios: Vec<_> = cells.iter().filter_map(ratio).collect();
@@ -189,6 +191,33 @@ impl Planned<'_> {
             [&self.base, &self.new].map(|party| (party.evidence.record, party.contender.as_str()));
         answers::difference(base, new, &self.cell.workload)
     }
+
+    /// The windows in which both were under load; none where they come from different runs.
+    fn played(&self) -> Played {
+        let Self { cell, base, new } = self;
+        match base.evidence.record.id == new.evidence.record.id {
+            true => Played::of(base.evidence, cell, &base.contender, &new.contender),
+            false => Played::default(),
+        }
+    }
+
+    /// Why the verdict tells nothing of one of the two.
+    fn withheld(&self) -> Option<Withheld> {
+        let because = |party: &Party<'_>| {
+            let because = Box::new(party.withheld(&self.cell)?);
+            Some(Withheld::Of { contender: party.contender.clone(), because })
+        };
+        because(&self.base).or_else(|| because(&self.new))
+    }
+}
+
+/// Whether only windows of one at a time are the reason, which says nothing against those of two at once.
+fn is_of_turns(withheld: &Withheld) -> bool {
+    match withheld {
+        Withheld::Of { because, .. } => is_of_turns(because),
+        Withheld::AllVoid { .. } | Withheld::FewWindows { .. } => true,
+        _ => false,
+    }
 }
 
 impl Party<'_> {
@@ -208,7 +237,7 @@ impl Party<'_> {
 
     /// Whether it failed too often while another was under load beside it.
     fn failed_at_once(&self, cell: &Cell) -> Option<Withheld> {
-        let lives = self.evidence.lives(&self.contender, cell.network).into_iter().flatten();
+        let lives = self.evidence.lives(&self.contender, cell).into_iter().flatten();
         let share =
             duet::failed_share(lives.filter_map(|life| life.window(cell)).map(|window| window.measured));
         (share > MAX_ERROR_SHARE).then_some(Withheld::FailedAtOnce { share })
@@ -245,18 +274,19 @@ fn common_cells(base: &Record, new: &Record) -> Vec<Cell> {
 }
 
 fn judge_row(row: &Planned<'_>, rows: usize, margins: &Margins) -> Row {
-    let because = |party: &Party<'_>| {
-        let because = Box::new(party.withheld(&row.cell)?);
-        Some(Withheld::Of { contender: party.contender.clone(), because })
+    let withheld = row.withheld();
+    let of_turns = withheld.as_ref().is_some_and(is_of_turns);
+    let changes = match (&withheld, of_turns) {
+        (None, _) => change::changes(row, rows, margins),
+        (Some(_), true) => change::of_duet_alone(row, rows, margins).into_iter().collect(),
+        (Some(_), false) => Vec::new(),
     };
-    let withheld = because(&row.base).or_else(|| because(&row.new));
-    let changes = if withheld.is_none() { change::changes(row, rows, margins) } else { Vec::new() };
-    let nothing = || changes.is_empty().then_some(Withheld::NotOnBothSides);
+    let nothing = || withheld.unwrap_or(Withheld::NotOnBothSides);
     Row {
         cell: row.cell.clone(),
         base: row.base.subject(),
         new: row.new.subject(),
-        withheld: withheld.or_else(nothing),
+        withheld: changes.is_empty().then(nothing),
         changes,
     }
 }

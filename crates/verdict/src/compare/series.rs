@@ -1,4 +1,4 @@
-//! The figures of one contender in one cell, round by round.
+//! The figures of contenders in one cell, round by round.
 
 use assay_model::comparison::Metric;
 use assay_model::experiment::Cell;
@@ -6,8 +6,41 @@ use assay_stats::lag::Bounds;
 
 use crate::window::{Evidence, Window};
 
-/// The metric in each round of the record, in its unit; none where the contender was not measured, its window is void, or
-/// the window does not tell. A percentile is told of all windows that count or of none.
+/// The metric of two contenders in each round of the record, as [`series`] tells it. Where the two lived in different groups of
+/// a round, throughput of the second is told as it would have been in the first one's group, by a third that lived in both; what
+/// the machine did to one group does not show in the other figures as much.
+pub(super) fn pair(
+    evidence: &Evidence<'_>,
+    [one, other]: [&str; 2],
+    cell: &Cell,
+    metric: Metric,
+) -> [Vec<Option<f64>>; 2] {
+    let blocks = evidence.blocks(cell);
+    let of = |name: &str| series(evidence, name, cell, metric);
+    let (own, others) = (of(one), of(other));
+    let is_other = |name: &&str| ![one, other].contains(name);
+    let names = evidence.record.contenders.iter().map(|entry| entry.name.as_str()).filter(is_other);
+    let thirds: Vec<Vec<Option<f64>>> =
+        if metric == Metric::Rps { names.map(of).collect() } else { Vec::new() };
+    let in_round = |round: usize| -> Option<(f64, f64)> {
+        let of_round = || (0..blocks.len()).filter(|block| blocks[*block].round == round);
+        if let Some(both) = of_round().find_map(|block| own[block].zip(others[block])) {
+            return Some(both);
+        }
+        let (a, b) = (of_round().find(|b| own[*b].is_some())?, of_round().find(|b| others[*b].is_some())?);
+        let shift = match metric {
+            Metric::Rps => thirds.iter().find_map(|third| Some(third[a]? / third[b]?))?,
+            _ => 1.0,
+        };
+        Some((own[a]?, others[b]? * shift))
+    };
+    let both = (0..evidence.rounds.len()).map(in_round);
+    let (own, others) = both.map(|both| (both.map(|of| of.0), both.map(|of| of.1))).unzip();
+    [own, others]
+}
+
+/// The metric in each block of the cell (a round, or a group of one), in its unit; none where the contender was not measured, its
+/// window is void, or the window does not tell. A percentile is told of all windows that count or of none.
 pub(super) fn series(
     evidence: &Evidence<'_>,
     contender: &str,
@@ -15,7 +48,7 @@ pub(super) fn series(
     metric: Metric,
 ) -> Vec<Option<f64>> {
     let windows: Vec<Option<&Window<'_>>> = evidence
-        .lives(contender, cell.network)
+        .lives(contender, cell)
         .into_iter()
         .map(|life| life?.window(cell).filter(|window| window.counts()))
         .collect();

@@ -1,9 +1,9 @@
 //! Records made up, compared.
 
 use assay_model::check::Outcome;
-use assay_model::comparison::{Crossing, Metric, Pairing, Row, Shift, Threshold};
+use assay_model::comparison::{Comparison, Crossing, Metric, Pairing, Row, Shift, Threshold};
 use assay_model::design::{Because, Comparing, Design, Side as Seat};
-use assay_model::evidence::{Evidence, Withheld};
+use assay_model::evidence::{Evidence, Part, Withheld};
 use assay_model::load::LoadTurn;
 use assay_model::record::{DuetTurn, Origin, Record};
 use assay_model::units::Nanos;
@@ -36,6 +36,11 @@ fn thresholds(texts: &[&str]) -> Vec<Threshold> {
 
 fn rps(row: &Row) -> &assay_model::comparison::Change {
     row.changes.iter().find(|change| change.metric == Metric::Rps).unwrap()
+}
+
+/// Of the means of both sides.
+fn quotient(change: &assay_model::comparison::Change) -> f64 {
+    change.new.unwrap() / change.base.unwrap()
 }
 
 #[test]
@@ -229,7 +234,7 @@ fn a_duet_gives_the_ratio_and_turns_the_rates() {
     assert_eq!((change.design, change.call, change.rounds), (Design::Duet, Shift::Worse, 6));
     let (at_once, alone) = (change.ratio.unwrap(), change.alternating.unwrap());
     assert!((at_once.estimate - 0.9).abs() < 0.001 && (alone.estimate - 0.9).abs() < 0.001, "{change:?}");
-    assert!((change.new / change.base - 0.9).abs() < 0.001, "absolute rates come from turns: {change:?}");
+    assert!((quotient(change) - 0.9).abs() < 0.001, "absolute rates come from turns: {change:?}");
     assert!(change.detectable.is_some_and(|least| (0.01..0.05).contains(&least)), "{change:?}");
     assert_eq!((found.caveats.len(), found.control.len(), found.margin), (0, 1, 0.01));
     assert!(found.rows[0].changes.iter().skip(1).all(|change| change.design == Design::Alternating));
@@ -288,4 +293,75 @@ fn failures_under_both_loads_withhold_the_row() {
     };
     let Withheld::FailedAtOnce { share } = **because else { panic!("{because:?}") };
     assert!(contender == "new" && (0.019..0.021).contains(&share), "{contender} {share}");
+}
+
+#[test]
+fn sides_that_could_not_live_at_once_are_compared_by_who_lived_with_both() {
+    let whole = run("one", &[("limit", rates(3.0)), ("old", rates(1.0)), ("new", rates(0.9))]);
+    let split = crate::testing::in_two_groups(whole, 0.5);
+    let found = compare(&side(&split, "old"), &[side(&split, "new")], &[]).unwrap();
+    let change = rps(&found.rows[0]);
+    assert_eq!((change.call, change.rounds), (Shift::Worse, 6));
+    assert!((change.ratio.unwrap().estimate - 0.9).abs() < 0.001, "{change:?}");
+    assert!((quotient(change) - 0.9).abs() < 0.001, "as in the group of the base: {change:?}");
+    let cpu = found.rows[0].changes.iter().find(|change| change.metric == Metric::Cpu);
+    assert!(cpu.is_some_and(|change| change.rounds == 6), "{:?}", found.rows);
+}
+
+/// Spoils every window of turns; those of both at once have their own reasons.
+fn disturbed(mut run: Record) -> Record {
+    for window in run.rounds.iter_mut().flat_map(|round| &mut round.runs).flat_map(|life| &mut life.cells) {
+        window.machine.steal_share = 0.5;
+    }
+    run
+}
+
+/// Makes the generator of `new` wait in the windows of some rounds.
+fn waiting(mut run: Record, rounds: usize) -> Record {
+    let lives = run.rounds.iter_mut().take(rounds).flat_map(|round| &mut round.runs);
+    for life in lives.filter(|life| life.contender == "new") {
+        life.cells[0].duet.iter_mut().for_each(|turn| turn.load.generator_delay_share = 0.9);
+    }
+    run.isolation.generator_cpus = "0-1".to_owned();
+    run
+}
+
+fn lost(found: &Comparison) -> (Part, bool, bool) {
+    let told = found.caveats.iter().find_map(|caveat| match &caveat.evidence {
+        Evidence::LostPairs { void, is_withheld, turns, .. } => Some((*void, *is_withheld, turns.is_some())),
+        _ => None,
+    });
+    told.unwrap_or_else(|| panic!("{:?}", found.caveats))
+}
+
+#[test]
+fn void_turns_leave_the_ratio_of_the_duet_and_withhold_their_own_figures() {
+    let run = disturbed(duets(0.9, 0.9, 1.0));
+    let found = compare(&side(&run, "old"), &[side(&run, "new")], &[]).unwrap();
+    assert_eq!(found.rows[0].withheld, None);
+    let [change] = found.rows[0].changes.as_slice() else { panic!("{:?}", found.rows) };
+    assert_eq!((change.metric, change.design, change.call), (Metric::Rps, Design::Duet, Shift::Worse));
+    assert_eq!((change.base, change.new, change.alternating), (None, None, None));
+    assert!((change.ratio.unwrap().estimate - 0.9).abs() < 0.001, "{change:?}");
+    assert_eq!(lost(&found), (Part::new(0, 12), false, true));
+}
+
+#[test]
+fn void_pairs_cost_themselves_and_too_many_of_them_the_duet() {
+    let whole = duets(0.9, 0.9, 1.0);
+    let some = waiting(whole.clone(), 2);
+    let found = compare(&side(&some, "old"), &[side(&some, "new")], &[]).unwrap();
+    let change = rps(&found.rows[0]);
+    assert_eq!(
+        (change.design, change.rounds, lost(&found)),
+        (Design::Duet, 4, (Part::new(4, 12), false, false))
+    );
+    let most = waiting(whole.clone(), 4);
+    let found = compare(&side(&most, "old"), &[side(&most, "new")], &[]).unwrap();
+    assert_eq!(rps(&found.rows[0]).design, Design::Alternating, "turns still tell");
+    assert_eq!(lost(&found), (Part::new(8, 12), true, false));
+    let nothing = disturbed(most);
+    let found = compare(&side(&nothing, "old"), &[side(&nothing, "new")], &[]).unwrap();
+    assert!(found.rows[0].withheld.is_some() && found.rows[0].changes.is_empty(), "{:?}", found.rows);
+    assert_eq!(lost(&found), (Part::new(8, 12), true, true));
 }

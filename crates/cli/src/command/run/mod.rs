@@ -188,7 +188,10 @@ fn windows_in_words(plan: &Plan) -> String {
             words.push(length);
         }
     }
-    words.join(", ")
+    let split = plan.split().map(|(groups, common)| {
+        format!("; two servers or more insist on one port: {groups} groups, {} in each of them", common.name)
+    });
+    words.join(", ") + &split.unwrap_or_default()
 }
 
 /// What bounds the run, if anything.

@@ -206,6 +206,7 @@ fn override_with(experiment: &mut Experiment, arguments: &RunArguments, workload
     override_length(experiment, arguments);
     experiment.aa &= !arguments.no_aa;
     experiment.one_at_a_time |= arguments.one_at_a_time;
+    experiment.memory_bytes = arguments.memory.or(experiment.memory_bytes);
 }
 
 /// How long to go on. A number of rounds is kept to exactly, so that nothing depends on a look at the results; a budget or a

@@ -169,6 +169,7 @@ pub(crate) fn free_of_disturbance(record: &mut Record) {
         window.load.generator = Usage::default();
         window.machine = Machine::default();
         window.turns.iter_mut().for_each(|turn| turn.load.generator_delay_share = 0.0);
+        window.duet.iter_mut().for_each(|turn| turn.load.generator_delay_share = 0.0);
     }
 }
 

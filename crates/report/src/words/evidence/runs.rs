@@ -96,6 +96,21 @@ pub(super) fn duet_apart(base: &str, new: &str, cell: &Cell, apart_share: f64) -
     )
 }
 
+pub(super) fn lost_pairs(base: &str, new: &str, cell: &Cell, void: Part, is_withheld: bool) -> String {
+    let pairs = format!("of the windows of {new} with {base} at once, {cell}, {}", part(void, "pair"));
+    match (void.hits, is_withheld) {
+        (0, _) => format!("{pairs} are void"),
+        (_, false) => {
+            format!("{pairs} are void, because a generator waited for its CPU, and the others count")
+        }
+        (_, true) => {
+            format!(
+                "{pairs} are void, because a generator waited for its CPU: too many to believe the others"
+            )
+        }
+    }
+}
+
 pub(super) fn not_measured_here(runs: &[Foreign]) -> String {
     let told: Vec<String> = runs.iter().map(|Foreign { run, origin }| format!("{run} is {origin}")).collect();
     format!("not all of them were measured here: {}", told.join("; "))
