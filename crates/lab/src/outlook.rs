@@ -5,17 +5,20 @@ use std::time::Duration;
 use assay_host::isolation::Isolation;
 use assay_model::experiment::{Cell, Experiment};
 use assay_model::host::HostFacts;
-use assay_model::outlook::Outlook;
+use assay_model::outlook::{DuetOutlook, Outlook};
 use assay_model::record::Record;
-use assay_verdict::outlook::{Intent, Past, outlook, past};
+use assay_verdict::outlook::{DuetIntent, Intent, Past, duet_outlook, outlook, past, past_of_duets};
 
 use crate::plan::Plan;
-use crate::rounds::{MAX_ROTATIONS, MIN_ROTATIONS};
+use crate::rounds::{CONTROL_EVERY, MAX_ROTATIONS, MIN_ROTATIONS, SHARE_OF_TURNS};
 use crate::schedule::{predicted_round, turns_of};
 use crate::store::Store;
+use crate::subject::Subject;
 
 /// Runs that are looked at, the latest first.
 const MOST_RUNS: usize = 5;
+/// From the end of a window of two at once to the beginning of the next, before any was timed.
+const CHANGE: Duration = Duration::from_millis(20);
 /// Rounds from which noise can be told.
 const LEAST_ROUNDS: usize = 3;
 
@@ -43,16 +46,43 @@ impl Plan {
             rotation: rotation.into(),
             difference,
         };
-        outlook(&intent, past.as_ref())
+        let told = outlook(&intent, past.as_ref())?;
+        Some(Outlook { duet: self.duet_outlook(store, difference), ..told })
+    }
+
+    /// What it would show by duets; `None` where there are none.
+    fn duet_outlook(&self, store: &Store, difference: Option<f64>) -> Option<DuetOutlook> {
+        let comparing = self.experiment.comparing.as_ref()?;
+        let cells = self.experiment.cells().iter().filter(|cell| self.experiment.is_duet(cell)).count();
+        let compared = |subject: &&Subject| !subject.is_limit() && subject.name != comparing.base;
+        let others = self.subjects.iter().filter(compared).count();
+        if cells == 0 || others == 0 {
+            return None;
+        }
+        let past = self.alike(store).find_map(|record| past_of_duets(&record).ok().flatten());
+        let own = Duration::from_secs_f64(self.experiment.settle_s + self.experiment.turn_s) + CHANGE;
+        let window =
+            past.as_ref().and_then(|past| past.turn).map_or(own, |turn| Duration::from_nanos(turn.0));
+        // Both sides with everybody in each rotation, and with the control in some.
+        let controls = if self.experiment.aa { 2.0 / f64::from(CONTROL_EVERY) } else { 0.0 };
+        let rotation =
+            window.mul_f64((2.0 * others as f64 + controls) * cells as f64 / (1.0 - SHARE_OF_TURNS));
+        let (prediction, besides) = (self.prediction(), self.besides_turns());
+        let intent = DuetIntent {
+            rows: others * cells,
+            rounds: prediction.rounds,
+            pairs: 2 * self.turns(prediction.round, besides, rotation),
+            round: besides.into(),
+            pair: (rotation / 2).into(),
+            difference,
+        };
+        Some(duet_outlook(&intent, past.as_ref()))
     }
 
     /// The latest usable run of this machine on these CPUs whose windows were like those of this plan.
     fn past(&self, store: &Store) -> Option<Past> {
-        let host = assay_host::facts::facts();
-        let latest = store.ids().into_iter().rev().take(MOST_RUNS);
-        let mut records = latest.filter_map(|id| store.open(&id).ok());
-        records.find_map(|record| {
-            let known = is_alike(&record, &host, &self.isolation).then(|| past(&record).ok().flatten())??;
+        self.alike(store).find_map(|record| {
+            let known = past(&record).ok().flatten()?;
             let of = &record.experiment;
             let alike = match known.turn {
                 Some(_) => self.takes_turns() && of.turn_s.total_cmp(&self.experiment.turn_s).is_eq(),
@@ -60,6 +90,14 @@ impl Plan {
             };
             alike.then_some(known)
         })
+    }
+
+    /// The latest runs of this machine on these CPUs that have rounds enough, the latest first.
+    fn alike<'s>(&'s self, store: &'s Store) -> impl Iterator<Item = Record> + 's {
+        let host = assay_host::facts::facts();
+        let latest = store.ids().into_iter().rev().take(MOST_RUNS);
+        let records = latest.filter_map(|id| store.open(&id).ok());
+        records.filter(move |record| is_alike(record, &host, &self.isolation))
     }
 
     /// Turns in each cell of a round that takes so long.

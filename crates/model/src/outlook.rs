@@ -36,6 +36,23 @@ pub struct Outlook {
     pub difference: Option<f64>,
     /// The shortest run that would show it; absent where a day is too short.
     pub enough: Option<Foresight>,
+    /// What is to be expected of the commands where they are compared under load at the same time, as `assay compare` does; absent
+    /// where they are not, and where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duet: Option<DuetOutlook>,
+}
+
+/// What a comparison of commands under load at the same time would show of their throughputs. A window is a pair of them here.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DuetOutlook {
+    /// By how much the ratio of the two varies, which is what was reckoned with.
+    pub noise: Noise,
+    /// The run in whose duets it was seen; absent where there is none, and it is what is usual.
+    pub noise_of: Option<String>,
+    /// The comparison as it was asked for.
+    pub run: Foresight,
+    /// The shortest one that would show the difference for which a time was wanted; absent where none was, or a day is too short.
+    pub enough: Option<Foresight>,
 }
 
 /// A run of so many restarts, and what it would show.

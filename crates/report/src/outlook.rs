@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use assay_model::outlook::{Foresight, Outlook};
+use assay_model::outlook::{DuetOutlook, Foresight, Outlook};
 use assay_model::verdict::Noise;
 
 use crate::error::ReportError;
@@ -23,8 +23,24 @@ pub fn json(outlook: &Outlook) -> Result<String, ReportError> {
     Ok(foreign::json(&serde_json::to_string_pretty(outlook)?) + "\n")
 }
 
-/// One sentence without its full stop: which differences the run would show, and by whose noise.
+/// One sentence without its full stop: which differences the run would show, and by whose noise; of a comparison by duets, which
+/// changes these would show.
 pub fn sentence(outlook: &Outlook) -> String {
+    outlook.duet.as_ref().map_or_else(|| of_tables(outlook), of_duets)
+}
+
+fn of_duets(duet: &DuetOutlook) -> String {
+    let whose = match &duet.noise_of {
+        Some(run) => format!("if the ratio varies as in {run}"),
+        None => "if the ratio varies as it usually does".to_owned(),
+    };
+    match duet.run.shows {
+        Some(shows) => format!("would show changes from about {}, {whose}", format::percent(shows)),
+        None => format!("would show no change, {whose}: it needs more rounds"),
+    }
+}
+
+fn of_tables(outlook: &Outlook) -> String {
     let whose = match &outlook.noise_of {
         Some(run) => format!("if as noisy as {run}"),
         None => "if as noisy as machines usually are".to_owned(),
@@ -50,7 +66,7 @@ pub fn text(outlook: &Outlook, width: usize) -> String {
             ),
         ),
         ("noise".to_owned(), noise(outlook)),
-        ("this run".to_owned(), format!("{}: {}", design(&outlook.run), sentence(outlook))),
+        ("this run".to_owned(), format!("{}: {}", design(&outlook.run), of_tables(outlook))),
     ];
     if let Some(best) = better(outlook) {
         let shows = best.shows.map(format::percent).unwrap_or_default();
@@ -65,7 +81,38 @@ pub fn text(outlook: &Outlook, width: usize) -> String {
     if let Some(difference) = outlook.difference {
         facts.push((format::percent(difference), enough(outlook)));
     }
+    if let Some(duet) = &outlook.duet {
+        facts.extend(compared(outlook, duet));
+    }
     facts.iter().map(|(label, fact)| paragraph(label, fact, width)).collect()
+}
+
+/// What `assay compare` would show of the same commands.
+fn compared(outlook: &Outlook, duet: &DuetOutlook) -> Vec<(String, String)> {
+    let Noise { restart_cv, window_cv, .. } = duet.noise;
+    let noise = format!(
+        "{} from restart to restart, {} from one pair of windows to the next",
+        format::percent(restart_cv),
+        format::percent(window_cv)
+    );
+    let told = format!("both at once, {}: {} ({noise})", in_pairs(&duet.run), of_duets(duet));
+    let mut facts = vec![("compare".to_owned(), told)];
+    if let Some(difference) = outlook.difference {
+        let enough = match &duet.enough {
+            Some(enough) => {
+                let budget = budget(enough.takes_ns.0);
+                format!("takes {}: --rounds {} --budget {budget}", in_pairs(enough), enough.rounds)
+            }
+            None => no_time(outlook, difference),
+        };
+        facts.push((format!("  {}", format::percent(difference)), enough));
+    }
+    facts
+}
+
+/// `6 restarts of 60 pairs of windows, 2 min 0 s`.
+fn in_pairs(of: &Foresight) -> String {
+    design(of).replacen(" windows", " pairs of windows", 1)
 }
 
 /// A label, and beside it what is told.
@@ -110,17 +157,22 @@ fn better(outlook: &Outlook) -> Option<&Foresight> {
 
 fn enough(outlook: &Outlook) -> String {
     let Some(enough) = &outlook.enough else {
-        return if outlook.difference.is_some_and(|difference| difference <= outlook.margin) {
-            format!("never: differences up to {} are called none", format::percent(outlook.margin))
-        } else {
-            "takes more than a day; name fewer contenders or loads, or a greater --difference".to_owned()
-        };
+        return no_time(outlook, outlook.difference.unwrap_or(outlook.margin));
     };
     let how = match enough.windows {
         1 => format!("--rounds {}", enough.rounds),
         _ => format!("--rounds {} --budget {}", enough.rounds, budget(enough.takes_ns.0)),
     };
     format!("takes {}: {how}", design(enough))
+}
+
+/// Why no time is named for a difference.
+fn no_time(outlook: &Outlook, difference: f64) -> String {
+    if difference <= outlook.margin {
+        format!("never: differences up to {} are called none", format::percent(outlook.margin))
+    } else {
+        "takes more than a day; name fewer contenders or loads, or a greater --difference".to_owned()
+    }
 }
 
 /// In whole minutes, as `--budget` takes it.
@@ -153,7 +205,34 @@ mod tests {
             best: Some(foresight(8, 9, 4, Some(0.15))),
             difference: Some(0.02),
             enough: Some(foresight(30, 200, 600, Some(0.02))),
+            duet: None,
         }
+    }
+
+    #[test]
+    fn commands_that_are_compared_at_once_have_a_plan_of_their_own() {
+        let duet = DuetOutlook {
+            noise: Noise { restart_cv: 0.0044, window_cv: 0.021, windows_per_life: 60.0 },
+            noise_of: None,
+            run: foresight(12, 60, 5, Some(0.013)),
+            enough: Some(foresight(5, 20, 1, Some(0.02))),
+        };
+        let compared = Outlook { duet: Some(duet), ..outlook() };
+        let told = text(&compared, 200);
+        for words in [
+            "this run    4 restarts of 20 windows, 4 min 0 s: would show differences from about 17 %",
+            "compare     both at once, 12 restarts of 60 pairs of windows, 5 min 0 s: would show changes from about 1.3 %, if \
+             the ratio varies as it usually does",
+            "  2.0 %     takes 5 restarts of 20 pairs of windows, 1 min 0 s: --rounds 5 --budget 1m\n",
+        ] {
+            let flat = told.replace("\n            ", " ");
+            assert!(flat.contains(words), "{words}:\n{told}");
+        }
+        assert!(
+            sentence(&compared).starts_with("would show changes from about 1.3 %"),
+            "{}",
+            sentence(&compared)
+        );
     }
 
     #[test]

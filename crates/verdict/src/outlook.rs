@@ -1,6 +1,8 @@
 //! What a run would show, before it begins: from the noise of an earlier one, or from what is usual (docs/method/statistics.md,
 //! "Planning").
 
+mod duet;
+
 use assay_model::experiment::Experiment;
 use assay_model::outlook::{Foresight, OUTLOOK_SCHEMA, Outlook};
 use assay_model::record::{Measurement, Record, Turn};
@@ -12,6 +14,8 @@ use assay_stats::tiers::LEAST_MARGIN;
 use super::tables::Tables;
 use super::window::{Evidence, Unreadable};
 use super::{CONFIDENCE, latency, median};
+
+pub use duet::{DuetIntent, duet_outlook, past_of_duets};
 
 /// How much restarts usually vary, as a standard deviation of logarithms (docs/method/statistics.md: 0.4 to 3 %).
 const USUAL_RESTARTS: f64 = 0.015;
@@ -26,7 +30,7 @@ pub struct Past {
     pub run: String,
     /// How noisy it was.
     pub noise: Noise,
-    /// What one turn took, its settling and its change included; absent where servers took no turns.
+    /// What one turn, or window of two at once, took, its settling and its change included; absent where there were none.
     pub turn: Option<Nanos>,
 }
 
@@ -89,6 +93,7 @@ pub fn outlook(intent: &Intent<'_>, past: Option<&Past>) -> Option<Outlook> {
         best: intent.difference.and(intent.turns).and_then(|_| expected.best(run.takes_ns)),
         run,
         difference: intent.difference,
+        duet: None,
         enough: intent.difference.and_then(|difference| expected.enough(difference)),
     })
 }

@@ -135,7 +135,7 @@ pub(crate) enum ComparisonFormat {
 }
 
 /// Restarts with which a change of 3 % is usually found: twelve rounds tell 1.3 % where rounds differ by 2 %.
-const ROUNDS: u32 = 12;
+pub(super) const ROUNDS: u32 = 12;
 
 impl CompareArguments {
     /// The same as arguments of `assay run`, which measures the commands.

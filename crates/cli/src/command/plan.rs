@@ -18,11 +18,15 @@ pub(crate) fn run(arguments: &PlanArguments) -> Result<Exit, Failure> {
     }
     let plan = run::build(&arguments.run)?;
     let store = Store::new(&arguments.run.places.runs);
-    let told = plan.outlook(&store, Some(arguments.difference)).ok_or_else(|| {
+    let difference = Some(arguments.difference);
+    let mut told = plan.outlook(&store, difference).ok_or_else(|| {
         Failure::usage(
             "there is nothing to compare: name two contenders or more, and measure them at capacity (--rate max)",
         )
     })?;
+    if let Some(compared) = arguments.compared() {
+        told.duet = run::build(&compared)?.outlook(&store, difference).and_then(|outlook| outlook.duet);
+    }
     output::result(&match arguments.run.json {
         true => outlook::json(&told)?,
         false => foreign::lines(&outlook::text(&told, output::style(false).width)),

@@ -72,6 +72,34 @@ fn the_noise_is_that_of_the_last_run_like_it() {
     assert!(stdout(&text).contains(&format!(", in {id}")), "{}", stdout(&text));
 }
 
+/// Commands that `assay compare` would measure at once.
+#[test]
+fn a_plan_of_two_commands_tells_what_a_duet_of_them_would_show() {
+    let lab = lab();
+    let commands =
+        ["--cmd", "\"$ASSAY\" serve --port $PORT", "--cmd", "\"$ASSAY\" serve --port $PORT --engine epoll"];
+    let plan = |more: &[&str]| {
+        let all = [&["plan", "--json", "-c", "2", "--difference", "50%"], &commands[..], more].concat();
+        let told: Outlook =
+            serde_json::from_str(&stdout(&lab.assay(&all).assert().code(0))).expect("an outlook");
+        told
+    };
+    let (short, long) = (plan(&["--budget", "2m"]), plan(&["--budget", "20m"]));
+    let shows =
+        |told: &Outlook| told.duet.as_ref().and_then(|duet| duet.run.shows).expect("a duet shows something");
+    assert!(shows(&long) < shows(&short) && shows(&short) < 0.02, "{short:?}");
+    assert!(shows(&short) < short.run.shows.expect("turns show something"), "less than turns do: {short:?}");
+    assert_eq!(short.duet.as_ref().and_then(|duet| duet.noise_of.clone()), None);
+    // Servers of the catalogue take turns.
+    assert_eq!(told(&lab, &["--difference", "50%"]).duet, None);
+    let compare = ["compare", "-c", "2", "-d", "300ms", "--warmup", "50ms", "--rounds", "4"];
+    lab.assay(&[&compare, &commands[..]].concat()).assert().code(0);
+    let id = undisturbed(&lab);
+    let known = plan(&["--budget", "2m"]).duet.expect("a duet");
+    assert_eq!(known.noise_of, Some(id));
+    assert!(known.noise.window_cv > 0.0, "{known:?}");
+}
+
 #[test]
 fn a_plan_of_nothing_to_compare_is_refused_with_its_mending() {
     let lab = lab();
