@@ -1,8 +1,10 @@
 //! Runs made of lives that were measured: how often the judge errs on the noise of a real machine.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use assay_lab::store::Store;
+use assay_model::record::{Measurement, Record};
 use assay_stats::simulation::{Material, Outcome, Resampled, Trials};
 use assay_verdict::material::{Measured, measured};
 use clap::Args;
@@ -108,7 +110,30 @@ impl Found {
 
 fn tables_of(path: &Path) -> Result<Vec<Measured>, String> {
     let record = Store::new(path).open(&path.to_string_lossy()).map_err(|error| error.to_string())?;
-    measured(&record).map_err(|error| format!("{}: {error}", path.display()))
+    let tables = measured(&record).map_err(|error| format!("{}: {error}", path.display()))?;
+    if tables.is_empty() { Err(format!("{}: {}", path.display(), nothing_in(&record))) } else { Ok(tables) }
+}
+
+/// Why there is nothing to draw from a record, and what helps.
+fn nothing_in(record: &Record) -> String {
+    let windows: Vec<&Measurement> =
+        record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells).collect();
+    let rules: BTreeSet<&str> =
+        windows.iter().flat_map(|window| window.void_rules()).map(|rule| rule.name()).collect();
+    if windows.is_empty() {
+        let rounds = record.rounds.len();
+        return format!(
+            "nothing was measured in its {rounds} rounds; leave it out, and see `assay show` for why"
+        );
+    }
+    let why = match rules.is_empty() {
+        true => "no closed loop with a right answer".to_owned(),
+        false => format!("void for {}", rules.into_iter().collect::<Vec<_>>().join(", ")),
+    };
+    let all = windows.len();
+    format!(
+        "none of its {all} windows counts ({why}); leave it out, or measure it again where `assay doctor` is content"
+    )
 }
 
 /// Equals, contenders that differ, and tails, with as many restarts.
@@ -165,4 +190,35 @@ fn print(name: &str, rounds: usize, outcome: &Outcome) {
 fn unfounded(what: &str, rounds: usize, outcome: &Outcome) -> Option<String> {
     let too_narrow = outcome.covered < LEAST_COVERED;
     too_narrow.then(|| format!("{rounds} restarts, {what}: intervals cover {}", percent(outcome.covered)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_verdict::testing;
+
+    #[test]
+    fn a_record_with_nothing_in_it_is_told_with_its_place_and_what_helps() {
+        let folder = tempfile::tempdir().expect("folder");
+        let told = |name: &str, record: &Record| {
+            let run = folder.path().join(name);
+            std::fs::create_dir(&run).expect("folder");
+            std::fs::write(run.join("record.json"), serde_json::to_string(record).expect("JSON"))
+                .expect("file");
+            Found::read(&[run]).map(|_| ()).expect_err("nothing to draw from")
+        };
+        let mut record = testing::record(&[("a", &[100.0, 110.0]), ("b", &[90.0, 95.0])]);
+        for window in
+            record.rounds.iter_mut().flat_map(|round| &mut round.runs).flat_map(|run| &mut run.cells)
+        {
+            window.machine.steal_share = 0.5;
+        }
+        let void = told("void", &record);
+        assert!(void.contains("void: none of its 4 windows counts (void for steal)"), "{void}");
+        assert!(void.contains("leave it out, or measure it again"), "{void}");
+        let empty = told("empty", &testing::record(&[("a", &[])]));
+        assert!(empty.contains("empty: nothing was measured in its 0 rounds; leave it out"), "{empty}");
+        let alone = told("alone", &testing::record(&[("a", &[100.0, 110.0])]));
+        assert!(alone.contains("no record has two contenders in two rounds"), "{alone}");
+    }
 }
