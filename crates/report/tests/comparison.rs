@@ -28,8 +28,8 @@ fn change(metric: Metric, base: f64, [low, high]: [f64; 2], call: Shift) -> Chan
     let ratio = Some(Interval { estimate, low, high, confidence: 0.95 });
     Change {
         metric,
-        base,
-        new: base * estimate,
+        base: Some(base),
+        new: Some(base * estimate),
         ratio,
         rounds: 6,
         round_cv: Some(0.02),

@@ -226,6 +226,7 @@ fn run(round: u32, maker: &Maker, shared: f64, noise: &mut Noise, clock: &mut u6
     Run {
         contender: name.to_owned(),
         network: None,
+        group: 0,
         offset_ns,
         startup_ns,
         idle: Some(idle),
