@@ -16,13 +16,14 @@ const LAYERS: &[(&str, u8)] = &[
     ("assay-sim", 2),
     ("assay-tcp", 2),
     ("assay-verdict", 2),
-    ("assay-check", 3),
-    ("assay-load", 3),
-    ("assay-serve", 3),
-    ("assay-preload", 3),
-    ("assay-lab", 4),
-    ("assay-report", 4),
-    ("assay", 5),
+    ("assay-tls", 3),
+    ("assay-check", 4),
+    ("assay-load", 4),
+    ("assay-serve", 4),
+    ("assay-preload", 4),
+    ("assay-lab", 5),
+    ("assay-report", 5),
+    ("assay", 6),
 ];
 
 /// Dependencies of a crate that the rule forbids, and crates that the table does not know.

@@ -14,6 +14,8 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Load(#[from] assay_load::LoadError),
     #[error(transparent)]
+    Tls(#[from] assay_tls::TlsError),
+    #[error(transparent)]
     Serve(#[from] assay_serve::ServeError),
     #[error(transparent)]
     Report(#[from] assay_report::ReportError),
@@ -51,7 +53,7 @@ impl Failure {
             Self::Lab(error) => error.exit(),
             Self::Load(error) => exit_of_load(error),
             Self::Unmeasured { exit, .. } => *exit,
-            Self::Usage(_) | Self::Read { .. } | Self::Unreadable(_) => Exit::Usage,
+            Self::Usage(_) | Self::Read { .. } | Self::Unreadable(_) | Self::Tls(_) => Exit::Usage,
             Self::Serve(_) | Self::Machine(_) | Self::Write(_) | Self::Remove { .. } | Self::Output(_) => {
                 Exit::MachineUnfit
             }

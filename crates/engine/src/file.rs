@@ -52,7 +52,7 @@ impl FileRange {
     ///
     /// # Errors
     /// [`Errno::IO`] when the file has become shorter; what pread(2) says otherwise.
-    pub(crate) fn copy_onto(&mut self, sink: &mut Vec<u8>, most: usize) -> Result<(), Errno> {
+    pub fn copy_onto(&mut self, sink: &mut Vec<u8>, most: usize) -> Result<(), Errno> {
         let n = self.len.min(most as u64) as usize;
         let before = sink.len();
         sink.resize(before + n, 0);

@@ -20,6 +20,7 @@ pub mod wheel;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::BorrowedFd;
 
+use assay_model::tls::{KeyKind, TlsFault};
 use assay_model::units::Nanos;
 
 pub use epoll::Epoll;
@@ -153,6 +154,11 @@ pub trait Engine {
     /// system calls.
     fn addresses(&mut self, conn: Conn) -> Option<(SocketAddr, SocketAddr)>;
 
+    /// How the connection was secured; `None` for one that was not, and after it was released.
+    fn security(&self, _conn: Conn) -> Option<Security> {
+        None
+    }
+
     /// Connections open or opening.
     fn connections(&self) -> usize;
 
@@ -205,6 +211,8 @@ pub enum Reason {
     TimedOut,
     /// There is no way to the peer.
     Unreachable,
+    /// It could not be secured, or is secure no longer.
+    Tls(TlsFault),
     /// Another error number of the system, as errno(3) lists them.
     Other(i32),
 }
@@ -217,9 +225,36 @@ impl std::fmt::Display for Reason {
             Self::SendReset => out.write_str("the connection was broken when we sent"),
             Self::TimedOut => out.write_str("the peer did not answer in time"),
             Self::Unreachable => out.write_str("there is no way to the peer"),
+            Self::Tls(fault) => fault.fmt(out),
             Self::Other(number) => std::io::Error::from_raw_os_error(*number).fmt(out),
         }
     }
+}
+
+/// How a connection was secured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Security {
+    /// When the connection beneath was established and the handshake began.
+    pub began: Nanos,
+    /// Whether it resumed a session.
+    pub is_resumed: bool,
+    /// What both sides agreed on.
+    pub parameters: Parameters,
+}
+
+/// What both sides of a secured connection agreed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// Version of the protocol.
+    pub version: &'static str,
+    /// Cipher suite by its name at IANA.
+    pub cipher: &'static str,
+    /// Group of the key exchange, unless a session was resumed without one.
+    pub group: Option<&'static str>,
+    /// Key of the peer's certificate; `None` where the peer has shown none.
+    pub key: Option<KeyKind>,
+    /// Application protocol, if one was chosen.
+    pub protocol: Option<&'static str>,
 }
 
 /// What an engine cannot do.
@@ -286,6 +321,23 @@ pub struct Statistics {
     pub accept_errors: u64,
     /// What a stack in user space did beneath; none where the kernel's stack works.
     pub stack: Option<StackStatistics>,
+    /// What securing the connections took; none where they are not.
+    pub tls: Option<TlsStatistics>,
+}
+
+/// Counters of an engine that secures its connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TlsStatistics {
+    /// Handshakes with a certificate and its signature.
+    pub full: u64,
+    /// Handshakes that resumed a session.
+    pub resumed: u64,
+    /// Handshakes that failed.
+    pub failed: u64,
+    /// Bytes given to the stack, TLS's own included.
+    pub sent_bytes: u64,
+    /// Bytes taken from the stack, TLS's own included.
+    pub received_bytes: u64,
 }
 
 /// Counters of a TCP stack in user space.

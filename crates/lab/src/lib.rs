@@ -37,8 +37,10 @@ mod stop;
 pub mod store;
 mod subject;
 pub mod techempower;
+mod url;
 
 pub use error::{Exit, LabError, Place};
 pub use plan::{Plan, Prediction, database_of};
 pub use stop::Stop;
 pub use subject::{Launch, Process, Subject, split_url};
+pub use url::{Scheme, Url};

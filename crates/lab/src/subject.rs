@@ -13,6 +13,7 @@ use crate::catalogue::name_of;
 use crate::contender::Inherited;
 use crate::error::LabError;
 use crate::secrets::Secrets;
+use crate::url::{Scheme, Url};
 
 /// Longest wait for a command line of the user's to become ready, in seconds.
 const COMMAND_READY_TIMEOUT_S: f64 = 20.0;
@@ -308,29 +309,13 @@ impl Subject {
 /// # Errors
 /// [`LabError::Argument`] when it is no such URL.
 pub fn split_url(url: &str) -> Result<(String, String), LabError> {
-    let argument = |problem: &str| LabError::Argument { given: url.to_owned(), problem: problem.to_owned() };
-    let Some(rest) = url.strip_prefix("http://").or_else(|| (!url.contains("://")).then_some(url)) else {
-        return Err(argument("TLS and other schemes are not supported yet; use http://host[:port][/path]"));
-    };
-    let rest = rest.split('#').next().unwrap_or(rest);
-    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-    let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-    let authority = with_port(authority).ok_or_else(|| argument("write http://host:port/path"))?;
-    Ok((authority, path))
-}
-
-/// `host:port` with the default port where none is written; `None` when it is no authority.
-fn with_port(authority: &str) -> Option<String> {
-    let (host, port) = match authority.rsplit_once(':') {
-        Some((host, port)) if !port.ends_with(']') => {
-            (host, port.parse::<u16>().ok().filter(|&port| port > 0)?)
-        }
-        _ => (authority, 80),
-    };
-    let bracketed = host.starts_with('[') && host.ends_with(']');
-    let plain =
-        !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
-    (bracketed || plain).then(|| format!("{host}:{port}"))
+    let parsed = Url::parse(url)?;
+    if parsed.scheme == Scheme::Https {
+        let problem =
+            "only `assay load` drives a server over TLS yet; use http://host[:port][/path]".to_owned();
+        return Err(LabError::Argument { given: url.to_owned(), problem });
+    }
+    Ok((parsed.authority(), parsed.path))
 }
 
 #[cfg(test)]

@@ -34,9 +34,7 @@ pub enum LoadError {
         source: BadRequest,
     },
     /// Not one connection could be made.
-    #[error(
-        "no connection to {target} could be made: {why}; see that the server runs and listens at this address"
-    )]
+    #[error("no connection to {target} could be made: {why}; {}", remedy(.class))]
     Unreachable {
         /// Where to.
         target: SocketAddr,
@@ -90,4 +88,30 @@ pub enum LoadError {
     /// A thread of the generator could not be started or ended without a result.
     #[error("a thread of the generator failed: {0}")]
     Thread(String),
+}
+
+/// What helps where no connection can be made.
+fn remedy(class: &ErrorClass) -> &'static str {
+    match class {
+        ErrorClass::TlsWrongName => {
+            "name what it is for with --server-name, or take any certificate with --insecure"
+        }
+        ErrorClass::TlsUnknownIssuer => {
+            "name the authority's certificate with --cacert FILE, or take any certificate with --insecure"
+        }
+        ErrorClass::TlsExpired => {
+            "renew it, or see to this machine's clock; --insecure takes any certificate all the same"
+        }
+        ErrorClass::TlsBadCertificate => "mend it, or take any certificate with --insecure",
+        ErrorClass::TlsNoProtocol => "let the server speak http/1.1 over TLS",
+        ErrorClass::TlsRefused => {
+            "see in the server's log what it misses: a certificate of ours (--cert, --key), or a version or cipher"
+        }
+        ErrorClass::TlsNotSpoken => {
+            "see that it listens for TLS at this port, or write http:// for one without"
+        }
+        ErrorClass::TlsClosed => "see in the server's log why, and that it listens for TLS at this port",
+        ErrorClass::TlsBroken => "see what is between us and the server",
+        _ => "see that the server runs and listens at this address",
+    }
 }

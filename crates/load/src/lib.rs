@@ -23,6 +23,7 @@ mod dialler;
 mod error;
 mod flow;
 mod gauge;
+mod handshakes;
 mod judge;
 mod mix;
 mod order;

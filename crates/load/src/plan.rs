@@ -30,6 +30,8 @@ pub struct Plan {
     pub connections: u32,
     /// What carries the connections.
     pub stack: Stack,
+    /// How connections are secured; absent for plain HTTP.
+    pub tls: Option<assay_tls::Client>,
     /// CPUs of the generator, one pinned thread each. Fewer threads are used when there are fewer connections.
     pub cpus: Vec<u32>,
     /// When requests are issued.
@@ -87,6 +89,7 @@ impl Plan {
             requests,
             connections: 1,
             stack: Stack::Kernel(EngineKind::Epoll),
+            tls: None,
             cpus: vec![0],
             arrival: Arrival::Closed,
             warmup: Nanos::ZERO,
@@ -147,6 +150,11 @@ impl Plan {
     pub(crate) fn share(&self, total: u64, thread: usize) -> u64 {
         let threads = self.threads() as u64;
         total / threads + u64::from((thread as u64) < total % threads)
+    }
+
+    /// The scheme of its URL.
+    pub(crate) fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
     }
 
     pub(crate) fn is_open(&self) -> bool {

@@ -1,10 +1,12 @@
 //! What one thread saw: outcomes, times, and the flow of requests (docs/method/measures.md#five-times-of-a-request).
 
+use assay_engine::Security;
 use assay_model::load::{ErrorClass, ErrorSample};
 use assay_model::units::Nanos;
 use assay_stats::Histogram;
 
 use crate::flow::{Edges, Flow};
+use crate::handshakes::Handshakes;
 use crate::reader::Depth;
 use crate::schedule::Due;
 use crate::seconds::Seen;
@@ -28,6 +30,8 @@ pub(crate) struct Recorder {
     pub(crate) times: Times,
     /// Under an open model only.
     pub(crate) waits: Option<Waits>,
+    /// Where connections are secured.
+    pub(crate) handshakes: Option<Box<Handshakes>>,
     pub(crate) flow: Flow,
     pub(crate) edges: Edges,
     /// Sum of the service times of all requests that ended in the window.
@@ -75,6 +79,7 @@ impl Recorder {
             censored: 0,
             times: Times::default(),
             waits: is_open.then(Waits::default),
+            handshakes: None,
             flow: Flow::new(),
             edges: Edges::default(),
             ended_ns: 0,
@@ -93,6 +98,12 @@ impl Recorder {
     pub(crate) fn begin(&mut self, start: Nanos, end: Nanos, series_start: Nanos) {
         self.flow.set_window(start, end);
         (self.series_start, self.interval_end) = (series_start, series_start);
+    }
+
+    /// A connection was secured.
+    pub(crate) fn secured(&mut self, security: &Security, now: Nanos) {
+        let is_in_window = self.flow.contains(now);
+        self.handshakes.get_or_insert_default().completed(security, now, is_in_window);
     }
 
     /// A request was submitted.
@@ -195,6 +206,9 @@ impl Recorder {
             mine.response_from_sent.merge(&theirs.response_from_sent);
             mine.client_lag.merge(&theirs.client_lag);
             mine.pool_wait.merge(&theirs.pool_wait);
+        }
+        if let Some(theirs) = &other.handshakes {
+            self.handshakes.get_or_insert_default().merge(theirs);
         }
         self.flow.merge(&other.flow);
         self.edges.merge(&other.edges);

@@ -1,11 +1,12 @@
 //! What the threads saw, put together.
 
-use assay_engine::{StackStatistics, Statistics};
+use assay_engine::{StackStatistics, Statistics, TlsStatistics};
 use assay_host::cpuset::CpuSet;
 use assay_model::load::{
     BodyChecks, Books, GeneratorMemory, LOAD_SCHEMA, Latency, LoadReport, LoadTurn, Series, StackCounts,
     SystemCalls, WindowCounts,
 };
+use assay_model::tls::TlsReport;
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 use assay_tcp::Stack;
@@ -67,7 +68,7 @@ pub(crate) fn assemble(
     };
     Ok(LoadReport {
         schema: LOAD_SCHEMA.to_owned(),
-        target: format!("http://{}", plan.target),
+        target: format!("{}://{}", plan.scheme(), plan.target),
         engine: plan.stack.name().to_owned(),
         arrival: plan.arrival.clone(),
         cpus: plan.cpus.iter().take(plan.threads()).copied().collect::<CpuSet>().to_string(),
@@ -92,6 +93,7 @@ pub(crate) fn assemble(
         running: None,
         server: None,
         stack,
+        tls: tls(plan, &recorder, last)?,
         learnt: Vec::new(),
         samples: recorder.samples,
     })
@@ -257,6 +259,27 @@ fn stack_of_one(thread: &StackStatistics) -> StackCounts {
         dropped_frames: thread.dropped_frames,
         system_calls: thread.system_calls,
     }
+}
+
+/// How the connections were secured.
+fn tls(plan: &Plan, recorder: &Recorder, last: &[Outcome]) -> Result<Option<TlsReport>, LoadError> {
+    let Some(client) = &plan.tls else { return Ok(None) };
+    let handshakes = recorder.handshakes.as_deref().cloned().unwrap_or_default();
+    let of_engines = |of: fn(&TlsStatistics) -> u64| -> u64 {
+        last.iter().filter_map(|outcome| outcome.statistics.tls.as_ref()).map(of).sum()
+    };
+    Ok(Some(TlsReport {
+        server_name: client.server_name(),
+        insecure: client.is_insecure(),
+        resumption: client.resumes(),
+        agreed: handshakes.agreed(),
+        otherwise: handshakes.otherwise,
+        full: handshakes.full.told()?,
+        resumed: handshakes.resumed.told()?,
+        failed: of_engines(|tls| tls.failed),
+        sent_bytes: of_engines(|tls| tls.sent_bytes),
+        received_bytes: of_engines(|tls| tls.received_bytes),
+    }))
 }
 
 fn busy_shares(plan: &Plan, outcomes: &[&Outcome], window: Nanos) -> Vec<f64> {

@@ -9,6 +9,7 @@ use assay_engine::{Config, Engine, clock};
 use assay_model::load::{ErrorClass, GeneratorMemory, LoadReport};
 use assay_model::units::Nanos;
 use assay_tcp::{Make, Work};
+use assay_tls::Terms;
 
 use crate::LoadError;
 use crate::gauge::{News, Signals};
@@ -82,7 +83,8 @@ fn carry_out(
     plan.check()?;
     room::provide_descriptors(plan)?;
     let plan = &Plan { sources: room::sources(plan)?, ..plan.clone() };
-    plan.stack.carry_out(Load { plan, orders, stop, tell })
+    let terms = plan.tls.clone().map(Terms::from);
+    assay_tls::carry_out(&plan.stack, terms.as_ref(), Load { plan, orders, stop, tell })
 }
 
 struct Load<'a, O, T> {

@@ -9,7 +9,9 @@ mod tests;
 
 use std::collections::VecDeque;
 
+use assay_engine::Security;
 use assay_model::load::ErrorClass;
+use assay_model::tls::TlsFault;
 use assay_model::units::Nanos;
 
 use crate::arrivals::Arrivals;
@@ -114,10 +116,14 @@ impl<A: Arrivals> Session<A> {
         !self.ready.is_empty()
     }
 
-    /// The slot's connection was established.
-    pub(crate) fn opened(&mut self, index: u32, now: Nanos) {
+    /// The slot's connection was established, and secured if it was to be.
+    pub(crate) fn opened(&mut self, index: u32, now: Nanos, security: Option<Security>) {
         let slot = &mut self.slots[index as usize];
-        self.recorder.times.connect.record((now - slot.began).0);
+        let established = security.as_ref().map_or(now, |security| security.began);
+        self.recorder.times.connect.record((established - slot.began).0);
+        if let Some(security) = &security {
+            self.recorder.secured(security, now);
+        }
         slot.state = State::Open;
         slot.deadline = Nanos::MAX;
         self.connected += 1;
@@ -142,6 +148,14 @@ impl<A: Arrivals> Session<A> {
         self.in_flight -= slot.in_flight as usize;
         slot.in_flight = 0;
         slot.unaccepted = 0;
+    }
+
+    /// The slot's connection cannot go on for a fault of TLS.
+    pub(crate) fn lost_security(&mut self, index: u32, fault: TlsFault, now: Nanos) {
+        if self.slots[index as usize].in_flight > 0 {
+            self.recorder.sample(fault.into(), &[], || fault.to_string());
+        }
+        self.fail_flights(index, now, |_, _| fault.into());
     }
 
     /// A request that would have gone out on a connection that could not be made fails with it.

@@ -7,11 +7,20 @@ use assay_model::load::ErrorClass;
 use crate::reader::Depth;
 
 /// Every class, in the order of their numbers.
-const CLASSES: [ErrorClass; 18] = [
+const CLASSES: [ErrorClass; 27] = [
     ErrorClass::ConnectRefused,
     ErrorClass::ConnectTimeout,
     ErrorClass::ConnectOther,
     ErrorClass::AddressExhausted,
+    ErrorClass::TlsWrongName,
+    ErrorClass::TlsUnknownIssuer,
+    ErrorClass::TlsExpired,
+    ErrorClass::TlsBadCertificate,
+    ErrorClass::TlsNoProtocol,
+    ErrorClass::TlsRefused,
+    ErrorClass::TlsNotSpoken,
+    ErrorClass::TlsClosed,
+    ErrorClass::TlsBroken,
     ErrorClass::SendReset,
     ErrorClass::ResetBeforeHead,
     ErrorClass::ResetInBody,

@@ -241,7 +241,7 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
             Event::Readable(_) => self.read(conn, index, now),
             Event::Connected(_) => {
                 self.dialler.finish();
-                self.session.opened(index, now);
+                self.session.opened(index, now, self.engine.security(conn));
             }
             Event::Writable(_) => self.flush(conn, index),
             Event::Eof(_) => {

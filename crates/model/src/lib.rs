@@ -41,6 +41,7 @@ pub mod slo;
 pub mod speed;
 pub mod tally;
 pub mod template;
+pub mod tls;
 pub mod units;
 pub mod usage;
 pub mod verdict;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::check::Check;
 use crate::learnt::Learnt;
 use crate::running::Running;
+use crate::tls::{TlsFault, TlsReport};
 use crate::units::Nanos;
 use crate::usage::Usage;
 
@@ -22,7 +23,7 @@ pub const SECOND_SCHEMA: &str = "assay-load-second/1";
 pub struct LoadReport {
     /// [`LOAD_SCHEMA`].
     pub schema: String,
-    /// `http://address:port` that was driven.
+    /// `http://address:port` that was driven, or `https://address:port`.
     pub target: String,
     /// Event engine that ran: `epoll` or `io_uring`.
     pub engine: String,
@@ -69,6 +70,9 @@ pub struct LoadReport {
     /// What its own TCP stack did, from its first connection to its last; absent where the kernel's worked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack: Option<StackCounts>,
+    /// How the connections were secured; absent where they were not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsReport>,
     /// What the server answered before the load, where nobody said what is right.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learnt: Vec<Learnt>,
@@ -260,6 +264,24 @@ pub enum ErrorClass {
     ConnectOther,
     /// No local port was left.
     AddressExhausted,
+    /// The server's certificate is for another name.
+    TlsWrongName,
+    /// The server's certificate was issued by nobody who is trusted.
+    TlsUnknownIssuer,
+    /// The server's certificate is not valid yet, or no longer.
+    TlsExpired,
+    /// The server's certificate is wrong in another way.
+    TlsBadCertificate,
+    /// No application protocol in common (ALPN).
+    TlsNoProtocol,
+    /// The server refused the handshake: for want of common parameters, or of a certificate of ours.
+    TlsRefused,
+    /// The server speaks no TLS.
+    TlsNotSpoken,
+    /// The server closed the connection in the handshake.
+    TlsClosed,
+    /// What the server sent breaks the rules of TLS.
+    TlsBroken,
     /// Reset while the request was being sent.
     SendReset,
     /// Reset before the response's head was complete.
@@ -300,6 +322,26 @@ impl ErrorClass {
     }
 }
 
+impl From<TlsFault> for ErrorClass {
+    fn from(fault: TlsFault) -> Self {
+        match fault {
+            TlsFault::WrongName => Self::TlsWrongName,
+            TlsFault::UnknownIssuer => Self::TlsUnknownIssuer,
+            TlsFault::Expired | TlsFault::NotYetValid => Self::TlsExpired,
+            TlsFault::BadCertificate => Self::TlsBadCertificate,
+            TlsFault::NoProtocol => Self::TlsNoProtocol,
+            TlsFault::NoCommonParameters | TlsFault::CertificateWanted | TlsFault::Refused(_) => {
+                Self::TlsRefused
+            }
+            TlsFault::NotTls => Self::TlsNotSpoken,
+            TlsFault::ClosedInHandshake => Self::TlsClosed,
+            TlsFault::TooSlow => Self::ConnectTimeout,
+            TlsFault::Truncated => Self::EarlyEof,
+            TlsFault::Broken => Self::TlsBroken,
+        }
+    }
+}
+
 impl std::fmt::Display for ErrorClass {
     /// The class as it stands behind a number: "12 connection refused".
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -308,6 +350,15 @@ impl std::fmt::Display for ErrorClass {
             Self::ConnectTimeout => "no connection in time",
             Self::ConnectOther => "other failure to connect",
             Self::AddressExhausted => "no local port left",
+            Self::TlsWrongName => "certificate for another name",
+            Self::TlsUnknownIssuer => "certificate of an unknown issuer",
+            Self::TlsExpired => "certificate not valid at this time",
+            Self::TlsBadCertificate => "invalid certificate",
+            Self::TlsNoProtocol => "no application protocol in common",
+            Self::TlsRefused => "TLS handshake refused",
+            Self::TlsNotSpoken => "no TLS spoken",
+            Self::TlsClosed => "closed in the TLS handshake",
+            Self::TlsBroken => "TLS broken",
             Self::SendReset => "reset while sending",
             Self::ResetBeforeHead => "reset before the head",
             Self::ResetInBody => "reset in the body",
@@ -333,7 +384,7 @@ pub struct Latency {
     pub service_hdr: String,
     /// First byte minus submission.
     pub ttfb_hdr: String,
-    /// Connection establishment; over the generator's whole life.
+    /// Connection establishment, without TLS's handshake; over the generator's whole life.
     pub connect_hdr: String,
     /// Last byte minus intended time; open-loop models only.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use assay_engine::{Engine, Statistics};
+use assay_engine::{Engine, Statistics, TlsStatistics};
 use assay_host::memory;
 use assay_tcp::{Make, Work};
+use assay_tls::Terms;
 
 use crate::config::{Config, ServeError};
 use crate::files::Folder;
@@ -86,6 +87,18 @@ impl Summary {
         self.threads.iter().map(|thread| thread.engine.sent_bytes).sum()
     }
 
+    /// What securing the connections took, of all threads; absent where they are not secured.
+    pub fn tls(&self) -> Option<TlsStatistics> {
+        let each = self.threads.iter().filter_map(|thread| thread.engine.tls);
+        each.reduce(|all, one| TlsStatistics {
+            full: all.full + one.full,
+            resumed: all.resumed + one.resumed,
+            failed: all.failed + one.failed,
+            sent_bytes: all.sent_bytes + one.sent_bytes,
+            received_bytes: all.received_bytes + one.received_bytes,
+        })
+    }
+
     /// Accepts that failed for want of descriptors or memory, of all threads.
     pub fn accept_errors(&self) -> u64 {
         self.threads.iter().map(|thread| thread.engine.accept_errors).sum()
@@ -110,7 +123,9 @@ pub fn run(
         start_bytes = memory::own().map(|memory| memory.now_bytes);
         ready(address);
     };
-    let threads = config.stack.carry_out(Serving { config, address, stop, ready })?;
+    let terms = config.tls.clone().map(Terms::from);
+    let serving = Serving { config, address, stop, ready };
+    let threads = assay_tls::carry_out(&config.stack, terms.as_ref(), serving)?;
     let memory = start_bytes
         .zip(memory::own())
         .map(|(start_bytes, now)| Memory { start_bytes, peak_bytes: now.peak_bytes });

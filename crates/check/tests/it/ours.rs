@@ -32,6 +32,7 @@ impl Serving {
             port: 0,
             cpus: CpuSet::from_iter(cpuset::allowed().first()),
             stack: engine.into(),
+            tls: None,
             root,
             hello: false,
             limits: Limits::default(),

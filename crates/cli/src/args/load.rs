@@ -10,6 +10,7 @@ use assay_model::units::Nanos;
 use clap::{Args, ValueEnum};
 
 use super::stack::StackArguments;
+use super::tls::TlsArguments;
 use super::{EngineName, RequestArguments, value};
 use crate::destination::Consent;
 
@@ -27,7 +28,7 @@ Of a flag that is given twice the last one counts; -H adds a field each time.";
 #[derive(Args)]
 #[command(args_override_self = true, after_help = NOTES)]
 pub(crate) struct LoadArguments {
-    /// http://host[:port][/path]
+    /// http://host[:port][/path] or https://host[:port][/path]
     pub(crate) url: String,
 
     /// Connections held open
@@ -72,6 +73,9 @@ pub(crate) struct LoadArguments {
     /// File with a workload (TOML or JSON) instead of a single request
     #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "headers", "body", "body_file", "expect_status", "expect_body", "expect_shape"], help_heading = "Request")]
     pub(crate) workload: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) tls: TlsArguments,
 
     /// Threads, each pinned to a CPU of its own [default: as many as a ring has queues that is there already, else as CPUs]
     #[arg(short, long, value_name = "N", conflicts_with = "cpus", help_heading = "Machine")]

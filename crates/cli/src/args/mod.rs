@@ -14,6 +14,7 @@ mod run;
 mod serve;
 mod stack;
 mod stub;
+mod tls;
 pub(crate) mod value;
 
 use std::ffi::OsString;

@@ -13,6 +13,7 @@ use clap::builder::RangedU64ValueParser;
 
 use super::EngineName;
 use super::stack::StackArguments;
+use super::tls::TlsServing;
 use super::value::span;
 use crate::failure::Failure;
 
@@ -51,6 +52,8 @@ pub(crate) struct Listening {
     /// File in which others can read what our own stack counts, while it works and after it was killed
     #[arg(long, value_name = "FILE", env = "ASSAY_STACK_TALLY", help_heading = "Stack", hide_env = true)]
     pub(crate) tally: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) tls: TlsServing,
 }
 
 impl Listening {

@@ -12,11 +12,13 @@ use crate::{output, signals};
 
 pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
     let listening = &arguments.listening;
+    let address = listening.address();
     let config = Config {
-        address: listening.address(),
+        address,
         port: listening.port,
         cpus: listening.cpus.clone().unwrap_or_else(cpuset::allowed),
         stack: listening.stack(EngineName::Auto)?,
+        tls: listening.tls.server(address)?,
         root: arguments.root.clone(),
         hello: arguments.hello,
         dot_files: arguments.dot_files,
@@ -27,7 +29,8 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
     }
     let stop = signals::flag_then_end()?;
     let summary = assay_serve::run(&config, &stop, |at| {
-        output::note(format_args!("serving http://{at} on CPUs {} with {}", config.cpus, config.stack.name()))
+        let (scheme, stack) = (listening.tls.scheme(), config.stack.name());
+        output::note(format_args!("serving {scheme}://{at} on CPUs {} with {stack}", config.cpus))
     })?;
     tell(&summary);
     Ok(Exit::Ok)
@@ -55,6 +58,12 @@ fn tell(summary: &Summary) {
         summary.received_bytes(),
         summary.sent_bytes()
     ));
+    if let Some(tls) = summary.tls() {
+        output::note(format_args!(
+            "secured by {} full handshakes and {} resumed ones; {} failed",
+            tls.full, tls.resumed, tls.failed
+        ));
+    }
     if summary.accept_errors() > 0 {
         output::warning(format_args!(
             "{} times no connection could be accepted for want of descriptors or memory; raise the hard limit on \

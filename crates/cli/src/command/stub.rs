@@ -16,6 +16,7 @@ pub(crate) fn run(arguments: &StubArguments) -> Result<Exit, Failure> {
         address: SocketAddr::new(listening.address(), listening.port),
         cpus: listening.cpus.clone().unwrap_or_else(|| cpuset::allowed().iter().last().into_iter().collect()),
         stack: listening.stack(EngineName::Epoll)?,
+        tls: listening.tls.server(listening.address())?,
     };
     let program = Program {
         discipline: arguments.discipline.discipline(),
@@ -28,7 +29,7 @@ pub(crate) fn run(arguments: &StubArguments) -> Result<Exit, Failure> {
     };
     let stop = signals::flag()?;
     let counts = stub::run(&site, &program, &stop, |at| {
-        output::note(format_args!("a stub at http://{at} on CPUs {}", site.cpus))
+        output::note(format_args!("a stub at {}://{at} on CPUs {}", listening.tls.scheme(), site.cpus))
     })?;
     let text = serde_json::to_string(&counts).map_err(|e| Failure::Bug(e.to_string()))?;
     output::result(&(text + "\n"));

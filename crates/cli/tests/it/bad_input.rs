@@ -47,7 +47,7 @@ const CASES: &[Case] = &[
     (&["export", "--format", "xls"], 2, &["xls", "csv"]),
     (&["list", "contestants"], 2, &["contestants", "contenders"]),
     (&["mesure"], 2, &["mesure"]),
-    (&["load", "https://localhost/"], 2, &["https://localhost/", "use http://"]),
+    (&["load", "ftp://localhost/"], 2, &["ftp://localhost/", "use http://"]),
     (&["run", "http://no-such-host.invalid/"], 2, &["cannot resolve `no-such-host.invalid:80`"]),
     (&["load", "http://no-such-host.invalid/"], 2, &["cannot resolve `no-such-host.invalid`"]),
     (&["load", "http://localhost:1/", "-r", "0"], 2, &["`0`", "such as 500, 50k or 0.5"]),

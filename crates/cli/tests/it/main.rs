@@ -35,3 +35,4 @@ mod running;
 mod secrets;
 mod serve;
 mod support;
+mod tls;

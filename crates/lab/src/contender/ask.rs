@@ -9,6 +9,7 @@ use assay_http::render::{RequestSpec, request_head};
 use assay_http::{BodyReader, Framing, Limits, ResponseHead, Scan, scan_response};
 use assay_link::Link;
 use assay_model::workload::RequestKind;
+use assay_tls::{Client, Stream};
 use thiserror::Error;
 
 use super::answer::Answer;
@@ -50,9 +51,20 @@ pub(crate) fn ask(
     request: &RequestKind,
     timeout: Duration,
 ) -> Result<Answer, AskError> {
-    let mut line = Line::open(link, authority, timeout)?;
+    let mut line = Line::open(Door { link, authority, tls: None }, timeout)?;
     line.send(request)?;
     line.answer()
+}
+
+/// Where a server is asked, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Door<'a> {
+    /// What leads there.
+    pub link: &'a Link,
+    /// Its host and port.
+    pub authority: &'a str,
+    /// How the connection is secured; absent for plain HTTP.
+    pub tls: Option<&'a Client>,
 }
 
 /// A connection on which one request after the other may be asked.
@@ -65,10 +77,16 @@ pub(crate) struct Line<'a> {
 
 impl<'a> Line<'a> {
     /// Connects; `timeout` is for this and for each answer.
-    pub(crate) fn open(link: &Link, authority: &'a str, timeout: Duration) -> Result<Self, AskError> {
-        let stream = connect(link, authority, timeout)?;
-        stream.set_nodelay(true)?;
-        stream.set_write_timeout(Some(timeout))?;
+    pub(crate) fn open(door: Door<'a>, timeout: Duration) -> Result<Self, AskError> {
+        let Door { link, authority, tls } = door;
+        let socket = connect(link, authority, timeout)?;
+        socket.set_nodelay(true)?;
+        socket.set_read_timeout(Some(timeout))?;
+        socket.set_write_timeout(Some(timeout))?;
+        let stream = match tls {
+            None => Transport::Plain(socket),
+            Some(client) => Transport::Secured(Box::new(client.stream(socket)?)),
+        };
         let input = Input { stream, bytes: Vec::new(), deadline: Instant::now() + timeout, timeout };
         Ok(Self { authority, input, is_head: false })
     }
@@ -78,7 +96,7 @@ impl<'a> Line<'a> {
         let bytes = render(self.authority, request)?;
         self.is_head = request.method == "HEAD";
         self.input.deadline = Instant::now() + self.input.timeout;
-        Ok(self.input.stream.write_all(&bytes)?)
+        Ok(self.input.stream.both().write_all(&bytes)?)
     }
 
     /// Reads the answer to its end.
@@ -132,9 +150,35 @@ fn connect(link: &Link, authority: &str, timeout: Duration) -> Result<TcpStream,
     Err(last)
 }
 
+/// A connection, plain or secured.
+enum Transport {
+    Plain(TcpStream),
+    Secured(Box<Stream>),
+}
+
+/// What can be read and written.
+trait Both: Read + Write {}
+impl<T: Read + Write> Both for T {}
+
+impl Transport {
+    fn both(&mut self) -> &mut dyn Both {
+        match self {
+            Self::Plain(stream) => stream,
+            Self::Secured(stream) => stream,
+        }
+    }
+
+    fn socket(&self) -> &TcpStream {
+        match self {
+            Self::Plain(stream) => stream,
+            Self::Secured(stream) => &stream.sock,
+        }
+    }
+}
+
 /// Bytes as they arrive, until the deadline.
 struct Input {
-    stream: TcpStream,
+    stream: Transport,
     bytes: Vec<u8>,
     deadline: Instant,
     timeout: Duration,
@@ -188,9 +232,9 @@ impl Input {
         if left.is_zero() {
             return Err(AskError::Timeout(self.timeout));
         }
-        self.stream.set_read_timeout(Some(left))?;
+        self.stream.socket().set_read_timeout(Some(left))?;
         let mut buffer = [0; 16 << 10];
-        match self.stream.read(&mut buffer) {
+        match self.stream.both().read(&mut buffer) {
             Ok(read) => {
                 self.bytes.extend_from_slice(&buffer[..read]);
                 Ok(read > 0)

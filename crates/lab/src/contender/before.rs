@@ -20,6 +20,7 @@ use crate::clean::SCRATCH_PREFIX;
 use crate::keeper::{Bounded, KeepOptions, run_bounded, tail};
 use crate::pipe::Pipe;
 use crate::stop::Stop;
+use crate::url::Scheme;
 
 /// Longest time that the command may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -59,6 +60,8 @@ pub struct Surroundings<'a> {
 /// A server that is ready.
 #[derive(Clone, Copy)]
 pub struct Ready<'a> {
+    /// How it is spoken to.
+    pub scheme: Scheme,
     /// `host:port`.
     pub authority: &'a str,
     /// Whether it was running before, so that what it gave stays good.
@@ -106,8 +109,7 @@ impl Commands {
         }
         let is_typed = self.typed.as_deref() == Some(command);
         let inherited = if is_typed { Inherited::All } else { Inherited::LEAST };
-        let values =
-            Execution { command, folder, inherited, authority: server.authority, around }.values()?;
+        let values = Execution { command, folder, inherited, server, around }.values()?;
         if server.was_running {
             self.of_running.borrow_mut().insert(key, values.clone());
         }
@@ -137,7 +139,7 @@ struct Execution<'a> {
     command: &'a str,
     folder: &'a Path,
     inherited: Inherited,
-    authority: &'a str,
+    server: Ready<'a>,
     around: Surroundings<'a>,
 }
 
@@ -186,8 +188,9 @@ impl Execution<'_> {
     }
 
     fn variables(&self) -> Vec<(OsString, OsString)> {
-        let port = self.authority.rsplit_once(':').map_or("", |(_, port)| port);
-        let own = [("URL", format!("http://{}", self.authority)), ("PORT", port.to_owned())];
+        let Ready { scheme, authority, .. } = self.server;
+        let port = authority.rsplit_once(':').map_or("", |(_, port)| port);
+        let own = [("URL", format!("{}://{authority}", scheme.name())), ("PORT", port.to_owned())];
         let own = own.map(|(name, value)| (name.into(), value.into())).to_vec();
         [self.inherited.variables(Purpose::Serving), own].concat()
     }

@@ -7,13 +7,13 @@
 use std::time::Duration;
 
 use assay_http::Framing;
-use assay_link::Link;
 use assay_model::learnt::{BodyEnd, Held, Learnt};
 use assay_model::shape::Shape;
 use assay_model::template::{Draw, literal};
 use assay_model::workload::{BadRequest, Expect, RequestKind};
 
 use super::answer::{self, Answer, media_type};
+pub use super::ask::Door;
 use super::ask::{AskError, Line};
 use crate::catalogue::sha256;
 
@@ -70,24 +70,23 @@ pub enum NothingLearnt {
     BadRequest(#[from] BadRequest),
 }
 
-/// Asks the server at `authority` and joins what it answers with what is `known` of it.
+/// Asks the server behind `door` and joins what it answers with what is `known` of it.
 ///
 /// # Errors
 /// [`NothingLearnt`] when not even the first request is answered, or it means nothing.
 pub fn learn(
-    link: &Link,
-    authority: &str,
+    door: Door<'_>,
     question: Question<'_>,
     occasion: Occasion,
     known: Option<&Learnt>,
 ) -> Result<Lesson, NothingLearnt> {
     let kind = question.kind;
-    let answers = answers(link, authority, question, occasion)?;
+    let answers = answers(door, question, occasion)?;
     let example = kind.example()?;
     let is_fixed =
         (&example.path, &example.headers, &example.body) == (&kind.path, &kind.headers, &kind.body);
     let Some(mut fresh) = together(&answers) else {
-        return Err(no_answer(AskError::Refused(authority.to_owned())));
+        return Err(no_answer(AskError::Refused(door.authority.to_owned())));
     };
     (fresh.workload, fresh.request) = (question.workload.to_owned(), question.number);
     if !is_fixed {
@@ -112,13 +111,12 @@ fn lesson(fresh: Learnt, known: Option<&Learnt>, answers: &[Answer], is_head: bo
 
 /// All answers to requests of one kind; at least one.
 fn answers(
-    link: &Link,
-    authority: &str,
+    door: Door<'_>,
     Question { kind, timeout, .. }: Question<'_>,
     occasion: Occasion,
 ) -> Result<Vec<Answer>, NothingLearnt> {
     let request = |number| kind.example_of(Draw { seed: 0, request: number });
-    let open = || Line::open(link, authority, timeout);
+    let open = || Line::open(door, timeout);
     let mut kept = open().map_err(no_answer)?;
     let mut answers = Vec::new();
     for number in 0..KEPT {

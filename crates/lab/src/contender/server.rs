@@ -25,6 +25,7 @@ use crate::running;
 use crate::stack::UserEnd;
 use crate::stop::Stop;
 use crate::subject::{Launch, Process, Subject};
+use crate::url::Scheme;
 
 /// Time between two looks while it starts: short at first, because it is part of the start-up time that is reported.
 const FIRST_POLL: Duration = Duration::from_millis(1);
@@ -125,7 +126,8 @@ impl Server {
     }
 
     fn run_commands(&mut self, order: &StartOrder<'_>) -> Result<(), NotRun> {
-        let ready = Ready { authority: &self.authority, was_running: self.held.is_none() };
+        let was_running = self.held.is_none();
+        let ready = Ready { scheme: Scheme::Http, authority: &self.authority, was_running };
         let around = Surroundings { tools: order.tools, link: order.link, stop: order.stop };
         let filled = order.commands.fill(order.workloads.clone(), ready, around);
         // What fails at a server that died is not at fault.

@@ -11,7 +11,7 @@ use assay_model::record::NotRun;
 use assay_model::workload::Workload;
 
 use super::life::{Life, Living, generator_failure};
-use crate::contender::learn::{Lesson, Occasion, Question, learn};
+use crate::contender::learn::{Door, Lesson, Occasion, Question, learn};
 use crate::generator::{LoadError, write_workload};
 
 impl Life<'_> {
@@ -78,7 +78,8 @@ impl Living<'_> {
             let known = self.run.learnt.iter().position(|l| l.workload == name && l.request == number);
             let question = Question { workload: &name, number, kind, timeout };
             let before = known.map(|at| &self.run.learnt[at]);
-            let lesson = learn(self.life.link, &self.server.authority, question, occasion, before);
+            let door = Door { link: self.life.link, authority: &self.server.authority, tls: None };
+            let lesson = learn(door, question, occasion, before);
             let Ok(Lesson { learnt, expect: Some(expect) }) = lesson else {
                 // What was not answered as before is expected as before.
                 let before = expected.as_ref().and_then(|before| before.requests.get(number as usize));

@@ -24,7 +24,7 @@ fn session(most: u32) -> Session<Closed> {
     let schedule = Schedule::new(Closed);
     let mut session = Session::new(1, 3, Reuse::Requests(most), TIMEOUT, schedule, recorder, traffic);
     session.begin(Hours { start: Nanos(10), window: Nanos(10), end: Nanos::MAX }, u64::MAX, Nanos(10));
-    session.opened(0, Nanos(10));
+    session.opened(0, Nanos(10), None);
     session
 }
 

@@ -16,6 +16,7 @@ impl<E: Engine, A: Arrivals> Worker<'_, E, A> {
             let class = match reason {
                 Reason::Refused => ErrorClass::ConnectRefused,
                 Reason::TimedOut => ErrorClass::ConnectTimeout,
+                Reason::Tls(fault) => fault.into(),
                 Reason::Reset | Reason::SendReset | Reason::Unreachable | Reason::Other(_) => {
                     ErrorClass::ConnectOther
                 }
@@ -24,6 +25,7 @@ impl<E: Engine, A: Arrivals> Worker<'_, E, A> {
         }
         match reason {
             Reason::TimedOut => self.session.fail_flights(index, now, |slot, i| slot.timeout_class(i)),
+            Reason::Tls(fault) => self.session.lost_security(index, fault, now),
             _ => self.session.fail_flights(index, now, |slot, i| match slot.reset_class(i) {
                 ErrorClass::ResetBeforeHead if reason == Reason::SendReset => ErrorClass::SendReset,
                 class => class,

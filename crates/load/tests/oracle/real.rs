@@ -52,6 +52,7 @@ fn measure(program: &Program, plan: &Plan) -> (LoadReport, Counts) {
         address: SocketAddr::from(([127, 0, 0, 1], 0)),
         cpus: cpuset::allowed().iter().last().into_iter().collect(),
         stack: plan.stack.clone(),
+        tls: None,
     };
     let stop = AtomicBool::new(false);
     let (sender, receiver) = channel();

@@ -127,6 +127,7 @@ fn serve_config() -> ServeConfig {
         port: 0,
         cpus: assay_host::cpuset::allowed(),
         stack: assay_engine::EngineKind::Epoll.into(),
+        tls: None,
         root: None,
         hello: false,
         dot_files: false,

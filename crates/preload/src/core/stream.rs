@@ -118,6 +118,7 @@ fn errno(reason: Reason) -> Errno {
         Reason::SendReset => Errno::PIPE,
         Reason::TimedOut => Errno::TIMEDOUT,
         Reason::Unreachable => Errno::HOSTUNREACH,
+        Reason::Tls(_) => Errno::PROTO,
         Reason::Other(number) => Errno::from_raw_os_error(number),
     }
 }

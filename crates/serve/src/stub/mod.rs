@@ -25,6 +25,7 @@ use std::sync::atomic::AtomicBool;
 use assay_engine::Engine;
 use assay_host::cpuset::CpuSet;
 use assay_tcp::{Make, Stack, Work};
+use assay_tls::Terms;
 
 pub use counts::Counts;
 pub use faults::Faults;
@@ -51,6 +52,8 @@ pub struct Site {
     pub cpus: CpuSet,
     /// What carries the connections.
     pub stack: Stack,
+    /// Who it is, where the connections are secured; absent for plain HTTP.
+    pub tls: Option<assay_tls::Server>,
 }
 
 /// What the stub does.
@@ -90,7 +93,9 @@ pub fn run(
     stop: &AtomicBool,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<Counts, ServeError> {
-    let counts = site.stack.carry_out(Serving { site, program, stop, ready })?;
+    let terms = site.tls.clone().map(Terms::from);
+    let serving = Serving { site, program, stop, ready };
+    let counts = assay_tls::carry_out(&site.stack, terms.as_ref(), serving)?;
     Ok(counts.into_iter().sum())
 }
 

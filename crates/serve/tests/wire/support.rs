@@ -73,6 +73,7 @@ pub(crate) fn config(engine: EngineKind, limits: Limits) -> Config {
         port: 0,
         cpus,
         stack: engine.into(),
+        tls: None,
         root: None,
         hello: false,
         dot_files: false,

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use assay_lab::contender::learn::{Lesson, Occasion, Question, learn};
-use assay_lab::split_url;
+use assay_lab::Url;
+use assay_lab::contender::learn::{Door, Lesson, Occasion, Question, learn};
 use assay_link::Link;
 use assay_load::Plan;
 use assay_model::learnt::Learnt;
@@ -20,7 +20,7 @@ pub(super) struct Answers {
 impl Answers {
     /// Asks for what the plan leaves open, and has it expect that.
     pub(super) fn learn(arguments: &LoadArguments, plan: &mut Plan) -> Self {
-        let authority = split_url(&arguments.url).ok().map(|(authority, _)| authority);
+        let authority = Url::parse(&arguments.url).ok().map(|url| url.authority());
         let authority = authority.filter(|_| is_open(arguments, plan));
         let mut answers = Self { authority, learnt: None };
         answers.ask(plan, Occasion::First);
@@ -39,7 +39,9 @@ impl Answers {
         let (Some(authority), [kind]) = (&self.authority, plan.requests.as_mut_slice()) else { return };
         let timeout = Duration::from_nanos(plan.timeout.0);
         let question = Question { workload: "", number: 0, kind, timeout };
-        let lesson = learn(&Link::loopback(), authority, question, occasion, self.learnt.as_ref());
+        let link = Link::loopback();
+        let door = Door { link: &link, authority, tls: plan.tls.as_ref() };
+        let lesson = learn(door, question, occasion, self.learnt.as_ref());
         if let Ok(Lesson { learnt, expect: Some(expect) }) = lesson {
             kind.expect = expect;
             self.learnt = Some(learnt);

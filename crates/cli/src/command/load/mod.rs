@@ -8,6 +8,7 @@ mod plan;
 mod seconds;
 mod server;
 mod summary;
+mod tls;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -7,11 +7,12 @@ use assay_engine::EngineKind;
 use assay_host::cpuset;
 use assay_lab::catalogue::Catalogue;
 use assay_lab::contender::before::{Commands, Ready, Surroundings};
-use assay_lab::{Exit, Stop, split_url};
+use assay_lab::{Exit, Scheme, Stop, Url};
 use assay_link::Link;
 use assay_load::{Plan, Reuse, Span};
 use assay_model::load::Arrival;
 use assay_model::workload::{RequestKind, Workload};
+use assay_tls::Client;
 use assay_wire::End;
 
 use super::server::Server;
@@ -23,7 +24,7 @@ use crate::output;
 /// Whom the load is for.
 pub(super) fn target(arguments: &LoadArguments) -> Result<SocketAddr, Failure> {
     let url = Url::parse(&arguments.url)?;
-    arguments.at.map_or_else(|| url.resolve(), Ok)
+    arguments.at.map_or_else(|| resolve(&url), Ok)
 }
 
 /// The plan; `server` is the one at `target`, where the generator is to leave it alone.
@@ -48,6 +49,7 @@ pub(super) fn build(
         timeout: arguments.timeout,
         drain: arguments.timeout,
         reuse: reuse(arguments),
+        tls: client(arguments, &url)?,
         sources: arguments.sources.clone(),
         seed: arguments.seed,
         checking: arguments.check.rule(),
@@ -68,40 +70,30 @@ fn reuse(arguments: &LoadArguments) -> Reuse {
     arguments.requests_per_connection.or(once).map_or(Reuse::Always, Reuse::Requests)
 }
 
-/// The parts of a URL that a load needs.
-struct Url {
-    host: String,
-    port: u16,
-    path: String,
+/// How connections are secured, if the URL asks for it.
+fn client(arguments: &LoadArguments, url: &Url) -> Result<Option<Client>, Failure> {
+    match url.scheme {
+        Scheme::Https => arguments.tls.client(&url.host).map(Some),
+        Scheme::Http if arguments.tls.is_given() => Err(Failure::usage(
+            "--cacert, --insecure, --server-name, --cert and --no-resumption are for TLS: write https:// in the URL, or leave \
+             them out",
+        )),
+        Scheme::Http => Ok(None),
+    }
 }
 
-impl Url {
-    fn parse(text: &str) -> Result<Self, Failure> {
-        let (authority, path) = split_url(text)?;
-        let parts = authority.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
-        let (host, port) = parts.ok_or_else(|| Failure::Bug(format!("`{authority}` has no port")))?;
-        Ok(Self { host: host.to_owned(), port, path })
-    }
-
-    fn resolve(&self) -> Result<SocketAddr, Failure> {
-        let name = self.host.trim_start_matches('[').trim_end_matches(']');
-        let found = (name, self.port).to_socket_addrs();
-        let mut found =
-            found.map_err(|e| Failure::usage(format_args!("cannot resolve `{}`: {e}", self.host)))?;
-        found.next().ok_or_else(|| Failure::usage(format_args!("`{}` has no address", self.host)))
-    }
-
-    /// RFC 9112 §3.2: the authority, without the scheme's own port.
-    fn host_field(&self) -> String {
-        if self.port == 80 { self.host.clone() } else { format!("{}:{}", self.host, self.port) }
-    }
+fn resolve(url: &Url) -> Result<SocketAddr, Failure> {
+    let name = url.host.trim_start_matches('[').trim_end_matches(']');
+    let found = (name, url.port).to_socket_addrs();
+    let mut found = found.map_err(|e| Failure::usage(format_args!("cannot resolve `{}`: {e}", url.host)))?;
+    found.next().ok_or_else(|| Failure::usage(format_args!("`{}` has no address", url.host)))
 }
 
 /// What is asked for, in the words of a request line.
 pub(super) fn asked(arguments: &LoadArguments) -> String {
-    match (&arguments.workload, split_url(&arguments.url)) {
+    match (&arguments.workload, Url::parse(&arguments.url)) {
         (Some(file), _) => file.display().to_string(),
-        (None, Ok((_, path))) => format!("{} {path}", arguments.request.method()),
+        (None, Ok(url)) => format!("{} {}", arguments.request.method(), url.path),
         (None, Err(_)) => String::new(),
     }
 }
@@ -123,7 +115,7 @@ fn requests(arguments: &LoadArguments, url: &Url) -> Result<Vec<RequestKind>, Fa
     let tools = run::tools(&Catalogue::empty())?;
     let (link, stop) = (Link::loopback(), Stop::new());
     let around = Surroundings { tools: &tools, link: &link, stop: &stop };
-    let ready = Ready { authority: &format!("{}:{}", url.host, url.port), was_running: true };
+    let ready = Ready { scheme: url.scheme, authority: &url.authority(), was_running: true };
     let filled = Commands::new(before).fill(vec![workload], ready, around);
     let filled = filled.map_err(|problem| Failure::Unmeasured {
         exit: Exit::ContenderFailed,
@@ -196,15 +188,6 @@ mod tests {
     fn urls() {
         let url = Url::parse("http://[::1]:8080/a?b#c").unwrap();
         assert_eq!((url.host.as_str(), url.port, url.path.as_str()), ("[::1]", 8080, "/a?b"));
-        assert_eq!(url.host_field(), "[::1]:8080");
-        assert_eq!(url.resolve().unwrap().to_string(), "[::1]:8080");
-        assert_eq!(Url::parse("http://localhost").unwrap().host_field(), "localhost");
-        assert_eq!(Url::parse("http://h?q").unwrap().path, "/?q");
-        assert_eq!(Url::parse("localhost:8080/a").unwrap().host_field(), "localhost:8080");
-        for bad in
-            ["https://x", "ftp://x", "localhost:x", "http://", "http://h:0", "http://h:70000", "http://u@h"]
-        {
-            assert!(Url::parse(bad).is_err(), "{bad}");
-        }
+        assert_eq!(resolve(&url).unwrap().to_string(), "[::1]:8080");
     }
 }

@@ -38,6 +38,10 @@ pub(super) fn text(report: &LoadReport, asked: &str, style: &Style) -> Result<St
         ("", format!("{}; {}", spread(&times), meaning(report))),
         ("books", books(&report.books)),
     ];
+    if let Some(tls) = &report.tls {
+        lines.insert(1, ("tls", super::tls::agreed(tls)));
+        lines.push(("handshakes", super::tls::handshakes(report, tls)?));
+    }
     if report.books.failed() > 0 {
         lines.push(("errors", errors(&report.books)));
     }

@@ -11,9 +11,6 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 
 use super::{CONFIG, Peer, World, accept_many, accepted, flush, join, next_beside};
 
-/// Long enough for a connection on loopback to be noticed, were it accepted.
-const QUIET: Nanos = Nanos::from_millis(50);
-
 pub(crate) fn tells_both_addresses<W: World>(world: &W) {
     let (mut server, mut client) = world.engines(CONFIG);
     let address = server.listen(world.address()).unwrap();
@@ -62,7 +59,7 @@ pub(crate) fn accepts_nothing_while_paused<W: World>(world: &W) {
     // More than an engine may have asked the kernel for already.
     let mut peers: Vec<W::Peer> = (0..40).map(|_| world.connect(busy)).collect();
     let _other = world.connect(idle);
-    let mut conns: Vec<Conn> = accept_quietly(&mut engine);
+    let mut conns: Vec<Conn> = accept_quietly(world, &mut engine);
     let early = conns.iter().filter(|&&c| engine.addresses(c).unwrap().0 == busy).count();
     assert_eq!(conns.len(), early + 1, "the other listener goes on");
     assert!(early < 20, "{early} of 40 were accepted in the pause");
@@ -79,9 +76,9 @@ pub(crate) fn accepts_nothing_while_paused<W: World>(world: &W) {
 }
 
 /// Everything that is accepted until nothing has been for a while.
-fn accept_quietly<E: Engine>(engine: &mut E) -> Vec<Conn> {
+fn accept_quietly<W: World>(world: &W, engine: &mut W::Engine) -> Vec<Conn> {
     let (mut conns, mut events) = (Vec::new(), Vec::new());
-    let end = engine.now() + QUIET;
+    let end = engine.now() + world.quiet();
     while engine.poll(end, &mut events).unwrap() < end {
         conns.extend(events.iter().filter_map(|&e| if let Event::Accepted(c) = e { Some(c) } else { None }));
     }
@@ -94,7 +91,7 @@ pub(crate) fn its_descriptor_tells_what_poll_would_find<W: World>(world: &W) {
     let address = engine.listen(world.address()).unwrap();
     let mut peer = world.connect(address);
     let conn = accepted(&mut engine);
-    assert!(accept_quietly(&mut engine).is_empty());
+    assert!(accept_quietly(world, &mut engine).is_empty());
     let now = engine.now();
     let Some((descriptor, due)) = engine.wake_source() else { return };
     assert!(due > now, "nothing is left to do");

@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
 
 use assay_engine::{Config, Engine};
+use assay_model::units::Nanos;
 
 /// A network with an engine at one end and plain blocking connections at the other.
 pub(crate) trait World {
@@ -38,6 +39,11 @@ pub(crate) trait World {
 
     /// Connections that an engine can have here.
     fn scale(&self) -> usize;
+
+    /// Long enough for a connection to be noticed, were it accepted.
+    fn quiet(&self) -> Nanos {
+        Nanos::from_millis(50)
+    }
 }
 
 /// The other end of a connection.

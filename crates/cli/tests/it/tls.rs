@@ -1,0 +1,328 @@
+//! TLS from end to end: our server with clients of others, our generator with servers of others.
+
+use std::io::Write as _;
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::Command;
+
+use assay_model::load::{ErrorClass, LoadReport};
+use assay_tls::Made;
+use predicates::str::contains;
+use rustix::process::Signal;
+
+use crate::support::{Lab, Running, eventually, skip, stderr, stdout};
+
+/// A number instead of a time: a busy machine may answer nothing in any time.
+const BRIEF: [&str; 6] = ["-n", "100", "-c", "2", "--cpus", "0"];
+
+/// A lab with a certificate for localhost.
+struct Tls {
+    lab: Lab,
+}
+
+impl Tls {
+    fn new() -> Self {
+        let lab = Lab::new();
+        let names = ["localhost", "127.0.0.1"].map(str::to_owned);
+        let made = Made::new(&names).expect("certificate");
+        for (name, text) in
+            [("ca.pem", &made.authority), ("cert.pem", &made.certificate), ("key.pem", &made.key)]
+        {
+            lab.write(name, text);
+        }
+        let others = Made::new(&names).expect("certificate");
+        lab.write("other-ca.pem", &others.authority);
+        Self { lab }
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.lab.path(name).into_os_string().into_string().expect("a path in UTF-8")
+    }
+
+    /// `assay serve` or `stub` over TLS, and its port.
+    fn start(&self, command: &str, more: &[&str]) -> (Running, u16) {
+        let (cert, key) = (self.file("cert.pem"), self.file("key.pem"));
+        let words = [command, "--port", "0", "--cpus", "0", "--tls-cert", &cert, "--tls-key", &key];
+        let mut server = Running::start(self.lab.command(&[&words, more].concat()));
+        let line = server.wait_for("https://");
+        let url = line.split_whitespace().find(|word| word.starts_with("https://")).expect("URL");
+        let port = url.rsplit(':').next().and_then(|port| port.parse().ok()).expect("port");
+        (server, port)
+    }
+
+    fn load(&self, url: &str, arguments: &[&str]) -> assert_cmd::assert::Assert {
+        self.lab.assay(&[&["load", url], &BRIEF[..], arguments].concat()).assert()
+    }
+}
+
+fn report(assert: &assert_cmd::assert::Assert) -> LoadReport {
+    serde_json::from_str(&stdout(assert)).expect("a report")
+}
+
+fn has(program: &str) -> bool {
+    let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
+    let is_here = found.is_ok_and(|output| output.status.success());
+    if !is_here {
+        skip(format_args!("needs {program}"));
+    }
+    is_here
+}
+
+#[test]
+fn drives_our_server_and_tells_what_was_agreed_on() {
+    let tls = Tls::new();
+    for engine in ["epoll", "auto"] {
+        let (mut server, port) = tls.start("serve", &["--engine", engine]);
+        let (url, ca) = (format!("https://localhost:{port}/hello"), tls.file("ca.pem"));
+        let words = ["--cacert", &ca, "--engine", engine];
+        tls.load(&url, &words).code(0).stdout(contains("TLS 1.3")).stdout(contains("valid for localhost"));
+        let report = report(&tls.load(&url, &[&words[..], &["--json"]].concat()).code(0));
+        assert!(report.books.balance() && report.books.ok == 100, "{report:?}");
+        assert!(report.target.starts_with("https://") && !report.learnt.is_empty(), "{report:?}");
+        let seen = report.tls.expect("TLS");
+        let agreed = seen.agreed.expect("agreed");
+        assert_eq!((agreed.version.as_str(), agreed.key.as_str()), ("TLS 1.3", "ECDSA P-256"));
+        assert_eq!((seen.full.count + seen.resumed.count, seen.failed, seen.insecure), (2, 0, false));
+        assert!(
+            seen.sent_bytes > report.books.sent_bytes && seen.received_bytes > report.books.received_bytes
+        );
+        server.signal(Signal::TERM);
+        assert_eq!(server.end().0.code(), Some(0));
+        assert!(server.said.contains("full handshakes"), "{}", server.said);
+    }
+}
+
+#[test]
+fn connections_that_close_make_full_handshakes_or_resume_sessions() {
+    let tls = Tls::new();
+    let (_server, port) = tls.start("serve", &[]);
+    let (url, ca) = (format!("https://127.0.0.1:{port}/hello"), tls.file("ca.pem"));
+    let seen = |more: &[&str]| {
+        let report =
+            report(&tls.load(&url, &[&["--cacert", &ca, "--close", "--json"], more].concat()).code(0));
+        assert!(report.books.balance() && report.books.ok == 100, "{report:?}");
+        report.tls.expect("TLS")
+    };
+    let resumed = seen(&[]);
+    assert!(resumed.resumption && resumed.resumed.count >= 90, "{resumed:?}");
+    assert!(resumed.full.count >= 1 && resumed.resumed.time_hdr.is_some(), "{resumed:?}");
+    let full = seen(&["--no-resumption"]);
+    assert!(!full.resumption && full.full.count >= 100, "{full:?}");
+    assert!(full.resumed.count == 0 && full.full.in_window >= 90, "{full:?}");
+}
+
+#[test]
+fn the_stub_counts_what_the_generator_counts() {
+    let tls = Tls::new();
+    let (mut stub, port) = tls.start("stub", &[]);
+    let (url, ca) = (format!("https://localhost:{port}/"), tls.file("ca.pem"));
+    let words = ["--cacert", &ca, "--json", "--expect-body", "as programmed", "-r", "500"];
+    let report = report(&tls.load(&url, &words).code(0));
+    stub.signal(Signal::TERM);
+    let (_, counts) = stub.end();
+    let counts: assay_serve::stub::Counts = serde_json::from_str(&counts).expect("counts");
+    assert_eq!((report.books.ok, report.books.ok), (counts.right, 100));
+    assert_eq!(
+        (report.books.sent_bytes, report.books.received_bytes),
+        (counts.received_bytes, counts.sent_bytes)
+    );
+}
+
+#[test]
+fn clients_of_others_understand_our_server() {
+    let tls = Tls::new();
+    let (_server, port) = tls.start("serve", &[]);
+    let ca = tls.file("ca.pem");
+    if has("curl") {
+        let url = format!("https://localhost:{port}/bytes/300000");
+        for version in [&["--tlsv1.3"][..], &["--tls-max", "1.2"]] {
+            let curl = Command::new("curl").args(["-sS", "--cacert", &ca]).args(version).arg(&url).output();
+            let output = curl.expect("curl");
+            assert_eq!(output.stdout.len(), 300_000, "{}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+    if has("openssl") {
+        let ask = format!(
+            "printf 'GET /hello HTTP/1.1\\r\\nHost: h\\r\\nConnection: close\\r\\n\\r\\n' | \
+             openssl s_client -quiet -verify_return_error -CAfile {ca} -servername localhost -connect localhost:{port}"
+        );
+        let output = Command::new("sh").args(["-c", &ask]).output().expect("openssl");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.ends_with("\r\n\r\nhello"), "{text} {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+/// nginx over TLS with an access log; ends with its owner.
+struct Nginx {
+    child: std::process::Child,
+    log: PathBuf,
+    port: u16,
+}
+
+impl Nginx {
+    fn start(tls: &Tls, directives: &str) -> Self {
+        let port = assay_host::limits::free_port(std::net::Ipv4Addr::LOCALHOST.into()).expect("port");
+        let (log, folder) = (tls.lab.path("access.log"), tls.lab.path(""));
+        let folder = folder.display();
+        let user = if rustix::process::geteuid().is_root() { "user root;" } else { "" };
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map(|name| format!("{name}_temp_path {folder}/{name};\n"))
+            .concat();
+        let text = format!(
+            "{user} daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log stderr crit;\n\
+             events {{ worker_connections 512; }}\n\
+             http {{ log_format brief '$ssl_protocol $ssl_cipher $request_length $bytes_sent $status';\n\
+             access_log {} brief; {temporary}\n\
+             server {{ listen 127.0.0.1:{port} ssl; ssl_certificate {}; ssl_certificate_key {}; {directives}\n\
+             location / {{ return 200 'hello'; }} }} }}\n",
+            log.display(),
+            tls.file("cert.pem"),
+            tls.file("key.pem")
+        );
+        tls.lab.write("nginx.conf", &text);
+        let mut command = Command::new("nginx");
+        command.args(["-e", "stderr", "-c", &tls.file("nginx.conf")]);
+        let child = command.spawn().expect("nginx");
+        eventually("nginx listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+        Self { child, log, port }
+    }
+
+    /// Ends it in order, so that its log is whole; returns its lines.
+    fn lines(&mut self) -> Vec<String> {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, Signal::QUIT).expect("told to end");
+        self.child.wait().expect("ended");
+        let text = std::fs::read_to_string(&self.log).expect("log");
+        text.lines().map(str::to_owned).collect()
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        let _ = rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), Signal::TERM);
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn the_books_are_those_of_nginx() {
+    if !has("nginx") {
+        return;
+    }
+    for version in ["TLSv1.3", "TLSv1.2"] {
+        let tls = Tls::new();
+        let mut nginx = Nginx::start(&tls, &format!("ssl_protocols {version};"));
+        let (url, ca) = (format!("https://localhost:{}/", nginx.port), tls.file("ca.pem"));
+        let words = ["--cacert", &ca, "--json", "--expect-body", "hello", "--requests-per-connection", "10"];
+        let report = report(&tls.load(&url, &words).code(0));
+        let lines = nginx.lines();
+        assert_eq!((report.books.ok, report.books.failed(), lines.len()), (100, 0, 100), "{report:?}");
+        let sum = |column: usize| -> u64 {
+            lines.iter().filter_map(|line| line.split(' ').nth(column)?.parse::<u64>().ok()).sum()
+        };
+        assert_eq!((report.books.sent_bytes, report.books.received_bytes), (sum(2), sum(3)));
+        let agreed = report.tls.and_then(|tls| tls.agreed).expect("agreed");
+        assert!(lines.iter().all(|line| line.starts_with(version)), "{lines:?}");
+        assert_eq!(agreed.version, version.replace("TLSv", "TLS "));
+    }
+}
+
+#[test]
+fn a_client_certificate_is_shown_to_a_server_that_asks_for_one() {
+    if !has("nginx") {
+        return;
+    }
+    let tls = Tls::new();
+    let verify = format!("ssl_verify_client on; ssl_client_certificate {};", tls.file("ca.pem"));
+    let nginx = Nginx::start(&tls, &verify);
+    let url = format!("https://localhost:{}/", nginx.port);
+    let (ca, cert, key) = (tls.file("ca.pem"), tls.file("cert.pem"), tls.file("key.pem"));
+    let with = ["--cacert", &ca, "--cert", &cert, "--key", &key, "--json", "--expect-body", "hello"];
+    assert_eq!(report(&tls.load(&url, &with).code(0)).books.ok, 100);
+    let without = ["--cacert", &ca, "--json", "--expect-body", "hello"];
+    let without = report(&tls.load(&url, &without).code(11));
+    assert!(without.books.balance() && without.books.ok == 0, "{without:?}");
+}
+
+#[test]
+fn a_connection_that_cannot_be_secured_is_named_with_the_remedy() {
+    let tls = Tls::new();
+    let (_server, port) = tls.start("serve", &[]);
+    let (_plain, plain_url) = Running::serve(&tls.lab);
+    let plain = plain_url.replace("http://", "https://");
+    let url = format!("https://localhost:{port}/hello");
+    let (ca, other) = (tls.file("ca.pem"), tls.file("other-ca.pem"));
+    for (url, words, said) in [
+        (
+            &url,
+            &["--cacert", &ca, "--server-name", "other.example"][..],
+            "for another name; name what it is for",
+        ),
+        (&url, &["--cacert", &other], "nobody who is trusted here; name the authority"),
+        (&plain, &["--insecure"], "no TLS; see that it listens for TLS"),
+    ] {
+        tls.load(url, words).code(10).stderr(contains(said));
+    }
+    tls.load(&url, &["--insecure"]).code(0).stdout(contains("any certificate was taken"));
+}
+
+#[test]
+fn arguments_of_tls_that_make_no_sense_are_refused() {
+    let tls = Tls::new();
+    let (ca, key) = (tls.file("ca.pem"), tls.file("key.pem"));
+    for (url, words, said) in [
+        ("http://localhost:1/", &["--cacert", &ca][..], "write https:// in the URL"),
+        ("https://localhost:1/", &["--cacert", "/none.pem"], "cannot read /none.pem"),
+        ("https://localhost:1/", &["--cacert", &key], "holds no certificate"),
+        ("https://localhost:1/", &["--insecure", "--cert", &ca, "--key", &ca], "holds no private key"),
+        (
+            "https://localhost:1/",
+            &["--insecure", "--cert", &ca, "--key", &key],
+            "the key is the certificate's own",
+        ),
+        ("https://localhost:1/", &["--insecure", "--server-name", "a b"], "no name or address"),
+    ] {
+        let assert = tls.load(url, words).code(2);
+        assert!(stderr(&assert).contains(said), "{words:?}: {}", stderr(&assert));
+    }
+}
+
+/// Lets so many connections through to `port`, and answers the others without TLS; returns where it listens.
+fn fading(through: usize, port: u16) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("port");
+    let own = listener.local_addr().expect("address").port();
+    std::thread::spawn(move || {
+        for (number, mut client) in listener.incoming().flatten().enumerate() {
+            if number >= through {
+                let _ = client.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+                std::thread::spawn(move || std::io::copy(&mut client, &mut std::io::sink()));
+                continue;
+            }
+            let server = TcpStream::connect(("127.0.0.1", port)).expect("connected");
+            let ends = [(client.try_clone(), server.try_clone()), (Ok(server), Ok(client))];
+            for (from, to) in ends {
+                std::thread::spawn(move || {
+                    let (mut from, mut to) = (from.expect("clone"), to.expect("clone"));
+                    let _ = std::io::copy(&mut from, &mut to);
+                    let _ = to.shutdown(Shutdown::Write);
+                });
+            }
+        }
+    });
+    own
+}
+
+#[test]
+fn requests_fail_by_class_when_connections_can_be_secured_no_longer() {
+    let tls = Tls::new();
+    let (_server, port) = tls.start("serve", &[]);
+    let (url, ca) = (format!("https://localhost:{}/hello", fading(8, port)), tls.file("ca.pem"));
+    let words =
+        ["load", &url, "--cacert", &ca, "--json", "--close", "-n", "20", "-c", "1", "--expect-body", "hello"];
+    let report = report(&tls.lab.assay(&words).assert().code(11));
+    assert!(report.books.balance(), "{report:?}");
+    let not_spoken = report.books.errors.get(&ErrorClass::TlsNotSpoken);
+    assert_eq!((report.books.issued, report.books.ok, not_spoken), (20, 8, Some(&12)), "{report:?}");
+    let said = report.samples.iter().find(|sample| sample.class == ErrorClass::TlsNotSpoken);
+    assert_eq!(said.map(|sample| sample.detail.as_str()), Some("what it sends is no TLS"));
+}

@@ -1,0 +1,114 @@
+//! URLs of servers, as far as HTTP needs them.
+
+use crate::error::LabError;
+
+/// How a server is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// Plain.
+    Http,
+    /// Over TLS.
+    Https,
+}
+
+impl Scheme {
+    /// Its name in a URL.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        }
+    }
+
+    /// The port where none is written (RFC 9110 §4.2).
+    pub fn port(self) -> u16 {
+        match self {
+            Self::Http => 80,
+            Self::Https => 443,
+        }
+    }
+}
+
+/// A URL of a server, in parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Url {
+    /// How it is spoken to.
+    pub scheme: Scheme,
+    /// Name or address; an address of IPv6 in brackets.
+    pub host: String,
+    /// Port.
+    pub port: u16,
+    /// Path with its query.
+    pub path: String,
+}
+
+impl Url {
+    /// Takes a URL apart. `localhost:8080/a` is taken for one of plain HTTP, as browsers do.
+    ///
+    /// # Errors
+    /// [`LabError::Argument`] when it is no such URL.
+    pub fn parse(url: &str) -> Result<Self, LabError> {
+        let argument =
+            |problem: &str| LabError::Argument { given: url.to_owned(), problem: problem.to_owned() };
+        let (scheme, rest) = match url.split_once("://") {
+            None => (Scheme::Http, url),
+            Some(("http", rest)) => (Scheme::Http, rest),
+            Some(("https", rest)) => (Scheme::Https, rest),
+            Some(_) => return Err(argument("use http://host[:port][/path] or https://host[:port][/path]")),
+        };
+        let rest = rest.split('#').next().unwrap_or(rest);
+        let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+        let parts = host_and_port(authority, scheme);
+        let (host, port) = parts.ok_or_else(|| argument("write http://host:port/path"))?;
+        Ok(Self { scheme, host: host.to_owned(), port, path })
+    }
+
+    /// `host:port`.
+    pub fn authority(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+
+    /// The value of the field Host: the authority without the scheme's own port (RFC 9112 §3.2).
+    pub fn host_field(&self) -> String {
+        if self.port == self.scheme.port() { self.host.clone() } else { self.authority() }
+    }
+}
+
+/// The parts of an authority; `None` when it is none.
+fn host_and_port(authority: &str, scheme: Scheme) -> Option<(&str, u16)> {
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => {
+            (host, port.parse::<u16>().ok().filter(|&port| port > 0)?)
+        }
+        _ => (authority, scheme.port()),
+    };
+    let bracketed = host.starts_with('[') && host.ends_with(']');
+    let plain =
+        !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
+    (bracketed || plain).then_some((host, port))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scheme_brings_its_port() {
+        for (url, scheme, authority, host_field, path) in [
+            ("http://localhost", Scheme::Http, "localhost:80", "localhost", "/"),
+            ("https://localhost", Scheme::Https, "localhost:443", "localhost", "/"),
+            ("https://localhost:80/a?b#c", Scheme::Https, "localhost:80", "localhost:80", "/a?b"),
+            ("localhost:8080/a", Scheme::Http, "localhost:8080", "localhost:8080", "/a"),
+            ("https://[::1]:8443?q", Scheme::Https, "[::1]:8443", "[::1]:8443", "/?q"),
+        ] {
+            let parsed = Url::parse(url).expect(url);
+            let parts = (parsed.scheme, parsed.authority(), parsed.host_field(), parsed.path);
+            let wanted = (scheme, authority.to_owned(), host_field.to_owned(), path.to_owned());
+            assert_eq!(parts, wanted, "{url}");
+        }
+        for bad in ["ftp://x/", "https://", "https://x:0/", "https://u@h/", "https://a b/"] {
+            assert!(Url::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The client's side: whom it trusts, what it shows, which sessions it may resume.
+
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, WantsClientCert};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{
+    ClientConfig, ClientConnection, ConfigBuilder, DigitallySignedStruct, Error, RootCertStore,
+    SignatureScheme, StreamOwned,
+};
+
+use crate::identity::{Identity, certificates};
+use crate::sessions::Sessions;
+use crate::{PROTOCOLS, TlsError, provider};
+
+/// What a client asks of a server, and what it brings.
+#[derive(Debug)]
+pub struct ClientTerms {
+    /// Name or address that the server's certificate must be for; a name is sent beforehand (SNI, RFC 6066 §3).
+    pub server_name: String,
+    /// Whose certificates are good.
+    pub trust: Trust,
+    /// What is shown to a server that asks for a certificate of ours.
+    pub identity: Option<Identity>,
+    /// Whether sessions may be resumed; else every handshake is a full one.
+    pub resumption: bool,
+}
+
+/// Whose certificates are good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// Those of the authorities that this machine trusts.
+    Machine,
+    /// Those of the authorities in a file.
+    Authorities(PathBuf),
+    /// Anybody's: the connection is encrypted, and nobody knows with whom.
+    Anybody,
+}
+
+/// A client's settings, made once; every thread takes [its own](Self::for_thread).
+#[derive(Clone, Debug)]
+pub struct Client {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+    insecure: bool,
+    resumption: bool,
+}
+
+/// A connection for those who read and write in turn.
+pub type Stream = StreamOwned<ClientConnection, TcpStream>;
+
+impl Client {
+    /// Makes the settings.
+    ///
+    /// # Errors
+    /// A file is not what it should be, a name is none, or nobody would be trusted.
+    pub fn new(terms: ClientTerms) -> Result<Self, TlsError> {
+        let ClientTerms { server_name, trust, identity, resumption } = terms;
+        let name =
+            ServerName::try_from(server_name.as_str()).map_err(|_| TlsError::Name(server_name.clone()))?;
+        let insecure = trust == Trust::Anybody;
+        let builder = trusting(&trust)?;
+        let mut config = match identity {
+            Some(Identity { chain, key }) => {
+                builder.with_client_auth_cert(chain, key).map_err(TlsError::Pair)?
+            }
+            None => builder.with_no_client_auth(),
+        };
+        config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).into();
+        let client = Self { config: Arc::new(config), name: name.to_owned(), insecure, resumption };
+        Ok(client.for_thread())
+    }
+
+    /// The same with sessions of its own, so that threads share nothing.
+    #[must_use]
+    pub fn for_thread(&self) -> Self {
+        let mut config = ClientConfig::clone(&self.config);
+        config.resumption = match self.resumption {
+            true => Resumption::store(Arc::new(Sessions::default())),
+            false => Resumption::disabled(),
+        };
+        Self { config: Arc::new(config), ..self.clone() }
+    }
+
+    /// Secures a connection for those who read and write in turn; the handshake comes with the first of either.
+    ///
+    /// # Errors
+    /// Randomness cannot be had.
+    pub fn stream(&self, transport: TcpStream) -> std::io::Result<Stream> {
+        Ok(StreamOwned::new(self.connection().map_err(std::io::Error::other)?, transport))
+    }
+
+    /// Name or address that the server's certificate must be for.
+    pub fn server_name(&self) -> String {
+        self.name.to_str().into_owned()
+    }
+
+    /// Whether any certificate is taken.
+    pub fn is_insecure(&self) -> bool {
+        self.insecure
+    }
+
+    /// Whether sessions may be resumed.
+    pub fn resumes(&self) -> bool {
+        self.resumption
+    }
+
+    pub(crate) fn connection(&self) -> Result<ClientConnection, Error> {
+        ClientConnection::new(Arc::clone(&self.config), self.name.clone())
+    }
+}
+
+fn trusting(trust: &Trust) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, TlsError> {
+    let provider = provider::provider();
+    let builder =
+        ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()?;
+    Ok(match trust {
+        Trust::Machine => builder.with_root_certificates(machine_roots()?),
+        Trust::Authorities(path) => {
+            let mut roots = RootCertStore::empty();
+            for certificate in certificates(path)? {
+                let unusable = |source| TlsError::Certificate { path: path.clone(), source };
+                roots.add(certificate).map_err(unusable)?;
+            }
+            builder.with_root_certificates(roots)
+        }
+        Trust::Anybody => builder.dangerous().with_custom_certificate_verifier(Arc::new(Credulous(provider))),
+    })
+}
+
+fn machine_roots() -> Result<RootCertStore, TlsError> {
+    let found = rustls_native_certs::load_native_certs();
+    let mut roots = RootCertStore::empty();
+    let (usable, _) = roots.add_parsable_certificates(found.certs);
+    if usable == 0 {
+        let why = found.errors.first().map_or_else(|| "none was found".to_owned(), ToString::to_string);
+        return Err(TlsError::NobodyTrusted(why));
+    }
+    Ok(roots)
+}
+
+/// Takes any certificate, though its owner must have its key.
+#[derive(Debug)]
+struct Credulous(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Credulous {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,39 @@
+//! A certificate with its key: who one is.
+
+use std::path::{Path, PathBuf};
+
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::TlsError;
+
+/// A certificate, those that lead from it to its authority, and its key.
+#[derive(Debug)]
+pub struct Identity {
+    pub(crate) chain: Vec<CertificateDer<'static>>,
+    pub(crate) key: PrivateKeyDer<'static>,
+}
+
+impl Identity {
+    /// Reads two files in PEM form; they may be the same one.
+    ///
+    /// # Errors
+    /// One of them cannot be read, or does not hold what it should.
+    pub fn read(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
+        let chain = certificates(certificate)?;
+        let key_der = PrivateKeyDer::from_pem_slice(&read(key)?);
+        Ok(Self { chain, key: key_der.map_err(|_| TlsError::NoKey(key.to_owned()))? })
+    }
+}
+
+/// The certificates of a file, at least one.
+pub(crate) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let none = || TlsError::NoCertificate(path.to_owned());
+    let text = read(path)?;
+    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    all.ok().filter(|all| !all.is_empty()).ok_or_else(none)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
+    std::fs::read(path).map_err(|source| TlsError::Read { path: PathBuf::from(path), source })
+}

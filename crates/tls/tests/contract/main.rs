@@ -1,0 +1,117 @@
+//! TLS over each engine keeps what every engine promises, with plain TLS clients at the other end.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod peer;
+#[path = "../../../engine/tests/contract/promises/mod.rs"]
+#[macro_use]
+mod promises;
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+
+use assay_engine::{Config, Engine, EngineError, Epoll, Uring};
+use assay_model::units::Nanos;
+use assay_tls::{Client, ClientTerms, Made, Server, Terms, Tls, Trust};
+use peer::TlsPeer;
+use promises::{CONFIG, World};
+
+/// Connections on each side where many are wanted: each takes a handshake.
+const MANY: usize = 300;
+const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+mod epoll {
+    promised!(Some(super::Secured::over(super::Epoll::new)));
+
+    #[test]
+    fn carries_thousands_of_connections() {
+        super::promises::scale::carries_thousands_of_connections(&super::Secured::over(super::Epoll::new));
+    }
+}
+
+mod uring {
+    promised!(super::with_uring());
+}
+
+/// The kernel's loopback device, with a way to make the engine beneath.
+struct Secured<E> {
+    make: fn(Config) -> Result<E, EngineError>,
+    terms: Terms,
+    client: Client,
+    _authority: tempfile::NamedTempFile,
+}
+
+fn with_uring() -> Option<Secured<Uring>> {
+    if let Err(error) = Uring::new(CONFIG) {
+        // Not by `eprintln!`, which the test harness hides when a test passes.
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), "skipped: no io_uring here: {error}");
+        return None;
+    }
+    Some(Secured::over(Uring::new))
+}
+
+impl<E> Secured<E> {
+    fn over(make: fn(Config) -> Result<E, EngineError>) -> Self {
+        let made = Made::new(&["localhost".to_owned()]).unwrap();
+        let authority = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(authority.path(), &made.authority).unwrap();
+        let trust = Trust::Authorities(authority.path().to_owned());
+        let terms =
+            ClientTerms { server_name: "localhost".to_owned(), trust, identity: None, resumption: false };
+        let client = Client::new(terms).unwrap();
+        // A ticket that a peer has not read would make its close a reset.
+        let server = Server::new(made.identity().unwrap()).unwrap().without_tickets();
+        let terms = Terms { client: Some(client.clone()), server: Some(server) };
+        Self { make, terms, client, _authority: authority }
+    }
+}
+
+impl<E: Engine> World for Secured<E> {
+    type Engine = Tls<E>;
+    type Peer = TlsPeer;
+    type Listener = TcpListener;
+
+    fn engine(&self) -> Tls<E> {
+        Tls::new((self.make)(CONFIG).unwrap(), &self.terms)
+    }
+
+    fn engines(&self, config: Config) -> (Tls<E>, Tls<E>) {
+        let engine = || Tls::new((self.make)(config).unwrap(), &self.terms);
+        (engine(), engine())
+    }
+
+    fn address(&self) -> SocketAddr {
+        LOOPBACK
+    }
+
+    fn second_address(&self) -> SocketAddr {
+        SocketAddr::new(Ipv6Addr::LOCALHOST.into(), 0)
+    }
+
+    fn source(&self) -> IpAddr {
+        Ipv4Addr::new(127, 0, 0, 2).into()
+    }
+
+    fn connect(&self, address: SocketAddr) -> TlsPeer {
+        TlsPeer::connect(&self.client, address)
+    }
+
+    fn listener(&self) -> (TcpListener, SocketAddr) {
+        let listener = TcpListener::bind(LOOPBACK).unwrap();
+        let address = listener.local_addr().unwrap();
+        (listener, address)
+    }
+
+    fn nobody(&self) -> SocketAddr {
+        self.listener().1
+    }
+
+    fn scale(&self) -> usize {
+        MANY
+    }
+
+    /// A handshake takes two threads their turns.
+    fn quiet(&self) -> Nanos {
+        Nanos::from_millis(1_000)
+    }
+}

@@ -1,0 +1,69 @@
+//! TLS over TCP in user space, both ends in one thread.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use assay_engine::{Engine, Event, clock};
+use assay_model::units::Nanos;
+use assay_tcp::{Config, UserStack};
+use assay_tls::{Client, ClientTerms, Made, Server, Terms, Tls, Trust};
+use assay_wire::ring::{self, Ring};
+
+const BYTES: usize = 3 << 20;
+
+fn engines() -> [Tls<UserStack<Ring>>; 2] {
+    let made = Made::new(&["localhost".to_owned()]).unwrap();
+    let authority = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(authority.path(), &made.authority).unwrap();
+    let trust = Trust::Authorities(authority.path().to_owned());
+    let terms = ClientTerms { server_name: "localhost".to_owned(), trust, identity: None, resumption: true };
+    let client = Client::new(terms).unwrap();
+    let server = Server::new(made.identity().unwrap()).unwrap();
+    let (near, far) = ring::pair().unwrap();
+    let stack =
+        |ring, address: &str| UserStack::new(ring, Config::new(8, vec![address.parse().unwrap()])).unwrap();
+    [
+        Tls::new(stack(near, "10.77.0.1/24"), &Terms::from(server)),
+        Tls::new(stack(far, "10.77.0.2/24"), &Terms::from(client)),
+    ]
+}
+
+#[test]
+fn carries_megabytes_over_tcp_in_user_space() {
+    let [mut server, mut client] = engines();
+    let address = server.listen("10.77.0.1:0".parse().unwrap()).unwrap();
+    let near = client.connect(address, None).unwrap();
+    let data: Vec<u8> = (0..BYTES).map(|i| (i * 31 + i / 251) as u8).collect();
+    let (mut far, mut sent, mut came, mut events) = (None, 0, Vec::new(), Vec::new());
+    let deadline = clock::now() + Nanos::from_millis(60_000);
+    while came.len() < BYTES {
+        assert!(clock::now() < deadline, "{} bytes came", came.len());
+        server.poll(Nanos::ZERO, &mut events).unwrap();
+        for &event in &events {
+            match event {
+                Event::Accepted(conn) => far = Some(conn),
+                Event::Closed(_, reason) => panic!("{reason}"),
+                _ => {}
+            }
+        }
+        if let Some(conn) = far.filter(|conn| sent < BYTES && server.queued(*conn) == 0) {
+            sent += server.send(conn, &[&data[sent..]]);
+        }
+        client.poll(Nanos::ZERO, &mut events).unwrap();
+        for &event in &events {
+            match event {
+                Event::Readable(conn) => {
+                    let view = client.receive(conn);
+                    came.extend_from_slice(view);
+                    let n = view.len();
+                    client.consume(conn, n);
+                }
+                Event::Closed(_, reason) => panic!("{reason}"),
+                _ => {}
+            }
+        }
+    }
+    assert!(came == data, "other bytes came");
+    assert!(client.security(near).is_some());
+    let beneath = client.statistics().tls.unwrap().received_bytes;
+    assert!(beneath > BYTES as u64, "{beneath} bytes of ciphertext");
+}
