@@ -7,6 +7,7 @@ mod load;
 mod probe;
 mod serve;
 mod table;
+mod tls;
 
 use std::path::Path;
 
@@ -19,6 +20,8 @@ pub(crate) enum Subject {
     Load(load::Options),
     /// The reference server with nginx, h2o and Apache httpd
     Serve(serve::Options),
+    /// Both over TLS: the generator with wrk, the reference server with nginx, and handshakes
+    Tls(tls::Options),
     /// Contenders in turns and one at a time: both designs must tell the same ratios
     Designs(designs::Options),
 }
@@ -64,6 +67,7 @@ pub(crate) fn run(root: &Path, subject: &Subject) -> Result<(), Vec<String>> {
     match subject {
         Subject::Load(options) => load::run(root, options),
         Subject::Serve(options) => serve::run(root, options),
+        Subject::Tls(options) => tls::run(root, options),
         Subject::Designs(options) => designs::run(root, options),
     }
     .map_err(|error| vec![format!("bench: {error}")])

@@ -5,7 +5,7 @@ use std::process::Command;
 use assay_model::load::{Arrival, LoadReport};
 use assay_stats::Histogram;
 
-use super::{Answer, Client, Load};
+use super::{Answer, Client, Load, Sessions};
 use crate::measure::Place;
 use crate::measure::tool::Tool;
 
@@ -78,6 +78,10 @@ impl Client for Assay {
                 command.args(["-r", &per_second.to_string(), "--arrival", "poisson"]);
             }
         }
+        // The others look at no certificate either.
+        command.args(load.url.starts_with("https:").then_some("--insecure"));
+        command.args(load.fresh.map(|_| "--close"));
+        command.args((load.fresh == Some(Sessions::Forgotten)).then_some("--no-resumption"));
         if let Some(file) = &load.workload {
             command.arg("--workload").arg(file);
         }

@@ -39,15 +39,24 @@ pub(crate) struct Load {
     pub(crate) arrival: Arrival,
     /// The longest wait for an answer, for clients that can be told.
     pub(crate) timeout_seconds: u32,
+    /// Whether each request has a connection of its own, and may resume a session where that is secured.
+    pub(crate) fresh: Option<Sessions>,
     /// File with the workload, and so with the right answers, for clients that check them.
     pub(crate) workload: Option<PathBuf>,
+}
+
+/// What becomes of sessions of TLS when a connection ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sessions {
+    Forgotten,
+    Resumed,
 }
 
 impl Load {
     /// A closed loop without pipelining.
     pub(crate) fn closed(url: String, connections: u32, seconds: u32) -> Self {
         let (arrival, timeout_seconds) = (Arrival::Closed, 5);
-        Self { url, connections, pipeline: 1, seconds, arrival, timeout_seconds, workload: None }
+        Self { url, connections, pipeline: 1, seconds, arrival, timeout_seconds, fresh: None, workload: None }
     }
 
     /// Requests per second at even intervals, or none in a closed loop: what the generators of others can make of it.

@@ -46,7 +46,7 @@ impl Client for Wrk {
 
     fn command(&self, load: &Load, place: &Place) -> Option<Command> {
         let rate = load.even_rate()?;
-        if self.has_rate != rate.is_some() {
+        if self.has_rate != rate.is_some() || load.fresh.is_some() {
             return None;
         }
         let mut command = command_of(self.tool);

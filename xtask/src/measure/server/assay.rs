@@ -25,6 +25,9 @@ impl Server for AssayServer {
         let mut command = Command::new(&site.assay);
         command.args(["serve", "-p", &site.port.to_string(), "--engine", self.0.flag(), "--root"]);
         command.arg(&site.files);
+        if let Some(tls) = &site.tls {
+            command.arg("--tls-cert").arg(&tls.certificate).arg("--tls-key").arg(&tls.key);
+        }
         Ok(command)
     }
 }

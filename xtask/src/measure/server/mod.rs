@@ -12,6 +12,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use assay_host::limits::free_port;
+use assay_tls::Made;
 
 pub(crate) use apache::Apache;
 pub(crate) use assay::AssayServer;
@@ -43,6 +44,30 @@ pub(crate) struct Site {
     /// For the server's own files.
     pub(crate) scratch: PathBuf,
     pub(crate) assay: PathBuf,
+    /// Who it is, where it is to serve over TLS.
+    pub(crate) tls: Option<Pair>,
+}
+
+/// Files with a certificate and its key.
+#[derive(Clone)]
+pub(crate) struct Pair {
+    pub(crate) certificate: PathBuf,
+    pub(crate) key: PathBuf,
+}
+
+impl Pair {
+    /// A certificate for this machine, in files of the place.
+    ///
+    /// # Errors
+    /// When it cannot be made or written.
+    pub(crate) fn make(place: &Place) -> Result<Self, String> {
+        let made = Made::new(&["localhost".to_owned(), ADDRESS.to_string()]).map_err(|e| e.to_string())?;
+        let [certificate, key] = ["tls-cert.pem", "tls-key.pem"].map(|name| place.scratch().join(name));
+        for (file, text) in [(&certificate, made.certificate), (&key, made.key)] {
+            std::fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))?;
+        }
+        Ok(Self { certificate, key })
+    }
 }
 
 /// A server that is measured or measured with.
@@ -69,6 +94,7 @@ pub(crate) trait Server {
 pub(crate) struct Started {
     process: Running,
     pub(crate) address: SocketAddr,
+    is_secured: bool,
 }
 
 impl Started {
@@ -78,7 +104,8 @@ impl Started {
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
+        let scheme = if self.is_secured { "https" } else { "http" };
+        format!("{scheme}://{}{path}", self.address)
     }
 }
 
@@ -92,16 +119,25 @@ pub(crate) fn body(size: usize) -> Vec<u8> {
 /// # Errors
 /// When it does not start, or not in time.
 pub(crate) fn start(server: &dyn Server, place: &Place) -> Result<Started, String> {
+    start_over(server, place, None)
+}
+
+/// The same over TLS, if there is a certificate.
+///
+/// # Errors
+/// As for [`start`].
+pub(crate) fn start_over(server: &dyn Server, place: &Place, tls: Option<&Pair>) -> Result<Started, String> {
     let say = |error: std::io::Error| format!("{}: {error}", server.name());
     let files = place.scratch().join("files");
     write_files(&files).map_err(say)?;
     let port = free_port(IpAddr::V4(ADDRESS)).map_err(say)?;
     let scratch = place.scratch().join(format!("{}-{port}", server.name().replace(' ', "-")));
     std::fs::create_dir_all(&scratch).map_err(say)?;
-    let site = Site { port, files, scratch, assay: place.assay.clone() };
+    let site = Site { port, files, scratch, assay: place.assay.clone(), tls: tls.cloned() };
     let mut command = server.command(&site).map_err(say)?;
     let process = Running::start(&mut command, &place.server_cpu)?;
-    let mut started = Started { process, address: SocketAddr::from((ADDRESS, port)) };
+    let address = SocketAddr::from((ADDRESS, port));
+    let mut started = Started { process, address, is_secured: tls.is_some() };
     let until = Instant::now() + READY_WITHIN;
     while TcpStream::connect(started.address).is_err() {
         place.go_on()?;

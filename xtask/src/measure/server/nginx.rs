@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::{HELLO, JSON, Server, Site, as_nobody};
+use super::{HELLO, JSON, Pair, Server, Site, as_nobody};
 use crate::measure::tool::Tool;
 
 /// nginx.
@@ -28,8 +28,20 @@ impl Server for Nginx {
     }
 }
 
+/// What follows `listen`, and the directives behind it. Tickets are on and the cache is off, as by default and as with ours.
+fn secured(pair: &Pair) -> (&'static str, String) {
+    let (certificate, key) = (pair.certificate.display(), pair.key.display());
+    (
+        " ssl",
+        format!(
+            "ssl_certificate {certificate};\nssl_certificate_key {key};\nssl_protocols TLSv1.2 TLSv1.3;\n"
+        ),
+    )
+}
+
 fn configuration(site: &Site) -> String {
     let (port, scratch, files) = (site.port, site.scratch.display(), site.files.display());
+    let (ssl, pair) = site.tls.as_ref().map_or_else(Default::default, secured);
     let user = as_nobody("user nobody nogroup;");
     let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|name| format!("{name}_temp_path {scratch}/{name};\n"))
@@ -53,8 +65,8 @@ open_file_cache_valid 300s;
 default_type text/plain;
 {temporary}
 server {{
-listen 127.0.0.1:{port} backlog=4096;
-root {files};
+listen 127.0.0.1:{port} backlog=4096{ssl};
+{pair}root {files};
 location = /hello {{ return 200 '{HELLO}'; }}
 location = /json {{ default_type application/json; return 200 '{JSON}'; }}
 }}

@@ -1,0 +1,198 @@
+//! `cargo xtask bench tls`: generator and reference server over TLS beside wrk and nginx, all with the same certificate.
+
+use std::path::Path;
+
+use assay_host::snapshot::tree_usage;
+use clap::{Args, ValueEnum};
+
+use super::blocks::{Sample, Series, measure_in_blocks, middle, ratio, sample, series};
+use super::{Length, command_line, every, table};
+use crate::measure::client::{self, Assay, Client, Engine, Load, Sessions, WRK};
+use crate::measure::server::{self, AssayServer, HELLO, Nginx, Pair, Server, Started};
+use crate::measure::{Place, workload};
+
+/// Connections that are kept, unless others are asked for.
+const KEPT: u32 = 64;
+/// Connections in their handshakes at once.
+const HANDSHAKING: u32 = 32;
+
+#[derive(Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    length: Length,
+    /// Connections that are kept
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    connections: Vec<u32>,
+    /// Sizes of the body in bytes: 0, 1024, 65536, 1048576
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    bodies: Vec<usize>,
+    /// The tables wanted [default: all]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    tables: Vec<Table>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Table {
+    /// Answers per second, and per second of the client's CPU time, on connections that are kept
+    Client,
+    /// The same of servers
+    Server,
+    /// Handshakes per second of the server's CPU time
+    Handshakes,
+}
+
+pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
+    let place = Place::take(root)?;
+    let pair = Pair::make(&place)?;
+    println!("`{}`; {}.", command_line(), place.statement);
+    for table in options.length.choose(&options.tables, &every(), &every()) {
+        println!();
+        match table {
+            Table::Client => compare_clients(options, &place, &pair)?,
+            Table::Server => compare_servers(options, &place, &pair)?,
+            Table::Handshakes => compare_handshakes(options, &place, &pair)?,
+        }
+    }
+    Ok(())
+}
+
+/// Ours with both engines first, then those of others that are there.
+fn clients() -> Vec<Box<dyn Client>> {
+    let mut clients: Vec<Box<dyn Client>> = Engine::ALL.map(|engine| Box::new(Assay(engine)) as _).into();
+    clients.push(Box::new(WRK));
+    keep_installed(clients, |client| client.is_here(), |client| client.tool())
+}
+
+fn servers() -> Vec<Box<dyn Server>> {
+    let mut servers: Vec<Box<dyn Server>> =
+        Engine::ALL.map(|engine| Box::new(AssayServer(engine)) as _).into();
+    servers.push(Box::new(Nginx));
+    keep_installed(servers, |server| server.is_here(), |server| server.tool())
+}
+
+/// What is installed; the rest is named.
+fn keep_installed<T: ?Sized>(
+    all: Vec<Box<T>>,
+    is_here: impl Fn(&T) -> bool,
+    tool: impl Fn(&T) -> Option<crate::measure::tool::Tool>,
+) -> Vec<Box<T>> {
+    let (here, absent): (Vec<_>, Vec<_>) = all.into_iter().partition(|one| is_here(one));
+    absent.iter().filter_map(|one| tool(one)).for_each(|tool| eprintln!("{}", tool.advice()));
+    here
+}
+
+/// What is asked for: a body of this size, whose bytes are known.
+fn load(
+    server: &Started,
+    body_bytes: usize,
+    connections: u32,
+    options: &Options,
+    place: &Place,
+) -> Result<Load, String> {
+    let path = format!("/bytes/{body_bytes}");
+    let body = String::from_utf8(server::body(body_bytes)).map_err(|error| error.to_string())?;
+    let workload = Some(workload::write(place, &[&path], Some(&body))?);
+    Ok(Load { workload, ..Load::closed(server.url(&path), connections, options.length.seconds()) })
+}
+
+fn cells(options: &Options) -> Vec<(usize, u32)> {
+    let bodies = options.length.choose(&options.bodies, &[1 << 10], &[0, 1 << 10, 64 << 10]);
+    let connections = options.length.choose(&options.connections, &[KEPT], &[KEPT]);
+    bodies.iter().flat_map(|body| connections.iter().map(|n| (*body, *n))).collect()
+}
+
+fn compare_clients(options: &Options, place: &Place, pair: &Pair) -> Result<(), String> {
+    let clients = clients();
+    let head = ["body", "connections", "peer", "peer's req/s", "ours", "req/s", "answers per CPU-second"];
+    table::head(&head.map(String::from));
+    let ours = Engine::ALL.len();
+    for (body_bytes, connections) in cells(options) {
+        let server = server::start_over(&Nginx, place, Some(pair))?;
+        let load = load(&server, body_bytes, connections, options, place)?;
+        let runs =
+            measure_in_blocks(options.length.rounds(), &clients, |client| sample(&**client, &load, place))?;
+        for (peer, theirs) in clients.iter().zip(&runs).skip(ours) {
+            for (client, own) in clients.iter().zip(&runs).take(ours) {
+                let of = |figure: fn(Sample) -> f64| ratio(&series(own, figure), &series(theirs, figure));
+                table::row(&[
+                    table::size(body_bytes),
+                    connections.to_string(),
+                    peer.name().to_owned(),
+                    table::rate(middle(&series(theirs, |sample| sample.per_second))),
+                    client.name().to_owned(),
+                    of(|sample| sample.per_second),
+                    of(|sample| sample.per_cpu_second),
+                ]);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn compare_servers(options: &Options, place: &Place, pair: &Pair) -> Result<(), String> {
+    let servers = servers();
+    table::head(&["body", "connections", "peer", "peer's req/s", "ours", "req/s"].map(String::from));
+    for (body_bytes, connections) in cells(options) {
+        let runs = measure_in_blocks(options.length.rounds(), &servers, |server| {
+            let server = server::start_over(&**server, place, Some(pair))?;
+            let load = load(&server, body_bytes, connections, options, place)?;
+            Ok(sample(&Assay(Engine::Uring), &load, place)?.map(|sample| sample.per_second))
+        })?;
+        for row in rows(&servers, &runs) {
+            table::row(&[vec![table::size(body_bytes), connections.to_string()], row].concat());
+        }
+    }
+    Ok(())
+}
+
+fn compare_handshakes(options: &Options, place: &Place, pair: &Pair) -> Result<(), String> {
+    let servers = servers();
+    let head = ["handshakes", "peer", "peer's per CPU-second", "ours", "handshakes per server CPU-second"];
+    table::head(&head.map(String::from));
+    for (name, sessions) in [("full", Sessions::Forgotten), ("resumed", Sessions::Resumed)] {
+        let runs = measure_in_blocks(options.length.rounds(), &servers, |server| {
+            handshakes(&**server, sessions, options, place, pair)
+        })?;
+        for row in rows(&servers, &runs) {
+            table::row(&[vec![name.to_owned()], row].concat());
+        }
+    }
+    Ok(())
+}
+
+/// Connections of one request each, per second of the server's CPU time: handshake, answer and end.
+fn handshakes(
+    server: &dyn Server,
+    sessions: Sessions,
+    options: &Options,
+    place: &Place,
+    pair: &Pair,
+) -> Result<Option<f64>, String> {
+    let server = server::start_over(server, place, Some(pair))?;
+    let path = "/hello";
+    let workload = Some(workload::write(place, &[path], Some(HELLO))?);
+    let load = Load::closed(server.url(path), HANDSHAKING, options.length.seconds());
+    let load = Load { fresh: Some(sessions), workload, ..load };
+    let cpu = || tree_usage(server.pid()).map(|usage| usage.cpu_ns()).map_err(|error| error.to_string());
+    let before = cpu()?;
+    let (answer, _) = client::run(&Assay(Engine::Epoll), &load, place)?;
+    let used = (cpu()? - before).as_secs_f64();
+    Ok((used > 0.0).then(|| answer.right as f64 / used))
+}
+
+/// A row for each of ours beside each of others'.
+fn rows(servers: &[Box<dyn Server>], runs: &[Series]) -> Vec<Vec<String>> {
+    let ours = Engine::ALL.len();
+    let mut rows = Vec::new();
+    for (peer, theirs) in servers.iter().zip(runs).skip(ours) {
+        for (server, own) in servers.iter().zip(runs).take(ours) {
+            rows.push(vec![
+                peer.name().to_owned(),
+                table::rate(middle(theirs)),
+                server.name().to_owned(),
+                ratio(own, theirs),
+            ]);
+        }
+    }
+    rows
+}
