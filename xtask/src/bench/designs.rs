@@ -45,8 +45,9 @@ const DESIGNS: [Design; 2] = [
 pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
     let place = Place::take(root)?;
     println!("`{}`; {}.\n", command_line(), place.statement);
-    let [turns, alone] = DESIGNS.map(|design| measure(root, &design, options, &place));
-    let (turns, alone) = (turns?, alone?);
+    let [in_turns, one_at_a_time] = &DESIGNS;
+    let turns = measure(root, in_turns, options, &place)?;
+    let alone = measure(root, one_at_a_time, options, &place)?;
     let columns = ["ratio", DESIGNS[0].title, DESIGNS[1].title, "one over the other", "they agree"];
     table::head(&columns.map(str::to_owned));
     for (names, ratio) in &turns {
