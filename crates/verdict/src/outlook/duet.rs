@@ -132,11 +132,11 @@ mod tests {
         let (base, because) = ("a".to_owned(), Because::OneKind);
         record.experiment.comparing = Some(Comparing { base, design: Design::Duet, because });
         for (number, round) in record.rounds.iter_mut().enumerate() {
-            let lot = if number % 2 == 0 { restart } else { -restart };
+            let lot = if number.is_multiple_of(2) { restart } else { -restart };
             for run in &mut round.runs {
                 let is_base = run.contender == "a";
                 let turn = |place: u32| {
-                    let side = if place % 2 == 0 { Side::First } else { Side::Second };
+                    let side = if place.is_multiple_of(2) { Side::First } else { Side::Second };
                     let log = if is_base { 0.0 } else { lot + if place % 4 < 2 { window } else { -window } };
                     let load = LoadTurn {
                         window_ns: Nanos::from_millis(100),
