@@ -45,7 +45,7 @@ pub(crate) fn absent(record: &Record) -> Vec<Absent<'_>> {
         proper().filter(|entry| first_failure(record, &entry.name, None).is_none()).filter_map(nowhere),
     );
     all.extend(proper().flat_map(|entry| somewhere(record, entry)));
-    for (round, run, why) in failed_runs(record) {
+    for (round, run, why) in failed_runs(record).filter(|(_, run, _)| !is_echo(record, run)) {
         let (name, network) = (Some(run.contender.as_str()), run.network);
         if all.iter().all(|known| (known.name, known.network) != (name, network)) {
             all.push(Absent { name, network, round: Some(round), why });
@@ -80,6 +80,13 @@ fn somewhere<'r>(record: &'r Record, entry: &'r Entry) -> impl Iterator<Item = A
 fn first_failure<'r>(record: &'r Record, name: &str, network: Option<Network>) -> Option<(u32, &'r NotRun)> {
     let its = |run: &Run| run.contender == name && run.network == network;
     failed_runs(record).find(|(_, run, _)| its(run)).map(|(round, _, why)| (round, why))
+}
+
+/// Whether it is the failure of an A/A control whose original failed likewise, of which is told.
+fn is_echo(record: &Record, run: &Run) -> bool {
+    let entry = record.contenders.iter().find(|entry| entry.name == run.contender);
+    let original = entry.and_then(|entry| entry.twin_of.as_ref());
+    original.is_some_and(|original| first_failure(record, original, run.network).is_some())
 }
 
 fn failed_runs(record: &Record) -> impl Iterator<Item = (u32, &Run, &NotRun)> {

@@ -58,7 +58,7 @@ pub fn markdown(record: &Record, verdict: &Verdict) -> String {
     if let Some(state) = notes::state_in_words(record.state) {
         out += &format!("Partial: {state}.\n");
     }
-    for cell in &verdict.cells {
+    for cell in verdict.cells.iter().filter(|cell| !cell.standings.is_empty()) {
         out += &markdown_standings(record, cell);
     }
     for cell in &verdict.latency {

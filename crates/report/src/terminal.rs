@@ -51,7 +51,7 @@ pub fn render(record: &Record, verdict: &Verdict, style: &Style) -> String {
 pub fn render_after(record: &Record, verdict: &Verdict, earlier: &Earlier, style: &Style) -> String {
     let mut page = Page::new(style);
     let mut letters = false;
-    for cell in &verdict.cells {
+    for cell in verdict.cells.iter().filter(|cell| !cell.standings.is_empty()) {
         letters |= page.standings(record, cell);
     }
     for cell in &verdict.latency {

@@ -25,7 +25,12 @@ const NOTICEABLE_PRESSURE: f64 = 0.03;
 pub(crate) fn checks(evidence: &Evidence<'_>, cells: &[CellVerdict], control: Check) -> Vec<Check> {
     let record = evidence.record;
     let windows: Vec<&Measurement> = evidence.windows().map(|window| window.measured).collect();
-    let mut checks = vec![build(record), rounds(record), isolation(record), control];
+    // Where nobody was measured, more rounds would not help.
+    let is_measured = |_: &Check| !windows.is_empty();
+    let mut checks = vec![build(record)];
+    checks.extend(Some(rounds(record)).filter(is_measured));
+    checks.push(isolation(record));
+    checks.extend(Some(control).filter(is_measured));
     checks.extend(super::running::checks(record));
     if !windows.is_empty() {
         checks.extend(generator(cells));

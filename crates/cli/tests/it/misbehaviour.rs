@@ -4,7 +4,7 @@ use assay_model::load::ErrorClass;
 use assay_model::record::Stage;
 use predicates::str::contains;
 
-use crate::support::{Lab, listing, not_run, stderr};
+use crate::support::{Lab, listing, not_run, stderr, stdout};
 
 /// Measures a good contender beside a bad one, which fails at `stage` with these words; returns the lab.
 fn beside_good(lab: &Lab, code: i32, stage: Stage, words: &str) {
@@ -169,4 +169,16 @@ fn a_comparison_ends_when_a_side_is_dead() {
     let assert = lab.assay(&commands).args(quick).assert().code(10);
     let told = stderr(&assert);
     assert!(told.contains("round 1 of 5 saved") && !told.contains("round 2"), "{told}");
+}
+
+#[test]
+fn where_nobody_could_be_measured_there_is_no_table_and_no_advice_to_measure_more() {
+    let lab = Lab::new();
+    let run =
+        lab.assay(&["run", "--cmd", "echo why >&2; exit 3", "--no-check", "-d", "50ms"]).assert().code(10);
+    let told = stdout(&run);
+    assert_eq!(told.matches("Failed ").count(), 1, "{told}");
+    for empty in ["req/s", "connections", "measure at least", "more rounds", "A/A"] {
+        assert!(!told.contains(empty), "{empty} is in {told}");
+    }
 }

@@ -21,7 +21,9 @@ pub(super) fn build(version: &str, profile: &str) -> String {
 
 pub(super) fn rounds(check: &Check, complete: u32) -> String {
     match check.outcome {
-        Outcome::Pass => format!("{complete} complete rounds, each with fresh server processes"),
+        Outcome::Pass => {
+            format!("{complete} complete rounds, each with fresh processes of all that assay starts")
+        }
         _ => {
             format!("{} complete: nothing can be said of differences", count_of(complete as usize, "round"))
         }
