@@ -270,17 +270,15 @@ fn sessions_are_resumed_unless_they_are_not_to_be() {
 /// Exchanges a few bytes with ourselves over a new connection; returns whether it resumed a session.
 fn is_resumed<E: Engine>(engine: &mut E, address: SocketAddr) -> bool {
     let near: Conn = engine.connect(address, None).unwrap();
-    until(engine, |engine, event| {
-        match event {
-            Event::Accepted(far) => assert_eq!(engine.send(far, &[b"welcome"]), 7),
-            Event::Readable(conn) if conn == near => {
-                assert_eq!(engine.receive(conn), b"welcome");
-                return Some(());
-            }
-            _ => {}
+    let answer = until(engine, |engine, event| match event {
+        Event::Accepted(far) => {
+            assert_eq!(engine.send(far, &[b"welcome"]), 7);
+            None
         }
-        None
+        Event::Readable(conn) if conn == near => Some(engine.receive(conn).to_vec()),
+        _ => None,
     });
+    assert_eq!(answer, b"welcome");
     let security = engine.security(near).unwrap();
     assert_eq!((security.parameters.version, security.parameters.protocol), ("TLS 1.3", Some("http/1.1")));
     assert_eq!(security.parameters.key.unwrap().to_string(), "ECDSA P-256");
