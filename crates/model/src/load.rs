@@ -335,7 +335,6 @@ impl From<TlsFault> for ErrorClass {
             }
             TlsFault::NotTls => Self::TlsNotSpoken,
             TlsFault::ClosedInHandshake => Self::TlsClosed,
-            TlsFault::TooSlow => Self::ConnectTimeout,
             TlsFault::Truncated => Self::EarlyEof,
             TlsFault::Broken => Self::TlsBroken,
         }

@@ -32,8 +32,6 @@ pub enum TlsFault {
     NotTls,
     /// The other side closed the connection before the handshake was complete.
     ClosedInHandshake,
-    /// The handshake took too long.
-    TooSlow,
     /// The connection ended without the alert that says so (RFC 8446 §6.1), so what came may not be all.
     Truncated,
     /// A record does not decrypt, or breaks the rules of the protocol.
@@ -54,7 +52,6 @@ impl fmt::Display for TlsFault {
             Self::Refused(alert) => return write!(out, "it refused the handshake (TLS alert {alert})"),
             Self::NotTls => "what it sends is no TLS",
             Self::ClosedInHandshake => "it closed the connection in the TLS handshake",
-            Self::TooSlow => "the TLS handshake took too long",
             Self::Truncated => "the connection ended without TLS's word for it, so what came may not be all",
             Self::Broken => "what it sends breaks the rules of TLS",
         })

@@ -178,9 +178,7 @@ impl<E: Engine> Engine for Tls<E> {
     }
 
     fn send(&mut self, conn: Conn, parts: &[&[u8]]) -> usize {
-        let sent = self.send_parts(conn, parts);
-        self.stats.sent_bytes += sent.by_a_living_one as u64;
-        sent.accepted
+        self.send_parts(conn, parts)
     }
 
     fn send_file(&mut self, conn: Conn, parts: &[&[u8]], range: FileRange) -> bool {

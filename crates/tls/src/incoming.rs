@@ -6,7 +6,7 @@ use assay_model::units::Nanos;
 use rustls::Connection;
 
 use crate::engine::{HANDSHAKE_TIME, Tls};
-use crate::session::Session;
+use crate::session::{Absorbed, Session};
 
 /// Buffers kept for reuse; more are freed.
 const SPARES: usize = 64;
@@ -72,7 +72,6 @@ impl<E: Engine> Tls<E> {
     /// Resets a connection of which our user has not heard, unless it was secured meanwhile.
     pub(crate) fn give_up_arriving(&mut self, conn: Conn) {
         if self.table.get(conn).is_some_and(|session| session.security.is_none()) {
-            self.handshakes.failed += 1;
             self.forget(conn);
             self.inner.abort(conn);
         }
@@ -130,22 +129,19 @@ impl<E: Engine> Tls<E> {
         let Some(session) = table.get_mut(conn).filter(|session| !session.broken) else { return };
         session.lend(spares);
         // A view may be a part of what the stack holds, with an event for each; whoever skips looks at none of them.
-        let outcome = loop {
+        let (fault, is_empty) = loop {
             let view = inner.receive(conn);
             let arrived = view.len();
-            let (used, outcome) = session.absorb(view);
+            let Absorbed { used, received, fault } = session.absorb(view);
             inner.consume(conn, used);
-            stats.received_bytes += *outcome.as_ref().unwrap_or(&0);
-            match outcome {
-                Err(fault) => break Err(fault),
-                Ok(_) if arrived == 0 => break Ok(true),
-                Ok(_) if used < arrived => break Ok(false),
-                Ok(_) => {}
+            stats.received_bytes += received;
+            if fault.is_some() || arrived == 0 || used < arrived {
+                break (fault, arrived == 0);
             }
         };
-        match outcome {
-            Ok(is_empty) => self.advance(conn, is_empty),
-            Err(fault) => self.fail(conn, fault),
+        match fault {
+            None => self.advance(conn, is_empty),
+            Some(fault) => self.fail(conn, fault),
         }
         self.reclaim(conn);
     }
@@ -193,7 +189,6 @@ impl<E: Engine> Tls<E> {
         let Some(session) = self.table.get_mut(conn) else { return };
         session.broken = true;
         let is_known = session.is_client() || session.security.is_some();
-        self.handshakes.failed += u64::from(session.security.is_none());
         if is_known {
             self.pending.push(Event::Closed(conn, Reason::Tls(fault)));
         } else {
@@ -215,7 +210,6 @@ impl<E: Engine> Tls<E> {
         let session = self.table.get(conn);
         let is_in_handshake = session.is_some_and(|session| session.security.is_none());
         let is_client = session.is_none_or(Session::is_client);
-        self.handshakes.failed += u64::from(is_in_handshake);
         self.forget(conn);
         if is_in_handshake && !is_client {
             return;
@@ -229,6 +223,7 @@ impl<E: Engine> Tls<E> {
     /// Forgets a connection, but for its buffer.
     pub(crate) fn forget(&mut self, conn: Conn) {
         if let Some(Some(mut session)) = self.table.remove(conn) {
+            self.handshakes.failed += u64::from(session.security.is_none());
             session.consume(usize::MAX);
             self.keep_spare(session.take_spare());
         }

@@ -7,45 +7,29 @@ use crate::engine::Tls;
 /// Bytes of a file that are read and made into records at once.
 const FILE_BYTES_AT_ONCE: usize = 64 * 1024;
 
-/// What became of bytes to be sent.
-pub(crate) struct Sent {
-    /// How many were accepted.
-    pub(crate) accepted: usize,
-    /// How many of them will really leave: a connection that is gone accepts all and sends none.
-    pub(crate) by_a_living_one: usize,
-}
-
-impl Sent {
-    fn dropped(bytes: usize) -> Self {
-        Self { accepted: bytes, by_a_living_one: 0 }
-    }
-
-    fn alive(bytes: usize) -> Self {
-        Self { accepted: bytes, by_a_living_one: bytes }
-    }
-}
-
 impl<E: Engine> Tls<E> {
-    pub(crate) fn send_parts(&mut self, conn: Conn, parts: &[&[u8]]) -> Sent {
+    pub(crate) fn send_parts(&mut self, conn: Conn, parts: &[&[u8]]) -> usize {
         let total = parts.iter().map(|part| part.len()).sum();
         let in_stack = self.inner.queued(conn);
-        let is_opening = self.table.knows(conn);
-        let Some(session) = self.table.get_mut(conn).filter(|session| !session.broken) else {
-            let is_opening = is_opening && self.table.get(conn).is_none();
-            return Sent::dropped(if is_opening { 0 } else { total });
-        };
+        if self.table.knows(conn) && self.table.get(conn).is_none() {
+            return 0;
+        }
+        let Some(session) = self.table.get_mut(conn).filter(|session| !session.broken) else { return total };
         let is_idle = in_stack + session.outgoing.queued() == 0;
         let room = SEND_QUEUE_BYTES.saturating_sub(session.outgoing.backlog_len());
         let is_blocked = session.security.is_none() || session.outgoing.file.is_some();
         if is_blocked || (!is_idle && total > room) {
-            return Sent::alive(0);
+            return 0;
         }
-        if total > SEND_QUEUE_BYTES {
-            return Sent::alive(self.send_by_pieces(conn, parts));
-        }
-        session.encrypt(parts);
-        self.flush(conn);
-        Sent::alive(total)
+        let accepted = if total <= SEND_QUEUE_BYTES {
+            session.encrypt(parts);
+            self.flush(conn);
+            total
+        } else {
+            self.send_by_pieces(conn, parts)
+        };
+        self.stats.sent_bytes += accepted as u64;
+        accepted
     }
 
     /// Sends more than may be queued, as long as the stack takes it.

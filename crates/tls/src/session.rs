@@ -44,6 +44,16 @@ pub(crate) struct End {
     pub(crate) told: bool,
 }
 
+/// What became of bytes that arrived.
+pub(crate) struct Absorbed {
+    /// How many of them are dealt with.
+    pub(crate) used: usize,
+    /// Bytes of plaintext that came to light.
+    pub(crate) received: u64,
+    /// Why the connection cannot go on, if so.
+    pub(crate) fault: Option<TlsFault>,
+}
+
 /// What waits to leave.
 #[derive(Default)]
 pub(crate) struct Outgoing {
@@ -124,9 +134,8 @@ impl Session {
         (self.plain.is_empty() && self.plain.capacity() > 0).then(|| std::mem::take(&mut self.plain))
     }
 
-    /// Takes in what arrived, as far as there is room for what it says. Returns how many bytes of it are dealt with, and
-    /// how many of plaintext they held.
-    pub(crate) fn absorb(&mut self, ciphertext: &[u8]) -> (usize, Result<u64, TlsFault>) {
+    /// Takes in what arrived, as far as there is room for what it says.
+    pub(crate) fn absorb(&mut self, ciphertext: &[u8]) -> Absorbed {
         if self.consumed > 0 {
             self.plain.drain(..self.consumed);
             self.consumed = 0;
@@ -143,12 +152,15 @@ impl Session {
             received += self.decrypted();
             match outcome {
                 Ok(state) => self.end.said = state.peer_has_closed(),
-                Err(error) => return (ciphertext.len(), Err(fault::of(&error, is_first))),
+                Err(error) => {
+                    let fault = Some(fault::of(&error, is_first));
+                    return Absorbed { used: ciphertext.len(), received, fault };
+                }
             }
         }
         // Nothing that comes after the end is of any meaning (RFC 8446 §6.1).
         let left = if self.end.said { 0 } else { rest.len() };
-        (ciphertext.len() - left, Ok(received))
+        Absorbed { used: ciphertext.len() - left, received, fault: None }
     }
 
     /// Moves what rustls has decrypted to the view, or drops it; returns how many bytes.
