@@ -467,6 +467,10 @@ export interface RedlineStanding {
    */
   end: "confirmed" | "above_highest" | "below_lowest" | "unfinished" | "too_many_void";
   /**
+   * Shortest response time there, in nanoseconds; absent where some rate keeps the objective.
+   */
+  fastest_at_missed_ns?: number | null;
+  /**
    * Highest rate known to keep the objective, in requests per second; absent when none is.
    */
   kept_per_second: number | null;
@@ -549,6 +553,10 @@ export interface Sample {
  * One contender in one cell.
  */
 export interface Standing {
+  /**
+   * How old its servers were when they were measured; absent where that is not known.
+   */
+  ages?: Ages | null;
   /**
    * Checks that did not pass.
    */
@@ -643,6 +651,27 @@ export interface Standing {
    * Why it is withheld, in a sentence; only in what is written for readers.
    */
   withheld: string | null;
+}
+/**
+ * How old servers were when what counts of them was measured: from the youngest to the oldest.
+ */
+export interface Ages {
+  /**
+   * Least time since it was started.
+   */
+  lived_from_ns: number;
+  /**
+   * Most time.
+   */
+  lived_to_ns: number;
+  /**
+   * Least load that one had behind it when something that counts began.
+   */
+  loaded_from_ns: number;
+  /**
+   * Most load that one had behind it when something that counts ended.
+   */
+  loaded_to_ns: number;
 }
 /**
  * How many of the rules that apply are kept.

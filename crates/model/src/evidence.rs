@@ -15,7 +15,7 @@ use crate::imported::Imported;
 use crate::load::ErrorClass;
 use crate::running::Running;
 use crate::units::Nanos;
-use crate::verdict::{LimitedBy, SelfRatio};
+use crate::verdict::{Ages, LimitedBy, SelfRatio};
 
 pub use answers::{Against, Answered, Checked};
 pub use bottleneck::{Bottleneck, Busiest};
@@ -350,6 +350,61 @@ pub enum Evidence {
     NotWarm {
         /// How many.
         runs: Part,
+    },
+    /// How the rate of a contender changes with the load that its lives have behind them, by all that was measured.
+    SlowMode {
+        /// Change over a typical life, as a share; negative for a fall.
+        change_share: f64,
+        /// The least change that is as likely.
+        low_share: f64,
+        /// The greatest.
+        high_share: f64,
+        /// Load behind a typical life when it was first measured.
+        from_ns: Nanos,
+        /// The same when it was last measured.
+        to_ns: Nanos,
+    },
+    /// What its rate was in a long life, later than at the age at which it was measured.
+    LongLook {
+        /// Change from one to the other, as a share; negative for a fall.
+        change_share: f64,
+        /// The least change that is as likely.
+        low_share: f64,
+        /// The greatest.
+        high_share: f64,
+        /// Load up to which the life was as young as those that were measured.
+        young_ns: Nanos,
+        /// Load from which on it is compared with that.
+        late_ns: Nanos,
+        /// Load at its end.
+        end_ns: Nanos,
+    },
+    /// How old servers were when they were measured, and which change with age would have been seen.
+    Ages {
+        /// From the first measurement that counts to the last.
+        ages: Ages,
+        /// The greatest change over a typical life that one of the contenders may hide, as a share; absent where there are
+        /// too few lives to tell.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        could_show_share: Option<f64>,
+        /// Load under which each contender was looked at for a long time, in the shortest such life; absent where there was none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        long_look_ns: Option<Nanos>,
+    },
+    /// Times at which no answer came for a while.
+    Pauses {
+        /// How often it stood still: in so many of its turns or windows.
+        pauses: u64,
+        /// Load under which it was watched.
+        watched_ns: Nanos,
+        /// Shortest silence that counts.
+        least_ns: Nanos,
+        /// The longest that was seen; a window may have cut it short.
+        longest_ns: Nanos,
+        /// How often the others did.
+        others: u64,
+        /// Load under which they were watched.
+        others_watched_ns: Nanos,
     },
     /// Throughput along a window.
     Drift {

@@ -104,7 +104,8 @@ impl Foreign for Record {
         }
         self.networks.iter_mut().for_each(|facts| facts.not_run.each_text(look));
         self.contenders.iter_mut().for_each(|entry| entry.each_text(look));
-        self.rounds.iter_mut().flat_map(|round| &mut round.runs).for_each(|run| run.each_text(look));
+        let rounds = self.rounds.iter_mut().chain(&mut self.long_look);
+        rounds.flat_map(|round| &mut round.runs).for_each(|run| run.each_text(look));
     }
 }
 

@@ -74,6 +74,10 @@ pub struct Record {
     pub contenders: Vec<Entry>,
     /// The rounds in the order in which they were measured.
     pub rounds: Vec<Round>,
+    /// One long life of each contender, after the rounds and no part of them: whether a server gets faster or slower with age,
+    /// or stands still now and then. Absent where the time did not allow for it, or the rounds told it already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub long_look: Option<Round>,
 }
 
 /// What stands for a link that is not known.

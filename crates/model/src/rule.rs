@@ -105,6 +105,8 @@ rules! {
     Pairing => "pairing",
     /// Each round that counts has answers enough for a percentile, or none has.
     Percentiles => "percentiles",
+    /// A server does not stand still for a while, as one that collects its garbage may.
+    Pauses => "pauses",
     /// The generator finds a port for each connection.
     Ports => "ports",
     /// Nobody else waits for a CPU.
@@ -124,6 +126,8 @@ rules! {
     SharedCpus => "shared-cpus",
     /// A figure is more than a single run.
     SingleRun => "single-run",
+    /// A server neither gets faster nor slower with its age.
+    SlowModes => "slow-modes",
     /// No hypervisor takes CPU time.
     Steal => "steal",
     /// The kernel sends no segment again and drops no connection.

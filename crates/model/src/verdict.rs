@@ -149,10 +149,32 @@ pub struct Noise {
 pub struct Timing {
     /// Share of the rounds' time in which something was measured that counts, 0 to 1.
     pub measured_share: f64,
-    /// Least load that a server had behind it when a turn of it that counts began.
-    pub youngest_ns: Nanos,
-    /// Most of it.
-    pub oldest_ns: Nanos,
+}
+
+/// How old servers were when what counts of them was measured: from the youngest to the oldest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Ages {
+    /// Least load that one had behind it when something that counts began.
+    pub loaded_from_ns: Nanos,
+    /// Most load that one had behind it when something that counts ended.
+    pub loaded_to_ns: Nanos,
+    /// Least time since it was started.
+    pub lived_from_ns: Nanos,
+    /// Most time.
+    pub lived_to_ns: Nanos,
+}
+
+impl Ages {
+    /// From the youngest to the oldest of both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            loaded_from_ns: self.loaded_from_ns.min(other.loaded_from_ns),
+            loaded_to_ns: self.loaded_to_ns.max(other.loaded_to_ns),
+            lived_from_ns: self.lived_from_ns.min(other.lived_from_ns),
+            lived_to_ns: self.lived_to_ns.max(other.lived_to_ns),
+        }
+    }
 }
 
 /// A contender's throughput over its own, paired by round.
@@ -381,6 +403,9 @@ pub struct Standing {
     /// What an answer costs the server.
     #[serde(default)]
     pub price: Price,
+    /// How old its servers were when they were measured; absent where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ages: Option<Ages>,
     /// Checks that did not pass.
     pub checks: Vec<Check>,
     /// Why it is not ranked, if it is not.

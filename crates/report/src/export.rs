@@ -97,8 +97,8 @@ fn markdown_standings(record: &Record, cell: &CellVerdict) -> String {
     for standing in &cell.standings {
         out += &markdown_row(record, standing, &columns);
     }
-    if let Some(power) = notes::power_in_words(cell) {
-        out += &format!("\n{}\n", foreign::markdown(&power));
+    for note in notes::footnotes(cell) {
+        out += &format!("\n{}\n", foreign::markdown(&note));
     }
     out
 }

@@ -12,7 +12,9 @@ use assay_model::network::{Network, Stack, Wire};
 use assay_model::offered::Offered;
 use assay_model::record::{Record, Stage, State};
 use assay_model::rule::Rule;
-use assay_model::verdict::{CellVerdict, LatencyStanding, LimitedBy, RedlineEnd, Timing, Verdict};
+use assay_model::verdict::{
+    Ages, CellVerdict, LatencyStanding, LimitedBy, RedlineEnd, Standing, Timing, Verdict,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -221,20 +223,23 @@ pub(crate) fn cell_title(cell: &Cell) -> String {
     format!("{}, {} connections{network}", cell.workload, cell.width())
 }
 
-/// What the time went into, and how old servers were when they were measured.
+/// What the time went into.
 pub(crate) fn timing_in_words(timing: &Timing) -> String {
-    let (youngest, oldest) = (timing.youngest_ns.0 as f64, timing.oldest_ns.0 as f64);
-    format!(
-        "{} of the rounds' time was measured, on servers that had been under load for {} to {}",
-        format::percent(timing.measured_share),
-        format::duration(youngest),
-        format::duration(oldest)
-    )
+    format!("{} of the rounds' time was measured", format::percent(timing.measured_share))
 }
 
-/// Which difference the pairs of a table could have shown; nothing where that is not known.
-pub(crate) fn power_in_words(cell: &CellVerdict) -> Option<String> {
-    Some(format!("could show differences from {}", format::percent(cell.detectable?)))
+/// What stands under a table: which difference its pairs could have shown, and how old servers were where that matters to
+/// one of them.
+pub(crate) fn footnotes(cell: &CellVerdict) -> Vec<String> {
+    let power =
+        cell.detectable.map(|least| format!("could show differences from {}", format::percent(least)));
+    let matters = |standing: &Standing| {
+        let speaks = |check: &Check| matches!(check.rule, Rule::SlowModes | Rule::WarmUp);
+        standing.checks.iter().any(speaks)
+    };
+    let ages =
+        cell.standings.iter().filter(|standing| matters(standing)).filter_map(|standing| standing.ages);
+    power.into_iter().chain(ages.reduce(Ages::and).map(|ages| words::measured_under_load(&ages))).collect()
 }
 
 /// What a table of response times shows: workload, connections, arrivals and load.

@@ -135,8 +135,8 @@ impl Page {
         for standing in &cell.standings {
             self.row(record, standing, &columns, name_width);
         }
-        if let Some(power) = notes::power_in_words(cell) {
-            self.line(&[(FAINT, &format!(" {power}"))]);
+        for note in notes::footnotes(cell) {
+            self.line(&[(FAINT, &format!(" {note}"))]);
         }
         self.line(&[]);
         columns.iter().any(|column| column.of.head == LETTERS)

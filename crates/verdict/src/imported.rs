@@ -73,6 +73,7 @@ fn standing(sample: &Sample<'_>) -> Standing {
         limit_evidence: Bottleneck::SourceSilent,
         headroom: None,
         price: Price::default(),
+        ages: None,
         checks: errors(sample).into_iter().collect(),
         withheld: rate.is_none().then_some(Withheld::SourceSilent),
     }

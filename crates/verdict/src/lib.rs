@@ -9,6 +9,8 @@
 //! Must not know: sockets, processes, files, clocks, how anything is measured, stored, drawn or put into sentences.
 #![forbid(unsafe_code)]
 
+mod ageing;
+mod ages;
 mod answered;
 mod answers;
 mod cell;
@@ -28,6 +30,7 @@ mod losses;
 pub mod material;
 mod order;
 pub mod outlook;
+mod pauses;
 mod percentiles;
 mod price;
 mod published;
@@ -53,6 +56,8 @@ use assay_model::experiment::Cell;
 use assay_model::record::Record;
 use assay_model::verdict::{CellVerdict, Interval, Verdict};
 
+use ageing::Slow;
+pub use ageing::needs_long_look;
 pub use ending::{Ending, ending, ending_of_load};
 pub use sample::throughput;
 pub use settling::{Settling, settling};
@@ -95,9 +100,14 @@ fn judge_own(evidence: &Evidence<'_>) -> Verdict {
     let tables = Tables::of(evidence);
     let (noise_floor, noise) = (floor::noise_floor(record, &tables), tables.noise());
     let margin = tables.greatest_margin();
-    let cells: Vec<CellVerdict> =
+    let mut cells: Vec<CellVerdict> =
         closed(record).iter().map(|cell| cell::judge_cell(evidence, &tables, cell)).collect();
-    let trust = trust::checks(evidence, &cells, floor::check(noise_floor.as_ref(), noise.as_ref()));
+    let slow = Slow::of(evidence);
+    slow.object(&mut cells);
+    pauses::object(evidence, &mut cells);
+    let control = floor::check(noise_floor.as_ref(), noise.as_ref());
+    let mut trust = trust::checks(evidence, &cells, control);
+    trust.extend(slow.check(&cells));
     let latency = latency::judge(evidence, margin);
     let redlines = redline::judge(evidence);
     let stack_cost = stack::stack_costs(&cells, margin);

@@ -9,7 +9,7 @@ use assay_model::experiment::Cell;
 use assay_model::link::{Flow, LinkUse};
 use assay_model::load::ErrorClass;
 use assay_model::network::Stack;
-use assay_model::record::{Measurement, Record};
+use assay_model::record::{Measurement, Record, Run};
 use assay_model::rule::Rule;
 use assay_model::verdict::{Interval, LimitedBy, Standing};
 use assay_stats::interval::geometric_mean_interval;
@@ -21,7 +21,10 @@ use super::percentiles;
 use super::price::price;
 use super::sample::Sample;
 use super::tables::Tables;
-use super::{AT_LIMIT, CONFIDENCE, MAX_ERROR_SHARE, disturbed, headroom, interval, median, point, running};
+use super::window::Window;
+use super::{
+    AT_LIMIT, CONFIDENCE, MAX_ERROR_SHARE, ages, disturbed, headroom, interval, median, point, running,
+};
 
 /// Rules of the generator that are judged here, where the server's side and all rounds are known too.
 const JUDGED_HERE: [Rule; 4] =
@@ -107,9 +110,15 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, 
         limit_evidence: because,
         headroom,
         price: price(sample),
+        ages: ages::of(lives_of(sample)),
         checks,
         withheld,
     }
+}
+
+/// Each life that was measured, with its window.
+fn lives_of<'s, 'r>(sample: &'s Sample<'r>) -> impl Iterator<Item = (&'r Run, &'r Window<'r>)> + 's {
+    sample.runs.iter().zip(&sample.windows).filter_map(|(run, window)| Some(((*run)?, (*window)?)))
 }
 
 /// The spread of the rounds around the rate of a typical one, which is where the row stands among the others.

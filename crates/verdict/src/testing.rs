@@ -156,6 +156,7 @@ pub fn record(contenders: &[(&str, &[f64])]) -> Record {
         networks: Vec::new(),
         contenders: contenders.iter().map(|(name, _)| entry(name)).collect(),
         rounds: (0..rounds).map(round).collect(),
+        long_look: None,
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use assay_model::experiment::Cell;
 use assay_model::load::Latency;
-use assay_model::record::{Measurement, Record, Run};
+use assay_model::record::{Measurement, Record, Round, Run};
 use assay_model::units::Nanos;
 use assay_stats::lag::{Bounds, bounds};
 use assay_stats::order::is_resolved;
@@ -71,6 +71,8 @@ pub struct Evidence<'r> {
     pub record: &'r Record,
     /// The lives of each round, in the order of the record's rounds and runs.
     pub rounds: Vec<Vec<Life<'r>>>,
+    /// The long life of each contender, where there was one.
+    pub long_look: Vec<Life<'r>>,
 }
 
 /// Servers that lived at once: those of a round, or of one group of it.
@@ -170,11 +172,13 @@ impl<'r> Evidence<'r> {
             let windows = run.cells.iter().map(|window| Window::of(&run.contender, round, window));
             Ok(Life { run, windows: windows.collect::<Result<_, _>>()? })
         };
-        let rounds = record.rounds.iter();
-        let rounds = rounds.map(|round| round.runs.iter().map(|run| life(round.index, run)).collect());
-        let mut rounds = rounds.collect::<Result<Vec<Vec<Life<'_>>>, _>>()?;
+        let lives = |round: &'r Round| -> Result<Vec<Life<'r>>, Unreadable> {
+            round.runs.iter().map(|run| life(round.index, run)).collect()
+        };
+        let mut rounds = record.rounds.iter().map(lives).collect::<Result<Vec<_>, _>>()?;
+        let long_look = record.long_look.as_ref().map(lives).transpose()?.unwrap_or_default();
         count(&mut rounds, Nanos::from_secs_f64(record.experiment.settle_s));
-        Ok(Self { record, rounds })
+        Ok(Self { record, rounds, long_look })
     }
 
     /// All windows, in the order in which they were measured.

@@ -369,5 +369,6 @@ fn empty_record(plan: &Plan, laid: &[Laid], networks: Vec<NetworkFacts>, id: &st
         imported: None,
         contenders: plan.subjects.iter().map(crate::subject::Subject::entry).collect(),
         rounds: Vec::new(),
+        long_look: None,
     }
 }

@@ -75,6 +75,7 @@ pub fn import(
         imported: Some(origin(&results, file)),
         contenders: names(&results).into_iter().map(|name| entry(&results, &described, name)).collect(),
         rounds: vec![Round { index: 0, runs: runs(&results, &tables, began) }],
+        long_look: None,
     };
     folder.save(&record)?;
     folder.clear_work();

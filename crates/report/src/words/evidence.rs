@@ -1,5 +1,6 @@
 //! What checks found, in sentences; what to do about it stands in [`remedy`](super::remedy).
 
+mod age;
 mod answers;
 mod generator;
 mod limit;
@@ -13,6 +14,7 @@ use assay_model::evidence::{Evidence, Part};
 use super::phrases::count_of;
 use crate::format;
 
+pub(crate) use age::measured_under_load;
 pub use answers::{described, held_in_words};
 pub(crate) use limit::bottleneck;
 
@@ -95,6 +97,14 @@ fn sentence(check: &Check, evidence: &Evidence) -> String {
         E::NotWarm { runs } => {
             format!("still getting faster when its warm-up ended, in {}", part(*runs, "run"))
         }
+        E::SlowMode { change_share, low_share, high_share, from_ns, to_ns } => {
+            age::slow_mode(*change_share, [*low_share, *high_share], [*from_ns, *to_ns])
+        }
+        E::LongLook { change_share, low_share, high_share, young_ns, late_ns, end_ns } => {
+            age::long_look(*change_share, [*low_share, *high_share], [*young_ns, *late_ns, *end_ns])
+        }
+        E::Ages { ages, could_show_share, long_look_ns } => age::told(ages, *could_show_share, *long_look_ns),
+        E::Pauses { .. } => age::pauses(evidence),
         E::Drift { ratio } => server::drift(*ratio),
         E::ShareOfLimit { share } => server::share_of_limit(*share),
         E::SharedCpus { cpu, windows } => server::shared_cpus(*cpu, *windows),

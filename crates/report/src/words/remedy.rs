@@ -12,6 +12,10 @@ const MORE_CPUS: &str = "give the generator more CPUs, or the server fewer";
 const OTHERS: &str =
     "stop the other programs, or measure when they are done; `assay doctor` shows what they take";
 const PIN_IT: &str = "pin it to CPUs of its own (taskset -acp), or let assay start it with --cmd";
+const TIRING: &str =
+    "look for what it piles up (memory, open files, a cache, a log): a longer run would show it slower still";
+const WARM_LONGER: &str =
+    "give it longer with --warmup, so that it is measured when it has become what it stays";
 const STALLED: &str =
     "a thread at one end did not run for a while: end what else uses its CPU, or give it another";
 
@@ -50,6 +54,9 @@ fn of_evidence(evidence: &Evidence) -> Option<&str> {
             Some("compare runs of the same machine in the same state, measured alike")
         }
         Evidence::NoControl { .. } => Some("give a longer --budget"),
+        Evidence::SlowMode { change_share, .. } | Evidence::LongLook { change_share, .. } => {
+            Some(if *change_share > 0.0 { WARM_LONGER } else { TIRING })
+        }
         Evidence::NoiseFloor { apart: None, .. } => {
             Some("measure two rounds at least that count, and without --no-aa or --quick")
         }
@@ -116,6 +123,9 @@ fn of_other_rule(rule: Rule) -> Option<&'static str> {
     Some(match rule {
         Rule::OfferedLoad => {
             "the server, or the number of connections, cannot carry this rate: use more connections or a lower rate"
+        }
+        Rule::Pauses => {
+            "look at its garbage collector and its log; for what pauses do to the percentiles, measure for longer (-d)"
         }
         Rule::Percentiles => "measure for longer: a percentile needs 100 answers beyond it in every round",
         Rule::Order => {

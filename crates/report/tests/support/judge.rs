@@ -118,6 +118,7 @@ fn standing(record: &Record, cell: &Cell, name: &str) -> Standing {
         },
         headroom: Some(if name == WITHHELD { 1.0 } else { 1.6 }),
         price: Price::default(),
+        ages: None,
         checks: checks(name),
         withheld,
     }

@@ -81,6 +81,7 @@ fn record() -> Record {
         networks: Vec::new(),
         contenders: MAKERS.iter().map(entry).collect(),
         rounds: (0..ROUNDS).map(|index| round(index, &mut noise, &mut clock)).collect(),
+        long_look: None,
         elapsed_ns: Nanos(clock),
     }
 }

@@ -3,7 +3,7 @@ use assay_model::evidence::{Bottleneck, Busiest, Difference, HeldBack, Withheld}
 use assay_model::experiment::Cell;
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
-use assay_model::verdict::{Interval, LimitedBy, SelfRatio};
+use assay_model::verdict::{Ages, Interval, LimitedBy, SelfRatio};
 use serde_json::{Value, json};
 
 use super::*;
@@ -64,6 +64,63 @@ fn figures_of_a_window_read_as_sentences() {
     ] {
         assert_eq!(told(rule, outcome, of), sentence);
     }
+}
+
+#[test]
+fn age_is_told_with_how_much_and_when() {
+    let s = |n: u64| Nanos::from_millis(n * 1000);
+    let [slow, long] = [0.09, -0.2].map(|change_share| {
+        let (low_share, high_share) = (change_share - 0.04, change_share + 0.04);
+        (change_share, low_share, high_share)
+    });
+    let mode = |(change_share, low_share, high_share)| Evidence::SlowMode {
+        change_share,
+        low_share,
+        high_share,
+        from_ns: s(2),
+        to_ns: s(7),
+    };
+    let gains = Check::objection(Rule::SlowModes, Outcome::Warn, mode(slow));
+    assert_eq!(
+        evidence(&gains),
+        "it gets faster with age: from 2.00 s to 7.00 s under load by 9.0 % (5.0 % to 13 %), and all of that was measured"
+    );
+    assert!(remedy(&gains).is_some_and(|remedy| remedy.contains("--warmup")));
+    let (change_share, low_share, high_share) = long;
+    let later = Evidence::LongLook {
+        change_share,
+        low_share,
+        high_share,
+        young_ns: s(7),
+        late_ns: s(40),
+        end_ns: s(60),
+    };
+    assert_eq!(
+        told(Rule::SlowModes, Outcome::Warn, later),
+        "it gets slower later: after 40.0 s to 60.0 s under load by 20 % (16 % to 24 %) than in its first 7.00 s, in which \
+         it was measured"
+    );
+    let ages = Ages { loaded_from_ns: s(2), loaded_to_ns: s(7), lived_from_ns: s(3), lived_to_ns: s(50) };
+    let of = |could_show_share, long_look_ns| Evidence::Ages { ages, could_show_share, long_look_ns };
+    assert_eq!(
+        told(Rule::SlowModes, Outcome::Pass, of(Some(0.04), Some(s(60)))),
+        "servers were measured after 2.00 s to 7.00 s under load, 3.00 s to 50.0 s after their start; a change of 4.0 % over \
+         that time would have been seen; one life of each was looked at for 60.0 s under load"
+    );
+    assert!(told(Rule::SlowModes, Outcome::Pass, of(None, None)).ends_with("get faster or slower with age"));
+    let pauses = Evidence::Pauses {
+        pauses: 9,
+        watched_ns: s(20),
+        least_ns: Nanos::from_millis(50),
+        longest_ns: Nanos::from_millis(120),
+        others: 1,
+        others_watched_ns: s(90),
+    };
+    assert_eq!(
+        told(Rule::Pauses, Outcome::Warn, pauses),
+        "it stood still 9 times for 50.0 ms or longer, once for 120 ms at least, in 20.0 s under load; the others 1 time in \
+         90.0 s"
+    );
 }
 
 #[test]
