@@ -99,6 +99,15 @@ impl Live {
         }
     }
 
+    fn look_long(&mut self, contenders: usize, length: Duration) {
+        self.ends = Instant::now() + length;
+        let everybody = if contenders == 1 { "the server" } else { "each server" };
+        self.say(&format!(
+            "one long look at {everybody}, for slow modes and pauses: {}; Ctrl-C ends it and keeps the rounds",
+            clock(length)
+        ));
+    }
+
     fn end_round(&mut self, index: u32, of: u32, precision: Option<f64>, left: Duration) {
         self.precision = precision;
         self.ends = Instant::now() + left;
@@ -164,6 +173,7 @@ impl Observer for Live {
             Event::Failed { contender, network, reason } => {
                 self.warn(contender, &on("ended early", network.as_ref()), reason);
             }
+            Event::LookingLong { contenders, length } => self.look_long(*contenders, *length),
             Event::RoundSaved { index, of, precision, settling, left } => {
                 self.settled = settling.as_ref().map(in_words);
                 self.end_round(*index, *of, *precision, *left);

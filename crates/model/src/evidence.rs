@@ -387,7 +387,7 @@ pub enum Evidence {
         /// too few lives to tell.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         could_show_share: Option<f64>,
-        /// Load under which each contender was looked at for a long time, in the shortest such life; absent where there was none.
+        /// Load at the end of the long look at each contender, in the shortest; absent where not all were looked at.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         long_look_ns: Option<Nanos>,
     },

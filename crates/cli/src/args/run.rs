@@ -93,7 +93,8 @@ pub(crate) struct RunArguments {
     /// Measure no contender twice: saves its time, and leaves this machine's noise unknown
     #[arg(long, help_heading = "Length")]
     pub(crate) no_aa: bool,
-    /// Longest time for all rounds; implies --rounds auto [default: 5m with --rounds auto]
+    /// Longest time for all rounds, and for a long look at each server where they leave a part of it; implies --rounds auto
+    /// [default: 5m with --rounds auto]
     #[arg(long, value_name = "TIME", value_parser = value::span, help_heading = "Length")]
     pub(crate) budget: Option<Nanos>,
     /// Longest wait for one response [default: 5s]

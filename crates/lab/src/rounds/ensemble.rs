@@ -62,14 +62,28 @@ pub(super) struct Lived {
 impl Ensemble<'_> {
     /// Lives all `lives` at once, in the same order; `None` for one that found no room.
     pub(super) fn perform(&self, lives: Vec<Life<'_>>, telling: &Telling<'_>) -> Vec<Option<Lived>> {
-        let mut parts: Vec<Part<'_>> = Vec::new();
+        let mut parts = self.begin_all(lives, telling);
+        let after = self.time_after_the_turns(&mut parts);
+        self.rotate(&mut parts, after, telling);
+        self.measure_in_one_piece(&mut parts, telling);
+        parts.into_iter().map(|part| part.end(Ok(()))).collect()
+    }
+
+    /// The same without anything that is measured in one piece.
+    pub(super) fn take_turns(&self, lives: Vec<Life<'_>>, telling: &Telling<'_>) -> Vec<Option<Lived>> {
+        let mut parts = self.begin_all(lives, telling);
+        let stopping = TYPICAL_STOP * u32::try_from(parts.len()).unwrap_or(u32::MAX);
+        self.rotate(&mut parts, stopping, telling);
+        parts.into_iter().map(|part| part.end(Ok(()))).collect()
+    }
+
+    fn begin_all<'a>(&self, lives: Vec<Life<'a>>, telling: &Telling<'_>) -> Vec<Part<'a>> {
+        let mut parts: Vec<Part<'a>> = Vec::new();
         for life in lives {
             let part = if self.has_room(&parts) { self.begin(life, telling) } else { Part::Waiting };
             parts.push(part);
         }
-        self.rotate(&mut parts, telling);
-        self.measure_in_one_piece(&mut parts, telling);
-        parts.into_iter().map(|part| part.end(Ok(()))).collect()
+        parts
     }
 
     /// Whether there is room for the next life beside those that have begun: for the common one always, and for the first of the
@@ -119,8 +133,8 @@ impl Ensemble<'_> {
         self.database.and_then(Supplied::sessions).map(|sessions| sessions.open)
     }
 
-    fn rotate(&self, parts: &mut [Part<'_>], telling: &Telling<'_>) {
-        let after = self.time_after_the_turns(parts);
+    /// Has the lives take turns in each cell, so that `after` is left of the time.
+    fn rotate(&self, parts: &mut [Part<'_>], after: Duration, telling: &Telling<'_>) {
         for (done, (number, cell)) in self.cells.iter().enumerate() {
             let pace = self.pace(self.cells.len() - done, after);
             let is_duet = self.plan.experiment.is_duet(cell);

@@ -105,6 +105,13 @@ pub enum Event<'a> {
         /// Why.
         reason: &'a NotRun,
     },
+    /// All rounds were measured, and everybody is looked at once more, for long.
+    LookingLong {
+        /// At how many.
+        contenders: usize,
+        /// How long it takes in all.
+        length: Duration,
+    },
     /// A round was measured and saved.
     RoundSaved {
         /// 0, 1, 2 …

@@ -6,6 +6,7 @@ mod ensemble;
 mod event;
 mod learning;
 mod life;
+mod long_look;
 mod preparing;
 mod round;
 mod settle;
@@ -148,6 +149,9 @@ impl<'a> Runner<'a> {
         self.prepare()?;
         self.ask_for_rules()?;
         self.measure()?;
+        // Whoever stops the long look has all rounds.
+        self.record.state = self.reached();
+        self.look_long()?;
         self.finish()
     }
 
@@ -323,17 +327,20 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn finish(&mut self) -> Result<Record, LabError> {
-        let rounds = self.rounds_done();
-        self.end_database();
+    /// How far the rounds got.
+    fn reached(&self) -> State {
         let nobody_left = self.alive() < self.plan.least_contenders.max(1);
-        self.record.state = if self.stop.soon() {
+        if self.stop.soon() {
             State::Interrupted
-        } else if rounds >= self.rounds_wanted() || nobody_left || self.all_settled() {
+        } else if self.rounds_done() >= self.rounds_wanted() || nobody_left || self.all_settled() {
             State::Complete
         } else {
             State::BudgetSpent
-        };
+        }
+    }
+
+    fn finish(&mut self) -> Result<Record, LabError> {
+        self.end_database();
         self.save()?;
         self.folder.save_histograms(&self.record)?;
         Ok(self.record.clone())

@@ -25,9 +25,10 @@ const SHARE_OF_MEMORY: f64 = 0.8;
 
 /// One subject on one network.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Part {
-    subject: usize,
-    laid: usize,
+pub(super) struct Part {
+    pub(super) subject: usize,
+    /// Which of the run's networks.
+    pub(super) laid: usize,
 }
 
 /// Those who live at once in a round.
@@ -41,7 +42,7 @@ struct Group<'p> {
 }
 
 /// What a life has to itself.
-struct Place {
+pub(super) struct Place {
     /// Queues of the wire, where the stack is in user space.
     queues: u16,
     /// CPUs of the generator's threads.
@@ -129,7 +130,7 @@ impl Runner<'_> {
     }
 
     /// What a part needs while it lives, going by its lives so far.
-    fn need(&self, part: Part) -> Need {
+    pub(super) fn need(&self, part: Part) -> Need {
         let subject = &self.subjects[part.subject];
         let network = self.networks[part.laid].network;
         let is_turned = |cell: &Cell| cell.network == network && self.plan.experiment.is_turned(cell);
@@ -147,7 +148,7 @@ impl Runner<'_> {
     }
 
     /// What there is for servers that live at once, while none of them does.
-    fn room(&self) -> Room {
+    pub(super) fn room(&self) -> Room {
         let available = assay_host::memory::available();
         // `as` saturates, and a share of a number of bytes is none that is too great.
         let available = available.map(|bytes| (bytes as f64 * SHARE_OF_MEMORY) as u64);
@@ -219,14 +220,14 @@ impl Runner<'_> {
     }
 
     /// What a part has to itself.
-    fn place(&self, part: Part) -> Place {
+    pub(super) fn place(&self, part: Part) -> Place {
         let laid = &self.networks[part.laid];
         let queues = laid.queues(&self.subjects[part.subject], &self.plan.isolation);
         Place { queues, generator_cpus: laid.generator_cpus(queues, &self.plan.isolation) }
     }
 
     /// One life of a subject on a network, its cells in the round's order.
-    fn life<'l>(&'l self, round: u32, part: Part, place: &'l Place, order: &[usize]) -> Life<'l> {
+    pub(super) fn life<'l>(&'l self, round: u32, part: Part, place: &'l Place, order: &[usize]) -> Life<'l> {
         let Laid { network, link, .. } = &self.networks[part.laid];
         let subject = &self.subjects[part.subject];
         let own = self.cells_of(subject);

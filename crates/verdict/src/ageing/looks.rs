@@ -52,7 +52,9 @@ pub(super) fn long_look(evidence: &Evidence<'_>, entry: &Entry) -> Vec<(f64, f64
     let lives = &evidence.long_look;
     let Some(life) = lives.iter().find(|life| life.run.contender == entry.name) else { return Vec::new() };
     let windows = life.windows.iter().filter(|window| window.counts());
-    windows.flat_map(|window| points(window, limit_beside(evidence, lives, life, &window.measured.cell))).collect()
+    windows
+        .flat_map(|window| points(window, limit_beside(evidence, lives, life, &window.measured.cell)))
+        .collect()
 }
 
 /// The window of the machine's limit that was measured in turns with those of a life.

@@ -68,14 +68,14 @@ impl<'r> Slow<'r> {
         let ages = standings.filter_map(|standing| standing.ages).reduce(Ages::and)?;
         let hidden = self.found.iter().map(|(_, trend, _)| trend.map(|trend| share(trend.could_show())));
         let hidden: Option<Vec<f64>> = hidden.collect();
-        let ends =
-            self.found.iter().filter_map(|(_, _, later)| Some(Nanos::from_secs_f64(later.as_ref()?.end_s)));
+        let end = |later: &Option<Later>| Some(Nanos::from_secs_f64(later.as_ref()?.end_s));
+        let ends: Option<Vec<Nanos>> = self.found.iter().map(|(_, _, later)| end(later)).collect();
         let evidence = Found::Ages {
             ages,
             could_show_share: hidden
                 .and_then(|shares| shares.into_iter().reduce(f64::max))
                 .filter(|share| *share < USELESS),
-            long_look_ns: ends.min(),
+            long_look_ns: ends.and_then(|ends| ends.into_iter().min()),
         };
         Some(Check { rule: Rule::SlowModes, outcome: Outcome::Pass, evidence })
     }

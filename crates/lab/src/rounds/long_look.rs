@@ -1,0 +1,137 @@
+//! The long look: one more life of each contender, under load for as long as the budget allows, so that slow modes and rare
+//! pauses are seen (docs/method/ageing.md#the-long-look).
+
+use std::time::{Duration, Instant};
+
+use assay_model::experiment::Cell;
+use assay_model::offered::Offered;
+use assay_model::record::{Round, Run};
+
+use super::Runner;
+use super::ensemble::Ensemble;
+use super::event::Event;
+use super::round::Part;
+use crate::error::LabError;
+
+/// After so much load a life has been looked at for long enough.
+const ENOUGH: Duration = Duration::from_secs(60);
+/// Looks that are shorter than this tell too little for their time.
+const LEAST: Duration = Duration::from_secs(6);
+/// Most of the budget that all looks take together: who is told apart early wants to have the answer.
+const MOST_OF_BUDGET: f64 = 0.25;
+
+impl Runner<'_> {
+    /// Looks at everybody who was not given up, where the rounds have left something to be told, and time for it.
+    pub(super) fn look_long(&mut self) -> Result<(), LabError> {
+        let Some((cell, length)) = self.look_ordered() else { return Ok(()) };
+        if self.stop.soon() || !assay_verdict::needs_long_look(&self.record)? {
+            return Ok(());
+        }
+        let parts = self.lookers(&cell);
+        self.telling.notice(&Event::LookingLong { contenders: parts.len(), length });
+        let ends = Instant::now() + length;
+        let groups: Vec<&[Part]> = match self.plan.takes_turns() {
+            true => vec![&parts],
+            false => parts.chunks(1).collect(),
+        };
+        let mut runs = Vec::new();
+        for (done, group) in groups.iter().enumerate() {
+            let left = ends.saturating_duration_since(Instant::now());
+            let own = left / u32::try_from(groups.len() - done).unwrap_or(u32::MAX);
+            runs.extend(self.look_at(group, &cell, Instant::now() + own));
+        }
+        let index = self.rounds_done();
+        self.record.long_look = Some(Round { index, runs });
+        self.save()
+    }
+
+    /// In which cell, and how long it takes in all; `None` where the budget does not allow for it, or the run asks another
+    /// question.
+    fn look_ordered(&self) -> Option<(Cell, Duration)> {
+        let experiment = &self.plan.experiment;
+        let cells = experiment.cells();
+        let searches = cells.iter().any(|cell| matches!(cell.offered, Offered::Redline(_)));
+        if searches || experiment.comparing.is_some() {
+            return None;
+        }
+        let networks = self.record.networks_had();
+        let is_fit = |cell: &Cell| cell.offered.is_capacity() && networks.contains(&cell.network);
+        let cell = cells.into_iter().find(is_fit)?;
+        let left = self.end_of_budget()?.saturating_duration_since(Instant::now());
+        let budget = Duration::try_from_secs_f64(experiment.budget_s?).ok()?;
+        let length = length(left, budget, self.lookers(&cell).len())?;
+        Some((cell, length))
+    }
+
+    /// Everybody who answers in the cell. The limit is looked at where it takes turns with the others, whom it shows what the
+    /// machine does.
+    fn lookers(&self, cell: &Cell) -> Vec<Part> {
+        let Some(laid) = self.networks.iter().position(|laid| laid.network == cell.network) else {
+            return Vec::new();
+        };
+        let takes_part = |subject: &usize| {
+            let (own, entry) = (&self.subjects[*subject], &self.record.contenders[*subject]);
+            let answers = self.cells_of(own).iter().any(|(_, of)| of == cell);
+            let is_useful = !own.is_limit() || self.plan.takes_turns();
+            entry.twin_of.is_none() && entry.absence_on(cell.network).is_none() && answers && is_useful
+        };
+        (0..self.subjects.len()).filter(takes_part).map(|subject| Part { subject, laid }).collect()
+    }
+
+    /// Who finds no room beside the others is not looked at.
+    fn look_at(&self, parts: &[Part], cell: &Cell, until: Instant) -> Vec<Run> {
+        let order: Vec<usize> = (0..self.plan.experiment.cells().len()).collect();
+        let number = self.plan.experiment.cells().iter().position(|of| of == cell).unwrap_or(0);
+        let places: Vec<_> = parts.iter().map(|part| self.place(*part)).collect();
+        let round = self.rounds_done();
+        let lives = parts.iter().zip(&places).map(|(part, place)| {
+            let mut life = self.life(round, *part, place, &order);
+            life.cells.retain(|of| of == cell);
+            life
+        });
+        let ensemble = Ensemble {
+            plan: self.plan,
+            round,
+            cells: vec![(number, cell.clone())],
+            until: Some(until),
+            stop: self.stop,
+            settles: &self.settles,
+            room: self.room(),
+            needs: parts.iter().map(|part| self.need(*part).holding).collect(),
+            common: parts.iter().position(|part| self.subjects[part.subject].is_limit()),
+            database: self.database.as_ref(),
+        };
+        let lived = ensemble.take_turns(lives.collect(), &self.telling);
+        let runs: Vec<Run> = lived.into_iter().flatten().map(|lived| lived.run).collect();
+        for run in &runs {
+            if let Some(reason) = &run.failure {
+                let contender = run.contender.as_str();
+                self.telling.notice(&Event::Failed { contender, network: run.network, reason });
+            }
+        }
+        runs
+    }
+}
+
+/// How long looks at so many contenders take together.
+fn length(left: Duration, budget: Duration, contenders: usize) -> Option<Duration> {
+    let contenders = u32::try_from(contenders).ok().filter(|n| *n > 0)?;
+    let length = left.min(budget.mul_f64(MOST_OF_BUDGET)).min(ENOUGH * contenders);
+    (length >= LEAST * contenders).then_some(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_take_what_the_budget_leaves_and_no_more_than_a_quarter_of_it() {
+        let s = Duration::from_secs;
+        assert_eq!(length(s(200), s(300), 3), Some(s(75)));
+        assert_eq!(length(s(30), s(300), 3), Some(s(30)));
+        assert_eq!(length(s(1000), s(3600), 2), Some(s(120)), "a minute each is enough");
+        assert_eq!(length(s(17), s(300), 3), None, "six seconds each are too few");
+        assert_eq!(length(s(20), s(30), 3), None, "a quick run");
+        assert_eq!(length(s(200), s(300), 0), None);
+    }
+}
