@@ -1,6 +1,7 @@
 //! The binary as a person uses it: real processes, real servers, good and bad; one program, one file per theme.
 #![allow(clippy::expect_used, clippy::panic, reason = "tests and their helpers")]
 
+mod ageing;
 mod answers;
 mod bad_input;
 mod before;

@@ -1,0 +1,76 @@
+//! Servers that change with age, told through the whole binary: one that speeds up for ten seconds, one that stands still now
+//! and then.
+
+use assay_model::check::Check;
+use assay_model::evidence::Evidence;
+use assay_model::record::{Record, Turn};
+use assay_model::rule::Rule;
+
+use crate::support::Lab;
+
+/// Each serves one request after the other, 500 per second.
+const SERVERS: [(&str, &[&str]); 2] = [
+    ("warming", &["--warming", "2x/10s"]),
+    // A quarter of a second in each second and a quarter: one turn in four meets it.
+    ("collecting", &["--stall", "250ms/1250ms"]),
+];
+
+fn lab() -> Lab {
+    let lab = Lab::new();
+    let programmed = "name = \"hello\"\nabout = \"\"\n[[request]]\npath = \"/\"\n\
+                      expect = { status = 200, body = \"as programmed\" }\n";
+    lab.write("workloads/hello.toml", programmed);
+    for (name, more) in SERVERS {
+        let more: String = more.iter().map(|argument| format!(", \"{argument}\"")).collect();
+        let run = format!(
+            "[run]\ncommand = [\"${{ASSAY}}\", \"stub\", \"--address\", \"${{ADDRESS}}\", \"--port\", \"${{PORT}}\", \
+             \"--cpus\", \"${{CPUS}}\", \"--discipline\", \"fifo\", \"--service\", \"2ms\"{more}]"
+        );
+        lab.contender(name, "server", &run);
+    }
+    lab
+}
+
+/// What a rule found of each contender that it objects to.
+fn objections(record: &Record, rule: Rule) -> Vec<(String, Evidence)> {
+    let verdict = assay_verdict::judge(record).expect("readable");
+    let standings = verdict.cells.into_iter().flat_map(|cell| cell.standings);
+    let of = |(contender, checks): (String, Vec<Check>)| {
+        checks.into_iter().find(|check| check.rule == rule).map(|check| (contender, check.evidence))
+    };
+    standings.map(|standing| (standing.contender, standing.checks)).filter_map(of).collect()
+}
+
+#[test]
+fn a_server_that_speeds_up_and_one_that_stands_still_are_told() {
+    let lab = lab();
+    let asked =
+        ["warming", "collecting", "-c", "2", "-d", "2500ms", "--rounds", "4", "--warmup", "500ms", "--no-aa"];
+    lab.run(&asked).assert().code(0);
+    let record = lab.record();
+    let runs: Vec<_> = record.rounds.iter().flat_map(|round| &round.runs).collect();
+    let turns = |name: &str| -> Vec<&Turn> {
+        runs.iter().filter(|run| run.contender == name).flat_map(|run| &run.cells[0].turns).collect()
+    };
+    assert!(turns("warming").len() > 40);
+
+    let slow = objections(&record, Rule::SlowModes);
+    let warming = slow.iter().find(|(name, _)| name == "warming");
+    let Some((_, Evidence::SlowMode { change_share, from_ns, to_ns, .. })) = warming else {
+        panic!("{slow:?}")
+    };
+    // From half of its rate on by 1 − 0.5 e^(−t / 10 s).
+    let rate = |age_s: f64| 1.0 - 0.5 * (-age_s / 10.0).exp();
+    let truth = rate(to_ns.as_secs_f64()) / rate(from_ns.as_secs_f64()) - 1.0;
+    assert!((change_share / truth - 1.0).abs() < 0.5, "{change_share} instead of {truth}");
+
+    let pauses = objections(&record, Rule::Pauses);
+    let [(name, Evidence::Pauses { pauses, .. })] = pauses.as_slice() else { panic!("{pauses:?}") };
+    assert!(name == "collecting" && *pauses >= 3, "{name}: {pauses}");
+
+    let shown = lab.assay(&["show", "last", "-v"]).assert().code(0);
+    let told = String::from_utf8_lossy(&shown.get_output().stdout).replace("\n          ", " ");
+    for words in ["it gets faster with age", "give it longer with --warmup", "it stood still", "under load"] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+}
