@@ -53,6 +53,11 @@ impl Counting {
         if self.counts(turn) { part_after(turn, self.settle).1 } else { Nanos::ZERO }
     }
 
+    /// The same with cold turns among those that count.
+    pub(crate) fn with_cold(self) -> Self {
+        Self { opening: 0, warm: Nanos::ZERO, ..self }
+    }
+
     fn counts(&self, turn: &Turn) -> bool {
         turn.rotation >= self.opening && turn.loaded_ns >= self.warm
     }

@@ -33,9 +33,11 @@ pub(super) fn looks(evidence: &Evidence<'_>, entry: &Entry) -> Vec<Look> {
     let lives =
         evidence.rounds.iter().flat_map(|round| round.iter().filter(is_its).map(move |life| (round, life)));
     for (number, (round, life)) in lives.enumerate() {
+        let is_cold = is_cold_to_its_end(life);
         for (index, cell) in cells.iter().enumerate() {
             let Some(window) = life.window(cell).filter(|window| window.counts()) else { continue };
-            let points = points(window, limit_beside(evidence, round, life, cell));
+            let limit = limit_beside(evidence, round, life, cell);
+            let points = if is_cold { points(&with_cold(window), limit) } else { points(window, limit) };
             found.extend(points.into_iter().map(|(age_s, log_rate)| Look {
                 life: number,
                 cell: index,
@@ -45,6 +47,20 @@ pub(super) fn looks(evidence: &Evidence<'_>, entry: &Entry) -> Vec<Look> {
         }
     }
     found
+}
+
+/// Whether in its last turns a life was slower before the half of them than after it: what counts of them is then all that is
+/// left, and nothing says that it is warm. So all its turns are looked at.
+fn is_cold_to_its_end(life: &Life<'_>) -> bool {
+    let turned = life.windows.iter().filter(|window| !window.measured.turns.is_empty());
+    let Some(last) = turned.max_by_key(|window| window.measured.loaded_ns) else { return false };
+    let turns = &last.measured.turns;
+    let first = turns.iter().position(|turn| last.counting.length(turn) > Nanos::ZERO);
+    turns.len() > 1 && first.is_some_and(|first| first >= turns.len() / 2)
+}
+
+fn with_cold<'r>(window: &Window<'r>) -> Window<'r> {
+    Window { counting: window.counting.with_cold(), ..window.clone() }
 }
 
 /// Age and log rate in the long look at a contender, in the order of time; empty where there was none.

@@ -9,7 +9,7 @@ use crate::format;
 
 pub(super) fn slow_mode(change: f64, [low, high]: [f64; 2], [from, to]: [Nanos; 2]) -> String {
     format!(
-        "it gets {} with age: from {} to {} under load by {} ({}), and all of that was measured",
+        "it gets {} with age: from {} to {} under load by {} ({})",
         faster(change),
         time(from),
         time(to),
