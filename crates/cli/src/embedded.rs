@@ -1,35 +1,76 @@
-//! The catalogue that the binary carries, for where there is none of the user's: unpacked into the user's data folder when it is first
-//! needed, whole or not at all.
+//! What the binary carries, for where there is none of the user's: the catalogue, and the preload library of the user-space stack. Each is
+//! unpacked into the user's data folder when it is first needed, whole or not at all.
 
 use std::hash::Hasher as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use assay_lab::stack;
 use flate2::read::GzDecoder;
 use siphasher::sip::SipHasher13;
 
 use crate::failure::Failure;
 
-/// As `build.rs` has packed it.
-const ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/catalogue.tar.gz"));
+/// A compressed archive.
+struct Carried {
+    what: &'static str,
+    /// What the name of its folder begins with.
+    prefix: &'static str,
+    /// As `build.rs` has packed it.
+    archive: &'static [u8],
+    /// What to do where it cannot be unpacked.
+    instead: &'static str,
+}
 
-/// Where it is, after it was unpacked if it was not there.
+const CATALOGUE: Carried = Carried {
+    what: "catalogue",
+    prefix: "",
+    archive: include_bytes!(concat!(env!("OUT_DIR"), "/catalogue.tar.gz")),
+    instead: "name a catalogue with --catalogue",
+};
+const LIBRARY: Carried = Carried {
+    what: "preload library",
+    prefix: "preload-",
+    archive: include_bytes!(concat!(env!("OUT_DIR"), "/preload.tar.gz")),
+    instead: "name a library with --preload",
+};
+
+/// Where the catalogue is, after it was unpacked if it was not there.
 ///
 /// # Errors
 /// There is no data folder, or nothing can be written there.
-pub(crate) fn unpacked() -> Result<PathBuf, Failure> {
+pub(crate) fn catalogue() -> Result<PathBuf, Failure> {
+    unpacked(&CATALOGUE)
+}
+
+/// The carried preload library; none where one lies beside the binary `assay`, which goes first, or where none is carried.
+///
+/// # Errors
+/// There is no data folder, or nothing can be written there.
+pub(crate) fn preload_library(assay: &Path) -> Result<Option<PathBuf>, Failure> {
+    if stack::library(assay).is_ok() || is_empty(&LIBRARY) {
+        return Ok(None);
+    }
+    unpacked(&LIBRARY).map(|folder| Some(folder.join(stack::LIBRARY)))
+}
+
+fn is_empty(carried: &Carried) -> bool {
+    let mut archive = tar::Archive::new(GzDecoder::new(carried.archive));
+    archive.entries().is_ok_and(|mut entries| entries.next().is_none())
+}
+
+fn unpacked(carried: &Carried) -> Result<PathBuf, Failure> {
+    let Carried { what, instead, .. } = carried;
     let data = data_folder(|name| std::env::var_os(name).map(PathBuf::from)).ok_or_else(|| {
-        Failure::Machine(
-            "there is no catalogue, and no folder for assay's own: set HOME or XDG_DATA_HOME, or name a catalogue with --catalogue"
-                .to_owned(),
-        )
+        Failure::Machine(format!(
+            "there is no {what}, and no folder for assay's own: set HOME or XDG_DATA_HOME, or {instead}"
+        ))
     })?;
     let parent = data.join("assay");
-    unpack_into(&parent).map_err(|error| {
+    unpack_into(&parent, carried).map_err(|error| {
+        let place = parent.display();
         Failure::Machine(format!(
-            "assay's own catalogue cannot be unpacked into {}: {error}; make room there, set XDG_DATA_HOME, or name a catalogue \
-             with --catalogue",
-            parent.display()
+            "assay's own {what} cannot be unpacked into {place}: {error}; make room there, set XDG_DATA_HOME, or {instead}"
         ))
     })
 }
@@ -41,15 +82,16 @@ fn data_folder(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
 }
 
 /// Each version and content has a folder of its own, which gets its name when it is complete.
-fn unpack_into(parent: &Path) -> io::Result<PathBuf> {
-    let home = parent.join(format!("{}-{:08x}", env!("CARGO_PKG_VERSION"), content() as u32));
+fn unpack_into(parent: &Path, carried: &Carried) -> io::Result<PathBuf> {
+    let (version, content) = (env!("CARGO_PKG_VERSION"), content(carried.archive));
+    let home = parent.join(format!("{}{version}-{:08x}", carried.prefix, content as u32));
     if home.is_dir() {
         return Ok(home);
     }
     std::fs::create_dir_all(parent)?;
     let aside = tempfile::Builder::new().prefix(".unpacking-").tempdir_in(parent)?;
-    let folder = aside.path().join("catalogue");
-    tar::Archive::new(GzDecoder::new(ARCHIVE)).unpack(&folder)?;
+    let folder = aside.path().join("whole");
+    tar::Archive::new(GzDecoder::new(carried.archive)).unpack(&folder)?;
     match std::fs::rename(&folder, &home) {
         // Another process was first.
         Err(_) if home.is_dir() => Ok(home),
@@ -57,9 +99,9 @@ fn unpack_into(parent: &Path) -> io::Result<PathBuf> {
     }
 }
 
-fn content() -> u64 {
+fn content(archive: &[u8]) -> u64 {
     let mut hasher = SipHasher13::new();
-    hasher.write(ARCHIVE);
+    hasher.write(archive);
     hasher.finish()
 }
 
@@ -71,14 +113,36 @@ mod tests {
     fn it_is_unpacked_once_and_whole() {
         let folder = tempfile::tempdir().expect("folder");
         let parent = folder.path().join("deep/assay");
-        let home = unpack_into(&parent).expect("unpacked");
+        let home = unpack_into(&parent, &CATALOGUE).expect("unpacked");
         assert!(home.join("contenders/c/nginx/contender.toml").is_file());
         let marked = home.join("contenders/mark");
         std::fs::write(&marked, "").expect("mark");
-        assert_eq!(unpack_into(&parent).expect("there"), home);
+        assert_eq!(unpack_into(&parent, &CATALOGUE).expect("there"), home);
         assert!(marked.is_file(), "it was not unpacked again");
         let names: Vec<_> = parent.read_dir().expect("folder").collect();
         assert_eq!(names.len(), 1, "nothing is left aside: {names:?}");
+    }
+
+    #[test]
+    fn what_is_carried_has_a_folder_of_its_own_and_may_be_nothing() {
+        let packed = |files: &[&str]| -> &'static [u8] {
+            let gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            let mut archive = tar::Builder::new(gzip);
+            for name in files {
+                let mut header = tar::Header::new_gnu();
+                header.set_size(3);
+                header.set_mode(0o644);
+                archive.append_data(&mut header, name, &b"ELF"[..]).expect("a file");
+            }
+            archive.into_inner().and_then(flate2::write::GzEncoder::finish).expect("an archive").leak()
+        };
+        assert!(is_empty(&Carried { archive: packed(&[]), ..LIBRARY }));
+        let library = Carried { archive: packed(&[stack::LIBRARY]), ..LIBRARY };
+        assert!(!is_empty(&library) && !is_empty(&CATALOGUE));
+        let folder = tempfile::tempdir().expect("folder");
+        let home = unpack_into(folder.path(), &library).expect("unpacked");
+        assert_eq!(std::fs::read(home.join(stack::LIBRARY)).expect("library"), b"ELF");
+        assert_ne!(unpack_into(folder.path(), &CATALOGUE).expect("unpacked"), home);
     }
 
     /// What `git` knows of is what is packed: nothing that a build has left, and nothing less.
@@ -92,7 +156,7 @@ mod tests {
         let Some(listed) = listed.ok().filter(|done| done.status.success()) else { return };
         let mut listed: Vec<String> =
             String::from_utf8_lossy(&listed.stdout).lines().map(str::to_owned).collect();
-        let mut archive = tar::Archive::new(GzDecoder::new(ARCHIVE));
+        let mut archive = tar::Archive::new(GzDecoder::new(CATALOGUE.archive));
         let name = |entry: tar::Entry<'_, _>| entry.path().expect("path").to_string_lossy().into_owned();
         let mut packed: Vec<String> =
             archive.entries().expect("entries").map(|entry| name(entry.expect("entry"))).collect();

@@ -13,6 +13,7 @@ use assay_wire::Spec;
 
 use super::sweep;
 use crate::args::ExecArguments;
+use crate::embedded;
 use crate::failure::Failure;
 
 /// Returns only when the program could not be started.
@@ -68,6 +69,9 @@ fn library(arguments: &ExecArguments) -> Result<PathBuf, Failure> {
         });
     }
     let assay = std::env::current_exe().map_err(|e| Failure::Bug(format!("where am I? {e}")))?;
+    if let Some(carried) = embedded::preload_library(&assay)? {
+        return Ok(carried);
+    }
     stack::library(&assay)
         .map_err(|problem| Failure::Machine(format!("{problem}; {}", stack::LIBRARY_REMEDY)))
 }

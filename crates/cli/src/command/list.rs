@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &ListArguments) -> Result<Exit, Failure> {
 pub(crate) fn open(places: &Places) -> Result<Catalogue, Failure> {
     match find(places)? {
         Some(root) => read(&root),
-        None => read(&embedded::unpacked()?),
+        None => read(&embedded::catalogue()?),
     }
 }
 

@@ -1,26 +1,60 @@
 //! A binary by itself: no repository is above it, nor above where it is started.
 
+use std::path::PathBuf;
 use std::process::Command;
 
-use assert_cmd::assert::OutputAssertExt as _;
+use assert_cmd::assert::{Assert, OutputAssertExt as _};
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 
+/// A copy of the binary, an empty folder to start it in, and one for its data.
+struct Installed {
+    folder: tempfile::TempDir,
+}
+
+impl Installed {
+    fn new() -> Self {
+        let it = Self { folder: tempfile::tempdir().expect("folder") };
+        std::fs::create_dir(it.path("empty")).expect("folder");
+        std::fs::create_dir(it.path("bin")).expect("folder");
+        std::fs::copy(env!("CARGO_BIN_EXE_assay"), it.path("bin/assay")).expect("a copy");
+        it
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn assay(&self, arguments: &[&str]) -> Assert {
+        let mut command = Command::new(self.path("bin/assay"));
+        command.args(arguments).current_dir(self.path("empty")).env("XDG_DATA_HOME", self.path("data"));
+        command.env_remove("ASSAY_CATALOGUE").env_remove("ASSAY_PRELOAD").assert()
+    }
+}
+
 #[test]
 fn an_installed_binary_brings_its_catalogue() {
-    let folder = tempfile::tempdir().expect("folder");
-    let [binary, empty, data] = ["bin", "empty", "data"].map(|name| folder.path().join(name));
-    std::fs::create_dir(&empty).expect("folder");
-    std::fs::copy(env!("CARGO_BIN_EXE_assay"), &binary).expect("a copy");
-    let assay = |arguments: &[&str]| {
-        let mut command = Command::new(&binary);
-        command.args(arguments).current_dir(&empty).env("XDG_DATA_HOME", &data).env_remove("ASSAY_CATALOGUE");
-        command.assert()
-    };
+    let installed = Installed::new();
+    let assay = |arguments: &[&str]| installed.assay(arguments);
+    let [empty, data] = ["empty", "data"].map(|name| installed.path(name));
     assay(&["list"]).code(0).stdout(contains("nginx").and(contains("node"))).stderr(contains("data/assay/"));
     assay(&["list", "workloads"]).code(0).stdout(contains("hello"));
     assay(&["run", "nginx", "-w", "hello", "--dry-run"]).code(0);
     assert_eq!(data.join("assay").read_dir().expect("folder").count(), 1);
     assay(&["list", "--catalogue", "/nowhere"]).code(2).stderr(contains("/nowhere"));
     assert_eq!(empty.read_dir().expect("folder").count(), 0, "the folder stays as it is");
+}
+
+/// Only what is built for release carries the library (`build.rs`); `make package-check` installs such a one and uses it.
+#[test]
+fn a_preload_library_that_is_missing_is_told_with_how_to_get_it() {
+    let installed = Installed::new();
+    let memory = tempfile::tempdir_in("/dev/shm").expect("folder");
+    let wire = format!("ring:{}", memory.path().join("ring").display());
+    let exec = ["exec", "--wire", &wire, "--address", "10.77.0.1/24", "--", "true"];
+    let told = installed.assay(&exec).code(4).stdout("");
+    told.stderr(contains("there is no libassay_preload.so beside").and(contains("bin/assay")))
+        .stderr(contains("cargo build --release --locked -p assay-preload").and(contains("ASSAY_PRELOAD")));
+    assert_eq!(memory.path().read_dir().expect("folder").count(), 0, "nothing of the ring is left");
+    assert!(!installed.path("data").exists(), "nothing is unpacked");
 }

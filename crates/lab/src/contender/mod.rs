@@ -34,7 +34,7 @@ pub struct Tools {
     pub assay: PathBuf,
     /// The folder of the catalogue whose files are served, `workloads/files`, from the root.
     pub files: PathBuf,
-    /// A preload library of the user's own in place of ours.
+    /// The preload library, where it is neither beside our program nor installed with it.
     pub preload: Option<PathBuf>,
     /// What nothing that they print may repeat.
     pub secrets: Secrets,

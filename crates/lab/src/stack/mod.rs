@@ -38,8 +38,8 @@ pub fn is_own(library: &Path) -> bool {
 }
 
 /// How to get the library.
-pub const LIBRARY_REMEDY: &str =
-    "cargo build --release -p assay-preload, or name another library with --preload PATH or in ASSAY_PRELOAD";
+pub const LIBRARY_REMEDY: &str = "in assay's source, `cargo build --release --locked -p assay-preload` makes target/release/libassay_preload.so: \
+     copy it there, or name it with --preload PATH or in ASSAY_PRELOAD";
 
 /// The variables that put an unmodified program on the user-space stack at `end`, with so many queues, one for each of its
 /// processes. `others` are the libraries that are preloaded otherwise.

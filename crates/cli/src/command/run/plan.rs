@@ -15,6 +15,7 @@ use assay_lab::{Launch, Plan, Subject, database_of};
 use assay_model::contender::Kind;
 use assay_model::database::DatabaseKind;
 use assay_model::experiment::{Experiment, Measure};
+use assay_model::network::Stack;
 use assay_model::offered::Offered;
 use assay_model::record::{Origin, Program};
 use assay_model::workload::{RequestKind, Workload};
@@ -23,6 +24,7 @@ use super::database::private;
 use super::networks;
 use crate::args::{Rounds, RunArguments};
 use crate::command::list;
+use crate::embedded;
 use crate::failure::Failure;
 use crate::output;
 use crate::secrets::secrets;
@@ -63,7 +65,6 @@ pub(crate) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
         ));
     }
     let catalogue = catalogue(arguments)?;
-    let tools = Tools { preload: preload(arguments)?, ..tools(&catalogue)? };
     let mut experiment = experiment(&catalogue, arguments)?;
     let subjects = subjects(&catalogue, arguments, &experiment)?;
     let mut workloads = catalogue.workloads.clone();
@@ -76,6 +77,8 @@ pub(crate) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
     override_with(&mut experiment, arguments, &named);
     let links = arguments.link.as_ref().map_or(&[][..], |links| links.0.as_slice());
     let link = networks::choose(&mut experiment, links, &arguments.stack);
+    let tools = tools(&catalogue)?;
+    let tools = Tools { preload: preload(arguments, &experiment, &tools.assay)?, ..tools };
     let catalogue = Catalogue { workloads, ..catalogue };
     let mut workloads = catalogue.workloads_of(&mut experiment)?;
     if let Some(command) = before {
@@ -342,9 +345,17 @@ fn places(
     Ok((isolation, Some(private(catalogue, kind, place)?)))
 }
 
-/// Somebody else's preload library; whoever starts servers with it does so in other folders.
-fn preload(arguments: &RunArguments) -> Result<Option<PathBuf>, Failure> {
-    let Some(path) = &arguments.preload else { return Ok(None) };
+/// Somebody else's preload library, or the one that we carry where it is needed and none lies beside us. Whoever starts servers with it
+/// does so in other folders.
+fn preload(
+    arguments: &RunArguments,
+    experiment: &Experiment,
+    assay: &Path,
+) -> Result<Option<PathBuf>, Failure> {
+    let Some(path) = &arguments.preload else {
+        let is_needed = experiment.networks().iter().flatten().any(|network| network.stack() == Stack::User);
+        return if is_needed { embedded::preload_library(assay) } else { Ok(None) };
+    };
     let absolute = path.canonicalize();
     absolute.map(Some).map_err(|e| Failure::usage(format_args!("--preload {}: {e}", path.display())))
 }
