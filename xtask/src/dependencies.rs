@@ -32,7 +32,12 @@ fn unused(folder: &str, manifest: &toml::Table, files: &BTreeMap<String, Option<
         };
         let own = files.iter().filter(|(name, _)| inside(name));
         let own = own.filter_map(|(name, text)| Some((name.as_str(), text.as_deref()?)));
-        let shared = |(name, text)| shared(name, text).filter_map(|path| files.get(&path)?.as_deref());
+        let at = |path: String| {
+            let whole = path.strip_suffix("mod.rs").map(str::to_owned);
+            let is_there = move |name: &str| whole.as_ref().map_or(name == path, |it| name.starts_with(it));
+            files.iter().filter(move |(name, _)| is_there(name)).filter_map(|(_, text)| text.as_deref())
+        };
+        let shared = |(name, text)| shared(name, text).flat_map(at);
         let texts = own.clone().flat_map(shared).chain(own.map(|(_, text)| text));
         texts.flat_map(|text| code(text, with_tests)).collect()
     };
@@ -54,7 +59,7 @@ fn unused(folder: &str, manifest: &toml::Table, files: &BTreeMap<String, Option<
     findings
 }
 
-/// Files that a source file takes from elsewhere, by `#[path = "…"]`.
+/// Files that a source file takes from elsewhere, by `#[path = "…"]`; a `mod.rs` stands for its folder.
 fn shared(name: &str, text: &str) -> impl Iterator<Item = String> {
     let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
     let paths = text.lines().filter_map(|line| line.strip_prefix("#[path = \"")?.strip_suffix("\"]"));
@@ -130,6 +135,10 @@ mod tests {
         let mut lent = used;
         lent[3].1 = "#[path = \"../../y/tests/lent.rs\"]\nmod lent;\n";
         let lent = [&lent[..], &[("crates/y/tests/lent.rs", "tar::new();\n")]].concat();
+        assert_eq!(findings(&lent), [""; 0]);
+        let mut lent_folder = used;
+        lent_folder[3].1 = "#[path = \"../../y/tests/lent/mod.rs\"]\nmod lent;\n";
+        let lent = [&lent_folder[..], &[("crates/y/tests/lent/part.rs", "tar::new();\n")]].concat();
         assert_eq!(findings(&lent), [""; 0]);
         let mut elsewhere = used;
         elsewhere[4].0 = "crates/xy/build.rs";
