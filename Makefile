@@ -1,10 +1,13 @@
 # Two commands do everything: `make showdown` and `make test`. Both set up what they need first.
-.PHONY: showdown test setup build lint ui clean help
+.PHONY: showdown test setup build compiled lint unit process browser dpdk-check package-check install shared-files deb static ui clean help
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 ASSAY := $(TARGET)/release/assay
-CARGO := cargo
+# Not a part of make's own job server: cargo uses all CPUs beside whatever else runs.
+CARGO := env -u MAKEFLAGS cargo
 XTASK := $(CARGO) xtask
+PREFIX := /usr/local
+MUSL := x86_64-unknown-linux-musl
 
 ## showdown: set up, run the main job (about 4 minutes after compilation), leave report.html
 showdown: build
@@ -14,27 +17,77 @@ showdown: build
 setup:
 	scripts/setup.sh all
 
-## build: install what is missing and build assay
+## build: install what is missing and build assay; the preload library lies beside it, so none is carried inside
 build:
 	scripts/setup.sh showdown
-	$(CARGO) build --release --locked -p assay -p assay-preload
+	ASSAY_CARRIED_PRELOAD= $(CARGO) build --release --locked -p assay -p assay-preload
 
 ## test: set up, then every check and every test
 test:
 	scripts/setup.sh test
-	@# All at once: what cargo builds for a package alone has other features, and is compiled once more.
-	$(CARGO) build --workspace --bins --tests --examples --locked
-	$(MAKE) lint XTASK=$(TARGET)/debug/xtask
-	$(CARGO) test --workspace --locked
-	cd report-ui && npm ci --no-audit --no-fund && npm test && npm run e2e
-	$(TARGET)/debug/xtask ui --check
+	$(MAKE) compiled
+	@# Beside each other: tests of processes mostly wait. Each command's output comes as one block, when it ends.
+	$(MAKE) -j 2 --output-sync=line process lint unit browser XTASK=$(TARGET)/debug/xtask
 
-## lint: layers, manners, format, lints, generated files
+# All at once: what cargo builds for a package alone has other features, and is compiled once more.
+compiled:
+	$(CARGO) build --workspace --bins --tests --examples --locked
+
+## lint: layers, manners, dependencies and their licences, format, lints, generated files
 lint:
 	$(XTASK) tidy
+	$(XTASK) licences
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(XTASK) schemas --check
+
+## unit: tests inside the crates, and the examples in their documentation
+unit:
+	$(CARGO) test --workspace --lib --bins --locked
+	$(CARGO) test --workspace --doc --locked
+
+## process: tests with real processes, servers, networks and programs
+process: export RUST_TEST_THREADS := $(shell expr 2 '*' $$(nproc))
+process: compiled
+	$(CARGO) test --workspace --test '*' --locked
+
+## browser: the report's page, its tests in a browser, and whether the committed page is fresh
+browser:
+	cd report-ui && npm ci --no-audit --no-fund && npm test && npm run e2e
+	$(XTASK) ui --check
+
+## dpdk-check: lint what the feature dpdk adds (Debian: libdpdk-dev)
+dpdk-check:
+	$(CARGO) clippy -p assay -p assay-preload --features dpdk --all-targets --locked -- -D warnings
+
+## package-check: install from a clean clone into an empty folder, and use what is there
+package-check:
+	scripts/package-check.sh
+
+## install: build, and install into PREFIX (/usr/local): binary, preload library, manual page, completions
+install: build shared-files
+	install -D -t $(DESTDIR)$(PREFIX)/bin $(ASSAY)
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/assay $(TARGET)/release/libassay_preload.so
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(TARGET)/package/assay.1
+	install -D -m 644 $(TARGET)/package/assay.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/assay
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(TARGET)/package/_assay
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d $(TARGET)/package/assay.fish
+
+# The manual page and the completions, which the binary writes itself.
+shared-files: build
+	mkdir -p $(TARGET)/package
+	$(ASSAY) man -o $(TARGET)/package/assay.1
+	$(ASSAY) completions bash -o $(TARGET)/package/assay.bash
+	$(ASSAY) completions zsh -o $(TARGET)/package/_assay
+	$(ASSAY) completions fish -o $(TARGET)/package/assay.fish
+
+## deb: a Debian package in target/debian (needs `cargo install cargo-deb`)
+deb: shared-files
+	$(CARGO) deb --no-build --package assay
+
+## static: one binary that runs on any Linux, with the preload library inside (needs `rustup target add x86_64-unknown-linux-musl`)
+static:
+	$(CARGO) build --release --locked -p assay --target $(MUSL)
 
 ## ui: rebuild the report page after a change in report-ui
 ui:
