@@ -85,7 +85,7 @@ shared-files: build
 deb: shared-files
 	$(CARGO) deb --no-build --package assay
 
-## static: one binary that runs on any Linux, with the preload library inside (needs `rustup target add x86_64-unknown-linux-musl`)
+## static: one binary that runs on any Linux, with the preload library inside (needs musl-tools and `rustup target add x86_64-unknown-linux-musl`)
 static:
 	$(CARGO) build --release --locked -p assay --target $(MUSL)
 
