@@ -6,7 +6,7 @@ use assay_model::evidence::Evidence;
 use assay_model::record::{Record, Turn};
 use assay_model::rule::Rule;
 
-use crate::support::Lab;
+use crate::support::{Lab, free_of_disturbance};
 
 /// Each serves one request after the other, 500 per second.
 const SERVERS: [(&str, &[&str]); 2] = [
@@ -47,7 +47,10 @@ fn a_server_that_speeds_up_and_one_that_stands_still_are_told() {
     let asked =
         ["warming", "collecting", "-c", "2", "-d", "2500ms", "--rounds", "4", "--warmup", "500ms", "--no-aa"];
     lab.run(&asked).assert().code(0);
-    let record = lab.record();
+    let mut record = lab.record();
+    free_of_disturbance(&mut record);
+    let text = serde_json::to_string(&record).expect("record");
+    std::fs::write(lab.run_folder().join("record.json"), text).expect("record");
     let runs: Vec<_> = record.rounds.iter().flat_map(|round| &round.runs).collect();
     let turns = |name: &str| -> Vec<&Turn> {
         runs.iter().filter(|run| run.contender == name).flat_map(|run| &run.cells[0].turns).collect()

@@ -49,14 +49,14 @@ pub(super) fn looks(evidence: &Evidence<'_>, entry: &Entry) -> Vec<Look> {
     found
 }
 
-/// Whether in its last turns a life was slower before the half of them than after it: what counts of them is then all that is
-/// left, and nothing says that it is warm. So all its turns are looked at.
+/// Whether a life was still cold in its last turns, after a quarter of them: nothing says that the rest is warm. So all its
+/// turns are looked at.
 fn is_cold_to_its_end(life: &Life<'_>) -> bool {
     let turned = life.windows.iter().filter(|window| !window.measured.turns.is_empty());
     let Some(last) = turned.max_by_key(|window| window.measured.loaded_ns) else { return false };
     let turns = &last.measured.turns;
     let first = turns.iter().position(|turn| last.counting.length(turn) > Nanos::ZERO);
-    turns.len() > 1 && first.is_some_and(|first| first >= turns.len() / 2)
+    first.is_some_and(|first| first > 0 && first >= turns.len() / 4)
 }
 
 fn with_cold<'r>(window: &Window<'r>) -> Window<'r> {

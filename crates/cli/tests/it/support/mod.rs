@@ -164,7 +164,8 @@ pub(crate) fn listing(folder: &Path) -> Vec<String> {
 
 /// Takes out of every window what this machine did to it, so that each counts, however busy the machine is.
 pub(crate) fn free_of_disturbance(record: &mut Record) {
-    for window in record.rounds.iter_mut().flat_map(|round| &mut round.runs).flat_map(|run| &mut run.cells) {
+    let rounds = record.rounds.iter_mut().chain(&mut record.long_look);
+    for window in rounds.flat_map(|round| &mut round.runs).flat_map(|run| &mut run.cells) {
         window.load.checks.clear();
         window.load.generator = Usage::default();
         window.machine = Machine::default();
