@@ -26,8 +26,9 @@ build:
 test:
 	scripts/setup.sh test
 	$(MAKE) compiled
-	@# Beside each other: tests of processes mostly wait. Each command's output comes as one block, when it ends.
-	$(MAKE) -j 2 --output-sync=line process lint unit browser XTASK=$(TARGET)/debug/xtask
+	@# Alone: these measure, and what else runs would be told as other programs. The rest computes.
+	$(MAKE) process XTASK=$(TARGET)/debug/xtask
+	$(MAKE) -j 2 --output-sync=line lint unit browser XTASK=$(TARGET)/debug/xtask
 
 # All at once: what cargo builds for a package alone has other features, and is compiled once more.
 compiled:

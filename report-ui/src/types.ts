@@ -1292,6 +1292,11 @@ export interface Experiment {
    */
   measure: Measure[];
   /**
+   * Most memory that servers may hold together that live at once, in bytes; where all hold more, a round is split into groups.
+   * Absent: what the machine has available, with something to spare.
+   */
+  memory_bytes?: number | null;
+  /**
    * Unique name, `[a-z0-9-]+`.
    */
   name: string;

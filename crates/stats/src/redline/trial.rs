@@ -73,11 +73,6 @@ impl Judge {
         Ok(Self { late_share, first_requests, decisions: 0 })
     }
 
-    /// Requests with which a trial begins.
-    pub fn first_requests(&self) -> u64 {
-        self.first_requests
-    }
-
     /// Decides on all `slices` of the trial up to now.
     pub fn decide(&mut self, slices: &[Slice]) -> Decision {
         let Slice { late, due } = sum(slices);
@@ -165,7 +160,7 @@ mod tests {
     /// from 120, else extend.
     #[test]
     fn ten_thousand_requests_are_decided_at_80_and_120() {
-        assert_eq!(Judge::new(0.01, 0).unwrap().first_requests(), 10_000);
+        assert_eq!(Judge::new(0.01, 0).unwrap().first_requests, 10_000);
         assert_eq!((decide(80, 10_000), decide(120, 10_000)), (Decision::Pass, Decision::Fail));
         for late in [81, 100, 119] {
             assert_eq!(decide(late, 10_000), Decision::Extend { requests: 10_000 });
@@ -218,9 +213,9 @@ mod tests {
     #[test]
     fn other_goals_scale_and_impossible_ones_are_refused() {
         let mut judge = Judge::new(0.001, 0).unwrap();
-        assert_eq!(judge.first_requests(), 100_000);
+        assert_eq!(judge.first_requests, 100_000);
         assert_eq!(judge.decide(&[Slice { late: 80, due: 100_000 }]), Decision::Pass);
-        assert_eq!(Judge::new(0.01, 25_000).unwrap().first_requests(), 25_000);
+        assert_eq!(Judge::new(0.01, 25_000).unwrap().first_requests, 25_000);
         assert!(Judge::new(0.0, 0).is_err() && Judge::new(1.0, 0).is_err());
     }
 }
