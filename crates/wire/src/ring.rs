@@ -15,8 +15,10 @@ mod doorbell;
 mod lane;
 mod layout;
 mod membership;
+mod order;
 mod receiving;
 mod sending;
+mod sync;
 
 use std::fs::File;
 use std::io;

@@ -13,7 +13,7 @@ use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering, fence};
+use std::sync::atomic::AtomicU32;
 
 use assay_descriptors as descriptors;
 use assay_model::units::Nanos;
@@ -23,6 +23,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::thread::futex;
 
 use super::lane::Board;
+use super::order;
 use crate::End;
 use crate::ownership;
 
@@ -36,7 +37,6 @@ pub(super) enum Asleep {
     ForRoom = 2,
 }
 
-const AWAKE: u32 = 0;
 /// Added to what an end is asleep for when its pipe is to wake it.
 const BY_PIPE: u32 = 4;
 
@@ -66,25 +66,22 @@ impl Bell {
         ready: impl FnOnce() -> bool,
     ) -> io::Result<Option<bool>> {
         let word = self.word();
-        word.store(reason as u32, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
-        let slept = if ready() {
-            None
-        } else {
-            let timeout = futex::Timespec {
-                tv_sec: (timeout.0 / 1_000_000_000) as i64,
-                tv_nsec: (timeout.0 % 1_000_000_000) as i64,
-            };
-            // Not FUTEX_PRIVATE: the word is found by its file, as another process maps it elsewhere.
-            match futex::wait(word, futex::Flags::empty(), reason as u32, Some(&timeout)) {
-                // EAGAIN: rung before we slept; EINTR: a signal, and waits may end early.
-                Ok(()) | Err(Errno::AGAIN | Errno::INTR) => Some(true),
-                Err(Errno::TIMEDOUT) => Some(false),
-                Err(error) => return Err(error.into()),
-            }
+        if !order::lie_down(word, reason as u32, ready) {
+            return Ok(None);
+        }
+        let timeout = futex::Timespec {
+            tv_sec: (timeout.0 / 1_000_000_000) as i64,
+            tv_nsec: (timeout.0 % 1_000_000_000) as i64,
         };
-        word.store(AWAKE, Ordering::Relaxed);
-        Ok(slept)
+        // Not FUTEX_PRIVATE: the word is found by its file, as another process maps it elsewhere.
+        let is_rung = match futex::wait(word, futex::Flags::empty(), reason as u32, Some(&timeout)) {
+            // EAGAIN: rung before we slept; EINTR: a signal, and waits may end early.
+            Ok(()) | Err(Errno::AGAIN | Errno::INTR) => true,
+            Err(Errno::TIMEDOUT) => false,
+            Err(error) => return Err(error.into()),
+        };
+        order::get_up(word);
+        Ok(Some(is_rung))
     }
 
     /// Says that its end is about to wait for [`pipe`](Self::pipe) to be readable; whether it may, as `ready` says that there is
@@ -94,13 +91,7 @@ impl Bell {
         if descriptors::holds(self.pipe()) {
             let _ = rustix::io::read(&*self.pipe, &mut [0_u8; 64][..]);
         }
-        self.word().store(reason as u32 | BY_PIPE, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
-        let may_sleep = !ready();
-        if !may_sleep {
-            self.word().store(AWAKE, Ordering::Relaxed);
-        }
-        may_sleep
+        order::lie_down(self.word(), reason as u32 | BY_PIPE, ready)
     }
 
     /// What can be read when the bell was rung for an end that had [armed](Self::arm) it.
@@ -117,19 +108,13 @@ impl Bell {
 
     /// Wakes whoever sleeps for `what`, after an index was published. Whether that took a system call.
     pub(super) fn ring(&self, what: Asleep) -> bool {
-        fence(Ordering::SeqCst);
         let word = self.word();
-        let asleep = word.load(Ordering::Relaxed);
-        let reason = asleep & !BY_PIPE;
-        if reason != Asleep::ForRoom as u32 && reason != what as u32 {
-            return false;
-        }
-        // The exchange lets one ring alone make the call. Neither call can fail so that its sleeper would not wake: the word is
-        // mapped, and a pipe without room is readable.
-        match word.swap(AWAKE, Ordering::Relaxed) {
-            AWAKE => return false,
-            asleep if asleep & BY_PIPE != 0 => self.wake(),
-            _ => drop(futex::wake(word, futex::Flags::empty(), 1)),
+        let wakes = |asleep: u32| [Asleep::ForRoom as u32, what as u32].contains(&(asleep & !BY_PIPE));
+        // Neither call can fail so that its sleeper would not wake: the word is mapped, and a pipe without room is readable.
+        match order::rouse(word, wakes) {
+            None => return false,
+            Some(asleep) if asleep & BY_PIPE != 0 => self.wake(),
+            Some(_) => drop(futex::wake(word, futex::Flags::empty(), 1)),
         }
         true
     }

@@ -19,22 +19,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::layout::{self, Control, FRAME_BYTES, FRAME_OFFSET, Indices, SLOTS, STRIDE_BYTES};
+use super::order::{self, Octets};
 use crate::End;
 use crate::memory::{self, Mapping};
 
 /// Shortest frame: two addresses and a type (IEEE 802.3).
 const HEADER_BYTES: usize = 14;
-const WORD_BYTES: usize = size_of::<u64>();
 /// Words of the longest frame with its length.
-const WORDS: usize = (FRAME_OFFSET + FRAME_BYTES).div_ceil(WORD_BYTES);
+const WORDS: usize = (FRAME_OFFSET + FRAME_BYTES).div_ceil(size_of::<Octets>());
 
 /// Memory of our own for what a slot holds: the frame's length, and the frame.
 #[derive(Debug)]
-pub(super) struct Draft(Box<[[u8; WORD_BYTES]; WORDS]>);
+pub(super) struct Draft(Box<[Octets; WORDS]>);
 
 impl Draft {
     pub(super) fn new() -> Self {
-        Self(Box::new([[0; WORD_BYTES]; WORDS]))
+        Self(Box::new([Octets::default(); WORDS]))
     }
 
     /// The first `length` bytes of the frame, [`FRAME_BYTES`] at most.
@@ -139,10 +139,8 @@ impl Lane {
             return None;
         }
         draft.0[0] = first;
-        let used = 1..(FRAME_OFFSET + length).div_ceil(WORD_BYTES);
-        for (copy, word) in draft.0[used.clone()].iter_mut().zip(&words[used]) {
-            *copy = word.load(Ordering::Relaxed).to_ne_bytes();
-        }
+        let used = 1..(FRAME_OFFSET + length).div_ceil(size_of::<Octets>());
+        order::read(&words[used.clone()], &mut draft.0[used]);
         Some(length)
     }
 
@@ -150,9 +148,7 @@ impl Lane {
     #[inline]
     pub(super) fn put(&self, index: u32, draft: &mut Draft, length: usize) {
         draft.0.as_flattened_mut()[..FRAME_OFFSET].copy_from_slice(&(length as u16).to_ne_bytes());
-        let used = ..(FRAME_OFFSET + length).div_ceil(WORD_BYTES);
-        for (copy, word) in draft.0[used].iter().zip(&self.words(index)[used]) {
-            word.store(u64::from_ne_bytes(*copy), Ordering::Relaxed);
-        }
+        let used = ..(FRAME_OFFSET + length).div_ceil(size_of::<Octets>());
+        order::write(&self.words(index)[used], &draft.0[used]);
     }
 }

@@ -1,10 +1,9 @@
 //! The end of a lane where frames are read.
 
-use std::sync::atomic::Ordering;
-
 use super::doorbell::{Asleep, Bell};
 use super::lane::{Draft, Lane};
 use super::layout::SLOTS;
+use super::order::{learn, publish};
 use crate::parts::Incoming;
 use crate::{Receiver, Statistics};
 
@@ -40,7 +39,7 @@ impl RingReceiver {
     /// Begins behind what the sender has sent so far where that was for a predecessor of ours.
     pub(super) fn new(lane: Lane, bell: Bell, is_successor: bool) -> Self {
         let sittings = lane.sittings();
-        let published = lane.indices().head.0.load(Ordering::Acquire);
+        let published = learn(&lane.indices().head.0);
         let mut receiver = Self {
             lane,
             draft: Draft::new(),
@@ -63,7 +62,7 @@ impl RingReceiver {
 
     /// Learns how far the sender is.
     fn look(&mut self) -> bool {
-        let tail = self.lane.indices().tail.0.load(Ordering::Acquire);
+        let tail = learn(&self.lane.indices().tail.0);
         // A slot that was not published as given back cannot have been filled again.
         if tail.wrapping_sub(self.published) > SLOTS || tail.wrapping_sub(self.head) > SLOTS {
             self.broken = true;
@@ -90,7 +89,7 @@ impl RingReceiver {
             return;
         }
         self.published = self.head;
-        self.lane.indices().head.0.store(self.head, Ordering::Release);
+        publish(&self.lane.indices().head.0, self.head);
         self.counted.system_calls += u64::from(self.bell.ring(Asleep::ForRoom));
     }
 

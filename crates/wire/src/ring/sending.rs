@@ -1,10 +1,9 @@
 //! The end of a lane where frames are written.
 
-use std::sync::atomic::Ordering;
-
 use super::doorbell::{Asleep, Bell};
 use super::lane::{Draft, Lane};
 use super::layout::{FRAME_BYTES, SLOTS};
+use super::order::{learn, publish};
 use crate::parts::Outgoing;
 use crate::{Sender, Statistics};
 
@@ -38,8 +37,8 @@ pub struct RingSender {
 impl RingSender {
     /// Goes on where a predecessor of ours, if there was one, left off.
     pub(super) fn new(lane: Lane, bell: Bell) -> Self {
-        let tail = lane.indices().tail.0.load(Ordering::Acquire);
-        let head = lane.indices().head.0.load(Ordering::Acquire);
+        let tail = learn(&lane.indices().tail.0);
+        let head = learn(&lane.indices().head.0);
         Self {
             lane,
             draft: Draft::new(),
@@ -56,7 +55,7 @@ impl RingSender {
 
     /// Learns how far the receiver is.
     fn look(&mut self) -> bool {
-        let head = self.lane.indices().head.0.load(Ordering::Acquire);
+        let head = learn(&self.lane.indices().head.0);
         if self.tail.wrapping_sub(head) > SLOTS {
             self.broken = true;
             return false;
@@ -105,7 +104,7 @@ impl Sender for RingSender {
             return;
         }
         self.published = self.tail;
-        self.lane.indices().tail.0.store(self.tail, Ordering::Release);
+        publish(&self.lane.indices().tail.0, self.tail);
         self.counted.system_calls += u64::from(self.bell.ring(Asleep::ForFrames));
     }
 }
