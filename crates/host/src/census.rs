@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn others_are_all_but_those_named_and_the_caller() {
         if !sees_all() {
-            return eprintln!("skipped: not all processes of the machine can be seen here");
+            return assay_skip::skip("processes", "not all processes of the machine can be seen here");
         }
         let cpus = crate::cpuset::allowed();
         let (other, own) = (Busy::start("while :; do :; done"), Busy::start("while :; do :; done"));
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn who_ends_meanwhile_is_counted_with_its_parent() {
         if !sees_all() {
-            return eprintln!("skipped: not all processes of the machine can be seen here");
+            return assay_skip::skip("processes", "not all processes of the machine can be seen here");
         }
         let script =
             "read line; sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'; echo done; read other";

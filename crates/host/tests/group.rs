@@ -2,7 +2,6 @@
 
 #![allow(clippy::expect_used, reason = "helpers of tests")]
 
-use std::io::Write;
 use std::process::{Command, Stdio};
 
 use assay_host::group::Group;
@@ -11,8 +10,7 @@ use assay_host::group::Group;
 #[test]
 fn a_group_holds_whoever_enters_bounds_them_and_ends_them_all() {
     let Some(group) = Group::create(20) else {
-        let _ = writeln!(std::io::stderr(), "skipped: needs a control group below which others may be made");
-        return;
+        return assay_skip::skip("cgroup", "needs a control group below which others may be made");
     };
     assert!(Group::abandoned().iter().all(|other| other != &group), "its owner is alive");
     let enter: Vec<String> =

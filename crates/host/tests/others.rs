@@ -113,6 +113,6 @@ fn a_spinner_of_equal_priority_is_told_in_full() {
 fn a_real_time_spinner_that_has_a_part_of_the_cpu_is_told_in_full() {
     let mut command = Command::new("chrt");
     if !is_told(command.args(["--fifo", "1", "sh", "-c", DUTY]).stderr(Stdio::null())) {
-        let _ = writeln!(std::io::stderr(), "skipped: no right to real-time priority here");
+        assay_skip::skip("realtime", "no right to real-time priority here");
     }
 }

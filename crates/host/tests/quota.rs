@@ -43,11 +43,7 @@ fn group_with_quota() -> Option<PathBuf> {
 #[test]
 fn what_a_quota_does_to_a_process_is_seen() {
     let Some(folder) = group_with_quota() else {
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped: needs a control group with the cpu controller to make others in"
-        );
-        return;
+        return assay_skip::skip("cgroup", "needs a control group with the cpu controller to make others in");
     };
     let script = format!("echo $$ > {}/cgroup.procs; while :; do :; done", folder.display());
     let mut spinner = Command::new("sh").args(["-c", &script]).spawn().expect("spinner");

@@ -309,7 +309,7 @@ fn a_cluster_on_a_side_of_a_link_is_reached_there() {
     }
     let link = match Link::open(&common::testkit(), Spec::Veth(Cable::default())) {
         Ok(link) => link,
-        Err(error) => return common::skip(error),
+        Err(error) => return assay_skip::skip("netns", error),
     };
     let folder = tempfile::tempdir().expect("folder");
     let (stop, side) = (Stop::new(), link.server_side());

@@ -14,7 +14,8 @@ use std::time::Duration;
 use assay_host::group::Group;
 use assay_host::process::{descendants, find};
 use assay_lab::keeper::{KeepOptions, Kept};
-use common::{eventually, processes_with, skip, testkit};
+use assay_skip::skip;
+use common::{eventually, processes_with, testkit};
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng};
 use rustix::process::{Pid, Signal, kill_process};
@@ -194,7 +195,7 @@ fn when_all_three_are_killed_the_command_goes_and_the_next_guard_ends_the_rest()
     kill_at_once(&owner.parts());
     eventually("the command went with its keeper", || find(command.pid).is_none_or(|process| process.zombie));
     if !had_group {
-        skip("needs a control group that may be written");
+        skip("cgroup", "needs a control group that may be written");
         end_strays(&owner);
         return;
     }
@@ -218,7 +219,7 @@ const BOMB: &str = "#!/bin/sh\nsetsid \"$0\" &\nsetsid \"$0\" &\nwait\n";
 #[test]
 fn a_fork_bomb_is_bounded_and_ended() {
     if !is_capped() {
-        return skip("needs a control group that bounds tasks, should this fail");
+        return skip("cgroup", "needs a control group that bounds tasks, should this fail");
     }
     for groups in [Groups::AsTheyAre, Groups::None] {
         let mut owner = Owner::start(groups, "while [ ! -x MARK/bomb ]; do sleep 0.01; done; exec MARK/bomb");

@@ -15,14 +15,15 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use assay_link::{Link, Meter, Spec};
-use common::{skip, testkit};
+use assay_skip::skip;
+use common::testkit;
 
 const PATIENCE: Duration = Duration::from_secs(5);
 const BYTES: usize = 100_000;
 
 fn link(spec: &str) -> Option<Link> {
     let opened = Link::open(&testkit(), spec.parse::<Spec>().expect("spec"));
-    opened.inspect_err(|error| skip(error)).ok()
+    opened.inspect_err(|error| skip("netns", error)).ok()
 }
 
 /// Sends so many bytes to the generator's side and awaits one back.

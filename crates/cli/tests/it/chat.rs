@@ -10,7 +10,8 @@ use assay_model::database::DatabaseKind;
 use assay_model::record::{DatabaseOrigin, State};
 use rustix::process::{Signal, kill_process_group};
 
-use crate::support::{Lab, Running, skip, stderr, stdout};
+use crate::support::{Lab, Running, stderr, stdout};
+use assay_skip::skip;
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -22,7 +23,7 @@ const MANY_ROUNDS: &str = "500";
 fn a_chat_is_asked_measured_and_stopped() {
     let is_there = |tool: &&str| Command::new(tool).arg("version").output().is_ok();
     if let Some(missing) = ["go", "node", "npm"].into_iter().find(|tool| !is_there(tool)) {
-        return skip(format_args!("the chat needs {missing}"));
+        return skip("tools", format_args!("the chat needs {missing}"));
     }
     build_store();
     it_keeps_the_rules_of_a_chat();

@@ -5,7 +5,8 @@ use std::process::Command;
 
 use assay_model::record::State;
 
-use crate::support::{Lab, skip};
+use crate::support::Lab;
+use assay_skip::skip;
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/guest.c");
 const FOLDER: &str = "frameworks/C/guest";
@@ -36,7 +37,7 @@ fn prepare(lab: &Lab) -> Result<(), String> {
 fn a_guest_is_built_asked_at_its_own_paths_measured_and_gone() {
     let lab = Lab::new();
     if let Err(reason) = prepare(&lab) {
-        return skip(format_args!("no container can run here ({reason})"));
+        return skip("container", format_args!("no container can run here ({reason})"));
     }
     let port =
         TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port").port();

@@ -12,7 +12,8 @@ use assay_lab::secrets::Secrets;
 use assay_model::record::{DatabaseOrigin, Record};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{Lab, eventually, not_run, skip, stderr, stdout};
+use crate::support::{Lab, eventually, not_run, stderr, stdout};
+use assay_skip::skip;
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -37,7 +38,7 @@ fn cells<'r>(
 #[test]
 fn a_private_database_is_started_observed_and_removed() {
     if std::process::Command::new("go").arg("version").output().is_err() {
-        return skip("the contender net-http needs Go");
+        return skip("tools", "the contender net-http needs Go");
     }
     let lab = lab();
     // PostgreSQL does not run as root; whoever runs it then must reach its folder.
@@ -186,7 +187,7 @@ fn a_server_that_runs_already_is_asked_beside_its_own_database() {
     let (folder, stop) = (tempfile::tempdir().expect("folder"), Stop::default());
     let (database, url) = theirs(folder.path(), &stop);
     let Some((mut server, at)) = running(folder.path(), database.url()) else {
-        return skip("the contender net-http needs Go");
+        return skip("tools", "the contender net-http needs Go");
     };
     let rules = ["check", &at, "-w", "db", "--only", "db-row,db-statements"];
     let lab = lab();

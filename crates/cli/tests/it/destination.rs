@@ -6,7 +6,8 @@ use assert_cmd::assert::OutputAssertExt as _;
 use predicates::prelude::*;
 use predicates::str::contains;
 
-use crate::support::{Lab, skip};
+use crate::support::Lab;
+use assay_skip::skip;
 
 /// An address for documentation (RFC 5737).
 const STRANGER: &str = "http://192.0.2.1:8080/";
@@ -16,7 +17,7 @@ fn alone(lab: &Lab, prepare: &str, arguments: &[&str]) -> Option<Command> {
     let is_allowed =
         Command::new("unshare").args(["--net", "true"]).output().is_ok_and(|done| done.status.success());
     if !is_allowed {
-        skip("needs the right to make a network namespace");
+        skip("netns", "needs the right to make a network namespace");
         return None;
     }
     let assay = lab.command(arguments);

@@ -5,7 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
-use crate::support::{Lab, Running, eventually, preload_library, skip};
+use crate::support::{Lab, Running, eventually, preload_library};
+use assay_skip::skip;
 
 #[test]
 fn the_program_takes_our_place_and_its_status_is_ours() {
@@ -29,7 +30,7 @@ fn on_the_user_space_stack_it_finds_its_end_of_the_wire() {
         .args([&library, &lab.path("source.c")])
         .status();
     if !compiled.is_ok_and(|status| status.success()) {
-        return skip("needs a C compiler, apt install gcc");
+        return skip("tools", "needs a C compiler, apt install gcc");
     }
     let script = "echo $ASSAY_STACK $ASSAY_STACK_WIRE $ASSAY_STACK_ADDRESS $LD_PRELOAD";
     let library = library.canonicalize().expect("path");

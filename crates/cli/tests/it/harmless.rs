@@ -9,7 +9,8 @@ use assert_cmd::Command;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
-use crate::support::{Lab, PATIENCE, listing, skip, stderr, stdout};
+use crate::support::{Lab, PATIENCE, listing, stderr, stdout};
+use assay_skip::skip;
 
 #[test]
 fn whatever_writes_replaces_a_file_and_nothing_beside_it() {
@@ -109,7 +110,7 @@ fn what_was_kept_is_told_when_the_disk_is_full() {
     shell.envs(settings).current_dir(lab.path("."));
     let ended = Command::from_std(shell).timeout(2 * PATIENCE).assert();
     if !lab.path("kept").exists() {
-        return skip("needs mount and user namespaces (unshare -rm)");
+        return skip("userns", "needs mount and user namespaces (unshare -rm)");
     }
     let (shown, told) = (stdout(&ended), stderr(&ended));
     ended.code(4);

@@ -18,7 +18,8 @@ use assert_cmd::assert::OutputAssertExt as _;
 use predicates::str::contains;
 use rustix::process::{Signal, kill_process_group};
 
-use crate::support::{Lab, Running, eventually, listing, not_run, preload_library, skip, stderr, stdout};
+use crate::support::{Lab, Running, eventually, listing, not_run, preload_library, stderr, stdout};
+use assay_skip::skip;
 
 /// Slow, so that also a program built for tests fills it on a busy machine.
 const RATE: u64 = 20_000_000;
@@ -30,7 +31,7 @@ fn is_possible() -> bool {
     match Link::open(Path::new(env!("CARGO_BIN_EXE_assay")), Spec::Veth(Cable::default())) {
         Ok(_) => true,
         Err(error) => {
-            skip(error);
+            skip("netns", error);
             false
         }
     }
@@ -66,7 +67,7 @@ fn all_were_measured(record: &Record) -> bool {
     let tails = failures.chain(absent).map(|failure| format!("{}: {:?}", failure.reason, failure.log_tail));
     let xdp: Vec<String> = tails.filter(|tail| tail.contains("XDP")).collect();
     xdp.first().is_none_or(|reason| {
-        skip(reason);
+        skip("xdp", reason);
         false
     })
 }
@@ -130,7 +131,7 @@ fn a_full_link_is_named_as_the_limit() {
         }
         return;
     }
-    skip("this machine is too busy for a window that counts");
+    skip("quiet", "this machine is too busy for a window that counts");
 }
 
 fn shape_was_kept(record: &Record) {
@@ -186,7 +187,7 @@ fn frames_are_lost_as_asked_on_both_stacks_and_nobody_objects() {
 fn two_cpus() -> Option<String> {
     let cpus = cpuset::allowed();
     if cpus.len() < 2 {
-        skip("two workers need two CPUs");
+        skip("cpus", "two workers need two CPUs");
         return None;
     }
     Some(cpus.iter().take(2).collect::<CpuSet>().to_string())
@@ -252,7 +253,7 @@ fn with_processes(lab: &Lab) -> Vec<&'static str> {
     let nginx = format!("\"sh\", \"-c\", \'\'\'{NGINX}\'\'\'");
     let all = [("node", node), ("nginx", nginx)].into_iter().filter_map(|(name, command)| {
         if !std::process::Command::new(name).arg("-v").output().is_ok_and(|out| out.status.success()) {
-            skip(format_args!("needs {name}"));
+            skip("tools", format_args!("needs {name}"));
             return None;
         }
         lab.contender(name, "server", &format!("[run]\ncommand = [{command}]\nqueue_per_worker = true"));
@@ -451,7 +452,7 @@ fn nothing_is_left_after_a_kill_but_files_which_clean_removes() {
 #[test]
 fn somebody_without_rights_has_a_link_in_a_user_namespace() {
     if !rustix::process::geteuid().is_root() || !is_possible() {
-        return skip("only root can try it as somebody else; the other tests have tried it as you");
+        return skip("root", "only root can try it as somebody else; the other tests have tried it as you");
     }
     let lab = Lab::new();
     lab.good("one");
@@ -478,7 +479,7 @@ fn somebody_without_rights_has_a_link_in_a_user_namespace() {
     let said = stderr(&assert);
     if assert.get_output().status.code() == Some(4) {
         assert!(said.contains("could not be made") && said.contains("run as root"), "{said}");
-        return skip(said);
+        return skip("userns", said);
     }
     assert.code(0);
     let record = lab.record();

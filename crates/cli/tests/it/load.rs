@@ -6,7 +6,8 @@ use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use rustix::process::Signal;
 
-use crate::support::{Lab, Running, Stranger, eventually, skip, stdout};
+use crate::support::{Lab, Running, Stranger, eventually, stdout};
+use assay_skip::skip;
 
 /// A number instead of a time: a busy machine may answer nothing in any time.
 const BRIEF: [&str; 6] = ["-n", "100", "-c", "2", "--cpus", "0"];
@@ -204,7 +205,7 @@ fn placeholders_and_shapes_work_from_the_command_line() {
 fn nine_thousand_connections_are_made_and_used_on_either_engine() {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum.unwrap_or(u64::MAX);
     if limit < 9500 {
-        return skip(format_args!("this process may open {limit} files only"));
+        return skip("files", format_args!("this process may open {limit} files only"));
     }
     let lab = Lab::new();
     let (_server, url) = Running::serve(&lab);

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use assay_model::record::Record;
 
-use crate::support::{Lab, preload_library, skip};
+use crate::support::{Lab, preload_library};
+use assay_skip::skip;
 
 /// Networks on which a contender was measured, by their names, with the number of windows.
 fn networks_of(record: &Record, contender: &str) -> BTreeSet<(String, usize)> {
@@ -40,7 +41,7 @@ fn an_unmodified_program_is_measured_on_both_stacks() {
     let lab = Lab::new();
     lab.write("server.py", script);
     if !std::process::Command::new("python3").arg("-V").output().is_ok_and(|out| out.status.success()) {
-        return skip("needs python3, apt install python3");
+        return skip("tools", "needs python3, apt install python3");
     }
     let command = format!("python3 {}", lab.path("server.py").display());
     let arguments = ["--cmd", &command, "--path", "/", "-s", "kernel,user"];

@@ -9,7 +9,8 @@ use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use serde_json::Value;
 
-use crate::support::{Lab, Running, listing, skip, stderr, stdout};
+use crate::support::{Lab, Running, listing, stderr, stdout};
+use assay_skip::skip;
 
 fn lab() -> Lab {
     let lab = Lab::new();
@@ -188,7 +189,7 @@ fn an_objective_that_no_rate_keeps_is_told_as_such_and_has_an_exit_code() {
     let text = stdout(&assert);
     // Beside other tests windows are void, and the time may be over before the second trial.
     if ["do not count", "every window is void", "over too early"].iter().any(|words| text.contains(words)) {
-        return skip("other programs took the time or the CPUs that the search needed");
+        return skip("quiet", "other programs took the time or the CPUs that the search needed");
     }
     assert.code(13);
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -10,7 +10,8 @@ use assay_tls::Made;
 use predicates::str::contains;
 use rustix::process::Signal;
 
-use crate::support::{Lab, Running, eventually, skip, stderr, stdout};
+use crate::support::{Lab, Running, eventually, stderr, stdout};
+use assay_skip::skip;
 
 /// A number instead of a time: a busy machine may answer nothing in any time.
 const BRIEF: [&str; 6] = ["-n", "100", "-c", "2", "--cpus", "0"];
@@ -63,7 +64,7 @@ fn has(program: &str) -> bool {
     let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
     let is_here = found.is_ok_and(|output| output.status.success());
     if !is_here {
-        skip(format_args!("needs {program}"));
+        skip("tools", format_args!("needs {program}"));
     }
     is_here
 }

@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn a_long_range_is_copied_when_there_is_no_descriptor_to_give() {
         let Ok(mut engine) = Uring::new(Config { max_connections: 1 }) else {
-            return eprintln!("skipped: no io_uring here");
+            return assay_skip::skip("uring", "no io_uring here");
         };
         engine.descriptors_at_most = 0;
         let expected: Vec<u8> = (0..8_000_000u32).map(|i| (i / 7) as u8).collect();

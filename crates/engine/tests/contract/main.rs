@@ -1,12 +1,10 @@
 //! The engines of the kernel's sockets keep what every engine promises.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-#![allow(clippy::print_stderr, reason = "a test says what it skips")]
 
 #[macro_use]
 mod promises;
 
-use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 
 use assay_engine::{Config, Engine, EngineError, Epoll, Uring};
@@ -42,8 +40,7 @@ struct Kernel<E>(fn(Config) -> Result<E, EngineError>);
 
 fn with_uring() -> Option<Kernel<Uring>> {
     if let Err(error) = Uring::new(CONFIG) {
-        // Not by `eprintln!`, which the test harness hides when a test passes.
-        let _ = writeln!(std::io::stderr(), "skipped: no io_uring here: {error}");
+        assay_skip::skip("uring", format_args!("no io_uring here: {error}"));
         return None;
     }
     Some(Kernel(Uring::new))

@@ -37,8 +37,3 @@ pub(crate) fn eventually(what: &str, holds: impl Fn() -> bool) {
         std::thread::sleep(Duration::from_millis(5));
     }
 }
-
-/// Says why something is not tested. Not by `eprintln!`, which the test harness hides when a test passes.
-pub(crate) fn skip(reason: impl std::fmt::Display) {
-    let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("skipped: {reason}\n"));
-}

@@ -14,7 +14,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use support::{Server, compiled, preloaded, skip};
+use assay_skip::skip;
+use support::{Server, compiled, preloaded};
 use table::{CALLS, Call, Care};
 
 /// A call, made in one way.
@@ -56,7 +57,7 @@ impl Case<'_> {
         let log = folder.join("log");
         let expected = self.run(Command::new(program), folder);
         if expected.contains("not here") {
-            skip(format_args!("{} {}: {}", self.call.name, self.way, expected.trim()));
+            skip("kernel", format_args!("{} {}: {}", self.call.name, self.way, expected.trim()));
             return None;
         }
         let printed = self.run(preloaded(&program.to_string_lossy(), &log), folder);

@@ -5,7 +5,8 @@ use assay_wire::xdp::{self, Mode};
 use super::Site;
 use super::ring::{Net, has_curl_and};
 use super::space::{ip, try_ip, within};
-use super::support::{Server, skip};
+use super::support::Server;
+use assay_skip::skip;
 
 /// Why there is no virtual cable here, or no TAP device.
 fn no_cable() -> Option<String> {
@@ -31,7 +32,7 @@ fn af_xdp() {
     if !has_curl_and("node", "--version") || !has_curl_and("nginx", "-v") {
         return;
     }
-    within("programs over AF_XDP", no_cable, || {
+    within("xdp", no_cable, || {
         ip("link set lo up");
         ip("link add left type veth peer name right");
         ip("link set left up");
@@ -54,14 +55,14 @@ fn a_queue_that_somebody_else_has_is_passed_over() {
     if !has_curl_and("node", "--version") {
         return;
     }
-    within("a second queue over AF_XDP", no_cable, || {
+    within("xdp", no_cable, || {
         ip("link add wide numtxqueues 2 numrxqueues 2 type veth peer name broad numtxqueues 2 numrxqueues 2");
         ip("link set dev wide up");
         ip("link set dev broad up");
         let held = match xdp::open("wide", 0, Some(Mode::Native)) {
             Ok((held, _)) if xdp::can_share() => held,
-            Ok(_) => return skip("two processes on one interface need CAP_SYS_ADMIN"),
-            Err(error) => return skip(error),
+            Ok(_) => return skip("root", "two processes on one interface need CAP_SYS_ADMIN"),
+            Err(error) => return skip("xdp", error),
         };
         // In the driver each queue faces its like.
         let net = over_cable(["xdp:wide,mode=native", "xdp:broad:1,mode=native"]);
@@ -78,7 +79,7 @@ fn tap() {
     if !has_curl_and("node", "--version") {
         return;
     }
-    within("programs over TAP", no_tap, || {
+    within("tap", no_tap, || {
         ip("link set lo up");
         ip("tuntap add dev tap0 mode tap");
         ip("address add 10.77.0.2/24 dev tap0");

@@ -32,17 +32,12 @@ pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Says why something is not tested. Not by `eprintln!`, which the test harness hides when a test passes.
-pub fn skip(reason: impl std::fmt::Display) {
-    let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("skipped: {reason}\n"));
-}
-
 /// Whether a program can be run, said aloud if not.
 pub fn is_installed(program: &str, asks: &str) -> bool {
     let answers =
         Command::new(program).arg(asks).stdin(Stdio::null()).output().is_ok_and(|o| o.status.success());
     if !answers {
-        skip(format_args!("{program} is not installed"));
+        assay_skip::skip("tools", format_args!("{program} is not installed"));
     }
     answers
 }

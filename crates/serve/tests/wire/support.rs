@@ -118,9 +118,7 @@ pub(crate) fn where_allowed(test: impl Fn(EngineKind)) {
     match EngineKind::best() {
         (EngineKind::IoUring, _) => test(EngineKind::IoUring),
         (EngineKind::Epoll, obstacle) => {
-            // Not by `eprintln!`, which the test harness hides when a test passes.
-            let why = obstacle.map(|obstacle| obstacle.to_string()).unwrap_or_default();
-            let _ = writeln!(std::io::stderr(), "skipped: {why}");
+            assay_skip::skip("uring", obstacle.map(|obstacle| obstacle.to_string()).unwrap_or_default());
         }
     }
 }

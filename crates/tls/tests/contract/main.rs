@@ -42,9 +42,7 @@ struct Secured<E> {
 
 fn with_uring() -> Option<Secured<Uring>> {
     if let Err(error) = Uring::new(CONFIG) {
-        // Not by `eprintln!`, which the test harness hides when a test passes.
-        use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), "skipped: no io_uring here: {error}");
+        assay_skip::skip("uring", format_args!("no io_uring here: {error}"));
         return None;
     }
     Some(Secured::over(Uring::new))

@@ -1,21 +1,22 @@
 //! A network namespace for a test, which takes everything made in it along when the test ends.
 
-use std::io::Write as _;
 use std::process::Command;
 
+use assay_skip::skip;
 use nix::sched::{CloneFlags, unshare};
 
-/// Runs a test in a network namespace of its own. Where that is forbidden, or `missing` finds something that the kernel
-/// lacks, says so and does nothing.
-pub(crate) fn within(name: &str, missing: fn() -> Option<String>, test: impl FnOnce() + Send) {
+/// Runs a test in a network namespace of its own. Where that is forbidden, or `missing` says that what the test needs is not to be
+/// had, says so and does nothing.
+pub(crate) fn within(need: &str, missing: fn() -> Option<String>, test: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
             // Of this thread alone, and of the commands that it starts (namespaces(7)).
             if let Err(error) = unshare(CloneFlags::CLONE_NEWNET) {
-                return skip(name, &format!("a network namespace is not to be had ({error}); run as root"));
+                let why = format_args!("{need}: a network namespace is not to be had ({error}); run as root");
+                return skip("netns", why);
             }
             match missing() {
-                Some(reason) => skip(name, &reason),
+                Some(reason) => skip(need, reason),
                 None => test(),
             }
         });
@@ -23,11 +24,6 @@ pub(crate) fn within(name: &str, missing: fn() -> Option<String>, test: impl FnO
             std::panic::resume_unwind(panic);
         }
     });
-}
-
-/// Says what is not tested. Not by `eprintln!`, which the test harness hides.
-fn skip(name: &str, reason: &str) {
-    let _ = writeln!(std::io::stderr(), "skipped: {name}: {reason}");
 }
 
 /// Runs ip(8) with these words.

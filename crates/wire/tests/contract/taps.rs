@@ -19,7 +19,7 @@ fn no_taps() -> Option<String> {
 
 #[test]
 fn taps_on_a_bridge_keep_their_promises() {
-    within("TAP", no_taps, || {
+    within("tap", no_taps, || {
         ip("link add bridge type bridge");
         ip("link set bridge up");
         promises::of_any(|| {
@@ -36,7 +36,7 @@ fn taps_on_a_bridge_keep_their_promises() {
 
 #[test]
 fn the_kernel_answers_through_a_tap() {
-    within("TAP", no_taps, || {
+    within("tap", no_taps, || {
         let spec = "tap:kernel".parse().expect("a wire");
         let (mut wire, station) = open(&spec, End::First, 0, 1).expect("a device");
         assert!(station.addresses.is_empty());
@@ -59,7 +59,7 @@ fn the_kernel_answers_through_a_tap() {
 
 #[test]
 fn a_tap_that_is_removed_is_noticed() {
-    within("TAP", no_taps, || {
+    within("tap", no_taps, || {
         let (mut wire, _) = tap::open("fleeting", 1).expect("a device");
         wire.wait(Nanos::ZERO).expect("intact");
         ip("link delete fleeting");
@@ -73,7 +73,7 @@ fn a_tap_that_is_removed_is_noticed() {
 
 #[test]
 fn several_queues_are_one_device() {
-    within("TAP", no_taps, || {
+    within("tap", no_taps, || {
         let _first = tap::open("wide", 2).expect("a device");
         let _second = tap::open("wide", 2).expect("its second queue");
         let error = tap::open("wide", 1).expect_err("another kind").to_string();

@@ -41,7 +41,7 @@ pub(crate) fn is_free(name: &str) -> bool {
 #[test]
 fn both_ends_of_a_veth_pair_keep_their_promises() {
     for mode in MODES {
-        within("AF_XDP", no_xdp, || {
+        within("xdp", no_xdp, || {
             promises::of_any(|| {
                 let [(a, _), (b, _)] =
                     ["left", "right"].map(|name| xdp::open(name, 0, Some(mode)).expect("a queue"));
@@ -56,7 +56,7 @@ fn both_ends_of_a_veth_pair_keep_their_promises() {
 
 #[test]
 fn every_frame_arrives_or_is_counted_as_dropped() {
-    within("AF_XDP", no_xdp, || {
+    within("xdp", no_xdp, || {
         const SENT: u64 = 20_000;
         let [(mut a, _), (mut b, _)] =
             ["left", "right"].map(|name| xdp::open(name, 0, None).expect("a queue"));
@@ -75,7 +75,7 @@ fn every_frame_arrives_or_is_counted_as_dropped() {
 
 #[test]
 fn the_kernel_answers_through_a_veth_pair_with_right_checksums() {
-    within("AF_XDP", no_xdp, || {
+    within("xdp", no_xdp, || {
         let (ours, theirs) = (Ipv4Addr::new(10, 77, 0, 1), Ipv4Addr::new(10, 77, 0, 2));
         ip("address add 10.77.0.2/24 dev right");
         xdp::prepare_peer("right").expect("offloads off");
@@ -122,7 +122,7 @@ fn udp_sum(packet: &[u8]) -> u32 {
 
 #[test]
 fn queues_of_one_interface_share_its_program() {
-    within("AF_XDP", no_xdp, || {
+    within("xdp", no_xdp, || {
         ip("link add wide numtxqueues 2 numrxqueues 2 type veth peer name broad numtxqueues 2 numrxqueues 2");
         ip("link set dev wide up");
         ip("link set dev broad up");
@@ -139,7 +139,7 @@ fn queues_of_one_interface_share_its_program() {
 
 #[test]
 fn what_is_in_use_or_down_or_absent_is_told() {
-    within("AF_XDP", no_xdp, || {
+    within("xdp", no_xdp, || {
         let held = xdp::open("left", 0, None).expect("a queue");
         let error = xdp::open("left", 0, None).expect_err("taken").to_string();
         assert!(error.contains("another queue"), "{error}");
@@ -155,7 +155,7 @@ fn what_is_in_use_or_down_or_absent_is_told() {
 
 #[test]
 fn an_interface_that_is_removed_is_noticed() {
-    within("AF_XDP", no_xdp, || {
+    within("xdp", no_xdp, || {
         for timeout in [Nanos::from_millis(200), Nanos::ZERO] {
             let _ = cable();
             let (mut wire, _) = xdp::open("left", 0, None).expect("a queue");
@@ -183,7 +183,7 @@ fn as_the_process_to_be_killed() {
 
 #[test]
 fn a_killed_process_leaves_the_interface_as_it_was() {
-    within("AF_XDP", no_xdp, || {
+    within("xdp", no_xdp, || {
         let folder = tempfile::tempdir().expect("a folder");
         let ready = folder.path().join("ready");
         let program = std::env::current_exe().expect("this program");

@@ -2,6 +2,7 @@
 
 mod running;
 
+use assay_skip::skip;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -206,13 +207,8 @@ pub(crate) fn preload_library() -> Option<PathBuf> {
     // Where Cargo puts it for tests: it lies beside the program only after `cargo build`.
     let library = Path::new(env!("CARGO_BIN_EXE_assay")).with_file_name("deps").join("libassay_preload.so");
     if !library.exists() {
-        skip(format_args!("needs {}, cargo test --workspace", library.display()));
+        skip("preload", format_args!("needs {}, cargo test --workspace", library.display()));
         return None;
     }
     Some(library)
-}
-
-/// Says why something is not tested. Not by `eprintln!`, which the test harness hides when a test passes.
-pub(crate) fn skip(reason: impl std::fmt::Display) {
-    let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("skipped: {reason}\n"));
 }
