@@ -28,7 +28,7 @@ type Engine = SimEngine<RealTime>;
 /// are tried with words that come whole.
 const FOUL: Weather = Weather {
     delay: [Nanos::ZERO, Nanos::from_micros(300)],
-    window_bytes: 10_000,
+    window_bytes: 60_000,
     stalls: (0.01, Nanos::from_millis(2)),
     ..Weather::still(Nanos::ZERO)
 };
