@@ -126,6 +126,10 @@ export interface AnsweredVerdict {
    */
   pipeline?: number;
   /**
+   * What is spoken: HTTP/1.1 alone, or over TLS.
+   */
+  protocol?: "h1" | "h1+tls";
+  /**
    * Contenders, those that answered most soonest first.
    */
   standings: AnsweredStanding[];
@@ -253,6 +257,10 @@ export interface LatencyVerdict {
    * Requests in flight on one connection at most.
    */
   pipeline?: number;
+  /**
+   * What is spoken: HTTP/1.1 alone, or over TLS.
+   */
+  protocol?: "h1" | "h1+tls";
   /**
    * Contenders, the shortest 99th percentile first.
    */
@@ -445,6 +453,10 @@ export interface RedlineVerdict {
    * Requests in flight on one connection at most.
    */
   pipeline?: number;
+  /**
+   * What is spoken: HTTP/1.1 alone, or over TLS.
+   */
+  protocol?: "h1" | "h1+tls";
   /**
    * Contenders, the highest redline first.
    */
@@ -1009,6 +1021,10 @@ export interface Cell {
    */
   pipeline?: number;
   /**
+   * What is spoken: HTTP/1.1 alone, or over TLS.
+   */
+  protocol?: "h1" | "h1+tls";
+  /**
    * Name of the workload.
    */
   workload: string;
@@ -1071,6 +1087,10 @@ export interface SelfRatio {
    * Requests in flight on one connection at most.
    */
   pipeline?: number;
+  /**
+   * What is spoken: HTTP/1.1 alone, or over TLS.
+   */
+  protocol?: "h1" | "h1+tls";
   ratio: Interval3;
   /**
    * Name of the workload.
@@ -1448,6 +1468,10 @@ export interface Measure {
    * Requests in flight on one connection.
    */
   pipeline?: number;
+  /**
+   * What is spoken: `h1`, or `h1+tls` with a certificate of the run's own. The same in all measures of a run.
+   */
+  protocol?: "h1" | "h1+tls";
   /**
    * Loads, each a cell of its own: `max`, `50%`, `common`, `5000/s`, `13000 requests`, `redline:p99<10ms`. One that depends on
    * the capacity brings `max` with it.
@@ -2022,6 +2046,10 @@ export interface StackRow {
    */
   pipeline?: number;
   /**
+   * What is spoken: HTTP/1.1 alone, or over TLS.
+   */
+  protocol?: "h1" | "h1+tls";
+  /**
    * Throughput on the user-space stack over that on the kernel's, paired by round, each pair on its own; absent when
    * either is withheld.
    */
@@ -2068,6 +2096,10 @@ export interface StackCounters {
    * Requests in flight on one connection at most.
    */
   pipeline?: number;
+  /**
+   * What is spoken: HTTP/1.1 alone, or over TLS.
+   */
+  protocol?: "h1" | "h1+tls";
   server: EndCounters1;
   /**
    * Name of the workload.

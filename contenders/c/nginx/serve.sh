@@ -26,11 +26,20 @@ cp -R "$FILES" "$SCRATCH/files"
 chmod a+x "$SCRATCH"
 chmod -R a+rX "$SCRATCH/files"
 
+# Over TLS, where a certificate is given.
+ssl= certificate=
+if [ -n "${CERT:-}" ]; then
+    ssl=' ssl'
+    certificate="ssl_certificate \"$CERT\"; ssl_certificate_key \"$KEY\"; ssl_protocols TLSv1.2 TLSv1.3;"
+fi
+
 # As sed takes it literally.
 scratch=$(printf '%s' "$SCRATCH" | sed 's/[|&\\]/\\&/g')
 sed -e "s|@USER@|$user|" \
     -e "s|@WORKERS@|$WORKERS|" \
     -e "s|@LISTEN@|$listen|" \
+    -e "s|@SSL@|$ssl|" \
+    -e "s|@CERTIFICATE@|$certificate|" \
     -e "s|@FILES@|$scratch/files|" \
     -e "s|@SCRATCH@|$scratch|" \
     nginx.conf >"$SCRATCH/nginx.conf"

@@ -40,7 +40,12 @@ func main() {
 	if database != nil {
 		route(mux, database)
 	}
-	log.Fatal(http.ListenAndServe(net.JoinHostPort(os.Getenv("ADDRESS"), os.Getenv("PORT")), mux))
+	server := &http.Server{Addr: net.JoinHostPort(os.Getenv("ADDRESS"), os.Getenv("PORT")), Handler: mux}
+	certificate, key := os.Getenv("CERT"), os.Getenv("KEY")
+	if certificate == "" {
+		log.Fatal(server.ListenAndServe())
+	}
+	log.Fatal(server.ListenAndServeTLS(certificate, key))
 }
 
 func route(mux *http.ServeMux, database *store.Store) {

@@ -1,6 +1,8 @@
 'use strict';
 
+const { readFileSync } = require('node:fs');
 const http = require('node:http');
+const https = require('node:https');
 const process = require('node:process');
 
 const { Pool } = require('pg');
@@ -9,24 +11,28 @@ const bodies = require('../shared/bodies.js');
 const Store = require('../shared/store.js');
 const workers = require('../shared/workers.js');
 
-const { ADDRESS, PORT } = process.env;
+const { ADDRESS, CERT, KEY, PORT } = process.env;
 
 workers(serve);
 
 async function serve() {
   const routes = { ...plain(), ...texts(), ...database(await Store.open(Pool)) };
-  http
-    .createServer((request, response) => {
-      const [target, query] = request.url.split('?', 2);
-      const known = Object.hasOwn(routes, target);
-      if (!known) return send(response, 404, 'text/plain', 'not found');
-      if (request.method !== 'GET' && request.method !== 'HEAD') {
-        response.setHeader('Allow', 'GET, HEAD');
-        return send(response, 405, 'text/plain', 'method not allowed');
-      }
-      return routes[target](response, query);
-    })
-    .listen(Number(PORT), ADDRESS);
+  server((request, response) => {
+    const [target, query] = request.url.split('?', 2);
+    const known = Object.hasOwn(routes, target);
+    if (!known) return send(response, 404, 'text/plain', 'not found');
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.setHeader('Allow', 'GET, HEAD');
+      return send(response, 405, 'text/plain', 'method not allowed');
+    }
+    return routes[target](response, query);
+  }).listen(Number(PORT), ADDRESS);
+}
+
+// Over TLS where a certificate is given.
+function server(answer) {
+  if (!CERT) return http.createServer(answer);
+  return https.createServer({ cert: readFileSync(CERT), key: readFileSync(KEY) }, answer);
 }
 
 function plain() {

@@ -310,6 +310,7 @@ impl Inspection<'_> {
             tools: self.tools,
             link: self.link,
             user: None,
+            tls: None,
             cpus: self.cpus,
             log: self.log.clone(),
             database: self.its_database().map(|supplied| &supplied.access),

@@ -84,6 +84,9 @@ pub enum LabError {
         /// Folders that were tried.
         looked_in: String,
     },
+    /// TLS of the run could not be set up.
+    #[error(transparent)]
+    Tls(#[from] assay_tls::TlsError),
     /// A file or folder could not be read.
     #[error("cannot read {}: {source}", path.display())]
     Read {
@@ -217,7 +220,9 @@ impl LabError {
             | Self::Unreadable(_)
             | Self::OtherSchema { .. } => Exit::Usage,
             Self::NothingSelected { .. } => Exit::NothingSelected,
-            Self::StoreNotWritable { .. } | Self::Machine { .. } | Self::Link(_) => Exit::MachineUnfit,
+            Self::StoreNotWritable { .. } | Self::Machine { .. } | Self::Link(_) | Self::Tls(_) => {
+                Exit::MachineUnfit
+            }
             Self::Unsaved { cause, .. } => cause.exit(),
             Self::Bug(_) => Exit::Bug,
         }

@@ -21,8 +21,9 @@ use thiserror::Error;
 use crate::contender::{Inherited, Purpose, Tools};
 use crate::keeper::{Bounded, KeepOptions, Kept, RunError, run_bounded, tail};
 use crate::pipe::Pipe;
-use crate::split_url;
 use crate::stack::UserEnd;
+use crate::tls::SERVER_NAME;
+use crate::url::Url;
 
 /// How much longer than its orders the generator may live: connecting, draining, reporting.
 const MARGIN: Duration = Duration::from_secs(10);
@@ -62,6 +63,8 @@ pub struct LoadOrder<'a> {
     pub seed: u64,
     /// Its end of the wire, where it brings the user-space stack; absent for the kernel's.
     pub stack: Option<&'a UserEnd>,
+    /// File with the authority to trust, where connections are secured; absent for plain HTTP.
+    pub authority: Option<&'a Path>,
 }
 
 /// Why there is no report.
@@ -120,12 +123,15 @@ impl LoadOrder<'_> {
         let all = rest.into_iter().chain(open);
         arguments.extend(all.flat_map(|(name, value)| [name.into(), value.into()]));
         arguments.extend(self.stack.iter().flat_map(|end| end.arguments()).map(OsString::from));
+        if let Some(file) = self.authority {
+            arguments.extend(["--cacert".into(), file.into(), "--server-name".into(), SERVER_NAME.into()]);
+        }
         arguments
     }
 
     /// Where the name in the URL leads, as this process has known since it asked for consent; the generator would ask anew.
     fn address(&self) -> Option<SocketAddr> {
-        let (authority, _) = split_url(self.url).ok()?;
+        let authority = Url::parse(self.url).ok()?.authority();
         let is_name = authority.parse::<SocketAddr>().is_err();
         names::resolve(&authority).ok().filter(|_| is_name)?.first().copied()
     }
@@ -382,6 +388,7 @@ mod tests {
             cpus: "0-1",
             seed: 7,
             stack: None,
+            authority: None,
         }
     }
 

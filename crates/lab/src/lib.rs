@@ -37,6 +37,7 @@ mod stop;
 pub mod store;
 mod subject;
 pub mod techempower;
+mod tls;
 mod url;
 
 pub use error::{Exit, LabError, Place};

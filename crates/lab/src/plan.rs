@@ -118,6 +118,26 @@ impl Plan {
     /// # Errors
     /// An experiment with impossible numbers, or one of whose workloads is missing, or nobody to measure.
     pub fn check(&self) -> Result<(), LabError> {
+        let runs_already = |subject: &&Subject| matches!(subject.launch, Launch::Running { .. });
+        let is_plain = |measure: &Measure| measure.protocol.is_plain();
+        if self.experiment.is_secured() && self.experiment.measures.iter().any(is_plain) {
+            return Err(LabError::Argument {
+                given: self.experiment.name.clone(),
+                problem:
+                    "its measures speak different protocols; a run speaks one, so give each a file of its own"
+                        .to_owned(),
+            });
+        }
+        if self.experiment.is_secured()
+            && let Some(subject) = self.subjects.iter().find(runs_already)
+        {
+            return Err(LabError::Argument {
+                given: subject.title.clone(),
+                problem: "over TLS a run measures servers that it starts, with a certificate of its own; drive one that runs \
+                          already with `assay load https://…`"
+                    .to_owned(),
+            });
+        }
         if let Some(fault) = catalogue::fault_of_experiment(&self.experiment) {
             let problem = format!("{}: {}; {}", fault.key, fault.problem, fault.mend);
             return Err(LabError::Argument { given: self.experiment.name.clone(), problem });

@@ -178,6 +178,7 @@ impl Subject {
         let run = Run {
             command: ["sh", "-c", &script.replace("${", "$${")].map(str::to_owned).to_vec(),
             stack_arguments: Vec::new(),
+            tls_arguments: Some(Vec::new()),
             queue_per_worker: false,
             ready_timeout_s: COMMAND_READY_TIMEOUT_S,
             ready_path: None,

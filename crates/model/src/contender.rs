@@ -95,6 +95,10 @@ pub struct Run {
     /// `${WIRE_ADDRESS}` say where. Without them the program is started with the preload library.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack_arguments: Vec<String>,
+    /// Further arguments, if any are needed, for a run over TLS; `${CERT}` and `${KEY}` are the files to serve with, and in its
+    /// environment too. Absent where it is not set up for TLS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls_arguments: Option<Vec<String>>,
     /// Whether there is one worker for each CPU given that can have a user-space stack to itself: a process that accepts its own
     /// connections, or a thread of a program with `stack_arguments`. Then each gets a queue of the wire. Without it the
     /// user-space stack has one queue, and the program is told of one worker.

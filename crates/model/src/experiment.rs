@@ -140,6 +140,9 @@ pub struct Measure {
     /// Names of the only contenders that are measured so; empty for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contenders: Vec<String>,
+    /// What is spoken: `h1`, or `h1+tls` with a certificate of the run's own. The same in all measures of a run.
+    #[serde(default, skip_serializing_if = "Protocol::is_plain")]
+    pub protocol: Protocol,
 }
 
 /// One cell of an experiment: a workload over a number of connections at a load.
@@ -158,6 +161,39 @@ pub struct Cell {
     /// Whose TCP over which wire; absent where the experiment names none: the kernel's, over the run's link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
+    /// What is spoken: HTTP/1.1 alone, or over TLS.
+    #[serde(default, skip_serializing_if = "Protocol::is_plain")]
+    pub protocol: Protocol,
+}
+
+/// What is spoken to a server.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+pub enum Protocol {
+    /// HTTP/1.1.
+    #[default]
+    #[serde(rename = "h1")]
+    H1,
+    /// HTTP/1.1 over TLS.
+    #[serde(rename = "h1+tls")]
+    H1Tls,
+}
+
+impl Protocol {
+    /// Whether nothing is secured, which is not told.
+    pub fn is_plain(&self) -> bool {
+        *self == Self::H1
+    }
+}
+
+impl std::fmt::Display for Protocol {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(match self {
+            Self::H1 => "h1",
+            Self::H1Tls => "h1+tls",
+        })
+    }
 }
 
 /// Length of a window.
@@ -200,6 +236,7 @@ impl Measure {
             rates: capacity_alone(),
             networks: Vec::new(),
             contenders: Vec::new(),
+            protocol: Protocol::H1,
         }
     }
 
@@ -215,6 +252,7 @@ impl Measure {
                 pipeline: self.pipeline,
                 offered,
                 network,
+                protocol: self.protocol,
             };
             capacity.into_iter().chain(self.rates.iter().copied()).map(of)
         };
@@ -237,6 +275,7 @@ impl Cell {
             pipeline: one(),
             offered: Offered::Capacity,
             network: None,
+            protocol: Protocol::H1,
         }
     }
 
@@ -271,6 +310,9 @@ impl std::fmt::Display for Cell {
         write!(out, "{} at {}", self.workload, self.width())?;
         if let Some(network) = self.network {
             write!(out, " on {network}")?;
+        }
+        if !self.protocol.is_plain() {
+            write!(out, " over {}", self.protocol)?;
         }
         if self.offered.is_capacity() { Ok(()) } else { write!(out, ", {}", self.offered) }
     }
@@ -327,6 +369,11 @@ impl Experiment {
     /// Every cell in the order in which the file names them.
     pub fn cells(&self) -> Vec<Cell> {
         self.measures.iter().flat_map(Measure::cells).collect()
+    }
+
+    /// Whether any of its cells is measured over TLS.
+    pub fn is_secured(&self) -> bool {
+        self.measures.iter().any(|measure| !measure.protocol.is_plain())
     }
 
     /// Length of one measured window at a load.

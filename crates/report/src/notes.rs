@@ -220,7 +220,8 @@ pub(crate) fn network_text(record: &Record, cell: &Cell) -> String {
 /// A cell in a heading, without its load: `hello, 64 connections, user/ring`.
 pub(crate) fn cell_title(cell: &Cell) -> String {
     let network = cell.network.map(|network| format!(", {network}")).unwrap_or_default();
-    format!("{}, {} connections{network}", cell.workload, cell.width())
+    let protocol = if cell.protocol.is_plain() { String::new() } else { format!(", {}", cell.protocol) };
+    format!("{}, {} connections{network}{protocol}", cell.workload, cell.width())
 }
 
 /// What the time went into.

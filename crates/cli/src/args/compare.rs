@@ -161,6 +161,7 @@ impl CompareArguments {
             least_contenders: self.cmd.len(),
             comparing: Some(self.design.map(DesignName::design)),
             one_at_a_time: false,
+            tls: false,
             // A comparison tells nothing of it, and its time is better spent on restarts.
             no_check: true,
             budget: self.budget,

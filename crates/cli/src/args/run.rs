@@ -90,6 +90,9 @@ pub(crate) struct RunArguments {
     /// Start one server at a time and measure it in one piece, instead of all at once in turns
     #[arg(long, help_heading = "Length")]
     pub(crate) one_at_a_time: bool,
+    /// Over TLS (h1+tls), with an authority and a certificate of the run's own; a command finds it in $CERT, and its key in $KEY
+    #[arg(long, help_heading = "Load")]
+    pub(crate) tls: bool,
     /// Measure no contender twice: saves its time, and leaves this machine's noise unknown
     #[arg(long, help_heading = "Length")]
     pub(crate) no_aa: bool,

@@ -5,12 +5,13 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::Command;
 
+use assay_model::experiment::Protocol;
 use assay_model::load::{ErrorClass, LoadReport};
 use assay_tls::Made;
 use predicates::str::contains;
 use rustix::process::Signal;
 
-use crate::support::{Lab, Running, eventually, stderr, stdout};
+use crate::support::{Lab, Running, eventually, not_run, stderr, stdout};
 use assay_skip::skip;
 
 /// A number instead of a time: a busy machine may answer nothing in any time.
@@ -326,4 +327,39 @@ fn requests_fail_by_class_when_connections_can_be_secured_no_longer() {
     assert_eq!((report.books.issued, report.books.ok, not_spoken), (20, 8, Some(&12)), "{report:?}");
     let said = report.samples.iter().find(|sample| sample.class == ErrorClass::TlsNotSpoken);
     assert_eq!(said.map(|sample| sample.detail.as_str()), Some("what it sends is no TLS"));
+}
+
+#[test]
+fn a_run_over_tls_hands_out_a_certificate_and_says_so_everywhere() {
+    let lab = Lab::new();
+    let serve = "[run]\ncommand = [\"${ASSAY}\", \"serve\", \"--address\", \"${ADDRESS}\", \"--port\", \"${PORT}\", \
+                 \"--cpus\", \"${CPUS}\"]";
+    let secured =
+        format!("{serve}\ntls_arguments = [\"--tls-cert\", \"${{CERT}}\", \"--tls-key\", \"${{KEY}}\"]");
+    lab.contender("one", "server", &secured);
+    lab.contender("other", "server", &secured);
+    lab.contender("plain", "server", serve);
+    let ran = lab.run(&["one", "other", "plain", "--tls"]).assert();
+    assert!(stdout(&ran).contains("hello, 2 connections, h1+tls"), "{}", stdout(&ran));
+    let record = lab.record();
+    let windows = record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells);
+    let mut count = 0;
+    for window in windows {
+        assert_eq!(window.cell.protocol, Protocol::H1Tls);
+        let tls = window.load.tls.as_ref().expect("TLS");
+        assert_eq!((tls.insecure, tls.otherwise, tls.failed), (false, 0, 0), "{tls:?}");
+        assert_eq!(tls.agreed.as_ref().map(|agreed| agreed.key.as_str()), Some("ECDSA P-256"));
+        count += 1;
+    }
+    assert!(count >= 4, "{count} windows");
+    assert_eq!(not_run(&record, "plain").reason, "it is not set up for TLS here");
+}
+
+#[test]
+fn a_run_over_tls_refuses_a_server_whose_certificate_it_did_not_make() {
+    let lab = Lab::new();
+    lab.run(&["http://127.0.0.1:1/", "--tls"])
+        .assert()
+        .code(2)
+        .stderr(contains("with a certificate of its own"));
 }

@@ -44,14 +44,9 @@ impl AskError {
     }
 }
 
-/// Sends `request` to `authority` over `link`, on a connection of its own, and reads the answer to its end.
-pub(crate) fn ask(
-    link: &Link,
-    authority: &str,
-    request: &RequestKind,
-    timeout: Duration,
-) -> Result<Answer, AskError> {
-    let mut line = Line::open(Door { link, authority, tls: None }, timeout)?;
+/// Sends `request` to a server, on a connection of its own, and reads the answer to its end.
+pub(crate) fn ask(door: Door<'_>, request: &RequestKind, timeout: Duration) -> Result<Answer, AskError> {
+    let mut line = Line::open(door, timeout)?;
     line.send(request)?;
     line.answer()
 }
@@ -258,6 +253,10 @@ mod tests {
         toml::from_str("path = \"/x\"\nheaders = [[\"Accept\", \"a/b\"]]\nexpect = {}").expect("request")
     }
 
+    fn asked(authority: &str, timeout: Duration) -> Result<Answer, AskError> {
+        ask(Door { link: &Link::loopback(), authority, tls: None }, &request(), timeout)
+    }
+
     /// Answers one connection with `pieces`, one write each, after a request was read; returns the request.
     fn answering(pieces: &'static [&'static str]) -> (Result<Answer, AskError>, String) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("listener");
@@ -275,7 +274,7 @@ mod tests {
             }
             String::from_utf8(request).expect("text")
         });
-        let answer = ask(&Link::loopback(), &authority, &request(), Duration::from_secs(10));
+        let answer = asked(&authority, Duration::from_secs(10));
         let request = server.join().expect("server").replace(&authority, "HOST");
         (answer, request)
     }
@@ -318,18 +317,14 @@ mod tests {
         }
         let free =
             TcpListener::bind("127.0.0.1:0").expect("listener").local_addr().expect("address").to_string();
-        assert!(matches!(
-            ask(&Link::loopback(), &free, &request(), Duration::from_secs(1)),
-            Err(AskError::Refused(_))
-        ));
+        assert!(matches!(asked(&free, Duration::from_secs(1)), Err(AskError::Refused(_))));
     }
 
     #[test]
     fn a_silent_server_times_out() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("listener");
         let authority = listener.local_addr().expect("address").to_string();
-        let error =
-            ask(&Link::loopback(), &authority, &request(), Duration::from_millis(50)).expect_err("silence");
+        let error = asked(&authority, Duration::from_millis(50)).expect_err("silence");
         assert!(matches!(error, AskError::Timeout(_)), "{error}");
     }
 }

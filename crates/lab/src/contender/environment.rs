@@ -12,7 +12,7 @@ use crate::catalogue::hint;
 use crate::stack::UserEnd;
 
 /// The variables a contender finds in its environment, and that `${NAME}` stands for in its commands.
-pub const VARIABLES: [&str; 11] = [
+pub const VARIABLES: [&str; 13] = [
     "ADDRESS",
     "PORT",
     "CPUS",
@@ -24,6 +24,8 @@ pub const VARIABLES: [&str; 11] = [
     "ASSAY",
     "WIRE",
     "WIRE_ADDRESS",
+    "CERT",
+    "KEY",
 ];
 
 /// What one start of a contender is about.
@@ -45,6 +47,8 @@ pub struct Told<'a> {
     pub database: Option<(DatabaseKind, &'a str)>,
     /// Its end of the wire, for one that brings its own stack; absent on the kernel's.
     pub stack: Option<&'a UserEnd>,
+    /// The certificate to serve with, and its key; absent for plain HTTP.
+    pub tls: Option<(&'a Path, &'a Path)>,
 }
 
 /// The values of the variables for one start of a contender.
@@ -74,6 +78,7 @@ impl Environment {
         };
         let (wire, wire_address) =
             told.stack.map_or_else(Default::default, |end| (end.wire.clone(), end.address.clone()));
+        let (certificate, key) = told.tls.map_or_else(Default::default, |(c, k)| (text(c), text(k)));
         Self {
             values: [
                 told.address.to_owned(),
@@ -87,6 +92,8 @@ impl Environment {
                 text(&told.tools.assay),
                 wire,
                 wire_address.unwrap_or_default(),
+                certificate,
+                key,
             ],
         }
     }
@@ -168,6 +175,7 @@ mod tests {
             },
             database,
             stack: None,
+            tls: None,
         })
     }
 

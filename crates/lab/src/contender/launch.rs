@@ -90,6 +90,25 @@ fn address(ends: Option<&Ends>, link: &Link) -> String {
     ends.map_or_else(|| link.server_address().to_string(), |ends| ends.server_address().to_owned())
 }
 
+/// How it is started, with what it is told of a stack of its own and of TLS.
+fn with_arguments(run: &Run, is_on_user_stack: bool, order: &StartOrder<'_>) -> Result<Run, NotRun> {
+    let mut run = run.clone();
+    if is_on_user_stack {
+        run.command.extend_from_slice(&run.stack_arguments);
+    }
+    if order.tls.is_some() {
+        run.command.extend_from_slice(run.tls_arguments.as_ref().ok_or_else(|| without_tls(order))?);
+    }
+    Ok(run)
+}
+
+/// Why one that is not set up for TLS is not run over it.
+fn without_tls(order: &StartOrder<'_>) -> NotRun {
+    let remedy =
+        "add tls_arguments to its contender.toml; it finds its certificate in $CERT, and the key in $KEY";
+    failure(order, "it is not set up for TLS here".to_owned(), remedy)
+}
+
 /// Starts the process of a contender on a free port with a scratch folder.
 pub(super) fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, NotRun> {
     let failed = |reason: String, remedy: &str| failure(order, reason, remedy);
@@ -107,12 +126,9 @@ pub(super) fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, 
         tools: order.tools,
         database: order.database.map(|access| (access.kind, access.url.as_str())),
         stack: ends.as_ref().map(|ends| &ends.server),
+        tls: order.tls.map(|tls| (&*tls.certificate, &*tls.key)),
     });
-    let own = &process.run.stack_arguments;
-    let run = match &ends {
-        Some(_) => Run { command: [&process.run.command[..], own].concat(), ..process.run.clone() },
-        None => process.run.clone(),
-    };
+    let run = with_arguments(&process.run, ends.is_some(), order)?;
     let (command, variables) =
         environment.launching(&run).map_err(|error| failed(error.to_string(), "mend contender.toml"))?;
     let mut options = KeepOptions::new(order.log.clone(), command);
@@ -128,7 +144,7 @@ pub(super) fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, 
         options.variables.push(joined((stack::TALLY_VARIABLE.into(), ends.tally().into())));
     }
     let variables = [process.inherited.variables(Purpose::Serving), variables].concat();
-    if let Some(ends) = ends.as_ref().filter(|_| own.is_empty()) {
+    if let Some(ends) = ends.as_ref().filter(|_| process.run.stack_arguments.is_empty()) {
         check_program(&options.command, process, order)?;
         let others =
             variables.iter().rfind(|(name, _)| name == "LD_PRELOAD").map(|(_, list)| list.as_os_str());

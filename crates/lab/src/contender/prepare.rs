@@ -104,6 +104,7 @@ impl Preparation<'_> {
             tools: self.tools,
             database: None,
             stack: None,
+            tls: None,
         });
         let words: Result<Vec<OsString>, _> =
             command.iter().map(|word| environment.fill(word).map(Into::into)).collect();

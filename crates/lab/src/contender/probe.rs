@@ -5,17 +5,17 @@
 
 use std::time::Duration;
 
-use assay_link::Link;
 use assay_model::experiment::Span;
 use assay_model::load::{Arrival, ErrorClass, LoadReport};
 use assay_model::record::{NotRun, Stage};
 use assay_model::workload::{RequestKind, Workload};
 
 use super::answer;
-use super::ask::{AskError, ask};
+use super::ask::{AskError, Door, ask};
 use super::server::{OnUserStack, StartOrder};
 use crate::generator::{LoadOrder, write_workload};
 use crate::stack::UserEnd;
+use crate::url::Scheme;
 
 /// Longest wait for one answer.
 pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -25,17 +25,17 @@ pub(super) const USER_START_TIMEOUT: Duration = Duration::from_millis(500);
 const MEND: &str = "mend the server, or leave the workload out that it does not answer";
 
 /// Asks over the kernel's stack; a problem of stage `Answer` means that somebody answered.
-pub(super) fn over_kernel(link: &Link, authority: &str, request: &RequestKind) -> Result<(), NotRun> {
+pub(super) fn over_kernel(door: Door<'_>, request: &RequestKind) -> Result<(), NotRun> {
     let what = format!("{} {}", request.method, request.path);
     let request =
         request.example().map_err(|error| problem(Stage::Answer, format!("{what}: {error}"), MEND))?;
-    match ask(link, authority, &request, ANSWER_TIMEOUT) {
+    match ask(door, &request, ANSWER_TIMEOUT) {
         Ok(answer) => match answer::fault(&request.expect, &answer) {
             None => Ok(()),
             Some(fault) => Err(problem(Stage::Answer, format!("{what} was answered with {fault}"), MEND)),
         },
         Err(error) if error.is_answer() => Err(problem(Stage::Answer, format!("{what}: {error}"), MEND)),
-        Err(AskError::Refused(_)) => Err(nobody(authority)),
+        Err(AskError::Refused(_)) => Err(nobody(door.authority)),
         Err(error) => {
             Err(problem(Stage::Start, format!("{what}: {error}"), "see what keeps the server from answering"))
         }
@@ -56,7 +56,7 @@ pub(super) fn over_user(
     write_workload(&file, &workload)
         .map_err(|error| problem(Stage::Start, error.to_string(), "make room"))?;
     let load = LoadOrder {
-        url: &format!("http://{authority}"),
+        url: &format!("{}://{authority}", Scheme::of(order.tls).name()),
         workload: &file,
         // One on each queue, behind which is a worker of its own.
         connections: user.queues.into(),
@@ -68,6 +68,7 @@ pub(super) fn over_user(
         cpus: &user.generator_cpus.to_string(),
         seed: 0,
         stack: Some(end),
+        authority: order.tls.map(|tls| &*tls.authority),
     };
     let report = load.measure(order.tools, order.link, user.work, &mut || !order.stop.now());
     let what = format!("{} {}", request.method, request.path);

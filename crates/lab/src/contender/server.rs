@@ -12,6 +12,7 @@ use assay_model::record::{NotRun, Stage};
 use assay_model::units::Nanos;
 use assay_model::workload::{RequestKind, Workload};
 
+use super::ask::Door;
 use super::before::{Commands, Ready, Surroundings};
 use super::container;
 use super::launch::{FirstProcess, Held, launch};
@@ -25,6 +26,7 @@ use crate::running;
 use crate::stack::UserEnd;
 use crate::stop::Stop;
 use crate::subject::{Launch, Process, Subject};
+use crate::tls::RunTls;
 use crate::url::Scheme;
 
 /// Time between two looks while it starts: short at first, because it is part of the start-up time that is reported.
@@ -48,6 +50,8 @@ pub(crate) struct StartOrder<'a> {
     pub link: &'a Link,
     /// The user-space stack that it is to be started on; absent for the kernel's, over the link.
     pub user: Option<OnUserStack<'a>>,
+    /// What secures its connections; absent for plain HTTP.
+    pub tls: Option<&'a RunTls>,
     /// CPUs of the server.
     pub cpus: &'a CpuSet,
     /// Where its output goes.
@@ -127,7 +131,7 @@ impl Server {
 
     fn run_commands(&mut self, order: &StartOrder<'_>) -> Result<(), NotRun> {
         let was_running = self.held.is_none();
-        let ready = Ready { scheme: Scheme::Http, authority: &self.authority, was_running };
+        let ready = Ready { scheme: Scheme::of(order.tls), authority: &self.authority, was_running };
         let around = Surroundings { tools: order.tools, link: order.link, stop: order.stop };
         let filled = order.commands.fill(order.workloads.clone(), ready, around);
         // What fails at a server that died is not at fault.
@@ -252,7 +256,10 @@ impl Server {
         user_timeout: Duration,
     ) -> Result<(), NotRun> {
         match order.user.zip(self.generator_end()) {
-            None => probe::over_kernel(order.link, &self.authority, request),
+            None => {
+                let tls = order.tls.map(|tls| &tls.client);
+                probe::over_kernel(Door { link: order.link, authority: &self.authority, tls }, request)
+            }
             Some(user) => probe::over_user(order, user, &self.authority, request, user_timeout),
         }
     }

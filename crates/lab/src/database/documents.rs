@@ -144,6 +144,7 @@ fn launch(
         tools: &order.tools,
         database: None,
         stack: None,
+        tls: None,
     });
     let (command, variables) = environment.launching(&process.run).map_err(|error| {
         DatabaseError::NotReady(Box::new(NotRun {

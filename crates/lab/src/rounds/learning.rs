@@ -78,7 +78,11 @@ impl Living<'_> {
             let known = self.run.learnt.iter().position(|l| l.workload == name && l.request == number);
             let question = Question { workload: &name, number, kind, timeout };
             let before = known.map(|at| &self.run.learnt[at]);
-            let door = Door { link: self.life.link, authority: &self.server.authority, tls: None };
+            let door = Door {
+                link: self.life.link,
+                authority: &self.server.authority,
+                tls: self.life.tls.map(|tls| &tls.client),
+            };
             let lesson = learn(door, question, occasion, before);
             let Ok(Lesson { learnt, expect: Some(expect) }) = lesson else {
                 // What was not answered as before is expected as before.

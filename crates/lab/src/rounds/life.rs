@@ -29,6 +29,8 @@ use crate::plan::Plan;
 use crate::stack::UserEnd;
 use crate::stop::Stop;
 use crate::subject::Subject;
+use crate::tls::RunTls;
+use crate::url::Scheme;
 
 /// Everything one life needs.
 pub(crate) struct Life<'a> {
@@ -40,6 +42,8 @@ pub(crate) struct Life<'a> {
     pub link: &'a Link,
     /// Queues of the wire, where the stack is in user space.
     pub queues: u16,
+    /// What secures the connections; absent for plain HTTP.
+    pub tls: Option<&'a RunTls>,
     /// CPUs of the generator's threads.
     pub generator_cpus: &'a CpuSet,
     /// Takes the speed of the CPUs of both sides.
@@ -142,6 +146,7 @@ impl<'a> Life<'a> {
             tools: &self.plan.tools,
             link: self.link,
             user: self.on_user_stack(),
+            tls: self.tls,
             cpus: &self.plan.isolation.server,
             log: self.log.clone(),
             database: self.database.filter(|_| needs_database),
@@ -204,10 +209,11 @@ impl<'a> Life<'a> {
 
     fn files(&self, server: &Server, cell: &Cell) -> Files {
         Files {
-            url: format!("http://{}", server.authority),
+            url: format!("{}://{}", Scheme::of(self.tls).name(), server.authority),
             workload: self.workload_file(&cell.workload),
             cpus: self.generator_cpus.to_string(),
             end: server.generator_end().cloned(),
+            authority: self.tls.map(|tls| tls.authority.clone()),
         }
     }
 
@@ -224,6 +230,7 @@ impl<'a> Life<'a> {
             cpus: &files.cpus,
             seed: arrivals_seed(self.plan.seed, self.record.rounds.len(), order.window),
             stack: files.end.as_ref(),
+            authority: files.authority.as_deref(),
         }
     }
 }
@@ -234,6 +241,7 @@ struct Files {
     workload: PathBuf,
     cpus: String,
     end: Option<UserEnd>,
+    authority: Option<PathBuf>,
 }
 
 /// Has the generator do something while the server lives and nobody wants to stop at once. An error without a reason is a wish.

@@ -45,6 +45,7 @@ use crate::schedule::{affordable_rounds, allows_another, least_rounds, planned_r
 use crate::stop::Stop;
 use crate::store::{RunFolder, Store, read_record};
 use crate::subject::Subject;
+use crate::tls::RunTls;
 
 /// Failures in a row after which a contender is not started again.
 const MAX_FAILURES: u32 = 2;
@@ -68,6 +69,8 @@ struct Runner<'a> {
     stop: &'a Stop,
     folder: RunFolder,
     work: PathBuf,
+    /// What secures the connections, where they are to be.
+    tls: Option<RunTls>,
     networks: Vec<Laid>,
     /// Over which servers are asked for the rules of HTTP, and the database is reached.
     link: Link,
@@ -115,6 +118,8 @@ impl<'a> Runner<'a> {
             let written = write_workload(&path, &subject.asked(workload));
             written.map_err(|error| LabError::not_writable(&path, error.source))?;
         }
+        let is_secured = plan.experiment.is_secured();
+        let tls = is_secured.then(|| RunTls::make(&work)).transpose()?;
         let mut record = empty_record(plan, &networks, facts, &folder.id, now);
         plan.tools.secrets.hide_in(&mut record);
         folder.save(&record)?;
@@ -127,6 +132,7 @@ impl<'a> Runner<'a> {
             stop,
             folder,
             work,
+            tls,
             networks,
             link,
             record,

@@ -240,6 +240,7 @@ impl Runner<'_> {
             network: *network,
             link,
             queues: place.queues,
+            tls: self.tls.as_ref(),
             generator_cpus: &place.generator_cpus,
             probe: &self.probe,
             record: &self.record,

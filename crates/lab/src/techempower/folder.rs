@@ -229,6 +229,7 @@ fn process(folder: &Path, name: &str, test: &Test, engine: &str) -> Process {
         run: Run {
             command: run,
             stack_arguments: Vec::new(),
+            tls_arguments: None,
             queue_per_worker: false,
             ready_timeout_s: READY_TIMEOUT_S,
             ready_path: None,

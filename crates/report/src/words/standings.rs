@@ -2,6 +2,7 @@
 
 use assay_model::check::{Check, Outcome};
 use assay_model::contender::Kind;
+use assay_model::experiment::Protocol;
 use assay_model::network::Network;
 use assay_model::record::{NetworkFacts, NotRunOn, Record};
 use assay_model::verdict::{Call, CellVerdict, LimitedBy, Pair, Standing};
@@ -58,12 +59,18 @@ fn headline(record: &Record, cells: &[CellVerdict], workload: &str, network: Opt
         } else {
             "no contender can be ranked"
         };
-        return vec![format!("On {workload}{}, {measured}.", with(network))];
+        let place = with(network) + &over(cell.cell.protocol);
+        return vec![format!("On {workload}{place}, {measured}.")];
     };
     let mut sentences = vec![speak.opening(cell, best, &ranked)];
     sentences.extend(speak.comparison(cell, best, &ranked));
     sentences.extend(speak.limit(best));
     sentences
+}
+
+/// What is spoken, where that is not HTTP/1.1 alone.
+fn over(protocol: Protocol) -> String {
+    if protocol.is_plain() { String::new() } else { format!(" over TLS ({protocol})") }
 }
 
 /// Both axes of the network, where the experiment names it.
@@ -107,7 +114,7 @@ impl Speaker<'_> {
             "On {} at {}{}",
             cell.cell.workload,
             count_of(cell.cell.connections as usize, "connection"),
-            with(cell.cell.network)
+            with(cell.cell.network) + &over(cell.cell.protocol)
         );
         let of_limit = best.share_of_limit.map_or_else(String::new, |share| {
             format!(", {} of this machine's limit", format::percent(share.estimate))
@@ -220,4 +227,15 @@ fn absent(record: &Record, cells: &[CellVerdict], with_withheld: bool) -> Vec<St
 /// The first check that voids the run as a whole.
 fn void(checks: &[Check]) -> Option<&Check> {
     checks.iter().find(|check| check.outcome == Outcome::Void)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_spoken_is_told_where_it_is_not_plain() {
+        assert_eq!(over(Protocol::H1), "");
+        assert_eq!(over(Protocol::H1Tls), " over TLS (h1+tls)");
+    }
 }

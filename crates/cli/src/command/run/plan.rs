@@ -14,7 +14,7 @@ use assay_lab::running;
 use assay_lab::{Launch, Plan, Subject, database_of};
 use assay_model::contender::Kind;
 use assay_model::database::DatabaseKind;
-use assay_model::experiment::{Experiment, Measure};
+use assay_model::experiment::{Experiment, Measure, Protocol};
 use assay_model::network::Stack;
 use assay_model::offered::Offered;
 use assay_model::record::{Origin, Program};
@@ -210,6 +210,9 @@ fn override_with(experiment: &mut Experiment, arguments: &RunArguments, workload
     experiment.aa &= !arguments.no_aa;
     experiment.one_at_a_time |= arguments.one_at_a_time;
     experiment.memory_bytes = arguments.memory.or(experiment.memory_bytes);
+    if arguments.tls {
+        experiment.measures.iter_mut().for_each(|measure| measure.protocol = Protocol::H1Tls);
+    }
 }
 
 /// How long to go on. A number of rounds is kept to exactly, so that nothing depends on a look at the results; a budget or a
