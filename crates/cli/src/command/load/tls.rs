@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn handshakes_have_a_rate_and_a_time() {
         let (load, tls) = report();
-        assert_eq!(handshakes(&load, &tls).unwrap(), "10 full, 4/s, p50 1.00 ms");
+        assert_eq!(handshakes(&load, &tls).unwrap(), "10 full, 4.00/s, p50 1.00 ms");
         let none = TlsReport::default();
         assert_eq!(handshakes(&load, &none).unwrap(), "none");
     }
