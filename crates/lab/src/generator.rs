@@ -22,7 +22,7 @@ use crate::contender::{Inherited, Purpose, Tools};
 use crate::keeper::{Bounded, KeepOptions, Kept, RunError, run_bounded, tail};
 use crate::pipe::Pipe;
 use crate::stack::UserEnd;
-use crate::tls::SERVER_NAME;
+use crate::tls::{CIPHER, SERVER_NAME};
 use crate::url::Url;
 
 /// How much longer than its orders the generator may live: connecting, draining, reporting.
@@ -125,6 +125,7 @@ impl LoadOrder<'_> {
         arguments.extend(self.stack.iter().flat_map(|end| end.arguments()).map(OsString::from));
         if let Some(file) = self.authority {
             arguments.extend(["--cacert".into(), file.into(), "--server-name".into(), SERVER_NAME.into()]);
+            arguments.extend(["--cipher".into(), CIPHER.into()]);
         }
         arguments
     }

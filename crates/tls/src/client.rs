@@ -15,7 +15,7 @@ use rustls::{
 
 use crate::identity::{Identity, certificates};
 use crate::sessions::Sessions;
-use crate::{PROTOCOLS, TlsError, provider};
+use crate::{PROTOCOLS, TlsError, parameters, provider};
 
 /// What a client asks of a server, and what it brings.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub struct ClientTerms {
     pub identity: Option<Identity>,
     /// Whether sessions may be resumed; else every handshake is a full one.
     pub resumption: bool,
+    /// The only cipher suite to offer, by its name at IANA; absent for all.
+    pub cipher: Option<String>,
 }
 
 /// Whose certificates are good.
@@ -59,11 +61,11 @@ impl Client {
     /// # Errors
     /// A file is not what it should be, a name is none, or nobody would be trusted.
     pub fn new(terms: ClientTerms) -> Result<Self, TlsError> {
-        let ClientTerms { server_name, trust, identity, resumption } = terms;
+        let ClientTerms { server_name, trust, identity, resumption, cipher } = terms;
         let name =
             ServerName::try_from(server_name.as_str()).map_err(|_| TlsError::Name(server_name.clone()))?;
         let insecure = trust == Trust::Anybody;
-        let builder = trusting(&trust)?;
+        let builder = trusting(&trust, offering(cipher.as_deref())?)?;
         let mut config = match identity {
             Some(Identity { chain, key }) => {
                 builder.with_client_auth_cert(chain, key).map_err(TlsError::Pair)?
@@ -114,8 +116,24 @@ impl Client {
     }
 }
 
-fn trusting(trust: &Trust) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, TlsError> {
+/// Who computes, with this cipher suite alone or with all.
+fn offering(cipher: Option<&str>) -> Result<Arc<CryptoProvider>, TlsError> {
     let provider = provider::provider();
+    let Some(cipher) = cipher else { return Ok(provider) };
+    let mut alone = CryptoProvider::clone(&provider);
+    alone.cipher_suites.retain(|suite| parameters::cipher(suite.suite()) == cipher);
+    if alone.cipher_suites.is_empty() {
+        let names = provider.cipher_suites.iter().map(|suite| parameters::cipher(suite.suite()));
+        let known = names.collect::<Vec<_>>().join(", ");
+        return Err(TlsError::Cipher { name: cipher.to_owned(), known });
+    }
+    Ok(Arc::new(alone))
+}
+
+fn trusting(
+    trust: &Trust,
+    provider: Arc<CryptoProvider>,
+) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, TlsError> {
     let builder =
         ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()?;
     Ok(match trust {

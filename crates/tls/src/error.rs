@@ -35,6 +35,14 @@ pub enum TlsError {
     /// No certificate can be for this.
     #[error("`{0}` is no name or address that a certificate can be for")]
     Name(String),
+    /// A cipher suite is not known.
+    #[error("`{name}` is no cipher suite that can be offered; there are {known}")]
+    Cipher {
+        /// The name asked for.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
     /// Nobody is trusted.
     #[error(
         "this machine trusts no certificate authority ({0}); name one with --cacert FILE, or take any certificate with \

@@ -28,7 +28,7 @@ fn version(version: ProtocolVersion) -> &'static str {
 }
 
 /// rustls has names of its own for those of TLS 1.3.
-fn cipher(suite: CipherSuite) -> &'static str {
+pub(crate) fn cipher(suite: CipherSuite) -> &'static str {
     match suite {
         CipherSuite::TLS13_AES_128_GCM_SHA256 => "TLS_AES_128_GCM_SHA256",
         CipherSuite::TLS13_AES_256_GCM_SHA384 => "TLS_AES_256_GCM_SHA384",

@@ -77,7 +77,7 @@ impl Files {
 fn client(authority: &Path, identity: Option<Identity>) -> Client {
     let trust = Trust::Authorities(authority.to_owned());
     let server_name = "localhost".to_owned();
-    Client::new(ClientTerms { server_name, trust, identity, resumption: true }).unwrap()
+    Client::new(ClientTerms { server_name, trust, identity, resumption: true, cipher: None }).unwrap()
 }
 
 /// Listens, and does this with the first connection.
@@ -254,7 +254,13 @@ fn sessions_are_resumed_unless_they_are_not_to_be() {
     let server = Server::new(Identity::read(&files.file("cert"), &files.file("key")).unwrap()).unwrap();
     for resumption in [true, false] {
         let trust = Trust::Authorities(files.file("ca"));
-        let terms = ClientTerms { server_name: "localhost".to_owned(), trust, identity: None, resumption };
+        let terms = ClientTerms {
+            server_name: "localhost".to_owned(),
+            trust,
+            identity: None,
+            resumption,
+            cipher: None,
+        };
         let terms = Terms { client: Some(Client::new(terms).unwrap()), server: Some(server.clone()) };
         // Both sides of its connections are the same engine's.
         let mut engine = Tls::new(Epoll::new(Config { max_connections: 8 }).unwrap(), &terms);

@@ -15,7 +15,13 @@ fn engines() -> [Tls<UserStack<Ring>>; 2] {
     let authority = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(authority.path(), &made.authority).unwrap();
     let trust = Trust::Authorities(authority.path().to_owned());
-    let terms = ClientTerms { server_name: "localhost".to_owned(), trust, identity: None, resumption: true };
+    let terms = ClientTerms {
+        server_name: "localhost".to_owned(),
+        trust,
+        identity: None,
+        resumption: true,
+        cipher: None,
+    };
     let client = Client::new(terms).unwrap();
     let server = Server::new(made.identity().unwrap()).unwrap();
     let (near, far) = ring::pair().unwrap();

@@ -114,6 +114,18 @@ fn connections_that_close_make_full_handshakes_or_resume_sessions() {
 }
 
 #[test]
+fn the_only_cipher_that_is_offered_is_agreed_on() {
+    let tls = Tls::new();
+    let (_server, port) = tls.start("serve", &[]);
+    let (url, ca) = (format!("https://localhost:{port}/hello"), tls.file("ca.pem"));
+    for cipher in ["TLS_CHACHA20_POLY1305_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"] {
+        let report = report(&tls.load(&url, &["--cacert", &ca, "--json", "--cipher", cipher]).code(0));
+        let agreed = report.tls.and_then(|tls| tls.agreed).expect("agreed");
+        assert_eq!(agreed.cipher, cipher);
+    }
+}
+
+#[test]
 fn the_stub_counts_what_the_generator_counts() {
     let tls = Tls::new();
     let (mut stub, port) = tls.start("stub", &[]);
@@ -283,6 +295,7 @@ fn arguments_of_tls_that_make_no_sense_are_refused() {
             "the key is the certificate's own",
         ),
         ("https://localhost:1/", &["--insecure", "--server-name", "a b"], "no name or address"),
+        ("https://localhost:1/", &["--insecure", "--cipher", "ROT13"], "there are TLS_AES_256_GCM_SHA384"),
     ] {
         let assert = tls.load(url, words).code(2);
         assert!(stderr(&assert).contains(said), "{words:?}: {}", stderr(&assert));
@@ -348,7 +361,8 @@ fn a_run_over_tls_hands_out_a_certificate_and_says_so_everywhere() {
         assert_eq!(window.cell.protocol, Protocol::H1Tls);
         let tls = window.load.tls.as_ref().expect("TLS");
         assert_eq!((tls.insecure, tls.otherwise, tls.failed), (false, 0, 0), "{tls:?}");
-        assert_eq!(tls.agreed.as_ref().map(|agreed| agreed.key.as_str()), Some("ECDSA P-256"));
+        let agreed = tls.agreed.as_ref().expect("agreed");
+        assert_eq!((agreed.key.as_str(), agreed.cipher.as_str()), ("ECDSA P-256", "TLS_AES_256_GCM_SHA384"));
         count += 1;
     }
     assert!(count >= 4, "{count} windows");

@@ -54,8 +54,13 @@ impl<E> Secured<E> {
         let authority = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(authority.path(), &made.authority).unwrap();
         let trust = Trust::Authorities(authority.path().to_owned());
-        let terms =
-            ClientTerms { server_name: "localhost".to_owned(), trust, identity: None, resumption: false };
+        let terms = ClientTerms {
+            server_name: "localhost".to_owned(),
+            trust,
+            identity: None,
+            resumption: false,
+            cipher: None,
+        };
         let client = Client::new(terms).unwrap();
         // A ticket that a peer has not read would make its close a reset.
         let server = Server::new(made.identity().unwrap()).unwrap().without_tickets();

@@ -34,7 +34,7 @@ fn secured(pair: &Pair) -> (&'static str, String) {
     (
         " ssl",
         format!(
-            "ssl_certificate {certificate};\nssl_certificate_key {key};\nssl_protocols TLSv1.2 TLSv1.3;\n"
+            "ssl_certificate {certificate};\nssl_certificate_key {key};\nssl_protocols TLSv1.3;\nssl_conf_command Ciphersuites TLS_AES_256_GCM_SHA384;\n"
         ),
     )
 }

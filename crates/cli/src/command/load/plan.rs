@@ -75,7 +75,7 @@ fn client(arguments: &LoadArguments, url: &Url) -> Result<Option<Client>, Failur
     match url.scheme {
         Scheme::Https => arguments.tls.client(&url.host).map(Some),
         Scheme::Http if arguments.tls.is_given() => Err(Failure::usage(
-            "--cacert, --insecure, --server-name, --cert and --no-resumption are for TLS: write https:// in the URL, or leave \
+            "--cacert, --insecure, --server-name, --cert, --cipher and --no-resumption are for TLS: write https:// in the URL, or leave \
              them out",
         )),
         Scheme::Http => Ok(None),
