@@ -10,7 +10,7 @@ use crate::support::{Lab, free_of_disturbance};
 
 /// Each serves one request after the other, 500 per second.
 const SERVERS: [(&str, &[&str]); 2] = [
-    ("warming", &["--warming", "2x/10s"]),
+    ("warming", &["--warming", "4x/10s"]),
     // A quarter of a second in each second and a quarter: one turn in four meets it.
     ("collecting", &["--stall", "250ms/1250ms"]),
 ];
@@ -62,8 +62,8 @@ fn a_server_that_speeds_up_and_one_that_stands_still_are_told() {
     let Some((_, Evidence::SlowMode { change_share, from_ns, to_ns, .. })) = warming else {
         panic!("{slow:?}")
     };
-    // From half of its rate on by 1 − 0.5 e^(−t / 10 s).
-    let rate = |age_s: f64| 1.0 - 0.5 * (-age_s / 10.0).exp();
+    // From a quarter of its rate on by 1 − 0.75 e^(−t / 10 s).
+    let rate = |age_s: f64| 1.0 - 0.75 * (-age_s / 10.0).exp();
     let truth = rate(to_ns.as_secs_f64()) / rate(from_ns.as_secs_f64()) - 1.0;
     assert!((change_share / truth - 1.0).abs() < 0.5, "{change_share} instead of {truth}");
 
