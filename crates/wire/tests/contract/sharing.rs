@@ -9,7 +9,7 @@ use assay_wire::{End, Wire as _, open};
 
 use super::frames::{self, PATIENCE, SHORTEST};
 use super::space::{ip, within};
-use super::xdps::{is_free, no_xdp};
+use super::xdps::{await_free, is_free, no_xdp};
 
 /// Tells the other process what to take, and where to say what came of it.
 const WIRE: &str = "ASSAY_TEST_WIRE";
@@ -131,7 +131,7 @@ fn processes_share_an_interface_and_whoever_is_left_goes_on() {
             near[1 - first_to_end] = None;
             is_answered(&mut far[first_to_end], 3_000_000);
             drop(near);
-            eventually("the interface is as it was", || is_free("wide"));
+            await_free("wide");
         }
     });
 }
@@ -149,7 +149,7 @@ fn what_cannot_be_shared_is_told() {
         assert!(powerless.outcome().contains("CAP_SYS_ADMIN"), "{}", powerless.outcome());
         // What these have held for a moment, they hold no more.
         drop(held);
-        eventually("the interface is as it was", || is_free("wide"));
+        await_free("wide");
         // Alone, the right is not needed.
         assert_eq!(Sharer::start_without("sys_admin", &wide(1)).outcome(), "");
     });

@@ -38,6 +38,16 @@ pub(crate) fn is_free(name: &str) -> bool {
     !String::from_utf8_lossy(&output.stdout).contains("xdp")
 }
 
+/// Waits until an interface is as it was: a child that another test is about to start has copies of our descriptors until it
+/// becomes its program.
+pub(crate) fn await_free(name: &str) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_free(name) {
+        assert!(Instant::now() < deadline, "{name} still has a program");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 #[test]
 fn both_ends_of_a_veth_pair_keep_their_promises() {
     for mode in MODES {
@@ -47,7 +57,7 @@ fn both_ends_of_a_veth_pair_keep_their_promises() {
                     ["left", "right"].map(|name| xdp::open(name, 0, Some(mode)).expect("a queue"));
                 (a, b)
             });
-            assert!(is_free("left") && is_free("right"), "nothing is left behind");
+            ["left", "right"].into_iter().for_each(await_free);
             assert_eq!(xdp::open("left", 0, Some(mode)).expect("a queue").0.mode(), mode);
             assert_eq!(xdp::open("left", 0, None).expect("a queue").0.mode(), Mode::Generic);
         });
@@ -131,7 +141,7 @@ fn queues_of_one_interface_share_its_program() {
         drop(first);
         assert!(!is_free("wide"));
         drop(second);
-        assert!(is_free("wide"));
+        await_free("wide");
         let error = xdp::open("wide", 7, None).expect_err("no such queue").to_string();
         assert!(error.contains("no such queue"), "{error}");
     });
@@ -144,6 +154,7 @@ fn what_is_in_use_or_down_or_absent_is_told() {
         let error = xdp::open("left", 0, None).expect_err("taken").to_string();
         assert!(error.contains("another queue"), "{error}");
         drop(held);
+        await_free("left");
         xdp::open("left", 0, None).expect("free again");
         ip("link set left down");
         let error = xdp::open("left", 0, None).expect_err("down").to_string();
@@ -194,11 +205,7 @@ fn a_killed_process_leaves_the_interface_as_it_was() {
         assert!(!is_free("left"));
         process.kill().expect("killed");
         process.wait().expect("ended");
-        let deadline = Instant::now() + PATIENCE;
-        while !is_free("left") {
-            assert!(Instant::now() < deadline, "the program is still there");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        await_free("left");
         xdp::open("left", 0, None).expect("free again");
     });
 }
