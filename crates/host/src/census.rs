@@ -13,7 +13,7 @@ use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
 
 use crate::cpuset::of_thread;
-use crate::process::{Process, same_family, scan, tree};
+use crate::process::{Process, same_family, scan, trees};
 use crate::snapshot::from_ticks;
 
 /// The inode of the namespace in which every process of the machine has a number (linux/proc_ns.h, PROC_PID_INIT_INO).
@@ -101,8 +101,7 @@ impl Census {
     }
 
     fn below(&self, roots: &[u32]) -> Vec<Process> {
-        let wanted: BTreeSet<u32> = roots.iter().flat_map(|root| tree(&self.processes, *root)).collect();
-        self.processes.iter().filter(|process| wanted.contains(&process.pid)).cloned().collect()
+        trees(&self.processes, roots)
     }
 }
 

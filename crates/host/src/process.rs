@@ -63,9 +63,13 @@ pub(crate) fn ancestors(pid: u32) -> Vec<u32> {
 
 /// `roots` and all processes below them, ascending, each once.
 pub(crate) fn scan_trees(roots: &[u32]) -> Vec<Process> {
-    let all = scan();
-    let wanted: BTreeSet<u32> = roots.iter().flat_map(|root| tree(&all, *root)).collect();
-    all.into_iter().filter(|process| wanted.contains(&process.pid)).collect()
+    trees(&scan(), roots)
+}
+
+/// Of `all`, `roots` and the processes below them, in the same order, each once.
+pub(crate) fn trees(all: &[Process], roots: &[u32]) -> Vec<Process> {
+    let wanted: BTreeSet<u32> = roots.iter().flat_map(|root| tree(all, *root)).collect();
+    all.iter().filter(|process| wanted.contains(&process.pid)).cloned().collect()
 }
 
 /// Whether nobody came, ended, or waited for somebody who had ended.
@@ -84,7 +88,7 @@ pub(crate) fn scan() -> Vec<Process> {
 }
 
 /// The ids of `root` and of all below it.
-pub(crate) fn tree(all: &[Process], root: u32) -> BTreeSet<u32> {
+fn tree(all: &[Process], root: u32) -> BTreeSet<u32> {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for process in all {
         children.entry(process.parent).or_default().push(process.pid);
