@@ -2,28 +2,18 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod support;
+
 use assay_engine::{Engine, Event, clock};
 use assay_model::units::Nanos;
 use assay_tcp::{Config, UserStack};
-use assay_tls::{Client, ClientTerms, Made, Server, Terms, Tls, Trust};
+use assay_tls::{Terms, Tls};
 use assay_wire::ring::{self, Ring};
 
 const BYTES: usize = 3 << 20;
 
 fn engines() -> [Tls<UserStack<Ring>>; 2] {
-    let made = Made::new(&["localhost".to_owned()]).unwrap();
-    let authority = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(authority.path(), &made.authority).unwrap();
-    let trust = Trust::Authorities(authority.path().to_owned());
-    let terms = ClientTerms {
-        server_name: "localhost".to_owned(),
-        trust,
-        identity: None,
-        resumption: true,
-        cipher: None,
-    };
-    let client = Client::new(terms).unwrap();
-    let server = Server::new(made.identity().unwrap()).unwrap();
+    let (client, server) = support::acquainted(true);
     let (near, far) = ring::pair().unwrap();
     let stack =
         |ring, address: &str| UserStack::new(ring, Config::new(8, vec![address.parse().unwrap()])).unwrap();

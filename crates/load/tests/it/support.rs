@@ -189,17 +189,13 @@ pub(crate) fn hello() -> Vec<u8> {
 /// A request for `path` that expects [`hello`].
 pub(crate) fn get(path: &str) -> RequestKind {
     RequestKind {
-        weight: 1,
-        method: "GET".into(),
-        path: path.into(),
-        headers: Vec::new(),
-        body: None,
         expect: Expect {
             status: Some(200),
             body: Some("hello".into()),
             content_type: Some("text/plain".into()),
             ..Expect::default()
         },
+        ..RequestKind::get(path)
     }
 }
 

@@ -145,14 +145,7 @@ pub(crate) fn program(service: &str) -> Program {
 /// A request for `path` that expects the stub's body.
 pub(crate) fn get(path: &str) -> RequestKind {
     let expect = Expect { status: Some(200), body: Some(BODY.into()), ..Expect::default() };
-    RequestKind {
-        weight: 1,
-        method: "GET".into(),
-        path: path.into(),
-        headers: Vec::new(),
-        body: None,
-        expect,
-    }
+    RequestKind { expect, ..RequestKind::get(path) }
 }
 
 /// Arrivals at even intervals.

@@ -6,14 +6,17 @@ mod peer;
 #[path = "../../../engine/tests/contract/promises/mod.rs"]
 #[macro_use]
 mod promises;
+#[path = "../support/mod.rs"]
+mod support;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 
 use assay_engine::{Config, Engine, EngineError, Epoll, Uring};
 use assay_model::units::Nanos;
-use assay_tls::{Client, ClientTerms, Made, Server, Terms, Tls, Trust};
+use assay_tls::{Client, Terms, Tls};
 use peer::TlsPeer;
 use promises::{CONFIG, World};
+use support::acquainted;
 
 /// Connections on each side where many are wanted: each takes a handshake.
 const MANY: usize = 300;
@@ -37,7 +40,6 @@ struct Secured<E> {
     make: fn(Config) -> Result<E, EngineError>,
     terms: Terms,
     client: Client,
-    _authority: tempfile::NamedTempFile,
 }
 
 fn with_uring() -> Option<Secured<Uring>> {
@@ -50,22 +52,10 @@ fn with_uring() -> Option<Secured<Uring>> {
 
 impl<E> Secured<E> {
     fn over(make: fn(Config) -> Result<E, EngineError>) -> Self {
-        let made = Made::new(&["localhost".to_owned()]).unwrap();
-        let authority = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(authority.path(), &made.authority).unwrap();
-        let trust = Trust::Authorities(authority.path().to_owned());
-        let terms = ClientTerms {
-            server_name: "localhost".to_owned(),
-            trust,
-            identity: None,
-            resumption: false,
-            cipher: None,
-        };
-        let client = Client::new(terms).unwrap();
+        let (client, server) = acquainted(false);
         // A ticket that a peer has not read would make its close a reset.
-        let server = Server::new(made.identity().unwrap()).unwrap().without_tickets();
-        let terms = Terms { client: Some(client.clone()), server: Some(server) };
-        Self { make, terms, client, _authority: authority }
+        let terms = Terms { client: Some(client.clone()), server: Some(server.without_tickets()) };
+        Self { make, terms, client }
     }
 }
 
