@@ -416,6 +416,13 @@ pub struct Series {
     pub ok: Vec<u64>,
 }
 
+impl Series {
+    /// The intervals but the last one, which may be cut short.
+    pub fn whole(&self) -> &[u64] {
+        self.ok.split_last().map_or(&[], |(_, whole)| whole)
+    }
+}
+
 /// Which bodies are compared to their end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

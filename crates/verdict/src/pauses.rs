@@ -115,12 +115,8 @@ fn slices<'w>(window: &'w Window<'_>) -> Vec<(Nanos, &'w [u64])> {
     let measured: &'w Measurement = window.measured;
     if measured.turns.is_empty() {
         let series = &measured.load.series;
-        // The last one may be cut short.
-        let whole = &series.ok[..series.ok.len().saturating_sub(1)];
-        return (series.interval_ns > Nanos::ZERO)
-            .then_some((series.interval_ns, whole))
-            .into_iter()
-            .collect();
+        let told = (series.interval_ns > Nanos::ZERO).then(|| (series.interval_ns, series.whole()));
+        return told.into_iter().collect();
     }
     let undisturbed =
         measured.turns.iter().filter(|turn| turn.load.generator_delay_share <= MAX_GENERATOR_DELAY_SHARE);

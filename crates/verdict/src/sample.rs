@@ -7,6 +7,7 @@ use super::window::{Evidence, Life, Window};
 use assay_model::contender::Kind;
 use assay_model::cpuset::CpuSet;
 use assay_model::experiment::Cell;
+use assay_model::load::LoadReport;
 use assay_model::network::Network;
 use assay_model::record::{Entry, Measurement, Record, Round, Run};
 use assay_stats::lag::Bounds;
@@ -181,9 +182,7 @@ impl<'r> Sample<'r> {
     pub(crate) fn drift(&self) -> Option<f64> {
         let (mut first, mut last) = (0, 0);
         for window in self.measured().filter(|window| has_long_thirds(window)) {
-            let series = &window.load.series.ok;
-            // The last interval may be cut short; a third of what is left is compared with a third.
-            let whole = &series[..series.len().saturating_sub(1)];
+            let whole = window.load.series.whole();
             let third = whole.len() / 3;
             first += whole[..third].iter().sum::<u64>();
             last += whole[whole.len() - third..].iter().sum::<u64>();
@@ -192,9 +191,12 @@ impl<'r> Sample<'r> {
     }
 }
 
-/// Whether a third of a window is many times as long as a response on average (Little's law).
+/// Whether a third of a window is many times as long as a response on average.
 fn has_long_thirds(window: &Measurement) -> bool {
-    let per_second = window.load.window_ns.rate_of(window.load.window.ok);
-    let response_s = f64::from(window.load.connections) * f64::from(window.load.pipeline) / per_second;
-    window.load.window_ns.as_secs_f64() / 3.0 >= RESPONSES_OF_A_THIRD * response_s
+    window.load.window_ns.as_secs_f64() / 3.0 >= RESPONSES_OF_A_THIRD * mean_response_s(&window.load)
+}
+
+/// How long a response took on average in a closed loop, in seconds (Little's law); infinite where none came.
+pub(crate) fn mean_response_s(load: &LoadReport) -> f64 {
+    f64::from(load.connections) * f64::from(load.pipeline) / load.window_ns.rate_of(load.window.ok)
 }

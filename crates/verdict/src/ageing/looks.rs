@@ -9,6 +9,7 @@ use assay_model::units::Nanos;
 use assay_stats::ageing::Look;
 
 use crate::closed;
+use crate::sample::mean_response_s;
 use crate::turns::log_rates;
 use crate::window::{Evidence, Life, Window};
 
@@ -117,20 +118,16 @@ fn points(window: &Window<'_>, limit: Option<&Window<'_>>) -> Vec<(f64, f64)> {
 fn parts(window: &Measurement) -> Vec<(f64, f64)> {
     let (load, series) = (&window.load, &window.load.series);
     let interval_s = series.interval_ns.as_secs_f64();
-    let per_second = load.window.ok as f64 / load.window_ns.as_secs_f64();
-    let response_s = f64::from(load.connections) * f64::from(load.pipeline) / per_second;
-    let part_s = PART.as_secs_f64().max(RESPONSES_OF_A_PART * response_s);
+    let part_s = PART.as_secs_f64().max(RESPONSES_OF_A_PART * mean_response_s(load));
     if !(interval_s > 0.0 && part_s.is_finite()) {
         return Vec::new();
     }
     // `as` saturates, and the value is a whole number.
     let each = (part_s / interval_s).ceil() as usize;
     let begin_s = (window.loaded_ns + load.warmup_ns).as_secs_f64();
-    // The last interval may be cut short.
-    let whole = &series.ok[..series.ok.len().saturating_sub(1)];
     let middle_s = |part: usize| begin_s + (part as f64 + 0.5) * each as f64 * interval_s;
     let rate = |part: &[u64]| part.iter().sum::<u64>() as f64 / (each as f64 * interval_s);
-    let parts = whole.chunks_exact(each.max(1)).enumerate();
+    let parts = series.whole().chunks_exact(each.max(1)).enumerate();
     let told = parts.map(|(number, part)| (middle_s(number), rate(part)));
     told.filter(|(_, rate)| *rate > 0.0).map(|(age, rate)| (age, rate.ln())).collect()
 }
