@@ -113,11 +113,14 @@ function unitOnce(scale: Scale, of: Interval): Estimate {
 /** `[low … high]`, or a dash for an interval that covers nothing: a single round has an estimate and no more. */
 function brackets(of: Interval, low: string, high: string): string {
   if (of.confidence <= 0) return "–";
-  return of.high > TOO_WIDE * of.low ? "[too wide]" : `[${low} … ${high}]`;
+  return isTooWide(of) ? "[too wide]" : `[${low} … ${high}]`;
 }
 
 /** Beyond this ratio of its ends an interval only says that there were too few rounds. */
 const TOO_WIDE = 10;
+
+/** Whether an interval says nothing but that there were too few rounds. */
+export const isTooWide = (of: Interval): boolean => of.high > TOO_WIDE * of.low;
 
 function intervalDecimals(scale: Scale, of: Interval, factor: number): number {
   const usual = scale.decimals(of.estimate / factor);

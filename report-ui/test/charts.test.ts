@@ -60,6 +60,19 @@ describe("standings", () => {
   });
 });
 
+test("an interval that says nothing leaves the chart and flattens nobody", () => {
+  const usual = { estimate: 30_000, low: 29_000, high: 31_000, confidence: 0.95 };
+  const wild = { ...usual, low: 3_000, high: 900_000 };
+  const scales = (throughput: typeof usual): string => {
+    const line = { name: "a", title: "A", look, points: [8, 64].map((connections) => ({ connections, throughput: usual })) };
+    const limit = { ...line, name: "limit", title: "The limit", points: [8, 64].map((connections) => ({ connections, throughput })) };
+    return texts(scalingChart({ lines: [line], limit, levels: [8, 64] }, theme, 700)).join();
+  };
+  expect(scales(wild)).toBe(scales(usual));
+  const standing = (value: typeof usual): string => texts(standingsChart({ ...speeds, rows: [{ ...fast, value }], limit: null }, theme, 900)).join();
+  expect(standing(wild)).toBe(standing(usual));
+});
+
 test("scaling draws a line per contender, its intervals, and the limit dashed", () => {
   const points = [16, 64].map((connections) => ({ connections, throughput: interval(connections * 100) }));
   const line = { name: "a", title: "Alpha", look, points };

@@ -1,6 +1,8 @@
 /** What all charts share: measures of text, places for labels, the frame. */
 import * as Plot from "@observablehq/plot";
+import { isTooWide } from "../format";
 import type { Theme } from "../theme";
+import type { Interval } from "../types";
 
 /** A drawing of some data at some width: the same three in, the same element out. */
 export type Draw = (theme: Theme, width: number) => Element;
@@ -28,6 +30,9 @@ export function elide(text: string, pixels: number, bold = false): string {
   const room = Math.max(1, Math.floor(pixels / textWidth("x", bold) + 0.01));
   return text.length <= room ? text : `${text.slice(0, room - 1).trimEnd()}…`;
 }
+
+/** How far an axis must reach for an interval: one that says nothing may leave the chart, lest it flatten all others. */
+export const reach = (of: Interval): number => (isTooWide(of) ? of.estimate : of.high);
 
 /** What Observable Plot is told about every chart. */
 export function frame(theme: Theme, width: number): Plot.PlotOptions {

@@ -3,7 +3,7 @@ import * as Plot from "@observablehq/plot";
 import { rate, rateInterval, tick } from "../format";
 import type { Theme } from "../theme";
 import type { Interval } from "../types";
-import { frame } from "./common";
+import { frame, reach } from "./common";
 import { boundsOf, endNames, inFocus, strokes, type Line } from "./lines";
 
 export interface ScalingPoint {
@@ -26,9 +26,10 @@ export function scalingChart(data: ScalingData, theme: Theme, width: number): El
   const lines = data.limit ? [...data.lines, data.limit] : data.lines;
   const flat = data.lines.flatMap((line) => line.points.map((point): Flat => ({ ...point, line })));
   const focus = flat.filter(({ line }) => !line.look.muted);
-  const highest = Math.max(1, ...lines.flatMap((line) => line.points.map((point) => point.throughput.high)));
+  const highest = Math.max(1, ...lines.flatMap((line) => line.points.map((point) => reach(point.throughput))));
+  const top = highest * 1.02;
   const bounds = boundsOf(lines, width, 44);
-  const y = (value: number): number => bounds.bottom - (value / (highest * 1.02)) * (bounds.bottom - bounds.top);
+  const y = (value: number): number => bounds.bottom - (value / top) * (bounds.bottom - bounds.top);
   const ends = inFocus(lines).flatMap((line) => {
     const last = line.points.at(-1);
     return last ? [{ title: line.title, color: line.look.color, at: last.throughput.estimate }] : [];
@@ -38,15 +39,15 @@ export function scalingChart(data: ScalingData, theme: Theme, width: number): El
     ...frame(theme, width),
     ...bounds.margins,
     x: { type: "log", domain: extent(data.levels), label: data.label ?? "connections" },
-    y: { domain: [0, highest * 1.02], tickFormat: (value: number) => tick(rate(value)), label: null, ticks: 5, tickSize: 0 },
+    y: { domain: [0, top], tickFormat: (value: number) => tick(rate(value)), label: null, ticks: 5, tickSize: 0 },
     symbol: { type: "identity" },
     marks: [
       Plot.axisX(data.levels, { text: String, labelAnchor: "center", labelArrow: "none", tickSize: 0, tickPadding: 8 }),
       Plot.gridY({ stroke: theme.rule, strokeOpacity: 1, ticks: 5 }),
       Plot.ruleY([0], { stroke: theme.soft }),
-      ...limitMarks(data.limit, theme),
+      ...limitMarks(data.limit, top, theme),
       ...strokes(flat, at),
-      Plot.ruleX(focus, { x: "connections", y1: (d: Flat) => d.throughput.low, y2: (d: Flat) => d.throughput.high, stroke: (d: Flat) => d.line.look.color, strokeWidth: 5, strokeOpacity: 0.4 }),
+      Plot.ruleX(focus, { x: "connections", y1: (d: Flat) => d.throughput.low, y2: (d: Flat) => Math.min(d.throughput.high, top), stroke: (d: Flat) => d.line.look.color, strokeWidth: 5, strokeOpacity: 0.4 }),
       Plot.dot(focus, {
         ...at,
         fill: (d: Flat) => d.line.look.color,
@@ -60,11 +61,11 @@ export function scalingChart(data: ScalingData, theme: Theme, width: number): El
   });
 }
 
-function limitMarks(limit: ScalingData["limit"], theme: Theme): Plot.Markish[] {
+function limitMarks(limit: ScalingData["limit"], top: number, theme: Theme): Plot.Markish[] {
   if (!limit) return [];
   const points = limit.points;
   return [
-    Plot.areaY(points, { x: "connections", y1: (d: ScalingPoint) => d.throughput.low, y2: (d: ScalingPoint) => d.throughput.high, fill: theme.ink, fillOpacity: 0.08 }),
+    Plot.areaY(points, { x: "connections", y1: (d: ScalingPoint) => d.throughput.low, y2: (d: ScalingPoint) => Math.min(d.throughput.high, top), fill: theme.ink, fillOpacity: 0.08 }),
     Plot.line(points, { x: "connections", y: (d: ScalingPoint) => d.throughput.estimate, stroke: theme.ink, strokeDasharray: "4 3" }),
   ];
 }

@@ -3,7 +3,7 @@ import * as Plot from "@observablehq/plot";
 import type { Estimate } from "../format";
 import type { Look, Theme } from "../theme";
 import type { Interval } from "../types";
-import { elide, frame, NARROW, widest } from "./common";
+import { elide, frame, NARROW, reach, widest } from "./common";
 
 export interface StandingRow {
   name: string;
@@ -37,7 +37,7 @@ export function standingsChart(data: StandingsData, theme: Theme, width: number)
   const narrow = width < NARROW;
   const tiered = rows.some((row) => row.tier !== null);
   const shown = rows.filter((row): row is Shown => row.value !== null && row.withheld === null);
-  const highest = Math.max(Number.MIN_VALUE, limit?.value.high ?? 0, ...shown.flatMap((row) => [row.value.high, ...row.rounds]));
+  const highest = Math.max(Number.MIN_VALUE, limit ? reach(limit.value) : 0, ...shown.flatMap((row) => [reach(row.value), ...row.rounds]));
   const left = narrow ? 4 : Math.min(widest(rows.map((row) => row.title), true), width * 0.25) + (tiered ? NAME_LEFT : 4) + 8;
   const right = narrow ? 66 : data.heads.share ? 140 : 76;
   const top = 42;
@@ -56,7 +56,7 @@ export function standingsChart(data: StandingsData, theme: Theme, width: number)
       ...tierBands(rows, place, theme),
       Plot.gridX({ stroke: theme.rule, strokeOpacity: 1 }),
       ...limitLine(data, place, theme),
-      ...marks(data, shown, narrow, theme),
+      ...marks(data, shown, place, theme),
       ...names(rows, place, theme),
       ...values(data, shown, place, theme),
       ...withheld(rows, limit, place, theme),
@@ -101,13 +101,13 @@ function limitLine({ limit, estimate }: StandingsData, place: Place, theme: Them
   const at = limit.value;
   const label = `limit: ${limit.title} ${estimate(at).estimate}`;
   return [
-    Plot.rect([at], { x1: "low", x2: "high", fill: theme.ink, fillOpacity: 0.08, insetTop: -6 }),
+    Plot.rect([at], { x1: "low", x2: Math.min(at.high, place.domain[1]), fill: theme.ink, fillOpacity: 0.08, insetTop: -6 }),
     Plot.ruleX([at], { x: "estimate", stroke: theme.ink, strokeDasharray: "4 3", insetTop: -10 }),
     Plot.text([at], { x: "estimate", text: [label], frameAnchor: "top", textAnchor: "end", dy: place.narrow ? -18 : -24, dx: 3, fill: theme.ink }),
   ];
 }
 
-function marks(data: StandingsData, shown: Shown[], narrow: boolean, theme: Theme): Plot.Markish[] {
+function marks(data: StandingsData, shown: Shown[], { narrow, domain: [, end] }: Place, theme: Theme): Plot.Markish[] {
   const dy = narrow ? 9 : 0;
   const inset = (half: number): { insetTop: number; insetBottom: number } => {
     const middle = narrow ? 23 : 16;
@@ -120,7 +120,7 @@ function marks(data: StandingsData, shown: Shown[], narrow: boolean, theme: Them
     Plot.barX(shown, {
       y: "name",
       x1: (row: Shown) => row.value.low,
-      x2: (row: Shown) => row.value.high,
+      x2: (row: Shown) => Math.min(row.value.high, end),
       fill: color,
       fillOpacity: 0.32,
       ...inset(7),
