@@ -20,7 +20,7 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Report(#[from] assay_report::ReportError),
     #[error(transparent)]
-    Keep(#[from] assay_lab::keeper::KeepError),
+    Supervise(#[from] assay_lab::supervisor::SupervisorError),
     /// A measurement that left nothing to compare.
     #[error("{reason}")]
     Unmeasured { exit: Exit, reason: String },
@@ -57,7 +57,7 @@ impl Failure {
             Self::Serve(_) | Self::Machine(_) | Self::Write(_) | Self::Remove { .. } | Self::Output(_) => {
                 Exit::MachineUnfit
             }
-            Self::Keep(_) | Self::Report(_) | Self::Bug(_) => Exit::Bug,
+            Self::Supervise(_) | Self::Report(_) | Self::Bug(_) => Exit::Bug,
         }
     }
 }

@@ -55,7 +55,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Man { output } => command::shell::man(output.as_deref()),
         Command::Clean(arguments) => command::clean::run(&arguments),
         Command::Hold { link, queues } => command::hold::run(link, queues),
-        Command::Keep { rest } => command::keep::run(rest),
+        Command::Supervise { rest } => command::supervise::run(rest),
         Command::Sweep { ring, process } => command::sweep::run(&ring, process),
     }
 }

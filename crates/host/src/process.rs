@@ -32,7 +32,7 @@ pub struct Process {
 /// exist.
 ///
 /// A descendant whose parent ended before it belongs to the nearest child subreaper above
-/// (`PR_SET_CHILD_SUBREAPER(2const)`), so below a keeper nothing is missed.
+/// (`PR_SET_CHILD_SUBREAPER(2const)`), so below a supervisor nothing is missed.
 pub fn descendants(pid: u32) -> Vec<Process> {
     let all = scan();
     let wanted = tree(&all, pid);

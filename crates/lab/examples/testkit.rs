@@ -1,5 +1,5 @@
-//! Stands in for the `assay` program in this crate's tests: the real keeper, a small but real load generator, and a server
-//! with programmed misbehaviour. `testkit keep …`, `testkit hold LINK QUEUES`, `testkit load …`, `testkit serve MODE`, and
+//! Stands in for the `assay` program in this crate's tests: the real supervisor, a small but real load generator, and a server
+//! with programmed misbehaviour. `testkit supervise …`, `testkit hold LINK QUEUES`, `testkit load …`, `testkit serve MODE`, and
 //! `testkit own FOLDER COMMAND…`, which has a command kept as assay has it, until it is killed.
 #![allow(
     clippy::expect_used,
@@ -15,7 +15,7 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use assay_lab::generator::CONNECTED;
-use assay_lab::keeper::{KeepOptions, Kept, keep};
+use assay_lab::supervisor::{self, Supervised, SupervisorOptions};
 use assay_model::load::{
     Arrival, Books, ErrorClass, LOAD_SCHEMA, Latency, LoadReport, LoadTurn, Series, WindowCounts,
 };
@@ -27,9 +27,9 @@ use assay_stats::Histogram;
 fn main() {
     let mut arguments = std::env::args_os().skip(1);
     match arguments.next().and_then(|word| word.into_string().ok()).as_deref() {
-        Some("keep") => {
-            let options = KeepOptions::from_arguments(arguments).expect("options");
-            keep(&options, &mut std::io::stdout()).expect("kept");
+        Some("supervise") => {
+            let options = SupervisorOptions::from_arguments(arguments).expect("options");
+            supervisor::run(&options, &mut std::io::stdout()).expect("kept");
         }
         Some("hold") => {
             let mut word = || arguments.next().and_then(|word| word.into_string().ok()).expect("word");
@@ -43,22 +43,22 @@ fn main() {
             serve(arguments.next().and_then(|mode| mode.into_string().ok()).as_deref().unwrap_or("ok"))
         }
         Some("own") => own(arguments),
-        _ => panic!("keep, hold, load, serve or own"),
+        _ => panic!("supervise, hold, load, serve or own"),
     }
 }
 
 /// Has a command kept for good, as long as it lives.
 fn own(mut arguments: impl Iterator<Item = std::ffi::OsString>) {
     let folder = std::path::PathBuf::from(arguments.next().expect("a folder"));
-    let mut options = KeepOptions::new(folder.join("log"), arguments.collect());
+    let mut options = SupervisorOptions::new(folder.join("log"), arguments.collect());
     options.grace = Duration::from_millis(100);
     options.scratch = vec![folder.join("scratch")];
     options.processes = 200;
     let assay = std::env::current_exe().expect("this program");
-    let mut kept = Kept::start(&assay, &options, &folder, []).expect("started");
+    let mut supervised = Supervised::start(&assay, &options, &folder, []).expect("started");
     println!("started");
-    while kept.wait(Duration::from_secs(1000)).is_none() {}
-    kept.stop();
+    while supervised.wait(Duration::from_secs(1000)).is_none() {}
+    supervised.stop();
     println!("stopped");
     std::thread::sleep(Duration::from_secs(1000));
 }

@@ -21,7 +21,7 @@ const RANDOM_CHARACTERS: usize = 6;
 /// Folders younger than this are left alone: whoever made one may be about to start what uses it.
 const MIN_AGE: Duration = Duration::from_secs(60);
 
-/// A name in `folder` that nobody has yet, for the keeper to make.
+/// A name in `folder` that nobody has yet, for the supervisor to make.
 pub(crate) fn scratch_in(folder: &Path) -> PathBuf {
     let random: String =
         rand::rng().sample_iter(Alphanumeric).take(RANDOM_CHARACTERS).map(char::from).collect();
@@ -87,7 +87,7 @@ impl User {
         Self { working_folder: process.cwd().ok(), arguments: process.cmdline().unwrap_or_default() }
     }
 
-    /// The keeper of whatever uses a folder names it in its arguments.
+    /// The supervisor of whatever uses a folder names it in its arguments.
     fn uses(&self, folder: &Path) -> bool {
         let name = folder.to_string_lossy();
         let inside = self.working_folder.as_ref().is_some_and(|working| working.starts_with(folder));

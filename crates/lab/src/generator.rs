@@ -19,7 +19,7 @@ use assay_verdict::Times;
 use thiserror::Error;
 
 use crate::contender::{Inherited, Purpose, Tools};
-use crate::keeper::{Bounded, KeepOptions, Kept, RunError, run_bounded, tail};
+use crate::supervisor::{Bounded, SupervisorOptions, Supervised, RunError, run_bounded, tail};
 use crate::pipe::Pipe;
 use crate::stack::UserEnd;
 use crate::tls::{CIPHER, SERVER_NAME};
@@ -138,8 +138,8 @@ impl LoadOrder<'_> {
     }
 
     /// How its process is started, on its own CPUs with all its threads.
-    fn options(&self, tools: &Tools, link: &Link, log: PathBuf) -> KeepOptions {
-        let mut options = KeepOptions::new(log, vec![tools.assay.clone().into()]);
+    fn options(&self, tools: &Tools, link: &Link, log: PathBuf) -> SupervisorOptions {
+        let mut options = SupervisorOptions::new(log, vec![tools.assay.clone().into()]);
         options.command.extend(self.to_arguments());
         (options.side, options.cpus) = (link.generator_side(), self.cpus.parse().ok());
         options
@@ -195,7 +195,7 @@ impl LoadOrder<'_> {
 
 /// A generator that measures window after window on the same connections, as it is asked to. Dropping it ends it.
 pub struct Generator {
-    kept: Kept,
+    supervised: Supervised,
     orders: Option<File>,
     told: Receiver<String>,
     log: PathBuf,
@@ -228,13 +228,13 @@ impl Generator {
         (options.stdin, options.stdout) = (Some(asked.path.clone()), Some(telling.path.clone()));
         let told = lines(telling.reader().map_err(failed)?);
         let inherited = Inherited::LEAST.variables(Purpose::Serving);
-        let kept = Kept::start(&tools.assay, &options, work, inherited).map_err(|error| {
+        let supervised = Supervised::start(&tools.assay, &options, work, inherited).map_err(|error| {
             LoadError::Failed { problem: error.to_string(), log_tail: tail(&log, TAIL_LINES, &tools.secrets) }
         })?;
         // From here on only the generator holds the other ends, and our reader finds an end when it ends.
         drop(answers);
         let patience = Duration::from_secs_f64(order.timeout_s) * CONNECT_TIMEOUTS + MARGIN;
-        Ok(Self { kept, orders: Some(orders), told, log, patience, tools: tools.clone() })
+        Ok(Self { supervised, orders: Some(orders), told, log, patience, tools: tools.clone() })
     }
 
     /// Waits until its connections are made, or known not to be had.
@@ -305,15 +305,15 @@ impl Generator {
             match self.told.recv_timeout(TICK) {
                 Ok(line) => return Ok(line),
                 Err(RecvTimeoutError::Disconnected) => {
-                    let ended = self.kept.wait(MARGIN).map_or_else(String::new, |ended| ended.to_string());
+                    let ended = self.supervised.wait(MARGIN).map_or_else(String::new, |ended| ended.to_string());
                     return Err(self.broken(ended));
                 }
                 Err(RecvTimeoutError::Timeout) if !wanted() => {
-                    self.kept.kill();
+                    self.supervised.kill();
                     return Err(LoadError::Unwanted);
                 }
                 Err(RecvTimeoutError::Timeout) if Instant::now() >= deadline => {
-                    self.kept.kill();
+                    self.supervised.kill();
                     return Err(
                         self.broken(format!("no word from it for {} s", (busy + self.patience).as_secs()))
                     );
@@ -334,7 +334,7 @@ impl Drop for Generator {
     /// It has nothing to tell that anybody waits for.
     fn drop(&mut self) {
         drop(self.orders.take());
-        self.kept.kill();
+        self.supervised.kill();
     }
 }
 

@@ -1,7 +1,7 @@
 //! Experiments: contenders found, built, started and stopped; rounds scheduled and measured; evidence stored.
 //!
 //! Invariants
-//! - Every process that the lab starts runs under a [`keeper`], which outlives nobody: whatever happens to assay, nothing
+//! - Every process that the lab starts runs under a [`supervisor`], which outlives nobody: whatever happens to assay, nothing
 //!   it started stays behind.
 //! - What befalls a contender (missing toolchain, failed build, wrong answers, sudden death) is recorded and never ends
 //!   the run of the others; only what befalls the run as a whole is a [`LabError`].
@@ -22,7 +22,7 @@ pub mod design;
 mod error;
 pub mod generator;
 mod groups;
-pub mod keeper;
+pub mod supervisor;
 mod network;
 mod outlook;
 mod pipe;

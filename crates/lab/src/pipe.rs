@@ -1,4 +1,4 @@
-//! Named pipes, through which a process under a keeper is told and tells.
+//! Named pipes, through which a process under a supervisor is told and tells.
 
 use std::fs::File;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Nothing that was started survives, whoever of assay, guard and keeper is killed with SIGKILL, and when; and nothing else is
+//! Nothing that was started survives, whoever of assay, guard and supervisor is killed with SIGKILL, and when; and nothing else is
 //! killed. Each with control groups and without, for not every machine has them to give.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests")]
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use assay_host::group::Group;
 use assay_host::process::{descendants, find};
-use assay_lab::keeper::{KeepOptions, Kept};
+use assay_lab::supervisor::{SupervisorOptions, Supervised};
 use assay_skip::skip;
 use common::{eventually, processes_with, testkit};
 use rand::rngs::StdRng;
@@ -30,7 +30,7 @@ const FAMILY: &str = "
     (setsid env -i PATH=\"$PATH\" sh -c '(sh -c \": MARK daemon; sleep 1000; :\" &)' &)
     sh -c ': MARK stubborn; trap \"\" TERM; while :; do sleep 1000; done' &
     wait";
-/// Processes with the mark in their command line while the family is complete, without keepers.
+/// Processes with the mark in their command line while the family is complete, without supervisors.
 const FAMILY_SIZE: usize = 6;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ enum Groups {
     None,
 }
 
-/// A process that has a command kept.
+/// A process that has a command supervised.
 struct Owner {
     folder: TempDir,
     process: Child,
@@ -76,25 +76,25 @@ impl Owner {
     /// Processes that have the mark, but are none of assay's.
     fn family(&self) -> Vec<String> {
         let all = processes_with(&self.folder.path().display().to_string());
-        all.into_iter().filter(|line| !line.contains(" keep ") && !line.contains(" own ")).collect()
+        all.into_iter().filter(|line| !line.contains(" supervise ") && !line.contains(" own ")).collect()
     }
 
     fn everybody(&self) -> Vec<String> {
         processes_with(&self.folder.path().display().to_string())
     }
 
-    /// Owner, guard and keeper, as far as they live.
+    /// Owner, guard and supervisor, as far as they live.
     fn parts(&self) -> Vec<u32> {
-        let is_keeper = |pid: u32| {
+        let is_supervisor = |pid: u32| {
             std::fs::read(format!("/proc/{pid}/cmdline"))
-                .is_ok_and(|line| line.windows(6).any(|word| word == b"\0keep\0"))
+                .is_ok_and(|line| line.windows(11).any(|word| word == b"\0supervise\0"))
         };
         let child = |parent: u32| {
-            descendants(parent).into_iter().find(|process| process.parent == parent && is_keeper(process.pid))
+            descendants(parent).into_iter().find(|process| process.parent == parent && is_supervisor(process.pid))
         };
         let mut parts = vec![self.process.id()];
         parts.extend(child(parts[0]).map(|guard| guard.pid));
-        parts.extend(parts.get(1).and_then(|guard| child(*guard)).map(|keeper| keeper.pid));
+        parts.extend(parts.get(1).and_then(|guard| child(*guard)).map(|supervisor| supervisor.pid));
         parts
     }
 
@@ -128,7 +128,7 @@ const CAP: &str = "for top in /sys/fs/cgroup/pids /sys/fs/cgroup; do
     fi
     done 2>/dev/null";
 
-/// Each choice of one or two of owner, guard and keeper.
+/// Each choice of one or two of owner, guard and supervisor.
 const CHOICES: [&[usize]; 6] = [&[0], &[1], &[2], &[0, 1], &[0, 2], &[1, 2]];
 
 #[test]
@@ -190,10 +190,10 @@ fn when_all_three_are_killed_the_command_goes_and_the_next_guard_ends_the_rest()
     owner.wait_for("started");
     eventually("the family is complete", || owner.family().len() >= FAMILY_SIZE);
     let had_group = owner.has_group();
-    let keeper = *owner.parts().last().expect("keeper");
-    let command = descendants(keeper).into_iter().find(|process| process.parent == keeper).expect("command");
+    let supervisor = *owner.parts().last().expect("supervisor");
+    let command = descendants(supervisor).into_iter().find(|process| process.parent == supervisor).expect("command");
     kill_at_once(&owner.parts());
-    eventually("the command went with its keeper", || find(command.pid).is_none_or(|process| process.zombie));
+    eventually("the command went with its supervisor", || find(command.pid).is_none_or(|process| process.zombie));
     if !had_group {
         skip("cgroup", "needs a control group that may be written");
         end_strays(&owner);
@@ -243,12 +243,12 @@ fn too_many_processes_are_told() {
     let folder = tempfile::tempdir().expect("folder");
     let script = "for i in 1 2 3 4 5 6 7 8 9; do sleep 1000 & done; wait";
     let mut options =
-        KeepOptions::new(folder.path().join("log"), ["sh", "-c", script].map(Into::into).to_vec());
+        SupervisorOptions::new(folder.path().join("log"), ["sh", "-c", script].map(Into::into).to_vec());
     options.processes = 5;
-    let mut kept = Kept::start(&testkit(), &options, folder.path(), []).expect("started");
-    let ended = kept.wait(Duration::from_secs(60)).expect("ended").to_string();
+    let mut supervised = Supervised::start(&testkit(), &options, folder.path(), []).expect("started");
+    let ended = supervised.wait(Duration::from_secs(60)).expect("ended").to_string();
     assert!(ended.contains("processes, of which 5 are allowed"), "{ended}");
-    assert!(kept.stop());
+    assert!(supervised.stop());
 }
 
 #[test]

@@ -18,7 +18,7 @@ use super::{LEAST_HEADROOM, answers, disturbed, median, order};
 /// difference of two readings is known to about a tick of 10 ms in a window of a second, and kernel threads are in it.
 const NOTICEABLE_OTHER: f64 = 0.03;
 /// Share of the time that others' tasks may wait for a CPU before it is told: assay's own small processes (the runner, the
-/// keepers) are among them.
+/// supervisors) are among them.
 const NOTICEABLE_PRESSURE: f64 = 0.03;
 
 /// All checks of a run, in the order in which a person wants to read them.

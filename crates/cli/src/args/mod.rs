@@ -113,7 +113,7 @@ pub(crate) enum Command {
     Hold { link: assay_link::Spec, queues: u16 },
     /// Start a command and end everything it started (used by assay itself)
     #[command(hide = true, disable_help_flag = true)]
-    Keep {
+    Supervise {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         rest: Vec<OsString>,
     },

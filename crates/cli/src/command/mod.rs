@@ -8,7 +8,7 @@ pub(crate) mod exec;
 pub(crate) mod export;
 pub(crate) mod hold;
 pub(crate) mod import;
-pub(crate) mod keep;
+pub(crate) mod supervise;
 pub(crate) mod list;
 pub(crate) mod load;
 pub(crate) mod plan;

@@ -32,7 +32,7 @@ fn every_command_has_help() {
         let help = stdout(&lab.assay(&[command, "--help"]).assert().code(0));
         assert!(help.contains(word) && help.contains(&format!("Usage: assay {command}")), "{help}");
     }
-    assert!(all.contains("Exit codes:") && !all.contains("\n  keep "), "{all}");
+    assert!(all.contains("Exit codes:") && !all.contains("\n  supervise "), "{all}");
     lab.assay::<&str>(&[]).assert().code(2).stderr(contains("Usage: assay"));
 }
 

@@ -89,7 +89,7 @@ fn a_killed_assay_leaves_no_process_and_no_scratch() {
     assert_eq!(listing(&lab.path("tmp")).len(), 1);
     run.signal(Signal::KILL);
     assert_eq!(run.end().0.code(), None);
-    eventually("the keepers end everything", || lab.processes().is_empty());
+    eventually("the supervisors end everything", || lab.processes().is_empty());
     assert_eq!(listing(&lab.path("tmp")), Vec::<String>::new());
     // The record says that the run did not come to an end, and can be read.
     let text = std::fs::read_to_string(lab.run_folder().join("record.json")).expect("record");
@@ -102,6 +102,6 @@ fn a_killed_assay_leaves_no_process_and_no_scratch() {
 fn measuring(lab: &Lab) {
     let is_window = |line: &String| line.contains(" load http://") && line.contains(" -d 600s ");
     eventually("a window is measured", || {
-        lab.processes().iter().any(|line| is_window(line) && !line.contains(" keep "))
+        lab.processes().iter().any(|line| is_window(line) && !line.contains(" supervise "))
     });
 }

@@ -17,7 +17,7 @@ use assay_model::workload::Workload;
 
 use super::{Inherited, NOT_FOUND, Purpose, Tools};
 use crate::clean::SCRATCH_PREFIX;
-use crate::keeper::{Bounded, KeepOptions, run_bounded, tail};
+use crate::supervisor::{Bounded, SupervisorOptions, run_bounded, tail};
 use crate::pipe::Pipe;
 use crate::stop::Stop;
 use crate::url::Scheme;
@@ -173,7 +173,7 @@ impl Execution<'_> {
         let ours = pipe.both_ends().map_err(broken)?;
         let printed = beginning(pipe.reader().map_err(broken)?);
         let command = ["sh", "-c", self.command].map(OsString::from).to_vec();
-        let mut options = KeepOptions::new(log.to_owned(), command);
+        let mut options = SupervisorOptions::new(log.to_owned(), command);
         options.log_limit_bytes = MAX_LOG_BYTES;
         options.stdout = Some(pipe.path.clone());
         options.side = self.around.link.generator_side();

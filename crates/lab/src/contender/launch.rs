@@ -13,7 +13,7 @@ use super::environment::{Environment, Told};
 use super::port;
 use super::server::StartOrder;
 use crate::clean::scratch_in;
-use crate::keeper::{KeepOptions, Kept, tail};
+use crate::supervisor::{SupervisorOptions, Supervised, tail};
 use crate::secrets::Secrets;
 use crate::stack::{self, Ends};
 use crate::subject::Process;
@@ -25,7 +25,7 @@ const TAIL_LINES: usize = 15;
 
 /// What was started and must be stopped.
 pub(super) struct Held {
-    pub(super) kept: Kept,
+    pub(super) supervised: Supervised,
     pub(super) log: PathBuf,
     pub(super) port: u16,
     /// The wire, where it is served by the user-space stack.
@@ -52,7 +52,7 @@ impl Held {
             FirstProcess::Contained(Some(first)) => container::tree(first),
             FirstProcess::Contained(None) | FirstProcess::Started => Vec::new(),
         };
-        [self.kept.processes(), contained].concat()
+        [self.supervised.processes(), contained].concat()
     }
 
     /// The end of its log.
@@ -69,7 +69,7 @@ impl Held {
     /// the kernel's.
     pub(super) fn outside_the_stack(&self) -> Option<NotRun> {
         self.ends.as_ref()?;
-        let processes = self.kept.processes();
+        let processes = self.supervised.processes();
         let port = *port::ports_of(&processes).first()?;
         let file = |pid: &u32| PathBuf::from(format!("/proc/{pid}/exe"));
         let obstacle = processes.iter().find_map(|pid| stack::obstacle(&file(pid)).ok().flatten());
@@ -131,7 +131,7 @@ pub(super) fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, 
     let run = with_arguments(&process.run, ends.is_some(), order)?;
     let (command, variables) =
         environment.launching(&run).map_err(|error| failed(error.to_string(), "mend contender.toml"))?;
-    let mut options = KeepOptions::new(order.log.clone(), command);
+    let mut options = SupervisorOptions::new(order.log.clone(), command);
     options.cpus = Some(cpus.clone());
     options.log_limit_bytes = LOG_BYTES;
     options.scratch =
@@ -150,10 +150,10 @@ pub(super) fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, 
             variables.iter().rfind(|(name, _)| name == "LD_PRELOAD").map(|(_, list)| list.as_os_str());
         options.variables.extend(preloading(order, others, ends)?);
     }
-    let kept = Kept::start(&order.tools.assay, &options, &process.folder, variables)
+    let supervised = Supervised::start(&order.tools.assay, &options, &process.folder, variables)
         .map_err(|error| failed(error.to_string(), "mend the command, or install what it needs"))?;
     let secrets = order.tools.secrets.clone();
-    Ok(Held { kept, log: order.log.clone(), port, ends, first: FirstProcess::Started, scratch, secrets })
+    Ok(Held { supervised, log: order.log.clone(), port, ends, first: FirstProcess::Started, scratch, secrets })
 }
 
 /// Refuses what a preload library cannot carry before it is started: on addresses that the kernel does not have it would end

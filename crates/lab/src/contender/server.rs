@@ -1,4 +1,4 @@
-//! A running server: started under a keeper and found ready, or found running; stopped without a trace.
+//! A running server: started under a supervisor and found ready, or found running; stopped without a trace.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ use super::probe::{self, ANSWER_TIMEOUT, USER_START_TIMEOUT};
 use super::ready::Readiness;
 use super::{NOT_FOUND, Tools};
 use crate::database::Access;
-use crate::keeper::Ended;
+use crate::supervisor::Ended;
 use crate::running;
 use crate::stack::UserEnd;
 use crate::stop::Stop;
@@ -143,7 +143,7 @@ impl Server {
     pub(crate) fn pid(&self) -> Option<u32> {
         let held = self.held.as_ref()?;
         match held.first {
-            FirstProcess::Started => Some(held.kept.pid()),
+            FirstProcess::Started => Some(held.supervised.pid()),
             FirstProcess::Contained(first) => first,
         }
     }
@@ -189,16 +189,16 @@ impl Server {
 
     fn death_within(&mut self, patience: Duration, stage: Stage) -> Option<NotRun> {
         let held = self.held.as_mut()?;
-        let ended = held.kept.wait(patience)?;
-        // The log is whole only when its keeper has gone, after it ended what was left behind.
-        held.kept.stop();
+        let ended = held.supervised.wait(patience)?;
+        // The log is whole only when its supervisor has gone, after it ended what was left behind.
+        held.supervised.stop();
         Some(death(&ended, stage, held))
     }
 
     /// Stops it with all its descendants; what could not be stopped is told.
     pub(crate) fn stop(mut self, link: &Link) -> Result<(), NotRun> {
         let Some(mut held) = self.held.take() else { return Ok(()) };
-        if held.kept.stop() && is_freed(link, held.port) {
+        if held.supervised.stop() && is_freed(link, held.port) {
             return Ok(());
         }
         Err(NotRun {
@@ -266,7 +266,7 @@ impl Server {
 
     /// Whether it listens, but not on the port that it was given.
     fn listens_elsewhere(&self) -> bool {
-        let ports = |held: &Held| port::ports_of(&held.kept.processes());
+        let ports = |held: &Held| port::ports_of(&held.supervised.processes());
         self.held.as_ref().is_some_and(|held| {
             let ports = ports(held);
             !ports.is_empty() && !ports.contains(&held.port)
@@ -280,7 +280,7 @@ impl Server {
         if problem.stage != Stage::Start {
             return problem;
         }
-        let others: Vec<String> = port::ports_of(&held.kept.processes()).iter().map(u16::to_string).collect();
+        let others: Vec<String> = port::ports_of(&held.supervised.processes()).iter().map(u16::to_string).collect();
         let tenths = (waited.as_secs_f64() * 10.0).round() / 10.0;
         problem.reason = format!("not ready within {tenths} s: {}", problem.reason);
         problem.remedy = Some(if others.is_empty() || others.contains(&held.port.to_string()) {

@@ -1,4 +1,4 @@
-//! A private cluster: a folder, a server under a keeper, and a way in.
+//! A private cluster: a folder, a server under a supervisor, and a way in.
 
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr};
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::{DatabaseError, Order, guests, in_full};
 use crate::clean::CLUSTER_PREFIX;
 use crate::contender::{Inherited, Purpose};
-use crate::keeper::{Bounded, KeepOptions, Kept, run_bounded, tail};
+use crate::supervisor::{Bounded, SupervisorOptions, Supervised, run_bounded, tail};
 use crate::secrets::Secrets;
 use crate::stop::Stop;
 
@@ -82,7 +82,7 @@ fn newest(home: &Path, bin: &str) -> Option<PathBuf> {
 
 /// A server that was started and must be stopped.
 pub(super) struct Cluster {
-    kept: Kept,
+    supervised: Supervised,
     log: PathBuf,
     address: IpAddr,
     port: u16,
@@ -114,14 +114,14 @@ impl Cluster {
         command.extend(settings.flat_map(|(name, value)| ["-c".into(), format!("{name}={value}").into()]));
         let mut options = options(order, folder.path(), command);
         options.side = order.side.clone();
-        let kept = Kept::start(
+        let supervised = Supervised::start(
             &order.tools.assay,
             &options,
             folder.path(),
             Inherited::LEAST.variables(Purpose::Serving),
         )?;
         let (log, secrets) = (order.log.clone(), order.tools.secrets.clone());
-        Ok(Self { kept, log, address, port, password, secrets, folder })
+        Ok(Self { supervised, log, address, port, password, secrets, folder })
     }
 
     /// Opens a connection; waits for a server that has just been started.
@@ -132,7 +132,7 @@ impl Cluster {
                 Ok(client) => return Ok(client),
                 Err(_) if stop.soon() => return Err(DatabaseError::Stopped),
                 Err(error) => {
-                    let ended = self.kept.wait(POLL);
+                    let ended = self.supervised.wait(POLL);
                     if ended.is_some() || Instant::now() > deadline {
                         let how =
                             ended.map_or_else(|| in_full(&error), |ended| format!("it ended with {ended}"));
@@ -164,11 +164,11 @@ impl Cluster {
     }
 
     pub(super) fn pid(&self) -> u32 {
-        self.kept.pid()
+        self.supervised.pid()
     }
 
     pub(super) fn processes(&self) -> Vec<u32> {
-        self.kept.processes()
+        self.supervised.processes()
     }
 }
 
@@ -212,8 +212,8 @@ fn make(
     }
 }
 
-fn options(order: &Order<'_>, folder: &Path, command: Vec<OsString>) -> KeepOptions {
-    let mut options = KeepOptions::new(order.log.clone(), command);
+fn options(order: &Order<'_>, folder: &Path, command: Vec<OsString>) -> SupervisorOptions {
+    let mut options = SupervisorOptions::new(order.log.clone(), command);
     options.cpus = order.cpus.cloned();
     options.grace = GRACE;
     options.scratch = vec![folder.to_owned()];

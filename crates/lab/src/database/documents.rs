@@ -16,7 +16,7 @@ use super::{DatabaseError, Order};
 use crate::clean::STORE_PREFIX;
 use crate::contender::environment::{Environment, Told};
 use crate::contender::{Preparation, Purpose};
-use crate::keeper::{KeepOptions, Kept, tail};
+use crate::supervisor::{SupervisorOptions, Supervised, tail};
 use crate::subject::{Launch, Process, Subject};
 
 /// Name of the socket in the store's folder, where it appears when the store is filled.
@@ -28,7 +28,7 @@ const TAIL_LINES: usize = 8;
 
 /// A store that is filled and listens. Dropping it stops what was started and removes its folder.
 pub struct DocumentStore {
-    kept: Kept,
+    supervised: Supervised,
     version: Option<String>,
     // Removed when dropped, after the processes: fields are dropped in order.
     folder: TempDir,
@@ -48,9 +48,9 @@ impl DocumentStore {
         let folder =
             folder.map_err(|source| DatabaseError::Prepare { what: "no folder".to_owned(), source })?;
         let number = prepare(process, folder.path(), order)?.remove(&program.name);
-        let kept = launch(program, process, folder.path(), order)?;
+        let supervised = launch(program, process, folder.path(), order)?;
         let version = number.map(|number| format!("{} {number}", program.title));
-        let mut store = Self { kept, version, folder };
+        let mut store = Self { supervised, version, folder };
         store.await_socket(&program.title, Duration::from_secs_f64(process.run.ready_timeout_s), order)?;
         Ok(store)
     }
@@ -69,12 +69,12 @@ impl DocumentStore {
 
     /// The store's first process.
     pub fn pid(&self) -> u32 {
-        self.kept.pid()
+        self.supervised.pid()
     }
 
     /// Process ids of the store.
     pub fn processes(&self) -> Vec<u32> {
-        self.kept.processes()
+        self.supervised.processes()
     }
 
     /// Its title with its version, where that is known.
@@ -98,7 +98,7 @@ impl DocumentStore {
             if order.stop.soon() {
                 return Err(DatabaseError::Stopped);
             }
-            let ended = self.kept.wait(POLL);
+            let ended = self.supervised.wait(POLL);
             if ended.is_some() || Instant::now() > deadline {
                 let late = format!("does not listen after {} s", timeout.as_secs_f64());
                 let how = ended.map_or(late, |ended| format!("ended with {ended}"));
@@ -133,7 +133,7 @@ fn launch(
     process: &Process,
     folder: &Path,
     order: &Order<'_>,
-) -> Result<Kept, DatabaseError> {
+) -> Result<Supervised, DatabaseError> {
     let cpus = order.cpus.cloned().unwrap_or_else(cpuset::allowed);
     let environment = Environment::new(&Told {
         address: "",
@@ -154,10 +154,10 @@ fn launch(
             log_tail: Vec::new(),
         }))
     })?;
-    let mut options = KeepOptions::new(order.log.clone(), command);
+    let mut options = SupervisorOptions::new(order.log.clone(), command);
     options.cpus = Some(cpus);
     options.grace = GRACE;
     options.scratch = vec![folder.to_owned()];
     let all = process.inherited.variables(Purpose::Serving).into_iter().chain(variables);
-    Ok(Kept::start(&order.tools.assay, &options, &process.folder, all)?)
+    Ok(Supervised::start(&order.tools.assay, &options, &process.folder, all)?)
 }

@@ -35,7 +35,7 @@ pub(crate) use supply::{Access, Supplied, absent, not_run, supply};
 pub use url::GivenUrl;
 
 use crate::contender::Tools;
-use crate::keeper::RunError;
+use crate::supervisor::RunError;
 use crate::stop::Stop;
 use cluster::Cluster;
 use count::Statements;
@@ -121,9 +121,9 @@ pub enum DatabaseError {
         /// The end of its log.
         log: Vec<String>,
     },
-    /// It could not be started under a keeper.
+    /// It could not be started under a supervisor.
     #[error(transparent)]
-    Keep(#[from] RunError),
+    Supervise(#[from] RunError),
     /// The server that the user named cannot be reached.
     #[error("{url} cannot be reached: {}", in_full(source))]
     Unreachable {

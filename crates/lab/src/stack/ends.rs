@@ -13,7 +13,7 @@ use rustix::fs::OFlags;
 
 use crate::clean::{SHARED_MEMORY, scratch_in};
 
-/// The ring's file in a folder of its own, which the server's keeper makes and removes, however it ends.
+/// The ring's file in a folder of its own, which the server's supervisor makes and removes, however it ends.
 const RING: &str = "ring";
 const TALLY: &str = "tally";
 /// Addresses on a ring. Nothing else is on that wire, so any will do; these are private (RFC 1918).
@@ -35,7 +35,7 @@ pub struct Ends {
     pub server: UserEnd,
     /// The generator's.
     pub generator: UserEnd,
-    /// The folder of what they share, for the server's keeper to make and to remove.
+    /// The folder of what they share, for the server's supervisor to make and to remove.
     pub shared: PathBuf,
 }
 

@@ -1,4 +1,4 @@
-//! The launcher: the process that becomes the command. What the command shall inherit it does to itself, so that the keeper
+//! The launcher: the process that becomes the command. What the command shall inherit it does to itself, so that the supervisor
 //! keeps its own CPUs, limits and group.
 
 use std::ffi::OsStr;
@@ -13,7 +13,7 @@ use assay_host::cpuset::pin_current_thread;
 use assay_host::group::Group;
 use rustix::process::{Resource, Rlimit, Signal};
 
-use super::{KeepError, KeepOptions, ending};
+use super::{SupervisorError, SupervisorOptions, ending};
 
 /// Open files allowed to the command, unless the hard limit is lower. More would slow programs down that close every
 /// possible descriptor when they start.
@@ -21,7 +21,7 @@ const NOFILE: u64 = 1 << 20;
 
 /// Becomes the command. Why it could not is written to the socket that is standard input, whose other end sees it close
 /// when all went well.
-pub(super) fn launch(options: &KeepOptions) -> Result<(), KeepError> {
+pub(super) fn launch(options: &SupervisorOptions) -> Result<(), SupervisorError> {
     let mut news = UnixStream::from(rustix::io::dup(rustix::stdio::stdin()).map_err(std::io::Error::from)?);
     rustix::io::fcntl_setfd(&news, rustix::io::FdFlags::CLOEXEC).map_err(std::io::Error::from)?;
     let Err(reason) = take_input(options).and_then(|()| become_command(options));
@@ -29,15 +29,15 @@ pub(super) fn launch(options: &KeepOptions) -> Result<(), KeepError> {
     Ok(())
 }
 
-/// The command reads what it is given to read, and not the socket to the keeper.
-fn take_input(options: &KeepOptions) -> Result<(), String> {
+/// The command reads what it is given to read, and not the socket to the supervisor.
+fn take_input(options: &SupervisorOptions) -> Result<(), String> {
     let path = options.stdin.as_deref().unwrap_or(Path::new("/dev/null"));
     let cannot = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
     let input = std::fs::File::open(path).map_err(cannot)?;
     rustix::stdio::dup2_stdin(input).map_err(|error| cannot(error.into()))
 }
 
-fn become_command(options: &KeepOptions) -> Result<std::convert::Infallible, String> {
+fn become_command(options: &SupervisorOptions) -> Result<std::convert::Infallible, String> {
     let (program, arguments) = options.command.split_first().ok_or("the command is empty")?;
     ending::end_with_parent(options.parent, Signal::KILL).map_err(|error| error.to_string())?;
     // A group that was made but must not be entered is one guard less; the subreapers stay.

@@ -1,4 +1,4 @@
-//! What became assay's own children because guard and keeper were both killed: the last part that is left ends it.
+//! What became assay's own children because guard and supervisor were both killed: the last part that is left ends it.
 //!
 //! assay has other children as well, so it must tell them apart: all that descends from a command has inherited a variable
 //! with a value that nobody else has. A process that was started with an environment of its own is known by its ancestors

@@ -28,7 +28,7 @@ impl Census {
             return None;
         }
         self.asked = 0;
-        // The keeper is none of what it keeps.
+        // The supervisor is none of what it keeps.
         let processes = living().len().saturating_sub(1);
         let room = u64::from(self.allowed).saturating_sub(processes as u64);
         // Half of what may be added, since others may end meanwhile.

@@ -1,6 +1,6 @@
 //! Ending everything below a process, and nothing else.
 //!
-//! Guard and keeper are both child subreapers (prctl(2)): an orphan below becomes their child, however often it forked and
+//! Guard and supervisor are both child subreapers (prctl(2)): an orphan below becomes their child, however often it forked and
 //! whatever session it is in. So where there is no child left, there is no descendant left.
 //!
 //! Processes are named by descriptor, not by number: between a look into /proc and a signal a number may be given to a
@@ -19,7 +19,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::KeepOptions;
+use super::SupervisorOptions;
 
 /// How often to look again while descendants end.
 const END_POLL: Duration = Duration::from_millis(10);
@@ -30,7 +30,7 @@ const MEMBER_POLLS: u32 = 200;
 /// The highest priority (setpriority(2)), for who has to overtake those that fork without end.
 const URGENT: i32 = -20;
 
-/// What wakes a guard or a keeper.
+/// What wakes a guard or a supervisor.
 pub(super) enum Wake {
     /// A child may have ended.
     Child,
@@ -96,7 +96,7 @@ pub(super) fn end_all(mut deadline: Instant, woken: &Receiver<Wake>, group: &Gro
             deadline = Instant::now();
         }
     }
-    // Whoever became somebody else's child while a keeper was being killed is still in the group.
+    // Whoever became somebody else's child while a supervisor was being killed is still in the group.
     end_members(group);
 }
 
@@ -114,15 +114,15 @@ pub(super) fn end_members(group: &Group) {
     }
 }
 
-/// Removes what the keeper made. Twice does no harm: whoever survives does it.
-pub(super) fn clear_up(options: &KeepOptions) {
+/// Removes what the supervisor made. Twice does no harm: whoever survives does it.
+pub(super) fn clear_up(options: &SupervisorOptions) {
     for folder in &options.scratch {
         let _ = std::fs::remove_dir_all(folder);
     }
     Group::at(options.group.clone()).remove();
 }
 
-/// Ends groups whose guards and keepers were all killed at once.
+/// Ends groups whose guards and supervisors were all killed at once.
 pub(super) fn end_abandoned() {
     for group in Group::abandoned() {
         end_members(&group);

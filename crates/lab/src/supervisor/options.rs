@@ -1,4 +1,4 @@
-//! The arguments of `assay keep`: written by the lab, read by the keeper, both here so that they cannot differ.
+//! The arguments of `assay supervise`: written by the lab, read by the supervisor, both here so that they cannot differ.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -18,15 +18,15 @@ pub enum Part {
     /// The outermost.
     Guard,
     /// Between guard and command.
-    Keeper,
+    Supervisor,
     /// The one that becomes the command.
     Launcher,
 }
 
-/// What to start and how to keep it.
+/// What to start and how to supervise it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeepOptions {
-    /// CPUs of the command; all that the keeper may use when absent.
+pub struct SupervisorOptions {
+    /// CPUs of the command; all that the supervisor may use when absent.
     pub cpus: Option<CpuSet>,
     /// Where its output goes.
     pub log: PathBuf,
@@ -38,16 +38,16 @@ pub struct KeepOptions {
     pub stdout: Option<PathBuf>,
     /// From SIGTERM to SIGKILL.
     pub grace: Duration,
-    /// The side of a link to start it on; the keeper's own network when absent.
+    /// The side of a link to start it on; the supervisor's own network when absent.
     pub side: Option<Side>,
     /// Folders to make, where they are not there yet, and to remove at the end with everything in them: in anybody
     /// else's hands they could outlive a run that is killed.
     pub scratch: Vec<PathBuf>,
-    /// Variables for the command alone, `NAME=VALUE`: the keeper itself must not be run with them.
+    /// Variables for the command alone, `NAME=VALUE`: the supervisor itself must not be run with them.
     pub variables: Vec<OsString>,
     /// Processes that it may become; one more, and all of it is ended.
     pub processes: u32,
-    /// Whose part to play; for anybody but the keeper itself the guard's.
+    /// Whose part to play; for anybody but the supervisor itself the guard's.
     pub part: Part,
     /// The process that plays the part before; it must be the parent.
     pub(super) parent: Option<u32>,
@@ -61,20 +61,20 @@ pub struct KeepOptions {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum OptionError {
     /// An argument that is not known, or lacks its value, or has a wrong one.
-    #[error("`assay keep` does not understand `{0}`; it is for assay's own use")]
+    #[error("`assay supervise` does not understand `{0}`; it is for assay's own use")]
     Bad(String),
     /// An argument that must be there.
-    #[error("`assay keep` needs {0}; it is for assay's own use")]
+    #[error("`assay supervise` needs {0}; it is for assay's own use")]
     Missing(&'static str),
 }
 
 impl Part {
-    const ALL: [Self; 3] = [Self::Guard, Self::Keeper, Self::Launcher];
+    const ALL: [Self; 3] = [Self::Guard, Self::Supervisor, Self::Launcher];
 
     fn name(self) -> &'static str {
         match self {
             Self::Guard => "guard",
-            Self::Keeper => "keeper",
+            Self::Supervisor => "supervisor",
             Self::Launcher => "launcher",
         }
     }
@@ -84,7 +84,7 @@ impl Part {
     }
 }
 
-impl KeepOptions {
+impl SupervisorOptions {
     /// Keeps `command` with its output in `log`, a log limit of 1 MiB and a grace of two seconds.
     pub fn new(log: PathBuf, command: Vec<OsString>) -> Self {
         Self {
@@ -110,7 +110,7 @@ impl KeepOptions {
         Self { part, parent: Some(std::process::id()), ..self.clone() }
     }
 
-    /// The arguments behind `assay keep`.
+    /// The arguments behind `assay supervise`.
     pub fn to_arguments(&self) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = Vec::new();
         let mut push = |name: &str, value: OsString| arguments.extend([name.into(), value]);
@@ -199,27 +199,27 @@ mod tests {
 
     #[test]
     fn arguments_survive_the_journey() {
-        let mut options = KeepOptions::new("/tmp/a log".into(), vec!["--x".into(), "--".into(), "".into()]);
-        assert_eq!(KeepOptions::from_arguments(options.to_arguments()), Ok(options.clone()));
+        let mut options = SupervisorOptions::new("/tmp/a log".into(), vec!["--x".into(), "--".into(), "".into()]);
+        assert_eq!(SupervisorOptions::from_arguments(options.to_arguments()), Ok(options.clone()));
         options.cpus = Some("0-3,8".parse().expect("cpus"));
         options.stdin = Some("/tmp/in".into());
         options.stdout = Some("/tmp/out".into());
         options.scratch = vec!["/tmp/scratch".into(), "/dev/shm/scratch".into()];
         options.variables = vec!["LD_PRELOAD=/lib/x.so".into(), "EMPTY=".into()];
         options.side = Some(Side { network: "/proc/1/ns/net".into(), user: None });
-        assert_eq!(KeepOptions::from_arguments(options.to_arguments()), Ok(options.clone()));
+        assert_eq!(SupervisorOptions::from_arguments(options.to_arguments()), Ok(options.clone()));
         options.side = Some(Side { network: "/proc/1/ns/net".into(), user: Some("/proc/1/ns/user".into()) });
         options.grace = Duration::from_millis(7);
         options.log_limit_bytes = 5;
         options.processes = 9;
         options.group = vec!["/sys/fs/cgroup/a b".into(), "/sys/fs/cgroup/pids/x".into()];
         let options = options.with_part(Part::Launcher);
-        assert_eq!(KeepOptions::from_arguments(options.to_arguments()), Ok(options));
+        assert_eq!(SupervisorOptions::from_arguments(options.to_arguments()), Ok(options));
     }
 
     #[test]
     fn strange_arguments_are_refused() {
-        let of = |words: &[&str]| KeepOptions::from_arguments(words.iter().map(OsString::from));
+        let of = |words: &[&str]| SupervisorOptions::from_arguments(words.iter().map(OsString::from));
         assert_eq!(of(&["--log", "x"]), Err(OptionError::Missing("a command after --")));
         assert_eq!(of(&["--", "x"]), Err(OptionError::Missing("--log FILE")));
         assert_eq!(of(&["--lag", "x"]), Err(OptionError::Bad("--lag".into())));

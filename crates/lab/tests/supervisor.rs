@@ -1,4 +1,4 @@
-//! The keeper with real processes: nothing survives it, and it tells the truth.
+//! The supervisor with real processes: nothing survives it, and it tells the truth.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
@@ -8,7 +8,7 @@ mod common;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_lab::keeper::{KeepOptions, Kept, RunError, tail};
+use assay_lab::supervisor::{SupervisorOptions, Supervised, RunError, tail};
 use assay_lab::secrets::Secrets;
 use common::{eventually, processes_with, testkit};
 use rustix::process::{Pid, Signal, kill_process};
@@ -19,16 +19,16 @@ fn mark(folder: &TempDir) -> String {
     folder.path().display().to_string()
 }
 
-fn options(folder: &TempDir, script: &str) -> KeepOptions {
+fn options(folder: &TempDir, script: &str) -> SupervisorOptions {
     let script = script.replace("MARK", &mark(folder));
     let mut options =
-        KeepOptions::new(folder.path().join("log"), ["sh", "-c", &script].map(Into::into).to_vec());
+        SupervisorOptions::new(folder.path().join("log"), ["sh", "-c", &script].map(Into::into).to_vec());
     options.grace = Duration::from_millis(200);
     options
 }
 
-fn start(options: &KeepOptions) -> Result<Kept, RunError> {
-    Kept::start(&testkit(), options, Path::new("/"), [])
+fn start(options: &SupervisorOptions) -> Result<Supervised, RunError> {
+    Supervised::start(&testkit(), options, Path::new("/"), [])
 }
 
 fn folder() -> TempDir {
@@ -47,19 +47,19 @@ const FAMILY: &str = "
     sh -c ': MARK stubborn; trap \"\" TERM; echo deaf; while :; do sleep 1000; done' &
     wait";
 
-fn family(folder: &TempDir) -> Kept {
-    let kept = start(&options(folder, FAMILY)).expect("started");
+fn family(folder: &TempDir) -> Supervised {
+    let supervised = start(&options(folder, FAMILY)).expect("started");
     eventually("the stubborn one is deaf", || log(folder).contains(&"deaf".to_owned()));
-    eventually("all have started", || kept.processes().len() >= 10);
-    kept
+    eventually("all have started", || supervised.processes().len() >= 10);
+    supervised
 }
 
 #[test]
 fn stopping_leaves_nobody() {
     let folder = folder();
-    let mut kept = family(&folder);
-    let pids = kept.processes();
-    assert!(kept.stop());
+    let mut supervised = family(&folder);
+    let pids = supervised.processes();
+    assert!(supervised.stop());
     assert_eq!(processes_with(&mark(&folder)), Vec::<String>::new());
     assert!(pids.iter().all(|pid| assay_host::process::find(*pid).is_none()), "{pids:?}");
 }
@@ -75,13 +75,13 @@ fn dropping_and_killing_leave_nobody() {
 
 #[test]
 fn whoever_is_killed_leaves_nobody() {
-    // The keeper's owner is a shell here, which is killed without a chance to clean up.
+    // The supervisor's owner is a shell here, which is killed without a chance to clean up.
     let folder = folder();
     let arguments = options(&folder, ": MARK; sleep 1000; :").to_arguments();
     let mut owner = std::process::Command::new("sh")
         .args(["-c", "sleep 1000 | \"$@\"; :", "owner"])
         .arg(testkit())
-        .arg("keep")
+        .arg("supervise")
         .args(arguments)
         .stdout(std::process::Stdio::null())
         .spawn()
@@ -104,16 +104,16 @@ fn whoever_is_killed_leaves_nobody() {
 #[test]
 fn the_keeper_ignores_interrupts_and_obeys_termination() {
     let folder = folder();
-    let kept = start(&options(&folder, ": MARK; sleep 1000; :")).expect("started");
-    let keeper = assay_host::process::find(kept.pid()).expect("command").parent;
-    let keeper = Pid::from_raw(keeper.cast_signed()).expect("keeper");
+    let supervised = start(&options(&folder, ": MARK; sleep 1000; :")).expect("started");
+    let supervisor = assay_host::process::find(supervised.pid()).expect("command").parent;
+    let supervisor = Pid::from_raw(supervisor.cast_signed()).expect("supervisor");
     // It has left the terminal, whose interrupts go to a group of ours.
-    assert_eq!(rustix::process::getsid(Some(keeper)), Ok(keeper));
-    kill_process(keeper, Signal::INT).expect("signalled");
-    kill_process(keeper, Signal::HUP).expect("signalled");
+    assert_eq!(rustix::process::getsid(Some(supervisor)), Ok(supervisor));
+    kill_process(supervisor, Signal::INT).expect("signalled");
+    kill_process(supervisor, Signal::HUP).expect("signalled");
     // A signal handled after these is proof that they were survived.
-    assert!(!kept.processes().is_empty());
-    kill_process(keeper, Signal::TERM).expect("signalled");
+    assert!(!supervised.processes().is_empty());
+    kill_process(supervisor, Signal::TERM).expect("signalled");
     eventually("nobody is left", || processes_with(&mark(&folder)).is_empty());
 }
 
@@ -125,21 +125,21 @@ fn the_end_of_a_command_is_told() {
         ("kill -9 $$", "signal 9 (SIGKILL)", 0),
         ("setsid sleep 1000 & exit 0", "exit status 0", 1),
     ] {
-        let mut kept = start(&options(&folder, script)).expect("started");
-        let ended = kept.wait(Duration::from_secs(60)).expect("ended");
+        let mut supervised = start(&options(&folder, script)).expect("started");
+        let ended = supervised.wait(Duration::from_secs(60)).expect("ended");
         assert_eq!((ended.to_string().as_str(), ended.left_behind), (wanted, left), "{script}");
-        assert!(kept.stop());
+        assert!(supervised.stop());
     }
-    let mut kept = start(&options(&folder, "echo out; echo err >&2")).expect("started");
-    kept.wait(Duration::from_secs(60)).expect("ended");
-    assert!(kept.stop());
+    let mut supervised = start(&options(&folder, "echo out; echo err >&2")).expect("started");
+    supervised.wait(Duration::from_secs(60)).expect("ended");
+    assert!(supervised.stop());
     assert_eq!(log(&folder), ["out", "err"]);
 }
 
 #[test]
 fn what_cannot_be_started_is_told_with_a_remedy() {
     let folder = folder();
-    let error_of = |options: &KeepOptions| start(options).expect_err("no start").to_string();
+    let error_of = |options: &SupervisorOptions| start(options).expect_err("no start").to_string();
     let mut options = options(&folder, "");
     options.command = vec!["no-such-program-anywhere".into()];
     assert!(error_of(&options).contains("install it"), "{}", error_of(&options));
@@ -150,8 +150,8 @@ fn what_cannot_be_started_is_told_with_a_remedy() {
     options.cpus = Some("1000".parse().expect("cpus"));
     assert!(error_of(&options).contains("1000"), "{}", error_of(&options));
     let error =
-        Kept::start(Path::new("/no/such/assay"), &options, Path::new("/"), []).expect_err("no keeper");
-    assert!(matches!(error, RunError::Keeper(_)), "{error}");
+        Supervised::start(Path::new("/no/such/assay"), &options, Path::new("/"), []).expect_err("no supervisor");
+    assert!(matches!(error, RunError::Supervisor(_)), "{error}");
 }
 
 #[test]
@@ -161,9 +161,9 @@ fn a_command_gets_its_cpus_its_files_and_a_bounded_log() {
     let script = "grep Cpus_allowed_list /proc/self/status; ulimit -S -n; cat /proc/self/fd/0 | wc -c";
     let mut options = options(&folder, script);
     options.cpus = Some([cpu].into_iter().collect());
-    let mut kept = start(&options).expect("started");
-    kept.wait(Duration::from_secs(60)).expect("ended");
-    kept.stop();
+    let mut supervised = start(&options).expect("started");
+    supervised.wait(Duration::from_secs(60)).expect("ended");
+    supervised.stop();
     let hard = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum.unwrap_or(u64::MAX);
     assert_eq!(
         log(&folder),
@@ -172,9 +172,9 @@ fn a_command_gets_its_cpus_its_files_and_a_bounded_log() {
 
     options.command = ["sh", "-c", "yes | head -c 3000000; echo done >&2"].map(Into::into).to_vec();
     options.log_limit_bytes = 1000;
-    let mut kept = start(&options).expect("started");
-    assert_eq!(kept.wait(Duration::from_secs(60)).expect("ended").code, Some(0));
-    kept.stop();
+    let mut supervised = start(&options).expect("started");
+    assert_eq!(supervised.wait(Duration::from_secs(60)).expect("ended").code, Some(0));
+    supervised.stop();
     let size = std::fs::metadata(folder.path().join("log")).expect("log").len();
     assert!((1000..1200).contains(&size), "{size}");
 }
@@ -186,9 +186,9 @@ fn scratch_is_made_and_removed_and_standard_output_kept_whole() {
     let mut options = options(&folder, "echo whole; echo log >&2; mkdir MARK/scratch/deep; sleep 1000");
     options.scratch = vec![scratch.clone()];
     options.stdout = Some(folder.path().join("out"));
-    let kept = start(&options).expect("started");
+    let supervised = start(&options).expect("started");
     eventually("it has written", || scratch.join("deep").is_dir());
-    drop(kept);
+    drop(supervised);
     assert!(!scratch.exists());
     assert_eq!(std::fs::read_to_string(folder.path().join("out")).expect("out"), "whole\n");
     assert_eq!(log(&folder), ["log"]);

@@ -1,4 +1,4 @@
-//! The keeper proper: starts the command, tells what happens to it, and ends all that is left of it.
+//! The supervisor proper: starts the command, tells what happens to it, and ends all that is left of it.
 
 use std::io::{Read, Write};
 use std::os::unix::fs::DirBuilderExt;
@@ -16,16 +16,16 @@ use rustix::process::{Pid, Signal};
 
 use super::ending::{self, Wake};
 use super::options::Part;
-use super::{Ended, KeepError, KeepEvent, KeepOptions, log, own_program, tell};
+use super::{Ended, SupervisorError, SupervisorEvent, SupervisorOptions, log, own_program, tell};
 
 /// Starts the command of `options`, tells `events`, and returns when nothing of it is left.
-pub(super) fn supervise(options: &KeepOptions, events: &mut dyn Write) -> Result<(), KeepError> {
+pub(super) fn supervise(options: &SupervisorOptions, events: &mut dyn Write) -> Result<(), SupervisorError> {
     if let Some(side) = &options.side
         && let Err(error) = assay_link::enter(side)
     {
         // Before any thread is started: a user namespace is entered by a whole process (setns(2)).
         let reason = format!("its side of the link cannot be entered: {error}");
-        return tell(events, &KeepEvent::Failed { reason });
+        return tell(events, &SupervisorEvent::Failed { reason });
     }
     ending::lead_a_session_and_adopt_orphans()?;
     let (wake, woken) = ending::forward_signals()?;
@@ -35,7 +35,7 @@ pub(super) fn supervise(options: &KeepOptions, events: &mut dyn Write) -> Result
     let result = match start(options) {
         Ok((pid, pump)) => {
             let pid_number = pid.as_raw_nonzero().get().unsigned_abs();
-            let told = tell(events, &KeepEvent::Started { pid: pid_number, group: options.group.clone() });
+            let told = tell(events, &SupervisorEvent::Started { pid: pid_number, group: options.group.clone() });
             let grace = if told.is_ok() { watch(pid, options, &woken, events) } else { Duration::ZERO };
             let group = Group::at(options.group.clone());
             ending::end_all(Instant::now() + grace, &woken, &group);
@@ -43,7 +43,7 @@ pub(super) fn supervise(options: &KeepOptions, events: &mut dyn Write) -> Result
             let _ = pump.join();
             told
         }
-        Err(reason) => tell(events, &KeepEvent::Failed { reason }),
+        Err(reason) => tell(events, &SupervisorEvent::Failed { reason }),
     };
     ending::clear_up(options);
     result
@@ -63,7 +63,7 @@ fn obey(mut orders: impl Read, wake: &Sender<Wake>) {
 type Pump = thread::JoinHandle<()>;
 
 /// Starts the launcher, which becomes the command.
-fn start(options: &KeepOptions) -> Result<(Pid, Pump), String> {
+fn start(options: &SupervisorOptions) -> Result<(Pid, Pump), String> {
     options.scratch.iter().try_for_each(|folder| make(folder))?;
     let log = assay_file::begin(&options.log).map_err(|error| format!("the log: {error}"))?;
     let (reader, writer) = std::io::pipe().map_err(|error| format!("no pipe for the log: {error}"))?;
@@ -80,7 +80,7 @@ fn start(options: &KeepOptions) -> Result<(Pid, Pump), String> {
         .stderr(stderr)
         .process_group(0);
     let child =
-        launcher.spawn().map_err(|error| format!("the keeper could not start itself again: {error}"))?;
+        launcher.spawn().map_err(|error| format!("the supervisor could not start itself again: {error}"))?;
     // `launcher` holds our copies of the far ends; we must see theirs close.
     drop(launcher);
     let pump = pump(reader, log, options);
@@ -91,7 +91,7 @@ fn start(options: &KeepOptions) -> Result<(Pid, Pump), String> {
 }
 
 /// Writing the log is work for the command, so it is done on the command's CPUs.
-fn pump(from: std::io::PipeReader, log: std::fs::File, options: &KeepOptions) -> Pump {
+fn pump(from: std::io::PipeReader, log: std::fs::File, options: &SupervisorOptions) -> Pump {
     let (limit, cpus) = (options.log_limit_bytes, options.cpus.clone());
     thread::spawn(move || {
         // CPUs that cannot be had were the launcher's to complain about.
@@ -111,7 +111,7 @@ fn make(folder: &Path) -> Result<(), String> {
 }
 
 /// Waits until the command ends or an order comes; returns how long its descendants may take to end.
-fn watch(pid: Pid, options: &KeepOptions, woken: &Receiver<Wake>, events: &mut dyn Write) -> Duration {
+fn watch(pid: Pid, options: &SupervisorOptions, woken: &Receiver<Wake>, events: &mut dyn Write) -> Duration {
     loop {
         match woken.recv() {
             Ok(Wake::Kill) => return Duration::ZERO,
@@ -122,7 +122,7 @@ fn watch(pid: Pid, options: &KeepOptions, woken: &Receiver<Wake>, events: &mut d
             let left_behind = ending::living().len();
             let (code, signal) = (status.exit_status(), status.terminating_signal());
             // If nobody hears it any more, standard input is about to say so too.
-            let _ = tell(events, &KeepEvent::Exited(Ended { code, signal, left_behind, reason: None }));
+            let _ = tell(events, &SupervisorEvent::Exited(Ended { code, signal, left_behind, reason: None }));
             return options.grace;
         }
     }

@@ -1,22 +1,22 @@
-//! The keeper: processes between assay and everything it starts, so that nothing survives it.
+//! The supervisor: processes between assay and everything it starts, so that nothing survives it.
 //!
-//! assay starts `assay keep … -- command`, which is three processes in a row:
+//! assay starts `assay supervise … -- command`, which is three processes in a row:
 //! - the **guard** does nothing but watch. It makes itself the parent of all orphans below it (a *child subreaper*,
 //!   prctl(2)), so a process that forks twice or leaves its session is still found;
-//! - the **keeper** is a subreaper too. It starts the command in a process group of its own on the given CPUs, caps its log,
-//!   and tells on its standard output what happens, one JSON object a line ([`KeepEvent`]). When its standard input closes —
+//! - the **supervisor** is a subreaper too. It starts the command in a process group of its own on the given CPUs, caps its log,
+//!   and tells on its standard output what happens, one JSON object a line ([`SupervisorEvent`]). When its standard input closes —
 //!   because assay is done, or was killed — or when it gets SIGTERM, it ends every descendant: SIGTERM first, SIGKILL
 //!   after a grace;
 //! - the **launcher** takes on what the command shall inherit, and becomes it.
 //!
-//! Whichever of assay, guard and keeper is killed, the others notice and end what is below: the keeper's input closes with
-//! assay; the keeper is told of the guard's end (PR_SET_PDEATHSIG), the guard waits for the keeper's; where both are gone,
+//! Whichever of assay, guard and supervisor is killed, the others notice and end what is below: the supervisor's input closes with
+//! assay; the supervisor is told of the guard's end (PR_SET_PDEATHSIG), the guard waits for the supervisor's; where both are gone,
 //! orphans become children of assay, which knows them by a variable that they inherited. Where control groups may be made,
 //! all of it is in one ([`assay_host::group`]), which ends at once and takes no more than a bounded number of tasks;
 //! everywhere the guard counts processes, and ends what has become too many. What nobody survived to end — all three killed
-//! in one moment — loses its first process with the keeper, and the rest to the next guard that finds the group.
+//! in one moment — loses its first process with the supervisor, and the rest to the next guard that finds the group.
 //!
-//! Guard and keeper live in their own sessions and ignore SIGINT, so Ctrl-C in the terminal reaches assay alone.
+//! Guard and supervisor live in their own sessions and ignore SIGINT, so Ctrl-C in the terminal reaches assay alone.
 
 mod adopted;
 mod census;
@@ -36,14 +36,14 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-pub use client::{Bounded, Kept, RunError, run_bounded};
+pub use client::{Bounded, Supervised, RunError, run_bounded};
 pub use log::tail;
-pub use options::{KeepOptions, OptionError, Part};
+pub use options::{SupervisorOptions, OptionError, Part};
 
 /// What happened to the command, one JSON object a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "event")]
-pub enum KeepEvent {
+pub enum SupervisorEvent {
     /// It runs.
     Started {
         /// Its process id, which is also its process group.
@@ -90,37 +90,37 @@ impl std::fmt::Display for Ended {
     }
 }
 
-/// Why the keeper itself failed.
+/// Why the supervisor itself failed.
 #[derive(Debug, Error)]
-pub enum KeepError {
+pub enum SupervisorError {
     /// A system call that every Linux since 3.4 allows.
-    #[error("the keeper could not prepare itself: {0}")]
+    #[error("the supervisor could not prepare itself: {0}")]
     Prepare(#[from] std::io::Error),
     /// The event could not be told.
-    #[error("the keeper's standard output is gone: {0}")]
+    #[error("the supervisor's standard output is gone: {0}")]
     Tell(std::io::Error),
 }
 
-/// The body of `assay keep`: the part that `options` name. Returns when nothing of the command is left.
+/// The body of `assay supervise`: the part that `options` name. Returns when nothing of the command is left.
 ///
 /// # Errors
 /// When the process cannot be prepared or `events` cannot be written; a command that cannot be started is an event.
-pub fn keep(options: &KeepOptions, events: &mut dyn Write) -> Result<(), KeepError> {
+pub fn run(options: &SupervisorOptions, events: &mut dyn Write) -> Result<(), SupervisorError> {
     match options.part {
         Part::Guard => guard::guard(options, events),
-        Part::Keeper => supervise::supervise(options, events),
+        Part::Supervisor => supervise::supervise(options, events),
         Part::Launcher => launch::launch(options),
     }
 }
 
 /// This program as another part. By its open file: the path may lead to another one by now.
-fn own_program(options: &KeepOptions) -> Command {
+fn own_program(options: &SupervisorOptions) -> Command {
     let mut command = Command::new("/proc/self/exe");
-    command.arg0("assay").arg("keep").args(options.to_arguments());
+    command.arg0("assay").arg("supervise").args(options.to_arguments());
     command
 }
 
-fn tell(events: &mut dyn Write, event: &KeepEvent) -> Result<(), KeepError> {
-    let line = serde_json::to_string(event).map_err(|error| KeepError::Tell(error.into()))?;
-    writeln!(events, "{line}").and_then(|()| events.flush()).map_err(KeepError::Tell)
+fn tell(events: &mut dyn Write, event: &SupervisorEvent) -> Result<(), SupervisorError> {
+    let line = serde_json::to_string(event).map_err(|error| SupervisorError::Tell(error.into()))?;
+    writeln!(events, "{line}").and_then(|()| events.flush()).map_err(SupervisorError::Tell)
 }

@@ -1,4 +1,4 @@
-//! The lab's side of a keeper.
+//! The lab's side of a supervisor.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
@@ -13,23 +13,23 @@ use assay_host::process::descendants;
 use thiserror::Error;
 
 use super::adopted::{self, Traces};
-use super::{Ended, KeepEvent, KeepOptions};
+use super::{Ended, SupervisorEvent, SupervisorOptions};
 
-/// Longest wait for the keeper to say that the command runs.
+/// Longest wait for the supervisor to say that the command runs.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
-/// How much longer than its grace a keeper may take to end what it keeps.
+/// How much longer than its grace a supervisor may take to end what it keeps.
 const END_MARGIN: Duration = Duration::from_secs(5);
 /// How often a wait looks whether it is still wanted.
 const TICK: Duration = Duration::from_millis(50);
 
-/// A command under a keeper. Dropping it ends the command and all its descendants.
+/// A command under a supervisor. Dropping it ends the command and all its descendants.
 #[derive(Debug)]
-pub struct Kept {
+pub struct Supervised {
     guard: Child,
     pid: u32,
     traces: Box<Traces>,
     orders: Option<ChildStdin>,
-    events: Receiver<KeepEvent>,
+    events: Receiver<SupervisorEvent>,
     grace: Duration,
     ended: Option<Ended>,
 }
@@ -38,31 +38,31 @@ pub struct Kept {
 #[derive(Debug, Error)]
 pub enum RunError {
     /// Our own program could not be started, or broke off.
-    #[error("the keeper of the command failed ({0}); is the assay program still where it was?")]
-    Keeper(String),
+    #[error("the supervisor of the command failed ({0}); is the assay program still where it was?")]
+    Supervisor(String),
     /// The command could not be started.
     #[error("{0}")]
     Command(String),
 }
 
-impl Kept {
+impl Supervised {
     /// Starts `options.command` in `folder` through the program `assay`; both have these variables and none of our own besides.
     ///
     /// # Errors
-    /// When the keeper or the command cannot be started.
+    /// When the supervisor or the command cannot be started.
     pub fn start(
         assay: &Path,
-        options: &KeepOptions,
+        options: &SupervisorOptions,
         folder: &Path,
         variables: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Result<Self, RunError> {
-        // Orphans of a killed guard and keeper become ours, and not those of the first process of the machine.
+        // Orphans of a killed guard and supervisor become ours, and not those of the first process of the machine.
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         let traces = Box::new(Traces::new(options.scratch.clone()));
         let mut options = options.clone();
         options.variables.push(traces.mark.clone());
         let mut guard = Command::new(assay)
-            .arg("keep")
+            .arg("supervise")
             .args(options.to_arguments())
             .current_dir(folder)
             .process_group(0)
@@ -73,19 +73,19 @@ impl Kept {
             .stderr(Stdio::null())
             .spawn()
             .map_err(|error| {
-                RunError::Keeper(format!("{} in {}: {error}", assay.display(), folder.display()))
+                RunError::Supervisor(format!("{} in {}: {error}", assay.display(), folder.display()))
             })?;
         let (orders, events) = (guard.stdin.take(), follow(guard.stdout.take()));
-        let mut kept = Self { guard, pid: 0, traces, orders, events, grace: options.grace, ended: None };
-        match kept.events.recv_timeout(START_TIMEOUT) {
-            Ok(KeepEvent::Started { pid, group }) => {
-                kept.pid = pid;
-                kept.traces.group = Group::at(group);
-                Ok(kept)
+        let mut supervised = Self { guard, pid: 0, traces, orders, events, grace: options.grace, ended: None };
+        match supervised.events.recv_timeout(START_TIMEOUT) {
+            Ok(SupervisorEvent::Started { pid, group }) => {
+                supervised.pid = pid;
+                supervised.traces.group = Group::at(group);
+                Ok(supervised)
             }
-            Ok(KeepEvent::Failed { reason }) => Err(RunError::Command(reason)),
-            Ok(KeepEvent::Exited(ended)) => Err(RunError::Keeper(ended.to_string())),
-            Err(_) => Err(RunError::Keeper("it said nothing".to_owned())),
+            Ok(SupervisorEvent::Failed { reason }) => Err(RunError::Command(reason)),
+            Ok(SupervisorEvent::Exited(ended)) => Err(RunError::Supervisor(ended.to_string())),
+            Err(_) => Err(RunError::Supervisor("it said nothing".to_owned())),
         }
     }
 
@@ -94,9 +94,9 @@ impl Kept {
         self.pid
     }
 
-    /// Process ids of all that is kept and has not ended, also of what left the command's session.
+    /// Process ids of all that is supervised and has not ended, also of what left the command's session.
     pub fn processes(&self) -> Vec<u32> {
-        // The guard has one child while all is well, the keeper.
+        // The guard has one child while all is well, the supervisor.
         let guard = self.guard.id();
         let below =
             descendants(guard).into_iter().filter(|process| !process.zombie && process.parent != guard);
@@ -107,8 +107,8 @@ impl Kept {
     pub fn wait(&mut self, timeout: Duration) -> Option<Ended> {
         if self.ended.is_none() {
             self.ended = match self.events.recv_timeout(timeout) {
-                Ok(KeepEvent::Exited(ended)) => Some(ended),
-                // Without a keeper nobody knows; the command is gone with it or an orphan that we can no longer see.
+                Ok(SupervisorEvent::Exited(ended)) => Some(ended),
+                // Without a supervisor nobody knows; the command is gone with it or an orphan that we can no longer see.
                 Err(RecvTimeoutError::Disconnected) => {
                     Some(Ended { code: None, signal: None, left_behind: 0, reason: None })
                 }
@@ -121,7 +121,7 @@ impl Kept {
     /// Ends the command and all its descendants, SIGTERM first; returns whether nothing is left.
     pub fn stop(&mut self) -> bool {
         drop(self.orders.take());
-        self.await_keepers(Instant::now() + self.grace + END_MARGIN)
+        self.await_supervisors(Instant::now() + self.grace + END_MARGIN)
     }
 
     /// Ends the command and all its descendants by SIGKILL; returns whether nothing is left.
@@ -129,14 +129,14 @@ impl Kept {
         if let Some(mut orders) = self.orders.take() {
             let _ = orders.write_all(b"k");
         }
-        self.await_keepers(Instant::now() + END_MARGIN)
+        self.await_supervisors(Instant::now() + END_MARGIN)
     }
 
-    /// Waits until guard and keeper have ended, which both hold the way on which events come.
-    fn await_keepers(&mut self, deadline: Instant) -> bool {
+    /// Waits until guard and supervisor have ended, which both hold the way on which events come.
+    fn await_supervisors(&mut self, deadline: Instant) -> bool {
         loop {
             match self.events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(KeepEvent::Exited(ended)) => self.ended = self.ended.take().or(Some(ended)),
+                Ok(SupervisorEvent::Exited(ended)) => self.ended = self.ended.take().or(Some(ended)),
                 Ok(_) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {
@@ -154,8 +154,8 @@ impl Kept {
     }
 }
 
-/// What a keeper tells on `stdout`, until guard and keeper have closed it.
-fn follow(stdout: Option<ChildStdout>) -> Receiver<KeepEvent> {
+/// What a supervisor tells on `stdout`, until guard and supervisor have closed it.
+fn follow(stdout: Option<ChildStdout>) -> Receiver<SupervisorEvent> {
     let (told, events) = channel();
     std::thread::spawn(move || {
         for line in stdout.into_iter().flat_map(|out| BufReader::new(out).lines()).map_while(Result::ok) {
@@ -168,7 +168,7 @@ fn follow(stdout: Option<ChildStdout>) -> Receiver<KeepEvent> {
     events
 }
 
-impl Drop for Kept {
+impl Drop for Supervised {
     fn drop(&mut self) {
         self.stop();
     }
@@ -198,22 +198,22 @@ impl Bounded {
 /// When the command cannot be started.
 pub fn run_bounded(
     assay: &Path,
-    options: &KeepOptions,
+    options: &SupervisorOptions,
     folder: &Path,
     environment: impl IntoIterator<Item = (OsString, OsString)>,
     timeout: Duration,
     wanted: &mut dyn FnMut() -> bool,
 ) -> Result<Bounded, RunError> {
-    let mut kept = Kept::start(assay, options, folder, environment)?;
+    let mut supervised = Supervised::start(assay, options, folder, environment)?;
     let deadline = Instant::now() + timeout;
     loop {
-        if let Some(ended) = kept.wait(TICK.min(deadline.saturating_duration_since(Instant::now()))) {
-            kept.stop();
+        if let Some(ended) = supervised.wait(TICK.min(deadline.saturating_duration_since(Instant::now()))) {
+            supervised.stop();
             return Ok(Bounded::Ended(ended));
         }
         let timed_out = Instant::now() >= deadline;
         if timed_out || !wanted() {
-            kept.kill();
+            supervised.kill();
             return Ok(if timed_out { Bounded::TimedOut } else { Bounded::Stopped });
         }
     }
