@@ -54,7 +54,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Completions { shell, output } => command::shell::completions(shell, output.as_deref()),
         Command::Man { output } => command::shell::man(output.as_deref()),
         Command::Clean(arguments) => command::clean::run(&arguments),
-        Command::Hold { link, queues } => command::hold::run(link, queues),
+        Command::HoldNetns { link, queues } => command::hold_netns::run(link, queues),
         Command::Supervise { rest } => command::supervise::run(rest),
         Command::Sweep { ring, process } => command::sweep::run(&ring, process),
     }

@@ -1,5 +1,5 @@
 //! Stands in for the `assay` program in this crate's tests: the real supervisor, a small but real load generator, and a server
-//! with programmed misbehaviour. `testkit supervise …`, `testkit hold LINK QUEUES`, `testkit load …`, `testkit serve MODE`, and
+//! with programmed misbehaviour. `testkit supervise …`, `testkit hold-netns LINK QUEUES`, `testkit load …`, `testkit serve MODE`, and
 //! `testkit own FOLDER COMMAND…`, which has a command kept as assay has it, until it is killed.
 #![allow(
     clippy::expect_used,
@@ -31,19 +31,19 @@ fn main() {
             let options = SupervisorOptions::from_arguments(arguments).expect("options");
             supervisor::run(&options, &mut std::io::stdout()).expect("kept");
         }
-        Some("hold") => {
+        Some("hold-netns") => {
             let mut word = || arguments.next().and_then(|word| word.into_string().ok()).expect("word");
             let Ok(assay_link::Spec::Veth(cable)) = word().parse() else { panic!("a cable") };
             let queues = word().parse().expect("queues");
             let control = std::io::stdin().as_fd().try_clone_to_owned().expect("stdin");
-            assay_link::hold(cable, queues, control.into()).expect("held");
+            assay_link::hold_netns(cable, queues, control.into()).expect("held");
         }
         Some("load") => load(&arguments.map(|word| word.into_string().expect("text")).collect::<Vec<_>>()),
         Some("serve") => {
             serve(arguments.next().and_then(|mode| mode.into_string().ok()).as_deref().unwrap_or("ok"))
         }
         Some("own") => own(arguments),
-        _ => panic!("supervise, hold, load, serve or own"),
+        _ => panic!("supervise, hold-netns, load, serve or own"),
     }
 }
 

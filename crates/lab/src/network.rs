@@ -1,4 +1,4 @@
-//! The networks of a run: laid before the first server starts, told in the record, gone with the run.
+//! The networks of a run: provisioned before the first server starts, told in the record, gone with the run.
 //!
 //! A stack in user space has a queue of the wire for each worker of the server, and at the other end a thread of the generator
 //! for each queue: both ends of a connection are on queues that face each other.
@@ -21,7 +21,7 @@ const ROOT_OR_ONE_CPU: &str =
     "run as root of the machine, or give the servers one CPU, such as --server-cpus 0 --generator-cpus 1";
 
 /// A network that is there.
-pub(crate) struct Laid {
+pub(crate) struct ProvisionedNetwork {
     /// Which; absent where the experiment names none.
     pub network: Option<Network>,
     /// What joins servers and generators on it.
@@ -34,7 +34,7 @@ pub(crate) struct Laid {
 ///
 /// # Errors
 /// When the only one cannot be had.
-pub(crate) fn lay(plan: &Plan) -> Result<(Vec<Laid>, Vec<NetworkFacts>), LabError> {
+pub(crate) fn provision(plan: &Plan) -> Result<(Vec<ProvisionedNetwork>, Vec<NetworkFacts>), LabError> {
     let wanted = plan.experiment.networks();
     let (mut all, mut facts) = (Vec::new(), Vec::new());
     let shares_interfaces = assay_wire::xdp::can_share();
@@ -57,7 +57,7 @@ pub(crate) fn lay(plan: &Plan) -> Result<(Vec<Laid>, Vec<NetworkFacts>), LabErro
             link_facts: link.facts().cloned(),
             not_run: None,
         }));
-        all.push(Laid { network: *network, link, shares_interfaces });
+        all.push(ProvisionedNetwork { network: *network, link, shares_interfaces });
     }
     Ok((all, facts))
 }
@@ -65,16 +65,16 @@ pub(crate) fn lay(plan: &Plan) -> Result<(Vec<Laid>, Vec<NetworkFacts>), LabErro
 fn absent(error: LinkError) -> NotRun {
     let remedy = match &error {
         LinkError::Forbidden { remedy, .. } => Some(remedy.clone()),
-        LinkError::Holder(_) => None,
+        LinkError::NetnsHolder(_) => None,
     };
     let reason = match error {
-        LinkError::Forbidden { problem, .. } => format!("the cable could not be laid: {problem}"),
-        LinkError::Holder(error) => format!("the process that holds the cable failed: {error}"),
+        LinkError::Forbidden { problem, .. } => format!("the cable could not be set up: {problem}"),
+        LinkError::NetnsHolder(error) => format!("the process that holds the cable failed: {error}"),
     };
     NotRun { stage: Stage::Needs, reason, remedy, log_tail: Vec::new() }
 }
 
-impl Laid {
+impl ProvisionedNetwork {
     /// Whether the kernel's TCP serves it.
     pub(crate) fn is_kernels(&self) -> bool {
         self.network.is_none_or(|network| network.stack() == Stack::Kernel)
@@ -149,8 +149,8 @@ fn workers(isolation: &Isolation) -> u16 {
 
 /// The link over which servers are asked for the rules of HTTP: these are the program's and the same on every network, and
 /// the suite asks with the kernel's sockets.
-pub(crate) fn for_asking(laid: &[Laid]) -> Link {
-    laid.iter().find(|laid| laid.is_kernels()).map_or_else(Link::loopback, |laid| laid.link.clone())
+pub(crate) fn for_asking(provisioned: &[ProvisionedNetwork]) -> Link {
+    provisioned.iter().find(|provisioned| provisioned.is_kernels()).map_or_else(Link::loopback, |provisioned| provisioned.link.clone())
 }
 
 #[cfg(test)]
@@ -179,8 +179,8 @@ mod tests {
         subject
     }
 
-    fn laid(network: &str) -> Laid {
-        Laid {
+    fn provisioned(network: &str) -> ProvisionedNetwork {
+        ProvisionedNetwork {
             network: Some(network.parse().expect("network")),
             link: Link::loopback(),
             shares_interfaces: true,
@@ -193,10 +193,10 @@ mod tests {
         for (network, per_worker, queues, threads) in
             [("user/ring", true, 2, "2-3"), ("user/ring", false, 1, "2"), ("kernel/loopback", true, 1, "2-5")]
         {
-            let laid = laid(network);
-            let own = laid.queues(&subject(per_worker, false), &isolation);
+            let provisioned = provisioned(network);
+            let own = provisioned.queues(&subject(per_worker, false), &isolation);
             assert_eq!(own, queues, "{network} {per_worker}");
-            assert_eq!(laid.generator_cpus(own, &isolation).to_string(), threads, "{network} {per_worker}");
+            assert_eq!(provisioned.generator_cpus(own, &isolation).to_string(), threads, "{network} {per_worker}");
         }
     }
 
@@ -214,8 +214,8 @@ mod tests {
             ("user/xdp", false, &one, "0-1", "2-3", None),
             ("kernel/loopback", false, &processes, "0-1", "2", None),
         ] {
-            let laid = Laid { shares_interfaces, ..laid(network) };
-            let closed = laid.closed_to(subject, &isolation(server, generator));
+            let provisioned = ProvisionedNetwork { shares_interfaces, ..provisioned(network) };
+            let closed = provisioned.closed_to(subject, &isolation(server, generator));
             let remedy = closed.as_ref().map(|closed| closed.remedy.clone().unwrap_or_default());
             assert!(remedy.is_none_or(|remedy| remedy.contains("--server-cpus")), "{closed:?}");
             let reason = closed.map(|closed| closed.reason);

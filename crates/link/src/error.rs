@@ -9,7 +9,7 @@ use thiserror::Error;
 pub enum LinkError {
     /// The process that holds the namespaces could not be started or ended too early.
     #[error("the process that holds the link failed: {0}; is the assay program still where it was?")]
-    Holder(io::Error),
+    NetnsHolder(io::Error),
     /// The kernel, or whoever set it up, forbids a part of it.
     #[error("the link could not be made: {problem}; {remedy}")]
     Forbidden {

@@ -3,10 +3,10 @@
 //!
 //! Invariants
 //! - Nothing outside the namespaces is changed: no device, address, route or setting of the machine.
-//! - The namespaces have no name. They are held by descriptors of one process, the holder, and by those that run in them;
+//! - The namespaces have no name. They are held by descriptors of one process, the netns holder, and by those that run in them;
 //!   when these end, however they end, the kernel removes the namespaces with all that is in them (namespaces(7)). So there
 //!   is nothing to clean up.
-//! - The holder ends when the [`Link`] is dropped or the process that has it dies.
+//! - The netns holder ends when the [`Link`] is dropped or the process that has it dies.
 //! - Where the kernel forbids a part, there is an error that says how to mend it, never a lesser link.
 //! - What a link does to frames it does to everybody's, whether the kernel's TCP has sent them or somebody's own.
 //!
@@ -16,7 +16,7 @@
 //! |---|---|
 //! | `link` | the side of whoever uses the link: addresses, sockets |
 //! | `meter` | what goes over it during a measurement |
-//! | `holder` | the process that makes the namespaces and hands out sockets of theirs |
+//! | `netns_holder` | the process that makes the namespaces and hands out sockets of theirs |
 //! | `end` | one end of the cable: address, settings |
 //! | `middle` | the bridge between them, where there is a rate or a loss |
 //! | `shape`, `loss` | the token bucket filter, the rules that drop frames |
@@ -29,7 +29,7 @@ mod attribute;
 mod device;
 mod end;
 mod error;
-mod holder;
+mod netns_holder;
 mod link;
 mod loss;
 mod meter;
@@ -42,7 +42,7 @@ mod space;
 pub use assay_model::network::{Cable, Spec, SpecError};
 pub use end::DEVICE;
 pub use error::LinkError;
-pub use holder::hold;
+pub use netns_holder::hold_netns;
 pub use link::Link;
 pub use meter::Meter;
 pub use space::{Side, enter};

@@ -17,15 +17,15 @@ use rustix::io::Errno;
 use crate::device::{self, Counted};
 use crate::end::{self, DEVICE};
 use crate::error::LinkError;
-use crate::holder::{Ready, Report, Wish};
+use crate::netns_holder::{HolderReport, HolderRequest, Ready};
 use crate::middle::{Dropped, PORTS};
 use crate::netlink::Netlink;
 use crate::passing::take;
 use crate::space::Side;
 use assay_model::network::{Cable, Spec};
 
-/// Longest wait for the holder; making namespaces takes milliseconds, on a machine under load perhaps a second.
-const HOLDER_TIMEOUT: Duration = Duration::from_secs(10);
+/// Longest wait for the netns holder; making namespaces takes milliseconds, on a machine under load perhaps a second.
+const NETNS_HOLDER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Connections that may wait for a listener that only looks whether a port is free.
 const BACKLOG: i32 = 1;
 
@@ -33,13 +33,13 @@ const BACKLOG: i32 = 1;
 #[derive(Clone, Debug)]
 pub struct Link {
     spec: Spec,
-    laid: Option<Arc<Laid>>,
+    veth: Option<Arc<VethPair>>,
 }
 
 /// Two namespaces with a cable between them.
 #[derive(Debug)]
-struct Laid {
-    // Dropped before the holder is waited for: its end is the holder's end.
+struct VethPair {
+    // Dropped before the netns holder is waited for: its end is the holder's end.
     control: Option<Mutex<UnixStream>>,
     holder: Child,
     ready: Ready,
@@ -57,7 +57,7 @@ struct Exit {
 impl Link {
     /// The machine's own loopback.
     pub fn loopback() -> Self {
-        Self { spec: Spec::Loopback, laid: None }
+        Self { spec: Spec::Loopback, veth: None }
     }
 
     /// Makes the link that `spec` asks for, through the program `assay`, with one queue.
@@ -74,11 +74,11 @@ impl Link {
     /// # Errors
     /// As [`Link::open`].
     pub fn with_queues(assay: &Path, spec: Spec, queues: u16) -> Result<Self, LinkError> {
-        let laid = match spec {
+        let veth = match spec {
             Spec::Loopback => None,
-            Spec::Veth(cable) => Some(Arc::new(Laid::lay(assay, cable, queues)?)),
+            Spec::Veth(cable) => Some(Arc::new(VethPair::provision(assay, cable, queues)?)),
         };
-        Ok(Self { spec, laid })
+        Ok(Self { spec, veth })
     }
 
     /// What was asked for.
@@ -88,18 +88,18 @@ impl Link {
 
     /// How it was set up; `None` for loopback.
     pub fn facts(&self) -> Option<&LinkFacts> {
-        self.laid.as_ref().map(|cable| &cable.ready.facts)
+        self.veth.as_ref().map(|cable| &cable.ready.facts)
     }
 
     /// Where servers listen.
     pub fn server_address(&self) -> IpAddr {
-        IpAddr::V4(if self.laid.is_some() { end::SERVER } else { Ipv4Addr::LOCALHOST })
+        IpAddr::V4(if self.veth.is_some() { end::SERVER } else { Ipv4Addr::LOCALHOST })
     }
 
     /// Addresses of the cable's ends with the length of their prefix, the server's and the generator's, for whoever brings a
     /// TCP/IP of their own; `None` for loopback.
     pub fn cable_addresses(&self) -> Option<[String; 2]> {
-        self.laid.as_ref()?;
+        self.veth.as_ref()?;
         Some([end::SERVER, end::GENERATOR].map(|address| format!("{address}/{}", end::PREFIX_BITS)))
     }
 
@@ -114,29 +114,29 @@ impl Link {
     }
 
     fn side(&self, index: usize) -> Option<Side> {
-        let ready = &self.laid.as_ref()?.ready;
+        let ready = &self.veth.as_ref()?.ready;
         Some(Side { network: ready.networks[index].clone(), user: ready.user.clone() })
     }
 
     /// Connects from the generator's side.
     ///
     /// # Errors
-    /// As [`TcpStream::connect_timeout`], and when the holder is gone.
+    /// As [`TcpStream::connect_timeout`], and when the netns holder is gone.
     pub fn connect(&self, address: &SocketAddr, timeout: Duration) -> io::Result<TcpStream> {
-        match &self.laid {
+        match &self.veth {
             None => TcpStream::connect_timeout(address, timeout),
-            Some(cable) => connect(cable.socket(Wish::GeneratorTcp)?, address, timeout),
+            Some(cable) => connect(cable.socket(HolderRequest::GeneratorTcp)?, address, timeout),
         }
     }
 
     /// Listens on the server's side, on `port` or one that the kernel chooses.
     ///
     /// # Errors
-    /// As [`TcpListener::bind`], and when the holder is gone.
+    /// As [`TcpListener::bind`], and when the netns holder is gone.
     pub fn listen(&self, port: u16) -> io::Result<TcpListener> {
         let address = SocketAddr::new(self.server_address(), port);
-        let Some(cable) = &self.laid else { return TcpListener::bind(address) };
-        let socket = cable.socket(Wish::ServerTcp)?;
+        let Some(cable) = &self.veth else { return TcpListener::bind(address) };
+        let socket = cable.socket(HolderRequest::ServerTcp)?;
         // As std does for its own listeners: connections in TIME_WAIT do not count.
         rustix::net::sockopt::set_socket_reuseaddr(&socket, true)?;
         rustix::net::bind(&socket, &address)?;
@@ -146,7 +146,7 @@ impl Link {
 
     /// What left it so far, to the server and to the generator; `None` where nobody counts that: on loopback.
     pub(crate) fn counted(&self) -> Option<[Counted; 2]> {
-        let exits = self.laid.as_ref()?.exits.lock().unwrap_or_else(PoisonError::into_inner);
+        let exits = self.veth.as_ref()?.exits.lock().unwrap_or_else(PoisonError::into_inner);
         let [to_server, to_generator] =
             exits.each_ref().map(|exit| device::find(&exit.netlink, exit.device).ok());
         Some([to_server?.sent, to_generator?.sent])
@@ -154,31 +154,31 @@ impl Link {
 
     /// What it dropped so far; nothing where nobody counts that.
     pub(crate) fn dropped(&self) -> Dropped {
-        self.laid.as_ref().and_then(|laid| laid.tell(Wish::Dropped).ok()).unwrap_or_default()
+        self.veth.as_ref().and_then(|veth| veth.tell(HolderRequest::Dropped).ok()).unwrap_or_default()
     }
 
     /// Throws away what is still on its way, when both who sent it and who waited for it have ended.
     pub fn empty(&self) {
-        if let Some(laid) = self.laid.as_ref().filter(|laid| laid.ready.facts.middle) {
+        if let Some(veth) = self.veth.as_ref().filter(|veth| veth.ready.facts.middle) {
             // What could not be thrown away arrives, if late.
-            let _ = laid.tell(Wish::Emptied);
+            let _ = veth.tell(HolderRequest::Emptied);
         }
     }
 }
 
-impl Laid {
-    fn lay(assay: &Path, cable: Cable, queues: u16) -> Result<Self, LinkError> {
-        let (control, theirs) = UnixStream::pair().map_err(LinkError::Holder)?;
+impl VethPair {
+    fn provision(assay: &Path, cable: Cable, queues: u16) -> Result<Self, LinkError> {
+        let (control, theirs) = UnixStream::pair().map_err(LinkError::NetnsHolder)?;
         let mut holder = Command::new(assay)
-            .arg("hold")
+            .arg("hold-netns")
             .args([Spec::Veth(cable).to_string(), queues.to_string()])
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            // Ctrl-C in the terminal is for assay, which ends the holder when all that runs in its namespaces has ended.
+            // Ctrl-C in the terminal is for assay, which ends the netns holder when all that runs in its namespaces has ended.
             .process_group(0)
             .spawn()
-            .map_err(LinkError::Holder)?;
+            .map_err(LinkError::NetnsHolder)?;
         match first_words(&control).and_then(|ready| Ok((exits(&control, ready.facts.middle)?, ready))) {
             Ok((exits, ready)) => {
                 Ok(Self { control: Some(Mutex::new(control)), holder, ready, exits: Mutex::new(exits) })
@@ -192,23 +192,23 @@ impl Laid {
     }
 
     /// Asks for what is told in a line.
-    fn tell(&self, wish: Wish) -> io::Result<Dropped> {
+    fn tell(&self, request: HolderRequest) -> io::Result<Dropped> {
         let control = self.control.as_ref().ok_or(io::ErrorKind::NotConnected)?;
         let mut control = control.lock().unwrap_or_else(PoisonError::into_inner);
-        control.write_all(&[wish as u8])?;
+        control.write_all(&[request as u8])?;
         let told: Option<Dropped> = serde_json::from_str(&line(&control)?)?;
-        told.ok_or_else(|| io::Error::other("the holder of the link cannot tell"))
+        told.ok_or_else(|| io::Error::other("the netns holder of the link cannot tell"))
     }
 
-    fn socket(&self, wish: Wish) -> io::Result<OwnedFd> {
+    fn socket(&self, request: HolderRequest) -> io::Result<OwnedFd> {
         let control = self.control.as_ref().ok_or(io::ErrorKind::NotConnected)?;
         // Nothing is left half done by a thread that dies in between but an answer, which the next one would take.
         let control = control.lock().unwrap_or_else(PoisonError::into_inner);
-        ask(&control, wish)
+        ask(&control, request)
     }
 }
 
-impl Drop for Laid {
+impl Drop for VethPair {
     fn drop(&mut self) {
         drop(self.control.take());
         let _ = self.holder.wait();
@@ -216,15 +216,15 @@ impl Drop for Laid {
 }
 
 fn first_words(control: &UnixStream) -> Result<Ready, LinkError> {
-    control.set_read_timeout(Some(HOLDER_TIMEOUT)).map_err(LinkError::Holder)?;
-    let words = line(control).map_err(LinkError::Holder)?;
-    match serde_json::from_str(&words).map_err(|error| LinkError::Holder(error.into()))? {
-        Report::Ready(ready) => Ok(*ready),
-        Report::Forbidden { problem, remedy } => Err(LinkError::Forbidden { problem, remedy }),
+    control.set_read_timeout(Some(NETNS_HOLDER_TIMEOUT)).map_err(LinkError::NetnsHolder)?;
+    let words = line(control).map_err(LinkError::NetnsHolder)?;
+    match serde_json::from_str(&words).map_err(|error| LinkError::NetnsHolder(error.into()))? {
+        HolderReport::Ready(ready) => Ok(*ready),
+        HolderReport::Forbidden { problem, remedy } => Err(LinkError::Forbidden { problem, remedy }),
     }
 }
 
-/// A line of the holder's. It says nothing more until it is asked, so nothing gets stuck in the buffer.
+/// A line of the netns holder's. It says nothing more until it is asked, so nothing gets stuck in the buffer.
 fn line(control: &UnixStream) -> io::Result<String> {
     let mut line = String::new();
     BufReader::new(control).read_line(&mut line)?;
@@ -233,18 +233,18 @@ fn line(control: &UnixStream) -> io::Result<String> {
 
 /// In the middle, if there is one, frames are counted behind the filters, else where the other end sends them.
 fn exits(control: &UnixStream, middle: bool) -> Result<[Exit; 2], LinkError> {
-    let exit = |wish, device| {
-        let netlink = ask(control, wish).and_then(Netlink::over).map_err(LinkError::Holder)?;
+    let exit = |request, device| {
+        let netlink = ask(control, request).and_then(Netlink::over).map_err(LinkError::NetnsHolder)?;
         Ok(Exit { netlink, device })
     };
     if middle {
-        return Ok([exit(Wish::MiddleNetlink, PORTS[0])?, exit(Wish::MiddleNetlink, PORTS[1])?]);
+        return Ok([exit(HolderRequest::MiddleNetlink, PORTS[0])?, exit(HolderRequest::MiddleNetlink, PORTS[1])?]);
     }
-    Ok([exit(Wish::GeneratorNetlink, DEVICE)?, exit(Wish::ServerNetlink, DEVICE)?])
+    Ok([exit(HolderRequest::GeneratorNetlink, DEVICE)?, exit(HolderRequest::ServerNetlink, DEVICE)?])
 }
 
-fn ask(mut control: &UnixStream, wish: Wish) -> io::Result<OwnedFd> {
-    control.write_all(&[wish as u8])?;
+fn ask(mut control: &UnixStream, request: HolderRequest) -> io::Result<OwnedFd> {
+    control.write_all(&[request as u8])?;
     take(control)
 }
 

@@ -66,11 +66,11 @@ const MILLION: u32 = 1_000_000;
 
 /// The rules, in the namespace that they were made in.
 #[derive(Debug)]
-pub(crate) struct Losing {
+pub(crate) struct PacketLoss {
     socket: OwnedFd,
 }
 
-impl Losing {
+impl PacketLoss {
     /// Loses so many of a million frames that come by each of two ports of a bridge in the caller's namespace.
     pub(crate) fn begin(ports: [u32; 2], per_million: u32) -> io::Result<Self> {
         let flags = SocketFlags::CLOEXEC;
@@ -81,7 +81,7 @@ impl Losing {
             Some(netlink::NETFILTER),
         )?;
         set_socket_timeout(&socket, Timeout::Recv, Some(TIMEOUT))?;
-        let losing = Self { socket };
+        let loss = Self { socket };
         let table = Attributes::default().text(NAME, TABLE);
         let hook = Attributes::default().number(HOOK_NUMBER, HOOK_FORWARD).number(HOOK_PRIORITY, 0);
         let chain = Attributes::default()
@@ -97,8 +97,8 @@ impl Losing {
         };
         let changes =
             [(NEW_TABLE, table), (NEW_CHAIN, chain), (NEW_RULE, rule(ports[0])), (NEW_RULE, rule(ports[1]))];
-        losing.change(&changes)?;
-        Ok(losing)
+        loss.change(&changes)?;
+        Ok(loss)
     }
 
     /// Frames that were lost so far, by the ports they came by.

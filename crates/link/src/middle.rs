@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::device;
 use crate::end::DEVICE;
-use crate::loss::Losing;
+use crate::loss::PacketLoss;
 use crate::netlink::Netlink;
 use crate::shape;
 
@@ -28,7 +28,7 @@ pub(crate) struct Middle {
     netlink: Netlink,
     ports: [u32; 2],
     shape: Option<LinkShape>,
-    losing: Option<Losing>,
+    loss: Option<PacketLoss>,
 }
 
 /// What did not arrive, to the server and to the generator.
@@ -68,14 +68,14 @@ impl Middle {
         device::set_up(&netlink, bridge.index)?;
         // What leaves by one port has come by the other.
         let [to_server, to_generator] = ports;
-        let losing =
-            loss_per_million.map(|share| Losing::begin([to_generator, to_server], share)).transpose()?;
-        Ok(Self { netlink, ports, shape, losing })
+        let loss =
+            loss_per_million.map(|share| PacketLoss::begin([to_generator, to_server], share)).transpose()?;
+        Ok(Self { netlink, ports, shape, loss })
     }
 
     /// What did not arrive so far.
     pub(crate) fn dropped(&self) -> io::Result<Dropped> {
-        let lost = self.losing.as_ref().map(Losing::lost).transpose()?.unwrap_or_default();
+        let lost = self.loss.as_ref().map(PacketLoss::lost).transpose()?.unwrap_or_default();
         let overflowed = match &self.shape {
             Some(_) => shape::overflowed(&self.netlink, self.ports)?,
             None => [0; 2],

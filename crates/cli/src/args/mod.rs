@@ -108,9 +108,9 @@ pub(crate) enum Command {
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Hold the two ends of a link (used by assay itself)
+    /// Hold the network namespaces of a link (used by assay itself)
     #[command(hide = true, disable_help_flag = true)]
-    Hold { link: assay_link::Spec, queues: u16 },
+    HoldNetns { link: assay_link::Spec, queues: u16 },
     /// Start a command and end everything it started (used by assay itself)
     #[command(hide = true, disable_help_flag = true)]
     Supervise {

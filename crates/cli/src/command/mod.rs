@@ -6,7 +6,7 @@ pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod exec;
 pub(crate) mod export;
-pub(crate) mod hold;
+pub(crate) mod hold_netns;
 pub(crate) mod import;
 pub(crate) mod supervise;
 pub(crate) mod list;

@@ -66,7 +66,7 @@ impl Runner<'_> {
     /// Everybody who answers in the cell. The limit is looked at where it takes turns with the others, whom it shows what the
     /// machine does.
     fn lookers(&self, cell: &Cell) -> Vec<Part> {
-        let Some(laid) = self.networks.iter().position(|laid| laid.network == cell.network) else {
+        let Some(network) = self.networks.iter().position(|of| of.network == cell.network) else {
             return Vec::new();
         };
         let takes_part = |subject: &usize| {
@@ -75,7 +75,7 @@ impl Runner<'_> {
             let is_useful = !own.is_limit() || self.plan.takes_turns();
             entry.twin_of.is_none() && entry.absence_on(cell.network).is_none() && answers && is_useful
         };
-        (0..self.subjects.len()).filter(takes_part).map(|subject| Part { subject, laid }).collect()
+        (0..self.subjects.len()).filter(takes_part).map(|subject| Part { subject, network }).collect()
     }
 
     /// Who finds no room beside the others is not looked at.

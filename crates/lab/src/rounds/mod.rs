@@ -39,7 +39,7 @@ use crate::database::Supplied;
 use crate::error::LabError;
 use crate::generator::write_workload;
 use crate::groups::Holding;
-use crate::network::{self, Laid};
+use crate::network::{self, ProvisionedNetwork};
 use crate::plan::Plan;
 use crate::schedule::{affordable_rounds, allows_another, least_rounds, planned_rounds};
 use crate::stop::Stop;
@@ -71,7 +71,7 @@ struct Runner<'a> {
     work: PathBuf,
     /// What secures the connections, where they are to be.
     tls: Option<RunTls>,
-    networks: Vec<Laid>,
+    networks: Vec<ProvisionedNetwork>,
     /// Over which servers are asked for the rules of HTTP, and the database is reached.
     link: Link,
     record: Record,
@@ -107,7 +107,7 @@ impl<'a> Runner<'a> {
         observer: &'a mut dyn Observer,
         stop: &'a Stop,
     ) -> Result<Self, LabError> {
-        let (networks, facts) = network::lay(plan)?;
+        let (networks, facts) = network::provision(plan)?;
         let link = network::for_asking(&networks);
         let now = Timestamp::now();
         let folder = store.create(&plan.experiment.name, now)?;
@@ -277,8 +277,8 @@ impl<'a> Runner<'a> {
     }
 
     fn taking_part(&self) -> usize {
-        let on = |laid: &Laid| {
-            (0..self.subjects.len()).filter(|&subject| !self.is_out(subject, laid.network)).count()
+        let on = |provisioned: &ProvisionedNetwork| {
+            (0..self.subjects.len()).filter(|&subject| !self.is_out(subject, provisioned.network)).count()
         };
         self.networks.iter().map(on).sum()
     }
@@ -328,7 +328,7 @@ impl<'a> Runner<'a> {
         self.telling.notice(&Event::Dropped { contender, network: Some(network), reason: &why });
         let entry = &mut self.record.contenders[subject];
         entry.not_run_on.push(NotRunOn { network, why: why.clone() });
-        if self.networks.iter().all(|laid| entry.absence_on(laid.network).is_some()) {
+        if self.networks.iter().all(|provisioned| entry.absence_on(provisioned.network).is_some()) {
             entry.not_run = Some(why);
         }
     }
@@ -359,9 +359,9 @@ impl Drop for Runner<'_> {
     }
 }
 
-fn empty_record(plan: &Plan, laid: &[Laid], networks: Vec<NetworkFacts>, id: &str, now: Timestamp) -> Record {
+fn empty_record(plan: &Plan, provisioned: &[ProvisionedNetwork], networks: Vec<NetworkFacts>, id: &str, now: Timestamp) -> Record {
     // Where the experiment names networks, each tells of its own link.
-    let link = laid.iter().find(|laid| laid.network.is_none()).map(|laid| &laid.link);
+    let link = provisioned.iter().find(|provisioned| provisioned.network.is_none()).map(|provisioned| &provisioned.link);
     Record {
         schema: RECORD_SCHEMA.to_owned(),
         id: id.to_owned(),

@@ -14,7 +14,7 @@ use crate::conformance::{Inspection, TIME_IN_A_RUN};
 use crate::contender::Preparation;
 use crate::database::{self, Supplied};
 use crate::error::LabError;
-use crate::network::Laid;
+use crate::network::ProvisionedNetwork;
 use crate::running;
 use crate::subject::{Launch, Process, Subject};
 
@@ -118,8 +118,8 @@ impl Runner<'_> {
 
     /// Keeps a subject out of the networks on which it cannot be.
     fn close_networks(&mut self, subject: usize) {
-        let closed = |laid: &Laid| {
-            Some((laid.network, laid.closed_to(&self.plan.subjects[subject], &self.plan.isolation)?))
+        let closed = |provisioned: &ProvisionedNetwork| {
+            Some((provisioned.network, provisioned.closed_to(&self.plan.subjects[subject], &self.plan.isolation)?))
         };
         let closed: Vec<_> = self.networks.iter().filter_map(closed).collect();
         for (network, reason) in closed {
@@ -164,7 +164,7 @@ impl Runner<'_> {
 
     /// The network over which servers are asked, among those that are measured.
     fn asked_on(&self) -> Option<Network> {
-        self.networks.iter().find(|laid| laid.is_kernels()).and_then(|laid| laid.network)
+        self.networks.iter().find(|provisioned| provisioned.is_kernels()).and_then(|provisioned| provisioned.network)
     }
 }
 

@@ -16,7 +16,7 @@ use super::event::Event;
 use super::life::Life;
 use crate::database::Supplied;
 use crate::groups::{Holding, Need, Room, common, groups};
-use crate::network::Laid;
+use crate::network::ProvisionedNetwork;
 use crate::schedule::block;
 use crate::subject::Launch;
 
@@ -28,7 +28,7 @@ const SHARE_OF_MEMORY: f64 = 0.8;
 pub(super) struct Part {
     pub(super) subject: usize,
     /// Which of the run's networks.
-    pub(super) laid: usize,
+    pub(super) network: usize,
 }
 
 /// Those who live at once in a round.
@@ -57,22 +57,22 @@ impl Runner<'_> {
         let order = block(self.plan.seed, index, self.subjects.len() * networks, all_cells);
         self.record.rounds.push(Round { index, runs: Vec::new() });
         let parts =
-            order.contenders.iter().map(|part| Part { subject: part / networks, laid: part % networks });
+            order.contenders.iter().map(|part| Part { subject: part / networks, network: part % networks });
         let parts: Vec<Part> =
-            parts.filter(|part| !self.is_out(part.subject, self.networks[part.laid].network)).collect();
+            parts.filter(|part| !self.is_out(part.subject, self.networks[part.network].network)).collect();
         if !self.plan.takes_turns() {
             return parts.iter().for_each(|part| self.alone(index, *part, &order.cells));
         }
-        let mut laid: Vec<usize> = Vec::new();
+        let mut present: Vec<usize> = Vec::new();
         parts.iter().for_each(|part| {
-            if !laid.contains(&part.laid) {
-                laid.push(part.laid)
+            if !present.contains(&part.network) {
+                present.push(part.network)
             }
         });
-        let laid_count = laid.len() as f64;
-        for (done, laid) in laid.iter().copied().enumerate() {
-            let until = self.end_of_part(index, (done + 1) as f64 / laid_count);
-            let together: Vec<Part> = parts.iter().filter(|part| part.laid == laid).copied().collect();
+        let count = present.len() as f64;
+        for (done, network) in present.iter().copied().enumerate() {
+            let until = self.end_of_part(index, (done + 1) as f64 / count);
+            let together: Vec<Part> = parts.iter().filter(|part| part.network == network).copied().collect();
             self.together(index, &together, &order.cells, until);
         }
     }
@@ -117,7 +117,7 @@ impl Runner<'_> {
     /// The groups of those who wait, the first of which is group `number` of its round; none when nobody waits any more.
     fn divide(&self, parts: &[Part], waiting: &[Part], common: Option<Part>, number: u32) -> Vec<Vec<Part>> {
         // Somebody may have been given up since the round began.
-        let takes_part = |part: &&Part| !self.is_out(part.subject, self.networks[part.laid].network);
+        let takes_part = |part: &&Part| !self.is_out(part.subject, self.networks[part.network].network);
         let is_wanted = |part: &&Part| waiting.contains(part) || Some(**part) == common;
         let members: Vec<Part> = parts.iter().filter(takes_part).filter(is_wanted).copied().collect();
         if number > 0 && members.iter().all(|part| Some(*part) == common) {
@@ -132,7 +132,7 @@ impl Runner<'_> {
     /// What a part needs while it lives, going by its lives so far.
     pub(super) fn need(&self, part: Part) -> Need {
         let subject = &self.subjects[part.subject];
-        let network = self.networks[part.laid].network;
+        let network = self.networks[part.network].network;
         let is_turned = |cell: &Cell| cell.network == network && self.plan.experiment.is_turned(cell);
         // What runs already takes nothing more.
         let is_ours = matches!(subject.launch, Launch::Process(_));
@@ -172,7 +172,7 @@ impl Runner<'_> {
             }
             life
         });
-        let network = parts.first().and_then(|part| self.networks[part.laid].network);
+        let network = parts.first().and_then(|part| self.networks[part.network].network);
         let ensemble = Ensemble {
             plan: self.plan,
             round,
@@ -221,14 +221,14 @@ impl Runner<'_> {
 
     /// What a part has to itself.
     pub(super) fn place(&self, part: Part) -> Place {
-        let laid = &self.networks[part.laid];
-        let queues = laid.queues(&self.subjects[part.subject], &self.plan.isolation);
-        Place { queues, generator_cpus: laid.generator_cpus(queues, &self.plan.isolation) }
+        let provisioned = &self.networks[part.network];
+        let queues = provisioned.queues(&self.subjects[part.subject], &self.plan.isolation);
+        Place { queues, generator_cpus: provisioned.generator_cpus(queues, &self.plan.isolation) }
     }
 
     /// One life of a subject on a network, its cells in the round's order.
     pub(super) fn life<'l>(&'l self, round: u32, part: Part, place: &'l Place, order: &[usize]) -> Life<'l> {
-        let Laid { network, link, .. } = &self.networks[part.laid];
+        let ProvisionedNetwork { network, link, .. } = &self.networks[part.network];
         let subject = &self.subjects[part.subject];
         let own = self.cells_of(subject);
         let cells = order.iter().filter_map(|cell| own.iter().find(|(index, _)| index == cell));
@@ -258,7 +258,7 @@ impl Runner<'_> {
 
     /// Where the output of a life goes.
     fn log(&self, part: Part, life: impl Display) -> PathBuf {
-        self.folder.log(&log_name(&self.subjects[part.subject].name, self.networks[part.laid].network), life)
+        self.folder.log(&log_name(&self.subjects[part.subject].name, self.networks[part.network].network), life)
     }
 
     /// Whether it takes part on a network not at all or no longer: nothing to measure, given up, or settled. The limit and the A/A pair stay to the end, because every round

@@ -1,4 +1,4 @@
-//! The holder: a process of our own program that makes the namespaces, holds them, and hands out sockets of theirs.
+//! The netns holder: a process of our own program that makes the namespaces, holds them, and hands out sockets of theirs.
 //!
 //! A socket belongs to the namespace that it was made in, whoever uses it later. So whoever wants to reach the server from
 //! the generator's side needs no right to enter a namespace, nor has to leave its own: it asks for a socket.
@@ -24,10 +24,10 @@ use crate::passing::hand_over;
 use crate::shape::shape;
 use crate::space::{Side, Spaces, move_into, refused};
 
-/// What the holder says first, on one line of JSON.
+/// What the netns holder says first, on one line of JSON.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Report {
+pub(crate) enum HolderReport {
     /// The link is there.
     Ready(Box<Ready>),
     /// It is not.
@@ -47,7 +47,7 @@ pub(crate) struct Ready {
 /// What can be asked for, as one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Wish {
+pub(crate) enum HolderRequest {
     /// A socket for TCP over IPv4, on the server's side.
     ServerTcp = b's',
     /// The same on the generator's.
@@ -64,28 +64,28 @@ pub(crate) enum Wish {
     Emptied = b'e',
 }
 
-/// The body of the hidden subcommand `assay hold`: lays a cable with so many queues, tells `control`, and holds it until the
+/// The body of the hidden subcommand `assay hold-netns`: provisions a cable with so many queues, tells `control`, and holds it until the
 /// other side of `control` is closed.
 ///
 /// # Errors
 /// When `control` breaks; a link that cannot be made is told there.
-pub fn hold(cable: Cable, queues: u16, mut control: UnixStream) -> io::Result<()> {
-    let (report, held) = match Held::make(cable, queues) {
-        Ok((ready, held)) => (Report::Ready(Box::new(ready)), Some(held)),
-        Err(LinkError::Forbidden { problem, remedy }) => (Report::Forbidden { problem, remedy }, None),
-        Err(LinkError::Holder(error)) => return Err(error),
+pub fn hold_netns(cable: Cable, queues: u16, mut control: UnixStream) -> io::Result<()> {
+    let (report, held) = match HeldNamespaces::make(cable, queues) {
+        Ok((ready, held)) => (HolderReport::Ready(Box::new(ready)), Some(held)),
+        Err(LinkError::Forbidden { problem, remedy }) => (HolderReport::Forbidden { problem, remedy }, None),
+        Err(LinkError::NetnsHolder(error)) => return Err(error),
     };
     writeln!(control, "{}", serde_json::to_string(&report)?)?;
     let Some(held) = held else { return Ok(()) };
-    let mut wish = [0];
-    while control.read(&mut wish)? == 1 {
-        match Wish::of(wish[0]) {
-            Some(wish @ (Wish::Dropped | Wish::Emptied)) => {
-                let dropped = held.dropped(wish == Wish::Emptied).ok();
+    let mut request = [0];
+    while control.read(&mut request)? == 1 {
+        match HolderRequest::of(request[0]) {
+            Some(request @ (HolderRequest::Dropped | HolderRequest::Emptied)) => {
+                let dropped = held.dropped(request == HolderRequest::Emptied).ok();
                 writeln!(control, "{}", serde_json::to_string(&dropped)?)?;
             }
-            wish => {
-                let socket = wish.and_then(|wish| held.grant(wish).ok());
+            request => {
+                let socket = request.and_then(|request| held.grant(request).ok());
                 hand_over(&control, socket.as_ref().map(AsFd::as_fd))?;
             }
         }
@@ -93,7 +93,7 @@ pub fn hold(cable: Cable, queues: u16, mut control: UnixStream) -> io::Result<()
     Ok(())
 }
 
-impl Wish {
+impl HolderRequest {
     const ALL: [Self; 7] = [
         Self::ServerTcp,
         Self::GeneratorTcp,
@@ -105,17 +105,17 @@ impl Wish {
     ];
 
     fn of(byte: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|wish| *wish as u8 == byte)
+        Self::ALL.into_iter().find(|request| *request as u8 == byte)
     }
 }
 
-/// What the holder holds.
-struct Held {
+/// What the netns holder holds.
+struct HeldNamespaces {
     spaces: Spaces,
     middle: Option<Middle>,
 }
 
-impl Held {
+impl HeldNamespaces {
     fn make(cable: Cable, queues: u16) -> Result<(Ready, Self), LinkError> {
         let told = |what: &'static str| move |error: io::Error| refused(what, &error);
         let spaces = Spaces::make(!cable.is_plain())?;
@@ -163,16 +163,16 @@ impl Held {
     }
 
     /// A socket of one of the namespaces.
-    fn grant(&self, wish: Wish) -> io::Result<OwnedFd> {
-        let space = match wish {
-            Wish::ServerTcp | Wish::ServerNetlink => Some(&self.spaces.server),
-            Wish::GeneratorTcp | Wish::GeneratorNetlink => Some(&self.spaces.generator),
-            Wish::MiddleNetlink => self.spaces.middle.as_ref(),
-            Wish::Dropped | Wish::Emptied => None,
+    fn grant(&self, request: HolderRequest) -> io::Result<OwnedFd> {
+        let space = match request {
+            HolderRequest::ServerTcp | HolderRequest::ServerNetlink => Some(&self.spaces.server),
+            HolderRequest::GeneratorTcp | HolderRequest::GeneratorNetlink => Some(&self.spaces.generator),
+            HolderRequest::MiddleNetlink => self.spaces.middle.as_ref(),
+            HolderRequest::Dropped | HolderRequest::Emptied => None,
         };
         move_into(space.ok_or(io::ErrorKind::InvalidInput)?.as_fd())?;
-        match wish {
-            Wish::ServerTcp | Wish::GeneratorTcp => Ok(rustix::net::socket_with(
+        match request {
+            HolderRequest::ServerTcp | HolderRequest::GeneratorTcp => Ok(rustix::net::socket_with(
                 AddressFamily::INET,
                 SocketType::STREAM,
                 SocketFlags::CLOEXEC,
