@@ -33,7 +33,7 @@ pub(crate) enum Role {
     #[default]
     Contender,
     /// It stands for another, and goes when that does.
-    Twin,
+    Control,
 }
 
 /// A server that is to live in a round.
@@ -80,7 +80,7 @@ pub(crate) fn common(needs: &[Need]) -> Option<usize> {
         needs.iter().enumerate().all(|(other, need)| other == place || need.port != Some(port))
     };
     let free = (0..needs.len()).filter(|&place| {
-        needs[place].role != Role::Twin && needs[place].port.is_none_or(|port| is_alone_on(place, port))
+        needs[place].role != Role::Control && needs[place].port.is_none_or(|port| is_alone_on(place, port))
     });
     let cost = |place: &usize| {
         let Need { holding, cells, role, .. } = needs[*place];
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn the_common_one_is_the_base_or_the_limit_or_the_smallest_of_those_in_all_cells() {
         let as_a = |role, need: Need| Need { role, ..need };
-        let all = [of(50), of(20), as_a(Role::Limit, of(90)), as_a(Role::Twin, of(5))];
+        let all = [of(50), of(20), as_a(Role::Limit, of(90)), as_a(Role::Control, of(5))];
         assert_eq!(common(&all), Some(2));
         assert_eq!(common(&all[..2]), Some(1));
         let mut based = all;

@@ -239,11 +239,11 @@ impl Plan {
     }
 
     /// What a subject needs while it lives, as far as that is known before it has.
-    pub(crate) fn need(&self, subject: &Subject, is_twin: bool) -> Need {
+    pub(crate) fn need(&self, subject: &Subject, is_control: bool) -> Need {
         let experiment = &self.experiment;
         let together = experiment.comparing.as_ref().filter(|comparing| comparing.design == Design::Duet);
         let role = match together {
-            _ if is_twin => Role::Twin,
+            _ if is_control => Role::Control,
             Some(comparing) if comparing.base == subject.name => Role::Base,
             _ if subject.is_limit() => Role::Limit,
             _ => Role::Contender,
@@ -285,7 +285,7 @@ impl Plan {
         self.parts().iter().map(Vec::len).sum()
     }
 
-    /// The cells of every life of a round: of everybody who takes part on every network, those of the longest possible twin
+    /// The cells of every life of a round: of everybody who takes part on every network, those of the longest possible control
     /// included.
     pub(crate) fn parts(&self) -> Vec<Vec<Cell>> {
         let networks = self.experiment.networks();
@@ -300,8 +300,8 @@ impl Plan {
         let at_capacity = |cells: &Vec<Cell>| -> Vec<Cell> {
             cells.iter().filter(|cell| cell.offered.is_capacity()).cloned().collect()
         };
-        let twin = own.iter().map(at_capacity).max_by_key(Vec::len).filter(|_| self.experiment.aa);
-        own.into_iter().chain(twin).chain(self.common_again()).flat_map(lives).collect()
+        let control = own.iter().map(at_capacity).max_by_key(Vec::len).filter(|_| self.experiment.aa);
+        own.into_iter().chain(control).chain(self.common_again()).flat_map(lives).collect()
     }
 
     /// The cells of each further life of whoever lives in every group of a round.

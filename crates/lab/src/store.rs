@@ -26,7 +26,7 @@ const WORK: &str = "work";
 /// Runs in which an earlier word on a contender is looked for, the latest first.
 const MOST_RUNS_BEFORE: usize = 20;
 /// Runs of one experiment that may begin within a second.
-const MAX_TWINS: u32 = 100;
+const MAX_NAMESAKES: u32 = 100;
 
 /// The folder that holds all runs.
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ impl Store {
         // Logs are written by processes that run in other folders.
         let root = self.root.canonicalize().map_err(|source| LabError::read(&self.root, source))?;
         let name = format!("{}-{experiment}", now.to_zoned(TimeZone::UTC).strftime("%Y%m%d-%H%M%S"));
-        let names = std::iter::once(name.clone()).chain((2..MAX_TWINS).map(|twin| format!("{name}-{twin}")));
+        let names = std::iter::once(name.clone()).chain((2..MAX_NAMESAKES).map(|number| format!("{name}-{number}")));
         for id in names {
             let path = root.join(&id);
             match std::fs::create_dir(&path).and_then(|()| std::fs::create_dir(path.join("logs"))) {
@@ -74,7 +74,7 @@ impl Store {
                 Err(source) => return Err(LabError::not_writable(&path, source)),
             }
         }
-        Err(LabError::Bug(format!("{MAX_TWINS} runs called {name}")))
+        Err(LabError::Bug(format!("{MAX_NAMESAKES} runs called {name}")))
     }
 
     /// What passed by in runs that are over, and was not removed because they were killed.
@@ -138,7 +138,7 @@ impl Store {
 
     /// What the contenders of a run were last found to keep of the rules before it, in the latest runs here.
     pub fn conformance_before(&self, record: &Record) -> Earlier {
-        let asked = |entry: &&Entry| entry.conformance.is_some() && entry.twin_of.is_none();
+        let asked = |entry: &&Entry| entry.conformance.is_some() && entry.control_of.is_none();
         let mut wanted: BTreeSet<&str> =
             record.contenders.iter().filter(asked).map(|entry| entry.name.as_str()).collect();
         let mut earlier = Earlier::new();

@@ -46,7 +46,7 @@ pub struct Subject {
 /// Paths of its own, of a server that was written for another benchmark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnPaths {
-    /// Name of the subject for which they were read; its twin has the same.
+    /// Name of the subject for which they were read; its control has the same.
     pub owner: String,
     /// By name of the workload; for a family the path to which its number is appended.
     pub of: BTreeMap<String, String>,
@@ -296,7 +296,7 @@ impl Subject {
             command,
             workloads: self.workloads.clone(),
             running: None,
-            twin_of: None,
+            control_of: None,
             conformance: None,
             not_run: None,
             not_run_on: Vec::new(),

@@ -116,7 +116,7 @@ fn not_run<'r>(record: &'r Record, name: &str) -> &'r NotRun {
     entry.not_run.as_ref().unwrap_or_else(|| panic!("{name} was run"))
 }
 
-/// The base plays with the other and with its own twin, in the same windows and on both sides, and takes turns besides.
+/// The base plays with the other and with its own control, in the same windows and on both sides, and takes turns besides.
 #[test]
 fn in_a_duet_both_are_under_load_in_the_same_windows() {
     let place = Place::new();
@@ -126,7 +126,7 @@ fn in_a_duet_both_are_under_load_in_the_same_windows() {
     plan.experiment.comparing = Some(Comparing { base, design, because });
     plan.experiment.aa = true;
     let record = run(&plan, &place.store(), &mut |_: &Event<'_>| {}, &Stop::new()).expect("run");
-    assert_eq!(record.contenders[2].twin_of.as_deref(), Some("old"), "the base is its own control");
+    assert_eq!(record.contenders[2].control_of.as_deref(), Some("old"), "the base is its own control");
     for round in &record.rounds {
         let window = |name: &str, cell: usize| {
             let run = round.run_of(name, None).expect("a life");
@@ -135,9 +135,9 @@ fn in_a_duet_both_are_under_load_in_the_same_windows() {
             run.cells.iter().find(|window| window.cell == *cell).expect("a window").clone()
         };
         for cell in [0, 1] {
-            let [old, new, twin] = ["old", "new", "old′"].map(|name| window(name, cell));
+            let [old, new, control] = ["old", "new", "old′"].map(|name| window(name, cell));
             assert!(!old.turns.is_empty() && !new.turns.is_empty(), "absolute rates come from turns");
-            assert_eq!(old.duet.len(), new.duet.len() + twin.duet.len());
+            assert_eq!(old.duet.len(), new.duet.len() + control.duet.len());
             for own in &new.duet {
                 let its = |turn: &&DuetTurn| {
                     turn.beside == "new" && turn.rotation == own.rotation && turn.side == own.side.other()
@@ -148,7 +148,7 @@ fn in_a_duet_both_are_under_load_in_the_same_windows() {
             }
             let on = |side: Side| new.duet.iter().filter(|turn| turn.side == side).count();
             assert!(on(Side::First) > 0 && on(Side::First) == on(Side::Second), "sides are exchanged");
-            assert!(twin.duet.iter().all(|turn| turn.beside == "old") && !twin.duet.is_empty());
+            assert!(control.duet.iter().all(|turn| turn.beside == "old") && !control.duet.is_empty());
         }
     }
     place.assert_clean(&record);
@@ -207,14 +207,14 @@ fn one_contender_takes_part_twice_and_rates_follow_from_capacity() {
         ["50%", "common", "100/s"].map(|load| load.parse().expect(load)).to_vec();
     let record = run(&plan, &place.store(), &mut |_: &Event<'_>| {}, &Stop::new()).expect("run");
     assert_eq!(record.contenders.len(), 3);
-    let original = record.contenders[2].twin_of.as_deref().expect("a twin");
+    let original = record.contenders[2].control_of.as_deref().expect("a control");
     assert_eq!(record.contenders[2].name, format!("{original}′"));
     for round in &record.rounds {
         assert_eq!(round.runs.len(), 3);
         for run in &round.runs {
             let loads: Vec<String> = run.cells.iter().map(|window| window.cell.offered.to_string()).collect();
-            let is_twin = run.contender == record.contenders[2].name;
-            assert!(loads[0] == "max" && loads.contains(&"100/s".to_owned()) != is_twin, "{loads:?}");
+            let is_control = run.contender == record.contenders[2].name;
+            assert!(loads[0] == "max" && loads.contains(&"100/s".to_owned()) != is_control, "{loads:?}");
             // Before the first round is whole, nobody can know what the slowest serves.
             assert!(round.index > 0 || !loads.contains(&"common".to_owned()), "{loads:?}");
         }
@@ -253,13 +253,13 @@ fn a_run_until_all_is_settled_keeps_its_yardsticks_and_its_bounds() {
     };
     let record = run(&plan, &place.store(), &mut observer, &Stop::new()).expect("run");
     assert!((2..=5).contains(&record.rounds.len()) && open.len() == record.rounds.len());
-    let twin = record.contenders.last().expect("a twin");
-    let original = twin.twin_of.as_deref().expect("twin of somebody");
+    let control = record.contenders.last().expect("a control");
+    let original = control.control_of.as_deref().expect("control of somebody");
     for (round, before) in record.rounds.iter().skip(2).zip(&open[1..]) {
         let (_, unsettled) = before.as_ref().expect("a look after each round");
         let names: Vec<&str> = round.runs.iter().map(|run| run.contender.as_str()).collect();
-        for name in ["a", "b", "c", &twin.name] {
-            let yardstick = name == original || name == twin.name;
+        for name in ["a", "b", "c", &control.name] {
+            let yardstick = name == original || name == control.name;
             assert_eq!(names.contains(&name), yardstick || unsettled.contains(name), "{name} in {names:?}");
         }
     }

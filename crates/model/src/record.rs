@@ -202,8 +202,8 @@ pub struct Entry {
     /// Names of the workloads it answers.
     pub workloads: Vec<String>,
     /// Name of the contender that this is, taking part a second time for the noise floor; absent for a contender proper.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub twin_of: Option<String>,
+    #[serde(default, rename = "twin_of", skip_serializing_if = "Option::is_none")]
+    pub control_of: Option<String>,
     /// What it keeps of the rules of HTTP/1.1 and of its test types; absent when it was not asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conformance: Option<Conformance>,

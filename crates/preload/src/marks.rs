@@ -79,7 +79,7 @@ pub(crate) fn within(first: u32, last: u32) -> impl Iterator<Item = RawFd> {
 }
 
 /// Another descriptor of the same socket, whose mark is true.
-pub(crate) fn twin_of(fd: RawFd) -> Option<RawFd> {
+pub(crate) fn duplicate_of(fd: RawFd) -> Option<RawFd> {
     let file = host::file(fd).filter(|file| file.device == DEVICE.load(Ordering::Relaxed))?;
     within(0, u32::MAX).find(|&other| other != fd && mark(other) == file.inode && holds(other))
 }

@@ -40,7 +40,7 @@ impl Absent<'_> {
 /// Networks, then contenders that never ran, then those with runs that ended early: each once, with its first failure.
 pub(crate) fn absent(record: &Record) -> Vec<Absent<'_>> {
     let mut all: Vec<Absent<'_>> = record.networks.iter().filter_map(network).collect();
-    let proper = || record.contenders.iter().filter(|entry| entry.twin_of.is_none());
+    let proper = || record.contenders.iter().filter(|entry| entry.control_of.is_none());
     all.extend(
         proper().filter(|entry| first_failure(record, &entry.name, None).is_none()).filter_map(nowhere),
     );
@@ -85,7 +85,7 @@ fn first_failure<'r>(record: &'r Record, name: &str, network: Option<Network>) -
 /// Whether it is the failure of an A/A control whose original failed likewise, of which is told.
 fn is_echo(record: &Record, run: &Run) -> bool {
     let entry = record.contenders.iter().find(|entry| entry.name == run.contender);
-    let original = entry.and_then(|entry| entry.twin_of.as_ref());
+    let original = entry.and_then(|entry| entry.control_of.as_ref());
     original.is_some_and(|original| first_failure(record, original, run.network).is_some())
 }
 

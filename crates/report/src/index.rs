@@ -89,7 +89,7 @@ fn row(run: &Listed<'_>, machines: &[Machine]) -> String {
         Some(href) => format!("<a href=\"{}\">{when}</a>", markup(href)),
         None => when,
     };
-    let proper = record.contenders.iter().filter(|entry| entry.twin_of.is_none() && entry.not_run.is_none());
+    let proper = record.contenders.iter().filter(|entry| entry.control_of.is_none() && entry.not_run.is_none());
     let sentences = words::sentences(run.record, run.verdict);
     let finding = sentences.first().map_or("nothing was measured", String::as_str);
     let state =
@@ -135,7 +135,7 @@ fn trends(runs: &[Listed<'_>], section: &Section) -> String {
         markup(&section.cell.to_string())
     );
     section.trends.iter().for_each(|trend| out += &card(runs, trend));
-    out + "</div>\n" + &twin(runs, section) + "</section>\n"
+    out + "</div>\n" + &table(runs, section) + "</section>\n"
 }
 
 fn card(runs: &[Listed<'_>], trend: &Trend) -> String {
@@ -149,7 +149,7 @@ fn card(runs: &[Listed<'_>], trend: &Trend) -> String {
 }
 
 /// The same as a table, for who cannot see drawings or wants to copy figures.
-fn twin(runs: &[Listed<'_>], section: &Section) -> String {
+fn table(runs: &[Listed<'_>], section: &Section) -> String {
     let heads =
         section.runs.iter().map(|&run| format!("<th class=\"n\">{}</th>", markup(day(runs[run].record))));
     let mut out = format!(

@@ -33,7 +33,7 @@ pub struct Entry {
 impl Entry {
     /// What a list shows of a run.
     pub fn of(record: &Record, verdict: &Verdict) -> Self {
-        let measured = record.contenders.iter().filter(|entry| entry.twin_of.is_none());
+        let measured = record.contenders.iter().filter(|entry| entry.control_of.is_none());
         Self {
             id: record.id.clone(),
             started_at: record.started_at.clone(),

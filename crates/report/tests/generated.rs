@@ -36,7 +36,7 @@ struct Kind {
     failing: f64,
     unwatched: f64,
     with_limit: bool,
-    with_twin: bool,
+    with_control: bool,
     until_settled: bool,
     rated: bool,
     seed: u64,
@@ -49,7 +49,7 @@ fn kinds() -> impl Strategy<Value = Kind> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<u64>());
     (sizes, (noise(), noise()), (chance(), chance(), chance()), flags).prop_map(
         |((rates, rounds, turns), (restart_sd, window_sd), (dying, failing, unwatched), flags)| {
-            let (with_limit, with_twin, until_settled, rated, seed) = flags;
+            let (with_limit, with_control, until_settled, rated, seed) = flags;
             Kind {
                 rates,
                 rounds,
@@ -60,7 +60,7 @@ fn kinds() -> impl Strategy<Value = Kind> {
                 failing,
                 unwatched,
                 with_limit,
-                with_twin,
+                with_control,
                 until_settled,
                 rated,
                 seed,
@@ -81,9 +81,9 @@ impl Kind {
         let series: Vec<(&str, &[f64])> =
             named.iter().map(|(name, series)| (name.as_str(), series.as_slice())).collect();
         let mut record = testing::record(&series);
-        if self.with_twin && self.rates.len() > 2 {
+        if self.with_control && self.rates.len() > 2 {
             let last = record.contenders.len() - 1;
-            record.contenders[last].twin_of = Some(record.contenders[1].name.clone());
+            record.contenders[last].control_of = Some(record.contenders[1].name.clone());
         }
         record.experiment.until_settled = self.until_settled;
         record.experiment.rounds = self.rounds.max(2) as u32;

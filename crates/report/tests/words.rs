@@ -6,7 +6,7 @@ use assay_model::published::{Figures, Published, PublishedRow, SourceCpus};
 use assay_model::record::{Measurement, NotRun, Record, Stage};
 use assay_report::terminal::{Style, render};
 use assay_report::{page, words};
-use assay_verdict::testing::{judged, record, with_twin};
+use assay_verdict::testing::{judged, record, with_control};
 
 const EVEN: [f64; 6] = [1000.0, 1012.0, 994.0, 1003.0, 997.0, 1006.0];
 const OTHER: [f64; 6] = [1004.0, 1003.0, 1001.0, 995.0, 1006.0, 998.0];
@@ -60,9 +60,9 @@ fn a_number_reads_alike_in_a_sentence_and_in_a_table() {
 }
 
 #[test]
-fn a_twin_is_nobody_of_its_own() {
+fn a_control_is_nobody_of_its_own() {
     let (a, b) = (times(EVEN, 50.0), times(OTHER, 45.0));
-    let told = said(&with_twin(record(&[("a", &a), ("b", &b), ("a′", &times(OTHER, 50.0))])));
+    let told = said(&with_control(record(&[("a", &a), ("b", &b), ("a′", &times(OTHER, 50.0))])));
     assert!(told.iter().all(|sentence| !sentence.contains('′')), "{told:?}");
 }
 

@@ -84,7 +84,7 @@ pub(crate) fn difference(base: Side<'_>, new: Side<'_>, workload: &str) -> Optio
 /// Whether all that are compared in a run answer alike; `None` where fewer than two were asked.
 pub(crate) fn like_answers(record: &Record) -> Option<Check> {
     let proper =
-        record.contenders.iter().filter(|entry| entry.kind != Kind::Limit && entry.twin_of.is_none());
+        record.contenders.iter().filter(|entry| entry.kind != Kind::Limit && entry.control_of.is_none());
     let names: Vec<&str> = proper.map(|entry| entry.name.as_str()).collect();
     let mut asked = 0;
     for workload in record.workloads.iter().map(|workload| workload.name.as_str()) {

@@ -11,11 +11,11 @@ use super::tables::Tables;
 
 /// What the contender that took part twice differs from itself by; `None` when there is none, or too few rounds.
 pub(crate) fn noise_floor(record: &Record, tables: &Tables<'_>) -> Option<NoiseFloor> {
-    let twin = record.contenders.iter().find(|entry| entry.twin_of.is_some())?;
+    let control = record.contenders.iter().find(|entry| entry.control_of.is_some())?;
     let ratios = tables.self_ratios();
     let widths = ratios.iter().map(|of| (of.ratio.high / of.ratio.low).sqrt() - 1.0);
     let half_width = median(&widths.collect::<Vec<f64>>())?;
-    Some(NoiseFloor { contender: twin.twin_of.clone()?, half_width, ratios })
+    Some(NoiseFloor { contender: control.control_of.clone()?, half_width, ratios })
 }
 
 /// Whether the machine is fit to compare: a contender must not differ from itself.

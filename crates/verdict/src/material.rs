@@ -28,8 +28,8 @@ pub fn measured(record: &Record) -> Result<Vec<Measured>, Unreadable> {
     let mut all = Tables::measured(&evidence);
     all.extend(latency::measured(&evidence));
     for (name, _) in all.iter_mut().flat_map(|table| &mut table.contenders) {
-        let twin = record.contenders.iter().find(|entry| entry.name == *name);
-        if let Some(original) = twin.and_then(|entry| entry.twin_of.as_ref()) {
+        let control = record.contenders.iter().find(|entry| entry.name == *name);
+        if let Some(original) = control.and_then(|entry| entry.control_of.as_ref()) {
             name.clone_from(original);
         }
     }
@@ -44,7 +44,7 @@ mod tests {
     #[test]
     fn whoever_took_part_twice_is_one_by_name() {
         let a = [1000.0, 1010.0];
-        let record = testing::with_twin(testing::record(&[("a", &a), ("b", &a), ("a′", &a)]));
+        let record = testing::with_control(testing::record(&[("a", &a), ("b", &a), ("a′", &a)]));
         let [table]: [Measured; 1] = measured(&record).expect("readable").try_into().expect("one table");
         assert!(!table.is_tail);
         let names: Vec<&str> = table.contenders.iter().map(|(name, _)| name.as_str()).collect();

@@ -48,7 +48,7 @@ impl Watched {
 
 /// Adds to each standing of a contender that stands still more often than the others do that it does.
 pub(crate) fn object(evidence: &Evidence<'_>, cells: &mut [CellVerdict]) {
-    let proper = evidence.record.contenders.iter().filter(|entry| entry.twin_of.is_none());
+    let proper = evidence.record.contenders.iter().filter(|entry| entry.control_of.is_none());
     let watched: Vec<(&str, Watched)> = proper
         .map(|entry| (entry.name.as_str(), watched(evidence, &entry.name)))
         .filter(|(_, watched)| watched.time > Nanos::ZERO)

@@ -91,7 +91,7 @@ impl<'r> Tables<'r> {
     /// Whether it takes part for its own sake and the source does not have it.
     fn is_ours_alone(&self, entry: &Entry) -> bool {
         let theirs = self.published.rows.iter().any(|row| row.contender.as_ref() == Some(&entry.name));
-        entry.kind != Kind::Limit && entry.twin_of.is_none() && !theirs
+        entry.kind != Kind::Limit && entry.control_of.is_none() && !theirs
     }
 
     /// The network of our figures beside a row of the source's, or beside none.

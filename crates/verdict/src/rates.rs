@@ -67,7 +67,7 @@ fn course<'w>(
 /// What the slowest of those who still take part can serve, of a whole round at least.
 fn common_rate(record: &Record, cell: &Cell) -> Option<f64> {
     let ranked =
-        |entry: &&Entry| entry.kind != Kind::Limit && entry.not_run.is_none() && entry.twin_of.is_none();
+        |entry: &&Entry| entry.kind != Kind::Limit && entry.not_run.is_none() && entry.control_of.is_none();
     // The last round is the one that is going on: whoever comes late in it must not be missing.
     let (_, finished) = record.rounds.split_last()?;
     let capacity = |entry: &Entry| {

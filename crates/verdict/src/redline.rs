@@ -20,7 +20,7 @@ pub(crate) fn judge(evidence: &Evidence<'_>) -> Vec<RedlineVerdict> {
 }
 
 fn judge_cell(evidence: &Evidence<'_>, cell: Cell) -> RedlineVerdict {
-    let proper = evidence.record.contenders.iter().filter(|entry| entry.twin_of.is_none());
+    let proper = evidence.record.contenders.iter().filter(|entry| entry.control_of.is_none());
     let mut standings: Vec<RedlineStanding> =
         proper.filter_map(|entry| standing(evidence, entry, &cell)).collect();
     let kept = |standing: &RedlineStanding| standing.kept_per_second.unwrap_or(0.0);

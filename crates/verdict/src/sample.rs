@@ -33,7 +33,7 @@ pub(crate) struct Sample<'r> {
 
 /// The contenders proper that were measured in `cell` at least once.
 pub(crate) fn samples<'r>(evidence: &'r Evidence<'_>, cell: &Cell) -> Vec<Sample<'r>> {
-    let proper = evidence.record.contenders.iter().filter(|entry| entry.twin_of.is_none());
+    let proper = evidence.record.contenders.iter().filter(|entry| entry.control_of.is_none());
     let samples = proper.map(|entry| sample_of(evidence, entry, cell));
     samples.filter(|sample| sample.measured().next().is_some()).collect()
 }

@@ -84,7 +84,7 @@ fn searches(record: &Record) -> Vec<(Cell, String)> {
     let proper = record
         .contenders
         .iter()
-        .filter(|entry| entry.kind != Kind::Limit && !is_twin(entry) && entry.not_run.is_none());
+        .filter(|entry| entry.kind != Kind::Limit && !is_control(entry) && entry.not_run.is_none());
     proper.flat_map(|entry| cells.iter().map(|cell| (cell.clone(), entry.name.clone()))).collect()
 }
 
@@ -105,8 +105,8 @@ fn is_settled(pair: &Pair, precision: Option<f64>) -> bool {
     pair.call != Call::Tie || precision.is_some_and(|goal| half_width <= goal)
 }
 
-fn is_twin(entry: &Entry) -> bool {
-    entry.twin_of.is_some()
+fn is_control(entry: &Entry) -> bool {
+    entry.control_of.is_some()
 }
 
 #[cfg(test)]

@@ -100,9 +100,9 @@ impl<'r> Tables<'r> {
     }
 
     fn self_ratio(&self, of: &CellTable<'_>) -> Option<assay_stats::Interval> {
-        let twin = of.entries.iter().find(|entry| entry.twin_of.is_some())?;
+        let control = of.entries.iter().find(|entry| entry.control_of.is_some())?;
         let each = each_of(self.cells.len().max(1), CONFIDENCE);
-        self.ratio_at(&of.cell, twin.twin_of.as_deref()?, &twin.name, each)
+        self.ratio_at(&of.cell, control.control_of.as_deref()?, &control.name, each)
     }
 
     /// The smallest difference that is called one in a cell: the least one that anybody cares for, and never less than a bias

@@ -86,11 +86,11 @@ fn window(per_second: f64) -> Measurement {
     }
 }
 
-/// Makes the last contender of a record the twin of the first.
-pub fn with_twin(mut record: Record) -> Record {
+/// Makes the last contender of a record the A/A control of the first.
+pub fn with_control(mut record: Record) -> Record {
     let original = record.contenders[0].name.clone();
     if let Some(last) = record.contenders.last_mut() {
-        last.twin_of = Some(original);
+        last.control_of = Some(original);
     }
     record
 }
@@ -173,7 +173,7 @@ fn entry(name: &str) -> Entry {
         command: Vec::new(),
         workloads: vec!["hello".to_owned()],
         running: None,
-        twin_of: None,
+        control_of: None,
         conformance: None,
         not_run: None,
         not_run_on: Vec::new(),

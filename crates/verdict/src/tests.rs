@@ -10,7 +10,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::*;
-use crate::testing::{judged, little, record, with_twin};
+use crate::testing::{judged, little, record, with_control};
 
 /// `n` throughputs around `mean` with about 1 % noise; round by round the machine's mood, which `pace` gives, is shared.
 pub(super) fn noisy(mean: f64, seed: u64, n: usize) -> Vec<f64> {
@@ -78,7 +78,7 @@ fn a_contender_that_takes_part_twice_is_the_noise_floor_and_no_contender() {
     let series =
         [("a", noisy(50_000.0, 20, 6)), ("b", noisy(45_000.0, 21, 6)), ("a′", noisy(50_000.0, 22, 6))];
     let series: Vec<(&str, &[f64])> = series.iter().map(|(name, rates)| (*name, rates.as_slice())).collect();
-    let verdict = judged(&with_twin(record(&series)));
+    let verdict = judged(&with_control(record(&series)));
     let floor = verdict.noise_floor.as_ref().expect("measured");
     assert_eq!((floor.contender.as_str(), floor.ratios.len()), ("a", 1));
     let ratio = floor.ratios[0].ratio;
@@ -98,7 +98,7 @@ fn a_contender_that_takes_part_twice_is_the_noise_floor_and_no_contender() {
 
 #[test]
 fn a_machine_on_which_equals_differ_is_not_fit() {
-    let apart = with_twin(record(&[("a", &noisy(50_000.0, 20, 6)), ("a′", &noisy(40_000.0, 21, 6))]));
+    let apart = with_control(record(&[("a", &noisy(50_000.0, 20, 6)), ("a′", &noisy(40_000.0, 21, 6))]));
     let verdict = judged(&apart);
     assert!((0.2..0.25).contains(&verdict.margin), "the bias that is shown at least: {}", verdict.margin);
     let told = check(&verdict.trust, "noise-floor");
@@ -113,7 +113,7 @@ fn on_a_noisy_machine_nothing_is_called_equivalent() {
     let wild = [50_000.0, 20_000.0, 80_000.0];
     let tame = [50_000.0, 52_000.0, 49_000.0];
     for until_settled in [false, true] {
-        let mut noisy = with_twin(record(&[("a", &tame), ("b", &tame), ("a′", &wild)]));
+        let mut noisy = with_control(record(&[("a", &tame), ("b", &tame), ("a′", &wild)]));
         noisy.experiment.until_settled = until_settled;
         noisy.experiment.rounds = 3;
         let slower: Vec<f64> =

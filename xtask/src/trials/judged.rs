@@ -26,9 +26,9 @@ pub(super) struct Judged {
 
 impl Judged {
     pub(super) fn of(record: &Record, verdict: &Verdict) -> Self {
-        let twins: BTreeSet<&str> =
-            record.contenders.iter().filter(|e| e.twin_of.is_some()).map(|e| e.name.as_str()).collect();
-        let is_proper = |name: &String| !twins.contains(name.as_str());
+        let controls: BTreeSet<&str> =
+            record.contenders.iter().filter(|e| e.control_of.is_some()).map(|e| e.name.as_str()).collect();
+        let is_proper = |name: &String| !controls.contains(name.as_str());
         let mut run = Self { id: record.id.clone(), ..Self::default() };
         for cell in &verdict.cells {
             let pairs = cell.pairs.iter().filter(|pair| is_proper(&pair.faster) && is_proper(&pair.slower));

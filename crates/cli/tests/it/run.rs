@@ -124,8 +124,8 @@ fn a_run_without_a_number_of_rounds_goes_on_until_all_is_settled() {
     let experiment = &record.experiment;
     assert!(experiment.until_settled && experiment.aa && experiment.precision == Some(0.9));
     assert!((2..=experiment.rounds as usize).contains(&record.rounds.len()), "{}", record.rounds.len());
-    let twin = record.contenders.iter().find_map(|entry| entry.twin_of.clone()).expect("a twin");
-    assert!(["first", "second"].contains(&twin.as_str()));
+    let control = record.contenders.iter().find_map(|entry| entry.control_of.clone()).expect("a control");
+    assert!(["first", "second"].contains(&control.as_str()));
     assert!(!stdout(&assert).contains('′'), "{}", stdout(&assert));
 }
 
@@ -159,7 +159,7 @@ fn a_redline_is_searched_at_rates_that_are_all_recorded() {
     ];
     let assert = lab.assay(&search).assert().code(0);
     let record = lab.record();
-    assert_eq!(record.contenders.len(), 1, "neither the limit nor a twin takes part");
+    assert_eq!(record.contenders.len(), 1, "neither the limit nor a control takes part");
     let windows = || record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells);
     let loads: BTreeSet<String> = windows().map(|window| window.cell.offered.to_string()).collect();
     assert!(

@@ -1,6 +1,6 @@
 //! Two servers under load at the same time, on the same CPUs: whatever disturbs the machine disturbs both.
 //!
-//! The base plays with each of the others, and with its own twin as the A/A control. Each has a generator of its own on one
+//! The base plays with each of the others, and with itself under another name as the A/A control. Each has a generator of its own on one
 //! half of the generator's CPUs; who has which half, and whose load begins first, is exchanged in every rotation
 //! (docs/method/duet.md).
 
@@ -204,7 +204,7 @@ impl Player<'_, '_> {
     fn is_control(&self) -> bool {
         let name = &self.living.run.contender;
         let entries = &self.living.life.record.contenders;
-        entries.iter().any(|entry| entry.name == *name && entry.twin_of.is_some())
+        entries.iter().any(|entry| entry.name == *name && entry.control_of.is_some())
     }
 
     fn begin(&mut self, side: Side, span: Span<'_>) -> Result<(), Option<NotRun>> {

@@ -73,7 +73,7 @@ impl Runner<'_> {
             let (own, entry) = (&self.subjects[*subject], &self.record.contenders[*subject]);
             let answers = self.cells_of(own).iter().any(|(_, of)| of == cell);
             let is_useful = !own.is_limit() || self.plan.takes_turns();
-            entry.twin_of.is_none() && entry.absence_on(cell.network).is_none() && answers && is_useful
+            entry.control_of.is_none() && entry.absence_on(cell.network).is_none() && answers && is_useful
         };
         (0..self.subjects.len()).filter(takes_part).map(|subject| Part { subject, network }).collect()
     }

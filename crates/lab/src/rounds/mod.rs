@@ -11,7 +11,7 @@ mod preparing;
 mod round;
 mod settle;
 mod telling;
-mod twin;
+mod control;
 mod warmup;
 mod watch;
 
@@ -75,7 +75,7 @@ struct Runner<'a> {
     /// Over which servers are asked for the rules of HTTP, and the database is reached.
     link: Link,
     record: Record,
-    /// Who takes part, in the order of the record's contenders: the plan's subjects and perhaps one's twin.
+    /// Who takes part, in the order of the record's contenders: the plan's subjects and perhaps one's control.
     subjects: Vec<Subject>,
     /// The database, where one is needed and there.
     database: Option<Supplied>,
@@ -266,7 +266,7 @@ impl<'a> Runner<'a> {
 
     /// Contenders that were not given up, A/A controls aside, which are nothing without their originals.
     fn alive(&self) -> usize {
-        let own = self.record.contenders.iter().filter(|entry| entry.twin_of.is_none());
+        let own = self.record.contenders.iter().filter(|entry| entry.control_of.is_none());
         own.filter(|entry| entry.not_run.is_none()).count()
     }
 
@@ -306,7 +306,7 @@ impl<'a> Runner<'a> {
             return self.drop_out_on(subject, network, reason);
         }
         // What befalls an A/A control befalls its original as well, of which is told.
-        if self.record.contenders[subject].twin_of.is_none() {
+        if self.record.contenders[subject].control_of.is_none() {
             let contender = self.subjects[subject].name.as_str();
             self.telling.notice(&Event::Failed { contender, network, reason: &reason });
         }

@@ -9,7 +9,7 @@ use assay_model::record::{NotRun, Stage};
 use assay_model::workload::Workload;
 
 use super::event::Event;
-use super::{Runner, twin};
+use super::{Runner, control};
 use crate::conformance::{Inspection, TIME_IN_A_RUN};
 use crate::contender::Preparation;
 use crate::database::{self, Supplied};
@@ -75,13 +75,13 @@ impl Runner<'_> {
             }
         }
         if self.plan.experiment.aa {
-            self.admit_twin();
+            self.admit_control();
         }
         self.save()
     }
 
-    fn admit_twin(&mut self) {
-        let Some((subject, entry)) = twin::twin(self.plan, &self.record.contenders) else { return };
+    fn admit_control(&mut self) {
+        let Some((subject, entry)) = control::control(self.plan, &self.record.contenders) else { return };
         self.subjects.push(subject);
         self.record.contenders.push(entry);
     }

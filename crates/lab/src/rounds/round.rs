@@ -143,7 +143,7 @@ impl Runner<'_> {
                 Some(Holding::default())
             },
             cells: self.cells_of(subject).iter().filter(|(_, cell)| is_turned(cell)).count(),
-            ..self.plan.need(subject, self.record.contenders[part.subject].twin_of.is_some())
+            ..self.plan.need(subject, self.record.contenders[part.subject].control_of.is_some())
         }
     }
 
@@ -262,10 +262,10 @@ impl Runner<'_> {
     }
 
     /// Whether it takes part on a network not at all or no longer: nothing to measure, given up, or settled. The limit and the A/A pair stay to the end, because every round
-    /// is measured against them; a twin goes when its original does.
+    /// is measured against them; a control goes when its original does.
     pub(super) fn is_out(&self, subject: usize, network: Option<Network>) -> bool {
         let entry = &self.record.contenders[subject];
-        let original = entry.twin_of.as_ref();
+        let original = entry.control_of.as_ref();
         let given_up = |name: &String| {
             let named = self.record.contenders.iter().find(|entry| entry.name == *name);
             named.is_some_and(|entry| entry.absence_on(network).is_some())
@@ -277,18 +277,18 @@ impl Runner<'_> {
         }
         let yardstick = self.subjects[subject].is_limit()
             || original.is_some()
-            || self.record.contenders.iter().any(|twin| twin.twin_of.as_ref() == Some(&entry.name));
+            || self.record.contenders.iter().any(|control| control.control_of.as_ref() == Some(&entry.name));
         !yardstick && self.unsettled.as_ref().is_some_and(|unsettled| !unsettled.contains(&entry.name))
     }
 
-    /// Whether it is measured at a load: a twin only at capacity, which is where the noise floor is told, and a redline is
+    /// Whether it is measured at a load: a control only at capacity, which is where the noise floor is told, and a redline is
     /// searched for those only who are compared.
     fn takes(&self, subject: usize, offered: Offered) -> bool {
-        let is_twin = self.record.contenders[subject].twin_of.is_some();
+        let is_control = self.record.contenders[subject].control_of.is_some();
         match offered {
             Offered::Capacity => true,
-            Offered::Redline(_) => !is_twin && !self.subjects[subject].is_limit(),
-            Offered::Share(_) | Offered::Common | Offered::Rate(_) | Offered::Requests(_) => !is_twin,
+            Offered::Redline(_) => !is_control && !self.subjects[subject].is_limit(),
+            Offered::Share(_) | Offered::Common | Offered::Rate(_) | Offered::Requests(_) => !is_control,
         }
     }
 }

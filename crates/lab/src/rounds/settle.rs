@@ -24,7 +24,7 @@ impl Settles {
         self.learnt.get(&(contender.to_owned(), cell.clone())).copied().unwrap_or(self.least)
     }
 
-    /// Learns from all turns so far. Twins share what is known of either.
+    /// Learns from all turns so far. Controls share what is known of either.
     pub(super) fn learn(&mut self, record: &Record) {
         let mut turns: BTreeMap<(&str, &Cell), Vec<&Turn>> = BTreeMap::new();
         for run in record.rounds.iter().flat_map(|round| &round.runs) {

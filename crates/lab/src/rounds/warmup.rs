@@ -92,10 +92,10 @@ impl Life<'_> {
         Ok(())
     }
 
-    /// How the same contender, or the one that it is a twin of, was warmed up in an earlier life of this run.
+    /// How the same contender, or the one that it is a control of, was warmed up in an earlier life of this run.
     fn earlier_warmup(&self, workload: &str) -> Option<&Warmup> {
         let own = self.record.contenders.iter().find(|entry| entry.name == self.subject.name);
-        let original = own.and_then(|entry| entry.twin_of.as_ref());
+        let original = own.and_then(|entry| entry.control_of.as_ref());
         let mut runs = self.record.rounds.iter().flat_map(|round| &round.runs);
         runs.find_map(|run| {
             let is_own = run.contender == self.subject.name || Some(&run.contender) == original;

@@ -223,7 +223,7 @@ fn entry(results: &Results, described: &[Metadata], name: &str) -> Entry {
         command: Vec::new(),
         workloads: answered(results, name),
         running: None,
-        twin_of: None,
+        control_of: None,
         conformance: verified(results, name),
         not_run: not_started(results, name),
         not_run_on: Vec::new(),

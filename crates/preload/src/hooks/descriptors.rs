@@ -175,11 +175,11 @@ pub(super) fn follow_arrival(new: RawFd) {
         return;
     }
     process::forget(new);
-    if let Some(twin) = marks::twin_of(new)
+    if let Some(known) = marks::duplicate_of(new)
         && marks::fits(new)
         && let Ok(mut shared) = process::access()
     {
-        shared.duplicate(twin, new);
+        shared.duplicate(known, new);
     }
 }
 

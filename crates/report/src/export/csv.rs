@@ -102,7 +102,7 @@ const COUNTERS: [Counter; 13] = [
     ("memory_resets", |counts| counts.memory_resets),
 ];
 
-/// One row per contender (a twin counts as one), cell and round, raw (RFC 4180). A planned window that was not measured has a
+/// One row per contender (a control counts as one), cell and round, raw (RFC 4180). A planned window that was not measured has a
 /// row too, with the reason in `failure`; `void` holds the rules that a window broke, `rules_broken` those of HTTP/1.1 that the
 /// contender does; `published_per_second` is the figure of the work that the experiment repeats.
 ///

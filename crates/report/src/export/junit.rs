@@ -45,7 +45,7 @@ fn suite(record: &Record, cell: &Cell, case: impl Fn(&Entry) -> TestCase) -> Tes
         entry.workloads.is_empty() || entry.workloads.iter().any(called)
     };
     let mut suite = TestSuite::new(line(&cell.to_string()));
-    let proper = record.contenders.iter().filter(|entry| entry.twin_of.is_none());
+    let proper = record.contenders.iter().filter(|entry| entry.control_of.is_none());
     suite.add_test_cases(proper.filter(answers).map(case));
     suite
 }

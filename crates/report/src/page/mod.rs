@@ -153,7 +153,7 @@ fn run_page(record: &Record, verdict: &Verdict) -> Result<RunPage, ReportError> 
         spots.iter().map(|spot| findings::findings(&evidence, verdict, spot)).collect();
     let head = Head {
         run: facts::run_facts(record),
-        contenders: record.contenders.iter().filter(|entry| entry.twin_of.is_none()).cloned().collect(),
+        contenders: record.contenders.iter().filter(|entry| entry.control_of.is_none()).cloned().collect(),
         sentences: sentences(record, verdict),
         trust: verdict.trust.clone(),
         warnings: notes::warnings(verdict),

@@ -26,7 +26,7 @@ pub fn missing_cells(record: &Record, run: &Run) -> Vec<Cell> {
     planned.filter(|cell| answers(cell) && !measured.contains(cell)).collect()
 }
 
-/// Whether a contender takes part for its own sake, and not as another one's twin.
+/// Whether a contender takes part for its own sake, and not as another one's control.
 pub(super) fn is_proper(record: &Record, contender: &str) -> bool {
-    record.contenders.iter().all(|entry| entry.name != contender || entry.twin_of.is_none())
+    record.contenders.iter().all(|entry| entry.name != contender || entry.control_of.is_none())
 }

@@ -193,7 +193,7 @@ fn absent(record: &Record, cells: &[CellVerdict], with_withheld: bool) -> Vec<St
         facts.not_run.as_ref().map(|why| format!("{} was not measured: {}.", facts.network, why.reason))
     };
     let mut sentences: Vec<String> = record.networks.iter().filter_map(lost).collect();
-    for entry in record.contenders.iter().filter(|entry| entry.twin_of.is_none()) {
+    for entry in record.contenders.iter().filter(|entry| entry.control_of.is_none()) {
         let own = |cell: &'_ CellVerdict| cell.standings.iter().find(|s| s.contender == entry.name).cloned();
         let standings: Vec<(String, Standing)> =
             cells.iter().filter_map(|cell| Some((cell.cell.to_string(), own(cell)?))).collect();

@@ -165,7 +165,7 @@ fn entry(&(name, title, language, kind, ..): &Maker) -> Entry {
         command: vec![format!("./{name}"), "--port".to_owned(), "${PORT}".to_owned()],
         workloads: vec!["hello".to_owned(), "json".to_owned()],
         running: None,
-        twin_of: None,
+        control_of: None,
         conformance: (kind == Kind::Server).then(|| conformance(name)),
         not_run: (name == NOT_INSTALLED).then_some(missing),
         not_run_on: Vec::new(),

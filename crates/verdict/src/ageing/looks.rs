@@ -18,7 +18,7 @@ const PART: Nanos = Nanos::from_millis(500);
 /// How many responses a part must be as long as, or it shows the wave in which a closed loop's answers come.
 const RESPONSES_OF_A_PART: f64 = 20.0;
 
-/// All looks at a contender over the rounds; the lives of its twin are lives of it.
+/// All looks at a contender over the rounds; the lives of its control are lives of it.
 ///
 /// Where the machine's limit had a turn in the same rotation, the rate is that over the limit's: what the machine did to both
 /// within a second cancels, and the limit neither compiles nor collects. Who takes turns beside a server that gets faster is
@@ -27,8 +27,8 @@ pub(super) fn looks(evidence: &Evidence<'_>, entry: &Entry) -> Vec<Look> {
     let cells = closed(evidence.record);
     let is_its = |life: &&Life<'_>| {
         let name = &life.run.contender;
-        let twin = evidence.record.contenders.iter().find(|other| other.name == *name);
-        *name == entry.name || twin.is_some_and(|other| other.twin_of.as_ref() == Some(&entry.name))
+        let control = evidence.record.contenders.iter().find(|other| other.name == *name);
+        *name == entry.name || control.is_some_and(|other| other.control_of.as_ref() == Some(&entry.name))
     };
     let mut found = Vec::new();
     let lives =
@@ -84,7 +84,7 @@ fn limit_beside<'l, 'r>(
     let is_limit = |life: &&Life<'_>| {
         let named = evidence.record.contenders.iter().find(|entry| entry.name == life.run.contender);
         let lived_beside = life.run.group == beside.run.group && life.run.network == beside.run.network;
-        named.is_some_and(|entry| entry.kind == Kind::Limit && entry.twin_of.is_none()) && lived_beside
+        named.is_some_and(|entry| entry.kind == Kind::Limit && entry.control_of.is_none()) && lived_beside
     };
     let window = round.iter().find(is_limit)?.window(cell)?;
     (!window.measured.turns.is_empty() && window.counts()).then_some(window)

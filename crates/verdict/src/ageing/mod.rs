@@ -36,7 +36,7 @@ impl<'r> Slow<'r> {
     pub(crate) fn of(evidence: &Evidence<'r>) -> Self {
         let proper = evidence.record.contenders.iter();
         let entries: Vec<&Entry> =
-            proper.filter(|entry| entry.twin_of.is_none() && entry.kind != Kind::Limit).collect();
+            proper.filter(|entry| entry.control_of.is_none() && entry.kind != Kind::Limit).collect();
         let looks: Vec<_> = entries.iter().map(|entry| looks::looks(evidence, entry)).collect();
         // Where there are long looks, too, both have half of the chance to be wrong.
         let wrong = (1.0 - CONFIDENCE) / if evidence.long_look.is_empty() { 1.0 } else { 2.0 };
@@ -95,7 +95,7 @@ impl<'r> Slow<'r> {
 /// [`Unreadable`] when a histogram of the record cannot be read.
 pub fn needs_long_look(record: &Record) -> Result<bool, Unreadable> {
     let evidence = &Evidence::of(record)?;
-    let entries = record.contenders.iter().filter(|entry| entry.twin_of.is_none());
+    let entries = record.contenders.iter().filter(|entry| entry.control_of.is_none());
     let oldest = entries.filter_map(|entry| ages_of(evidence, entry)).map(|ages| ages.loaded_to_ns).min();
     Ok(oldest.is_some_and(|oldest| oldest < OLD) && Slow::of(evidence).may_hide_some())
 }

@@ -65,7 +65,7 @@ fn are_compatible(one: &Interval, other: &Interval) -> bool {
 pub(super) fn without_control(record: &Record) -> Option<Check> {
     let comparing = record.experiment.comparing.as_ref()?;
     let evidence = || Evidence::NoControl { base: comparing.base.clone() };
-    let has_none = record.contenders.iter().all(|entry| entry.twin_of.is_none());
+    let has_none = record.contenders.iter().all(|entry| entry.control_of.is_none());
     has_none.then(|| Check::objection(Rule::NoiseFloor, Outcome::Warn, evidence()))
 }
 

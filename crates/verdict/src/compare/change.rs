@@ -143,7 +143,7 @@ fn within_rounds(
 fn boundary(record: &Record, rounds: usize, confidence: f64) -> Option<Boundary> {
     let planned = record.experiment.rounds as usize;
     if record.experiment.until_settled && planned >= rounds {
-        let proper = record.contenders.iter().filter(|entry| entry.twin_of.is_none()).count();
+        let proper = record.contenders.iter().filter(|entry| entry.control_of.is_none()).count();
         return Boundary::every_round(proper, planned, confidence).ok();
     }
     Boundary::once(2, rounds, confidence).ok()

@@ -114,7 +114,7 @@ impl Margins {
     }
 }
 
-/// The base's duet with its twin in each cell, simultaneous over the cells, and the margin that its bias leaves.
+/// The base's duet with its control in each cell, simultaneous over the cells, and the margin that its bias leaves.
 fn of_control(planned: &[Planned<'_>]) -> (Vec<SelfRatio>, f64) {
     let mut cells: Vec<&Planned<'_>> = Vec::new();
     for row in planned {
@@ -126,8 +126,8 @@ fn of_control(planned: &[Planned<'_>]) -> (Vec<SelfRatio>, f64) {
     let ratio = |row: &&Planned<'_>| {
         let Party { evidence, contender, .. } = &row.base;
         let entries = &evidence.record.contenders;
-        let twin = entries.iter().find(|entry| entry.twin_of.as_ref() == Some(contender))?;
-        let (told, _) = Played::of(evidence, &row.cell, contender, &twin.name).ratio(confidence)?;
+        let control = entries.iter().find(|entry| entry.control_of.as_ref() == Some(contender))?;
+        let (told, _) = Played::of(evidence, &row.cell, contender, &control.name).ratio(confidence)?;
         Some((row.cell.clone(), told))
     };
     let ratios: Vec<_> = cells.iter().filter_map(ratio).collect();

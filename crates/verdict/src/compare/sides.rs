@@ -112,13 +112,13 @@ fn candidates(side: &Side) -> Result<Vec<String>, CompareError> {
     }
 }
 
-/// Contenders proper with at least one window: no limit, no twin.
+/// Contenders proper with at least one window: no limit, no A/A control.
 fn measured(record: &Record) -> Vec<&Entry> {
     let has_window = |entry: &&Entry| {
         let runs = record.rounds.iter().flat_map(|round| &round.runs);
         runs.filter(|run| run.contender == entry.name).any(|run| !run.cells.is_empty())
     };
     let proper =
-        record.contenders.iter().filter(|entry| entry.kind != Kind::Limit && entry.twin_of.is_none());
+        record.contenders.iter().filter(|entry| entry.kind != Kind::Limit && entry.control_of.is_none());
     proper.filter(has_window).collect()
 }

@@ -192,11 +192,11 @@ fn a_run_that_could_stop_early_pays_for_its_looks() {
     assert!(width(&run) > at_once);
 }
 
-/// A run of `old`, `new` and old's twin whose turns say what `turned` says and whose duets say `at_once` and, of the control,
+/// A run of `old`, `new` and old's A/A control whose turns say what `turned` says and whose duets say `at_once` and, of the control,
 /// `control`.
 fn duets(turned: f64, at_once: f64, control: f64) -> Record {
     let mut run = run("one", &[("old", rates(1.0)), ("new", rates(turned)), ("old′", rates(1.0))]);
-    run.contenders[2].twin_of = Some("old".to_owned());
+    run.contenders[2].control_of = Some("old".to_owned());
     let base = "old".to_owned();
     run.experiment.comparing = Some(Comparing { base, design: Design::Duet, because: Because::OneKind });
     for (index, round) in run.rounds.iter_mut().enumerate() {

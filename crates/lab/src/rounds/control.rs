@@ -7,7 +7,7 @@ use crate::plan::Plan;
 use crate::schedule::choice;
 use crate::subject::{Launch, Subject};
 
-/// What follows the name of the contender in that of its twin.
+/// What follows the name of the contender in that of its A/A control.
 const MARK: char = '′';
 
 /// A second part for one of those who are ready, with its entry; `entries` belong to the plan's subjects.
@@ -15,7 +15,7 @@ const MARK: char = '′';
 /// The seed chooses among the contenders that assay starts itself: whoever were chosen by hand — the fastest, or the limit,
 /// whose generator is busier than with any other — would stand for itself only. Servers that are running already are not
 /// restarted, and the limit is not what is compared, so these come next.
-pub(super) fn twin(plan: &Plan, entries: &[Entry]) -> Option<(Subject, Entry)> {
+pub(super) fn control(plan: &Plan, entries: &[Entry]) -> Option<(Subject, Entry)> {
     let ready: Vec<usize> = (0..plan.subjects.len())
         .filter(|&index| entries[index].not_run.is_none() && !plan.cells_of(&plan.subjects[index]).is_empty())
         .collect();
@@ -36,6 +36,6 @@ pub(super) fn twin(plan: &Plan, entries: &[Entry]) -> Option<(Subject, Entry)> {
     let original = eligible[choice(plan.seed, eligible.len())];
     let name = format!("{}{MARK}", plan.subjects[original].name);
     let subject = Subject { name: name.clone(), ..plan.subjects[original].clone() };
-    let twin_of = Some(entries[original].name.clone());
-    Some((subject, Entry { name, twin_of, ..entries[original].clone() }))
+    let control_of = Some(entries[original].name.clone());
+    Some((subject, Entry { name, control_of, ..entries[original].clone() }))
 }
