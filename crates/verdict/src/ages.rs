@@ -54,8 +54,8 @@ mod tests {
 
     fn told(record: &assay_model::record::Record) -> Option<Ages> {
         let evidence = Evidence::of(record).expect("readable");
-        let lives = evidence.rounds.iter().flatten();
-        of(lives.flat_map(|life| life.windows.iter().map(|window| (life.run, window))))
+        let server_runs = evidence.rounds.iter().flatten();
+        of(server_runs.flat_map(|server_run| server_run.windows.iter().map(|window| (server_run.run, window))))
     }
 
     #[test]

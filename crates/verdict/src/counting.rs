@@ -12,7 +12,7 @@ use assay_model::units::Nanos;
 use assay_stats::robust::median;
 
 use super::turns::{settle_of, shown_shift};
-use super::window::{Life, Window};
+use super::window::{ServerRun, Window};
 
 /// Differences from which it is told whether turns of some age were slower than later ones.
 const STRETCH: usize = 8;
@@ -70,23 +70,23 @@ impl Counting {
 }
 
 /// Tells each window of a record what counts of its turns; `least` is the load before each turn that was asked for.
-pub(crate) fn count(rounds: &mut [Vec<Life<'_>>], least: Nanos) {
+pub(crate) fn count(rounds: &mut [Vec<ServerRun<'_>>], least: Nanos) {
     let settles = settles(rounds, least);
-    let settle = |life: &Life<'_>, window: &Window<'_>| {
-        settles.get(&(life.run.contender.as_str(), &window.measured.cell)).copied()
+    let settle = |server_run: &ServerRun<'_>, window: &Window<'_>| {
+        settles.get(&(server_run.run.contender.as_str(), &window.measured.cell)).copied()
     };
     let mut found: BTreeMap<(&str, Option<Network>, &str), Vec<Early>> = BTreeMap::new();
     for round in rounds.iter() {
-        for (life, window, differences) in differences(round, &settle) {
-            let key = (life.run.contender.as_str(), life.run.network, window.measured.cell.workload.as_str());
+        for (server_run, window, differences) in differences(round, &settle) {
+            let key = (server_run.run.contender.as_str(), server_run.run.network, window.measured.cell.workload.as_str());
             found.entry(key).or_default().extend(differences);
         }
     }
     let first: BTreeMap<_, (u32, Nanos)> =
         found.into_iter().map(|(key, found)| (key, first_of(found))).collect();
-    for life in rounds.iter_mut().flatten() {
-        let run = life.run;
-        for window in life.windows.iter_mut().filter(|window| !window.measured.turns.is_empty()) {
+    for server_run in rounds.iter_mut().flatten() {
+        let run = server_run.run;
+        for window in server_run.windows.iter_mut().filter(|window| !window.measured.turns.is_empty()) {
             let cell = &window.measured.cell;
             let key = (run.contender.as_str(), run.network, cell.workload.as_str());
             let settle = settles.get(&(run.contender.as_str(), cell)).copied();
@@ -97,11 +97,11 @@ pub(crate) fn count(rounds: &mut [Vec<Life<'_>>], least: Nanos) {
 }
 
 /// How long each contender needs in each cell, by all its turns.
-fn settles<'r>(rounds: &[Vec<Life<'r>>], least: Nanos) -> BTreeMap<(&'r str, &'r Cell), Nanos> {
+fn settles<'r>(rounds: &[Vec<ServerRun<'r>>], least: Nanos) -> BTreeMap<(&'r str, &'r Cell), Nanos> {
     let mut turns: BTreeMap<(&str, &Cell), Vec<&Turn>> = BTreeMap::new();
-    for life in rounds.iter().flatten() {
-        for window in life.windows.iter().filter(|window| !window.measured.turns.is_empty()) {
-            let key = (life.run.contender.as_str(), &window.measured.cell);
+    for server_run in rounds.iter().flatten() {
+        for window in server_run.windows.iter().filter(|window| !window.measured.turns.is_empty()) {
+            let key = (server_run.run.contender.as_str(), &window.measured.cell);
             turns.entry(key).or_default().extend(&window.measured.turns);
         }
     }
@@ -110,27 +110,27 @@ fn settles<'r>(rounds: &[Vec<Life<'r>>], least: Nanos) -> BTreeMap<(&'r str, &'r
 
 /// Of each life in each cell of a round, the turns of the first half against those of the second.
 fn differences<'l, 'r>(
-    round: &'l [Life<'r>],
-    settle: &impl Fn(&Life<'r>, &Window<'r>) -> Option<Nanos>,
-) -> Vec<(&'l Life<'r>, &'l Window<'r>, Vec<Early>)> {
-    let turned = |life: &'l Life<'r>| {
-        let windows = life.windows.iter().filter(|window| !window.measured.turns.is_empty());
-        windows.map(move |window| (life, window))
+    round: &'l [ServerRun<'r>],
+    settle: &impl Fn(&ServerRun<'r>, &Window<'r>) -> Option<Nanos>,
+) -> Vec<(&'l ServerRun<'r>, &'l Window<'r>, Vec<Early>)> {
+    let turned = |server_run: &'l ServerRun<'r>| {
+        let windows = server_run.windows.iter().filter(|window| !window.measured.turns.is_empty());
+        windows.map(move |window| (server_run, window))
     };
-    let riders: Vec<(&Life<'_>, &Window<'_>)> = round.iter().flat_map(turned).collect();
+    let riders: Vec<(&ServerRun<'_>, &Window<'_>)> = round.iter().flat_map(turned).collect();
     let deviations: Vec<BTreeMap<u32, f64>> = riders
         .iter()
-        .map(|(life, window)| deviations(&window.measured.turns, settle(life, window)))
+        .map(|(server_run, window)| deviations(&window.measured.turns, settle(server_run, window)))
         .collect();
-    let compared = riders.iter().enumerate().map(|(index, &(life, window))| {
+    let compared = riders.iter().enumerate().map(|(index, &(server_run, window))| {
         // The rotations of another group were at another time.
         let beside = |other: &usize| {
             let (beside, its) = riders[*other];
-            *other != index && its.measured.cell == window.measured.cell && beside.run.group == life.run.group
+            *other != index && its.measured.cell == window.measured.cell && beside.run.group == server_run.run.group
         };
         let others: Vec<&BTreeMap<u32, f64>> =
             (0..riders.len()).filter(beside).map(|other| &deviations[other]).collect();
-        (life, window, against_later(&window.measured.turns, &deviations[index], &others))
+        (server_run, window, against_later(&window.measured.turns, &deviations[index], &others))
     });
     compared.collect()
 }

@@ -62,7 +62,7 @@ pub use ending::{Ending, ending, ending_of_load};
 pub use sample::throughput;
 pub use settling::{Settling, settling};
 use tables::Tables;
-pub use window::{Evidence, Life, Times, Unreadable, Window};
+pub use window::{Evidence, ServerRun, Times, Unreadable, Window};
 
 /// Rounds that are measured even where the budget is too small: from one round no interval can be had.
 pub const MIN_ROUNDS: u32 = 2;

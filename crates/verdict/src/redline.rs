@@ -81,12 +81,12 @@ fn windows_at<'e, 'r>(
     cell: &Cell,
     per_second: f64,
 ) -> Vec<&'e Window<'r>> {
-    let lives = evidence.rounds.iter().flatten().filter(|life| life.run.contender == contender);
+    let server_runs = evidence.rounds.iter().flatten().filter(|server_run| server_run.run.contender == contender);
     let at = |window: &&Window<'_>| {
         window.measured.cell == *cell
             && offered_rate(window.measured).is_some_and(|offered| (offered - per_second).abs() < 1.0)
     };
-    lives.flat_map(|life| &life.windows).filter(at).collect()
+    server_runs.flat_map(|server_run| &server_run.windows).filter(at).collect()
 }
 
 /// Their median response time, where there are answers enough.

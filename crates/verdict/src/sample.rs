@@ -3,7 +3,7 @@
 use super::counting::Counting;
 use super::percentiles::of_all;
 use super::turns;
-use super::window::{Evidence, Life, Window};
+use super::window::{Evidence, ServerRun, Window};
 use assay_model::contender::Kind;
 use assay_model::cpuset::CpuSet;
 use assay_model::experiment::Cell;
@@ -41,9 +41,9 @@ pub(crate) fn samples<'r>(evidence: &'r Evidence<'_>, cell: &Cell) -> Vec<Sample
 /// One contender, measured or not.
 pub(crate) fn sample_of<'r>(evidence: &'r Evidence<'_>, entry: &'r Entry, cell: &Cell) -> Sample<'r> {
     let server_cpus = evidence.record.isolation.server_cpus.parse::<CpuSet>().map_or(0, |cpus| cpus.len());
-    let lives: Vec<Option<&Life<'_>>> = evidence.lives(&entry.name, cell);
-    let runs = lives.iter().map(|life| life.map(|life| life.run)).collect();
-    let windows = lives.into_iter().map(|life| life?.window(cell)).collect();
+    let server_runs: Vec<Option<&ServerRun<'_>>> = evidence.server_runs(&entry.name, cell);
+    let runs = server_runs.iter().map(|server_run| server_run.map(|server_run| server_run.run)).collect();
+    let windows = server_runs.into_iter().map(|server_run| server_run?.window(cell)).collect();
     let round_of = evidence.blocks(cell).iter().map(|block| block.round).collect();
     Sample { entry, runs, windows, round_of, server_cpus }
 }

@@ -57,7 +57,7 @@ pub struct Window<'r> {
 
 /// One life of a contender with its windows.
 #[derive(Clone, Debug)]
-pub struct Life<'r> {
+pub struct ServerRun<'r> {
     /// As it is in the record.
     pub run: &'r Run,
     /// In the order in which they were measured.
@@ -70,9 +70,9 @@ pub struct Evidence<'r> {
     /// As it is on disk.
     pub record: &'r Record,
     /// The lives of each round, in the order of the record's rounds and runs.
-    pub rounds: Vec<Vec<Life<'r>>>,
+    pub rounds: Vec<Vec<ServerRun<'r>>>,
     /// The long life of each contender, where there was one.
-    pub long_look: Vec<Life<'r>>,
+    pub long_look: Vec<ServerRun<'r>>,
 }
 
 /// Servers that lived at once: those of a round, or of one group of it.
@@ -168,52 +168,52 @@ impl<'r> Evidence<'r> {
     /// # Errors
     /// [`Unreadable`] when a histogram cannot be read.
     pub fn of(record: &'r Record) -> Result<Self, Unreadable> {
-        let life = |round: u32, run: &'r Run| -> Result<Life<'r>, Unreadable> {
+        let server_run = |round: u32, run: &'r Run| -> Result<ServerRun<'r>, Unreadable> {
             let windows = run.cells.iter().map(|window| Window::of(&run.contender, round, window));
-            Ok(Life { run, windows: windows.collect::<Result<_, _>>()? })
+            Ok(ServerRun { run, windows: windows.collect::<Result<_, _>>()? })
         };
-        let lives = |round: &'r Round| -> Result<Vec<Life<'r>>, Unreadable> {
-            round.runs.iter().map(|run| life(round.index, run)).collect()
+        let server_runs = |round: &'r Round| -> Result<Vec<ServerRun<'r>>, Unreadable> {
+            round.runs.iter().map(|run| server_run(round.index, run)).collect()
         };
-        let mut rounds = record.rounds.iter().map(lives).collect::<Result<Vec<_>, _>>()?;
-        let long_look = record.long_look.as_ref().map(lives).transpose()?.unwrap_or_default();
+        let mut rounds = record.rounds.iter().map(server_runs).collect::<Result<Vec<_>, _>>()?;
+        let long_look = record.long_look.as_ref().map(server_runs).transpose()?.unwrap_or_default();
         count(&mut rounds, Nanos::from_secs_f64(record.experiment.settle_s));
         Ok(Self { record, rounds, long_look })
     }
 
     /// All windows, in the order in which they were measured.
     pub(crate) fn windows(&self) -> impl Iterator<Item = &Window<'r>> {
-        self.rounds.iter().flatten().flat_map(|life| &life.windows)
+        self.rounds.iter().flatten().flat_map(|server_run| &server_run.windows)
     }
 
     /// The blocks in which a cell was measured, in the order of the rounds. Where servers take turns these are the groups of each
     /// round; what is measured in one piece is nobody's turn, so there a round is one block however it was split.
     pub(crate) fn blocks(&self, cell: &Cell) -> Vec<Block> {
         let is_turned = self.record.experiment.is_turned(cell);
-        let groups = |round: &Vec<Life<'r>>| {
-            let last = round.iter().map(|life| life.run.group).max().unwrap_or(0);
+        let groups = |round: &Vec<ServerRun<'r>>| {
+            let last = round.iter().map(|server_run| server_run.run.group).max().unwrap_or(0);
             if is_turned { last } else { 0 }
         };
-        let of_round = |(round, lives)| (0..=groups(lives)).map(move |group| Block { round, group });
+        let of_round = |(round, server_runs)| (0..=groups(server_runs)).map(move |group| Block { round, group });
         self.rounds.iter().enumerate().flat_map(of_round).collect()
     }
 
     /// The life of a contender in each block of a cell; in a round that is one block, the one in which it was measured.
-    pub(crate) fn lives(&self, contender: &str, cell: &Cell) -> Vec<Option<&Life<'r>>> {
+    pub(crate) fn server_runs(&self, contender: &str, cell: &Cell) -> Vec<Option<&ServerRun<'r>>> {
         let is_turned = self.record.experiment.is_turned(cell);
-        let its = |life: &&Life<'r>| life.run.contender == contender && life.run.network == cell.network;
+        let its = |server_run: &&ServerRun<'r>| server_run.run.contender == contender && server_run.run.network == cell.network;
         let of_block = |block: &Block| {
-            let lives = || self.rounds[block.round].iter().filter(its);
+            let server_runs = || self.rounds[block.round].iter().filter(its);
             match is_turned {
-                true => lives().find(|life| life.run.group == block.group),
-                false => lives().find(|life| life.window(cell).is_some()).or_else(|| lives().next()),
+                true => server_runs().find(|server_run| server_run.run.group == block.group),
+                false => server_runs().find(|server_run| server_run.window(cell).is_some()).or_else(|| server_runs().next()),
             }
         };
         self.blocks(cell).iter().map(of_block).collect()
     }
 }
 
-impl<'r> Life<'r> {
+impl<'r> ServerRun<'r> {
     /// Its window in a cell.
     pub(crate) fn window(&self, cell: &Cell) -> Option<&Window<'r>> {
         self.windows.iter().find(|window| window.cell == *cell)

@@ -13,7 +13,7 @@ use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 
 use super::event::Event;
-use super::life::{Age, Living, wanted};
+use super::server_run::{Age, OngoingRun, wanted};
 use super::telling::Telling;
 use super::watch::{Seen, Watch};
 use crate::generator::Generator;
@@ -49,7 +49,7 @@ pub(super) enum Pace {
 
 /// One who takes turns.
 struct Rider<'l, 'a> {
-    living: &'l mut Living<'a>,
+    ongoing: &'l mut OngoingRun<'a>,
     generator: Generator,
     settle: Nanos,
     turns: Vec<Turn>,
@@ -63,15 +63,15 @@ impl Rotations<'_> {
     /// returned with its place in `lives` and ends its part; the others go on.
     pub(super) fn run(
         &self,
-        lives: &mut [(usize, &mut Living<'_>)],
+        server_runs: &mut [(usize, &mut OngoingRun<'_>)],
         settle: impl Fn(&str) -> Nanos,
         telling: &Telling<'_>,
     ) -> Vec<(usize, Option<NotRun>)> {
         let mut failures = Vec::new();
         let mut riders = Vec::new();
-        for (place, living) in lives.iter_mut().filter(|(_, living)| living.life.cells.contains(self.cell)) {
-            let settle = settle(&living.run.contender);
-            match self.mount(living, settle) {
+        for (place, ongoing) in server_runs.iter_mut().filter(|(_, ongoing)| ongoing.server_run.cells.contains(self.cell)) {
+            let settle = settle(&ongoing.run.contender);
+            match self.mount(ongoing, settle) {
                 Ok(rider) => riders.push((*place, rider)),
                 Err(failure) => failures.push((*place, failure)),
             }
@@ -86,19 +86,19 @@ impl Rotations<'_> {
 
     fn mount<'l, 'a>(
         &self,
-        living: &'l mut Living<'a>,
+        ongoing: &'l mut OngoingRun<'a>,
         settle: Nanos,
     ) -> Result<Rider<'l, 'a>, Option<NotRun>> {
-        let generator = living.life.generator(&mut living.server, self.cell)?;
-        let sampler = living.server.watch();
-        Ok(Rider { living, generator, settle, turns: Vec::new(), seen: None, sampler })
+        let generator = ongoing.server_run.generator(&mut ongoing.server, self.cell)?;
+        let sampler = ongoing.server.watch();
+        Ok(Rider { ongoing, generator, settle, turns: Vec::new(), seen: None, sampler })
     }
 
     /// Waits until all connections are made: a ramp beside somebody else's window would be load on its generator.
     fn connect(&self, riders: &mut Vec<(usize, Rider<'_, '_>)>, failures: &mut Vec<(usize, Option<NotRun>)>) {
         keep_going(riders, failures, |rider| {
-            let Rider { living, generator, .. } = rider;
-            wanted(&mut living.server, self.stop, |wanted| generator.await_connections(wanted))
+            let Rider { ongoing, generator, .. } = rider;
+            wanted(&mut ongoing.server, self.stop, |wanted| generator.await_connections(wanted))
         });
     }
 
@@ -118,7 +118,7 @@ impl Rotations<'_> {
             let order = rotation(self.seed, self.round, self.number, number, riders.len());
             for (place, index) in (0..).zip(order) {
                 let rider = &mut riders[index].1;
-                telling.notice(&Event::Measuring { contender: &rider.living.run.contender, cell: self.cell });
+                telling.notice(&Event::Measuring { contender: &rider.ongoing.run.contender, cell: self.cell });
                 failed.extend(self.turn(rider, number, place).err().map(|failure| (index, failure)));
             }
             failed.sort_by_key(|(index, _)| std::cmp::Reverse(*index));
@@ -128,15 +128,15 @@ impl Rotations<'_> {
     }
 
     fn turn(&self, rider: &mut Rider<'_, '_>, rotation: u32, place: u32) -> Result<(), Option<NotRun>> {
-        let Rider { living, generator, settle, .. } = rider;
-        let Age { offset_ns, loaded_ns } = living.age();
-        let watch = Watch::start_turn(&living.life, &living.server, self.cell);
+        let Rider { ongoing, generator, settle, .. } = rider;
+        let Age { offset_ns, loaded_ns } = ongoing.age();
+        let watch = Watch::start_turn(&ongoing.server_run, &ongoing.server, self.cell);
         let load =
-            wanted(&mut living.server, self.stop, |wanted| generator.window(*settle, self.length, wanted))?;
-        let seen = watch.finish(&living.life, &living.server, Duration::from_nanos(load.window_ns.0));
+            wanted(&mut ongoing.server, self.stop, |wanted| generator.window(*settle, self.length, wanted))?;
+        let seen = watch.finish(&ongoing.server_run, &ongoing.server, Duration::from_nanos(load.window_ns.0));
         let server_cpu_ns = seen.spent.and_then(|spent| spent.cpu_ns);
         let speed = seen.speed.clone();
-        living.loaded += load.settle_ns + load.window_ns;
+        ongoing.loaded += load.settle_ns + load.window_ns;
         rider.turns.push(Turn { rotation, place, offset_ns, loaded_ns, load, server_cpu_ns, speed });
         rider.seen = Some(rider.seen.take().map_or_else(|| seen.clone(), |before| before.then(&seen)));
         Ok(())
@@ -144,23 +144,23 @@ impl Rotations<'_> {
 
     /// Files what a rider's turns were together, unless their answers were held against what turns out to vary: the next round knows.
     fn dismount(&self, rider: Rider<'_, '_>, telling: &Telling<'_>) -> Result<(), Option<NotRun>> {
-        let Rider { living, generator, turns, seen, sampler, .. } = rider;
+        let Rider { ongoing, generator, turns, seen, sampler, .. } = rider;
         let whole = sampler.and_then(|sampler| sampler.finish().ok());
         let (Some(seen), Some(first)) = (seen, turns.first()) else { return Ok(()) };
         let age = Age { offset_ns: first.offset_ns, loaded_ns: first.loaded_ns };
         let idle_busy_share = whole.as_ref().and_then(|whole| idle_share(&whole.usage, seen.spent?));
         let seen = match whole {
-            Some(whole) => seen.with(&living.server, whole),
+            Some(whole) => seen.with(&ongoing.server, whole),
             None => seen,
         };
-        let load = wanted(&mut living.server, self.stop, |wanted| generator.finish(wanted))?;
-        living.check_life(load.books.failed() > 0)?;
-        if living.unlearns(&load)? {
+        let load = wanted(&mut ongoing.server, self.stop, |wanted| generator.finish(wanted))?;
+        ongoing.check_server(load.books.failed() > 0)?;
+        if ongoing.unlearns(&load)? {
             return Ok(());
         }
-        let window = seen.beside(&living.life, self.cell, age, load);
+        let window = seen.beside(&ongoing.server_run, self.cell, age, load);
         // Each turn has its own speed.
-        living.file(Measurement { turns, idle_busy_share, speed: None, ..window }, telling);
+        ongoing.file(Measurement { turns, idle_busy_share, speed: None, ..window }, telling);
         Ok(())
     }
 }

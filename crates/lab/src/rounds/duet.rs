@@ -15,7 +15,7 @@ use assay_model::units::Nanos;
 
 use super::carousel::{MAX_ROTATIONS, Pace};
 use super::event::Event;
-use super::life::{Living, wanted};
+use super::server_run::{OngoingRun, wanted};
 use super::telling::Telling;
 use crate::generator::Generator;
 use crate::schedule::duet_order;
@@ -45,7 +45,7 @@ pub(super) struct Duets<'a> {
 struct Player<'l, 'a> {
     /// Where it is among the lives of the round.
     place: usize,
-    living: &'l mut Living<'a>,
+    ongoing: &'l mut OngoingRun<'a>,
     /// One for each seat; where both seats are the same, one for both.
     generators: Vec<Generator>,
     settle: Nanos,
@@ -76,21 +76,21 @@ impl Duets<'_> {
     /// wrong with one of them is returned with its place and ends its part.
     pub(super) fn play(
         &self,
-        lives: &mut [(usize, &mut Living<'_>)],
+        server_runs: &mut [(usize, &mut OngoingRun<'_>)],
         settle: impl Fn(&str) -> Nanos,
         telling: &Telling<'_>,
     ) -> Failures {
         let mut failures = Vec::new();
         let mut players = Vec::new();
-        for (place, living) in lives.iter_mut().filter(|(_, living)| self.takes_part(living)) {
-            let settle = settle(&living.run.contender);
-            match self.seat(*place, living, settle) {
+        for (place, ongoing) in server_runs.iter_mut().filter(|(_, ongoing)| self.takes_part(ongoing)) {
+            let settle = settle(&ongoing.run.contender);
+            match self.seat(*place, ongoing, settle) {
                 Ok(player) => players.push(player),
                 Err(failure) => failures.push((*place, failure)),
             }
         }
         // The base first: its partners follow it.
-        players.sort_by_key(|player| player.living.run.contender != self.base);
+        players.sort_by_key(|player| player.ongoing.run.contender != self.base);
         self.rotate(&mut players, &mut failures, telling);
         for player in players {
             let place = player.place;
@@ -100,25 +100,25 @@ impl Duets<'_> {
     }
 
     /// The machine's limit is of another kind.
-    fn takes_part(&self, living: &Living<'_>) -> bool {
-        living.life.cells.contains(self.cell) && !living.life.subject.is_limit()
+    fn takes_part(&self, ongoing: &OngoingRun<'_>) -> bool {
+        ongoing.server_run.cells.contains(self.cell) && !ongoing.server_run.subject.is_limit()
     }
 
     fn seat<'l, 'a>(
         &self,
         place: usize,
-        living: &'l mut Living<'a>,
+        ongoing: &'l mut OngoingRun<'a>,
         settle: Nanos,
     ) -> Result<Player<'l, 'a>, Option<NotRun>> {
         let apart = if self.seats[0] == self.seats[1] { &self.seats[..1] } else { &self.seats[..] };
         let mut generators = Vec::new();
         for (number, cpus) in apart.iter().enumerate() {
             let name = format!("duet{number}");
-            let mut generator = living.life.generator_on(&mut living.server, self.cell, cpus, &name)?;
-            wanted(&mut living.server, self.stop, |wanted| generator.await_connections(wanted))?;
+            let mut generator = ongoing.server_run.generator_on(&mut ongoing.server, self.cell, cpus, &name)?;
+            wanted(&mut ongoing.server, self.stop, |wanted| generator.await_connections(wanted))?;
             generators.push(generator);
         }
-        Ok(Player { place, living, generators, settle, turns: Vec::new() })
+        Ok(Player { place, ongoing, generators, settle, turns: Vec::new() })
     }
 
     fn rotate(&self, players: &mut Vec<Player<'_, '_>>, failures: &mut Failures, telling: &Telling<'_>) {
@@ -143,7 +143,7 @@ impl Duets<'_> {
 
     /// Everybody with the base on both sides, in an order drawn anew; none without base or partner.
     fn acts(&self, players: &[Player<'_, '_>], rotation: u32) -> Vec<Act> {
-        let has_base = players.first().is_some_and(|player| player.living.run.contender == self.base);
+        let has_base = players.first().is_some_and(|player| player.ongoing.run.contender == self.base);
         let due = |partner: &usize| rotation.is_multiple_of(CONTROL_EVERY) || !players[*partner].is_control();
         let partners = (1..players.len()).filter(|partner| has_base && due(partner));
         let acts: Vec<Act> =
@@ -154,11 +154,11 @@ impl Duets<'_> {
 
     /// One window of both; what went wrong, with the place of whom it befell.
     fn perform(&self, players: &mut [Player<'_, '_>], act: Act, rotation: u32) -> Failures {
-        let offset_ns = players[0].living.age().offset_ns;
+        let offset_ns = players[0].ongoing.age().offset_ns;
         let mut seats = [(0, act.side), (act.partner, act.side.other())];
         seats.sort_by_key(|(_, side)| *side);
         let settle = players[0].settle.max(players[act.partner].settle);
-        let samplers = seats.map(|(player, _)| players[player].living.server.watch());
+        let samplers = seats.map(|(player, _)| players[player].ongoing.server.watch());
         let begun = seats.map(|(player, side)| players[player].begin(side, self.span(settle)));
         // Both are waited for, whatever befell the first: an answer that is left alone would be the next window's.
         let told = std::iter::zip(seats, begun)
@@ -168,10 +168,10 @@ impl Duets<'_> {
         let mut failures = Vec::new();
         let mut turns = Vec::new();
         for (((player, side), told), server_cpu_ns) in seats.into_iter().zip(told).zip(cpu) {
-            let beside = players[act.partner - player].living.run.contender.clone();
+            let beside = players[act.partner - player].ongoing.run.contender.clone();
             match told {
                 Ok(load) => {
-                    players[player].living.loaded += load.settle_ns + load.window_ns;
+                    players[player].ongoing.loaded += load.settle_ns + load.window_ns;
                     turns.push((player, DuetTurn { beside, rotation, side, offset_ns, load, server_cpu_ns }))
                 }
                 Err(failure) => failures.push((players[player].place, failure)),
@@ -189,10 +189,10 @@ impl Duets<'_> {
 
     /// Adds its windows to those that it had in turns.
     fn rise(&self, player: Player<'_, '_>) -> Result<(), Option<NotRun>> {
-        let Player { living, turns, generators, .. } = player;
+        let Player { ongoing, turns, generators, .. } = player;
         drop(generators);
-        living.check_life(turns.iter().any(|turn| turn.load.failed > 0))?;
-        if let Some(window) = living.run.cells.iter_mut().find(|window| window.cell == *self.cell) {
+        ongoing.check_server(turns.iter().any(|turn| turn.load.failed > 0))?;
+        if let Some(window) = ongoing.run.cells.iter_mut().find(|window| window.cell == *self.cell) {
             window.duet = turns;
         }
         Ok(())
@@ -202,20 +202,20 @@ impl Duets<'_> {
 impl Player<'_, '_> {
     /// Whether it is the base once more.
     fn is_control(&self) -> bool {
-        let name = &self.living.run.contender;
-        let entries = &self.living.life.record.contenders;
+        let name = &self.ongoing.run.contender;
+        let entries = &self.ongoing.server_run.record.contenders;
         entries.iter().any(|entry| entry.name == *name && entry.control_of.is_some())
     }
 
     fn begin(&mut self, side: Side, span: Span<'_>) -> Result<(), Option<NotRun>> {
         let begun = generator(&mut self.generators, side).begin_window(span.settle, span.length);
-        wanted(&mut self.living.server, span.stop, |_| begun)
+        wanted(&mut self.ongoing.server, span.stop, |_| begun)
     }
 
     fn end(&mut self, side: Side, span: Span<'_>) -> Result<LoadTurn, Option<NotRun>> {
-        let Self { living, generators, .. } = self;
+        let Self { ongoing, generators, .. } = self;
         let generator = generator(generators, side);
-        wanted(&mut living.server, span.stop, |wanted| generator.end_window(span.settle, span.length, wanted))
+        wanted(&mut ongoing.server, span.stop, |wanted| generator.end_window(span.settle, span.length, wanted))
     }
 }
 

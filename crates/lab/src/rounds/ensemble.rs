@@ -11,7 +11,7 @@ use assay_model::units::Nanos;
 
 use super::carousel::{Pace, Rotations};
 use super::duet::Duets;
-use super::life::{Life, Living};
+use super::server_run::{OngoingRun, ServerRun};
 use super::settle::Settles;
 use super::telling::Telling;
 use crate::database::Supplied;
@@ -47,13 +47,13 @@ pub(super) struct Ensemble<'a> {
 
 /// A life in this round.
 enum Part<'a> {
-    Alive { living: Box<Living<'a>>, holding: Holding },
+    Alive { ongoing: Box<OngoingRun<'a>>, holding: Holding },
     Over { run: Box<Run>, holding: Option<Holding> },
     Waiting,
 }
 
 /// What became of a life.
-pub(super) struct Lived {
+pub(super) struct EndedRun {
     pub(super) run: Run,
     /// What it took, if it came so far.
     pub(super) holding: Option<Holding>,
@@ -61,8 +61,8 @@ pub(super) struct Lived {
 
 impl Ensemble<'_> {
     /// Lives all `lives` at once, in the same order; `None` for one that found no room.
-    pub(super) fn perform(&self, lives: Vec<Life<'_>>, telling: &Telling<'_>) -> Vec<Option<Lived>> {
-        let mut parts = self.begin_all(lives, telling);
+    pub(super) fn perform(&self, server_runs: Vec<ServerRun<'_>>, telling: &Telling<'_>) -> Vec<Option<EndedRun>> {
+        let mut parts = self.begin_all(server_runs, telling);
         let after = self.time_after_the_turns(&mut parts);
         self.rotate(&mut parts, after, telling);
         self.measure_in_one_piece(&mut parts, telling);
@@ -70,17 +70,17 @@ impl Ensemble<'_> {
     }
 
     /// The same without anything that is measured in one piece.
-    pub(super) fn take_turns(&self, lives: Vec<Life<'_>>, telling: &Telling<'_>) -> Vec<Option<Lived>> {
-        let mut parts = self.begin_all(lives, telling);
+    pub(super) fn take_turns(&self, server_runs: Vec<ServerRun<'_>>, telling: &Telling<'_>) -> Vec<Option<EndedRun>> {
+        let mut parts = self.begin_all(server_runs, telling);
         let stopping = TYPICAL_STOP * u32::try_from(parts.len()).unwrap_or(u32::MAX);
         self.rotate(&mut parts, stopping, telling);
         parts.into_iter().map(|part| part.end(Ok(()))).collect()
     }
 
-    fn begin_all<'a>(&self, lives: Vec<Life<'a>>, telling: &Telling<'_>) -> Vec<Part<'a>> {
+    fn begin_all<'a>(&self, server_runs: Vec<ServerRun<'a>>, telling: &Telling<'_>) -> Vec<Part<'a>> {
         let mut parts: Vec<Part<'a>> = Vec::new();
-        for life in lives {
-            let part = if self.has_room(&parts) { self.begin(life, telling) } else { Part::Waiting };
+        for server_run in server_runs {
+            let part = if self.has_room(&parts) { self.begin(server_run, telling) } else { Part::Waiting };
             parts.push(part);
         }
         parts
@@ -95,33 +95,33 @@ impl Ensemble<'_> {
         if is_common(next) || others.clone().next().is_none() {
             return true;
         }
-        let mut living: Vec<Holding> = begun.iter().filter_map(Part::holding).collect();
-        let known = living.clone();
-        living.extend(self.common.filter(|common| *common > next).and_then(|common| self.needs[common]));
-        self.room.admits(&living, self.needs[next], &known)
+        let mut ongoing: Vec<Holding> = begun.iter().filter_map(Part::holding).collect();
+        let known = ongoing.clone();
+        ongoing.extend(self.common.filter(|common| *common > next).and_then(|common| self.needs[common]));
+        self.room.admits(&ongoing, self.needs[next], &known)
     }
 
     /// Starts a server and warms it up, while those before it wait.
-    fn begin<'a>(&self, life: Life<'a>, telling: &Telling<'_>) -> Part<'a> {
+    fn begin<'a>(&self, server_run: ServerRun<'a>, telling: &Telling<'_>) -> Part<'a> {
         if self.stop.soon() {
-            return Part::over(life.unlived());
+            return Part::over(server_run.unlived());
         }
         let sessions = self.sessions();
-        match life.begin(telling) {
+        match server_run.begin(telling) {
             Err(run) => Part::over(*run),
-            Ok(mut living) => match living.warm_up() {
+            Ok(mut ongoing) => match ongoing.warm_up() {
                 Ok(()) => {
-                    let holding = self.holding(&living, sessions);
-                    Part::Alive { living: Box::new(living), holding }
+                    let holding = self.holding(&ongoing, sessions);
+                    Part::Alive { ongoing: Box::new(ongoing), holding }
                 }
-                Err(failure) => Part::over(living.end(Err(failure))),
+                Err(failure) => Part::over(ongoing.end(Err(failure))),
             },
         }
     }
 
     /// What a server takes that is warm and at rest; so many connections to the database were open before it began.
-    fn holding(&self, living: &Living<'_>, before: Option<u64>) -> Holding {
-        let usage = living.server.pid().and_then(|pid| tree_usage(pid).ok());
+    fn holding(&self, ongoing: &OngoingRun<'_>, before: Option<u64>) -> Holding {
+        let usage = ongoing.server.pid().and_then(|pid| tree_usage(pid).ok());
         let opened = self.sessions().zip(before).map(|(now, before)| now.saturating_sub(before));
         Holding {
             memory_bytes: usage.map_or(0, |usage| usage.memory_bytes()),
@@ -148,8 +148,8 @@ impl Ensemble<'_> {
                 stop: self.stop,
             };
             let settle = |contender: &str| self.settles.of(contender, cell);
-            let mut lives: Vec<(usize, &mut Living<'_>)> = alive(parts).collect();
-            let failures = rotations.run(&mut lives, settle, telling);
+            let mut server_runs: Vec<(usize, &mut OngoingRun<'_>)> = alive(parts).collect();
+            let failures = rotations.run(&mut server_runs, settle, telling);
             self.bury(parts, failures);
             if is_duet {
                 self.play_duets(parts, *number, cell, pace, telling);
@@ -179,8 +179,8 @@ impl Ensemble<'_> {
             stop: self.stop,
         };
         let settle = |contender: &str| self.settles.of(contender, cell);
-        let mut lives: Vec<(usize, &mut Living<'_>)> = alive(parts).collect();
-        let failures = duets.play(&mut lives, settle, telling);
+        let mut server_runs: Vec<(usize, &mut OngoingRun<'_>)> = alive(parts).collect();
+        let failures = duets.play(&mut server_runs, settle, telling);
         self.bury(parts, failures);
     }
 
@@ -202,18 +202,18 @@ impl Ensemble<'_> {
     /// What is measured in one piece, and stopping, probably takes.
     fn time_after_the_turns(&self, parts: &mut [Part<'_>]) -> Duration {
         let experiment = &self.plan.experiment;
-        let own = |living: &Living<'_>| {
-            let cells = living.life.cells.iter().filter(|cell| !experiment.is_turned(cell));
+        let own = |ongoing: &OngoingRun<'_>| {
+            let cells = ongoing.server_run.cells.iter().filter(|cell| !experiment.is_turned(cell));
             cells.map(|cell| predicted_window(experiment, cell)).sum::<Duration>() + TYPICAL_STOP
         };
-        alive(parts).map(|(_, living)| own(living)).sum()
+        alive(parts).map(|(_, ongoing)| own(ongoing)).sum()
     }
 
     fn measure_in_one_piece(&self, parts: &mut [Part<'_>], telling: &Telling<'_>) {
         let experiment = &self.plan.experiment;
         let failures: Vec<_> = alive(parts)
-            .filter_map(|(place, living)| {
-                let measured = living.windows(telling, |cell| !experiment.is_turned(cell));
+            .filter_map(|(place, ongoing)| {
+                let measured = ongoing.windows(telling, |cell| !experiment.is_turned(cell));
                 measured.err().map(|failure| (place, failure))
             })
             .collect();
@@ -224,7 +224,7 @@ impl Ensemble<'_> {
     fn bury(&self, parts: &mut [Part<'_>], failures: Vec<(usize, Option<NotRun>)>) {
         for (place, failure) in failures {
             let ended = std::mem::replace(&mut parts[place], Part::Waiting).end(Err(failure));
-            if let Some(Lived { run, holding }) = ended {
+            if let Some(EndedRun { run, holding }) = ended {
                 parts[place] = Part::Over { run: Box::new(run), holding };
             }
         }
@@ -244,24 +244,24 @@ impl Part<'_> {
         }
     }
 
-    fn end(self, measured: Result<(), Option<NotRun>>) -> Option<Lived> {
+    fn end(self, measured: Result<(), Option<NotRun>>) -> Option<EndedRun> {
         match self {
-            Self::Alive { living, holding } => {
-                let run = living.end(measured);
+            Self::Alive { ongoing, holding } => {
+                let run = ongoing.end(measured);
                 let used = run.cells.iter().filter_map(|window| window.server.as_ref());
                 let most = used.map(|usage| usage.memory_bytes()).max().unwrap_or(0);
                 let holding = holding.max(Holding { memory_bytes: most, sessions: 0 });
-                Some(Lived { run, holding: Some(holding) })
+                Some(EndedRun { run, holding: Some(holding) })
             }
-            Self::Over { run, holding } => Some(Lived { run: *run, holding }),
+            Self::Over { run, holding } => Some(EndedRun { run: *run, holding }),
             Self::Waiting => None,
         }
     }
 }
 
-fn alive<'p, 'a>(parts: &'p mut [Part<'a>]) -> impl Iterator<Item = (usize, &'p mut Living<'a>)> {
+fn alive<'p, 'a>(parts: &'p mut [Part<'a>]) -> impl Iterator<Item = (usize, &'p mut OngoingRun<'a>)> {
     parts.iter_mut().enumerate().filter_map(|(place, part)| match part {
-        Part::Alive { living, .. } => Some((place, &mut **living)),
+        Part::Alive { ongoing, .. } => Some((place, &mut **ongoing)),
         Part::Over { .. } | Part::Waiting => None,
     })
 }

@@ -10,11 +10,11 @@ use assay_model::load::LoadReport;
 use assay_model::record::NotRun;
 use assay_model::workload::Workload;
 
-use super::life::{Life, Living, generator_failure};
+use super::server_run::{OngoingRun, ServerRun, generator_failure};
 use crate::contender::learn::{Door, Lesson, Occasion, Question, learn};
 use crate::generator::{LoadError, write_workload};
 
-impl Life<'_> {
+impl ServerRun<'_> {
     /// The file with a workload for the generator: with what is known of this contender's server alone, where there is such.
     pub(super) fn workload_file(&self, name: &str) -> PathBuf {
         let is_own = |workload: &Workload| workload.before.is_some() || self.learns(workload);
@@ -38,13 +38,13 @@ impl Life<'_> {
     }
 }
 
-impl Living<'_> {
+impl OngoingRun<'_> {
     /// Tells the generator what a command printed, and what the server answers where its workloads leave that open.
     pub(super) fn begin_workloads(&mut self) -> Result<(), NotRun> {
-        self.run.learnt = self.life.learnt_before();
+        self.run.learnt = self.server_run.learnt_before();
         for workload in self.server.workloads() {
-            if self.life.plan.workload(&workload.name).is_some_and(|planned| planned.before.is_some()) {
-                write(&self.life.workload_file(&workload.name), workload)?;
+            if self.server_run.plan.workload(&workload.name).is_some_and(|planned| planned.before.is_some()) {
+                write(&self.server_run.workload_file(&workload.name), workload)?;
             }
         }
         self.learn(Occasion::First).map(drop)
@@ -55,7 +55,7 @@ impl Living<'_> {
     pub(super) fn learn(&mut self, occasion: Occasion) -> Result<bool, NotRun> {
         let mut is_looser = false;
         for workload in self.server.workloads().to_vec() {
-            if self.life.learns(&workload) {
+            if self.server_run.learns(&workload) {
                 is_looser |= self.learn_workload(workload, occasion)?;
             }
         }
@@ -69,9 +69,9 @@ impl Living<'_> {
     }
 
     fn learn_workload(&mut self, mut workload: Workload, occasion: Occasion) -> Result<bool, NotRun> {
-        let (name, file) = (workload.name.clone(), self.life.workload_file(&workload.name));
+        let (name, file) = (workload.name.clone(), self.server_run.workload_file(&workload.name));
         let expected = read(&file);
-        let timeout = Duration::from_secs_f64(self.life.plan.experiment.timeout_s);
+        let timeout = Duration::from_secs_f64(self.server_run.plan.experiment.timeout_s);
         let mut is_looser = false;
         let silent = (0..).zip(&mut workload.requests).filter(|(_, kind)| kind.expect.is_silent());
         for (number, kind) in silent {
@@ -79,9 +79,9 @@ impl Living<'_> {
             let question = Question { workload: &name, number, kind, timeout };
             let before = known.map(|at| &self.run.learnt[at]);
             let door = Door {
-                link: self.life.link,
+                link: self.server_run.link,
                 authority: &self.server.authority,
-                tls: self.life.tls.map(|tls| &tls.client),
+                tls: self.server_run.tls.map(|tls| &tls.client),
             };
             let lesson = learn(door, question, occasion, before);
             let Ok(Lesson { learnt, expect: Some(expect) }) = lesson else {

@@ -84,10 +84,10 @@ impl Runner<'_> {
         let number = self.plan.experiment.cells().iter().position(|of| of == cell).unwrap_or(0);
         let places: Vec<_> = parts.iter().map(|part| self.place(*part)).collect();
         let round = self.rounds_done();
-        let lives = parts.iter().zip(&places).map(|(part, place)| {
-            let mut life = self.life(round, *part, place, &order);
-            life.cells.retain(|of| of == cell);
-            life
+        let server_runs = parts.iter().zip(&places).map(|(part, place)| {
+            let mut server_run = self.server_run(round, *part, place, &order);
+            server_run.cells.retain(|of| of == cell);
+            server_run
         });
         let ensemble = Ensemble {
             plan: self.plan,
@@ -101,8 +101,8 @@ impl Runner<'_> {
             common: parts.iter().position(|part| self.subjects[part.subject].is_limit()),
             database: self.database.as_ref(),
         };
-        let lived = ensemble.take_turns(lives.collect(), &self.telling);
-        let runs: Vec<Run> = lived.into_iter().flatten().map(|lived| lived.run).collect();
+        let ended = ensemble.take_turns(server_runs.collect(), &self.telling);
+        let runs: Vec<Run> = ended.into_iter().flatten().map(|ended| ended.run).collect();
         for run in &runs {
             if let Some(reason) = &run.failure {
                 let contender = run.contender.as_str();

@@ -5,7 +5,7 @@ mod duet;
 mod ensemble;
 mod event;
 mod learning;
-mod life;
+mod server_run;
 mod long_look;
 mod preparing;
 mod round;

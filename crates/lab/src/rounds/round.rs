@@ -11,9 +11,9 @@ use assay_model::offered::Offered;
 use assay_model::record::{Round, Run};
 
 use super::Runner;
-use super::ensemble::{Ensemble, Lived};
+use super::ensemble::{EndedRun, Ensemble};
 use super::event::Event;
-use super::life::Life;
+use super::server_run::ServerRun;
 use crate::database::Supplied;
 use crate::groups::{Holding, Need, Room, common, groups};
 use crate::network::ProvisionedNetwork;
@@ -81,7 +81,7 @@ impl Runner<'_> {
     fn alone(&mut self, round: u32, part: Part, order: &[usize]) {
         if !self.stop.soon() {
             let place = self.place(part);
-            let run = self.life(round, part, &place, order).live(&self.telling);
+            let run = self.server_run(round, part, &place, order).live(&self.telling);
             self.settle(part.subject, run);
         }
     }
@@ -163,14 +163,14 @@ impl Runner<'_> {
     fn group(&mut self, group: Group<'_>, order: &[usize], until: Option<Instant>) -> Vec<Part> {
         let Group { round, number, parts, common } = group;
         let places: Vec<Place> = parts.iter().map(|part| self.place(*part)).collect();
-        let lives = parts.iter().zip(&places).map(|(part, place)| {
-            let mut life = self.life(round, *part, place, order);
+        let server_runs = parts.iter().zip(&places).map(|(part, place)| {
+            let mut server_run = self.server_run(round, *part, place, order);
             if number > 0 && Some(*part) == common {
                 // Only that by which the groups are joined; all else it was measured in before.
-                life.cells.retain(|cell| self.plan.experiment.is_turned(cell));
-                life.log = self.log(*part, format!("{round}-{number}"));
+                server_run.cells.retain(|cell| self.plan.experiment.is_turned(cell));
+                server_run.log = self.log(*part, format!("{round}-{number}"));
             }
-            life
+            server_run
         });
         let network = parts.first().and_then(|part| self.networks[part.network].network);
         let ensemble = Ensemble {
@@ -185,10 +185,10 @@ impl Runner<'_> {
             common: parts.iter().position(|part| Some(*part) == common),
             database: self.database.as_ref(),
         };
-        let lived = ensemble.perform(lives.collect(), &self.telling);
+        let ended = ensemble.perform(server_runs.collect(), &self.telling);
         let mut begun = Vec::new();
-        for (part, lived) in parts.iter().zip(lived) {
-            let Some(Lived { run, holding }) = lived else { continue };
+        for (part, ended) in parts.iter().zip(ended) {
+            let Some(EndedRun { run, holding }) = ended else { continue };
             if let Some(holding) = holding {
                 let known = self.holdings.entry(part.subject).or_default();
                 *known = known.max(holding);
@@ -227,7 +227,7 @@ impl Runner<'_> {
     }
 
     /// One life of a subject on a network, its cells in the round's order.
-    pub(super) fn life<'l>(&'l self, round: u32, part: Part, place: &'l Place, order: &[usize]) -> Life<'l> {
+    pub(super) fn server_run<'l>(&'l self, round: u32, part: Part, place: &'l Place, order: &[usize]) -> ServerRun<'l> {
         let ProvisionedNetwork { network, link, .. } = &self.networks[part.network];
         let subject = &self.subjects[part.subject];
         let own = self.cells_of(subject);
@@ -235,7 +235,7 @@ impl Runner<'_> {
         let mut cells: Vec<Cell> = cells.map(|(_, cell)| cell.clone()).collect();
         cells.sort_by_key(|cell| !cell.offered.is_capacity());
         cells.retain(|cell| cell.network == *network && self.takes(part.subject, cell.offered));
-        Life {
+        ServerRun {
             plan: self.plan,
             network: *network,
             link,
@@ -257,8 +257,8 @@ impl Runner<'_> {
     }
 
     /// Where the output of a life goes.
-    fn log(&self, part: Part, life: impl Display) -> PathBuf {
-        self.folder.log(&log_name(&self.subjects[part.subject].name, self.networks[part.network].network), life)
+    fn log(&self, part: Part, number: impl Display) -> PathBuf {
+        self.folder.log(&log_name(&self.subjects[part.subject].name, self.networks[part.network].network), number)
     }
 
     /// Whether it takes part on a network not at all or no longer: nothing to measure, given up, or settled. The limit and the A/A pair stay to the end, because every round

@@ -9,7 +9,7 @@ use assay_model::record::{NotRun, Warmup};
 use assay_model::units::Nanos;
 use assay_model::usage::Counted;
 
-use super::life::{Life, Living, Order, wanted};
+use super::server_run::{OngoingRun, ServerRun, Order, wanted};
 use crate::contender::Server;
 use crate::contender::learn::Occasion;
 use crate::schedule::MAX_WARMUP_CONNECTIONS;
@@ -23,22 +23,22 @@ const SMOOTHED_SLICES: usize = 2;
 /// Slices back to which it is compared: a second, in which a slow gain adds up to one that can be seen.
 const SLICES_BACK: usize = 4;
 
-impl Living<'_> {
+impl OngoingRun<'_> {
     /// Load before the first measurement, on every workload, so that none is measured cold because of where the round's
     /// order put it.
     pub(super) fn warm_up(&mut self) -> Result<(), Option<NotRun>> {
         let mut widest: BTreeMap<&str, &Cell> = BTreeMap::new();
-        for cell in &self.life.cells {
+        for cell in &self.server_run.cells {
             let known = widest.entry(&cell.workload).or_insert(cell);
             if cell.in_flight() > known.in_flight() {
                 *known = cell;
             }
         }
-        let most_s = self.life.plan.experiment.warmup_s / widest.len().max(1) as f64;
+        let most_s = self.server_run.plan.experiment.warmup_s / widest.len().max(1) as f64;
         for cell in widest.into_values() {
             let connections = cell.connections.min(MAX_WARMUP_CONNECTIONS);
             let cell = Cell { connections, ..cell.capacity() };
-            let warmup = self.life.warm_up_on(&mut self.server, &cell, most_s)?;
+            let warmup = self.server_run.warm_up_on(&mut self.server, &cell, most_s)?;
             let slices = warmup.per_second.len() + usize::from(warmup.counted.is_some());
             self.loaded += Nanos::from_secs_f64(slices as f64 * WARMUP_SLICE_S);
             self.run.warmups.push(warmup);
@@ -47,7 +47,7 @@ impl Living<'_> {
     }
 }
 
-impl Life<'_> {
+impl ServerRun<'_> {
     /// Slices of load until the server no longer gets faster, for `most_s` seconds at most. The rule is the same for
     /// everybody; a compiled server is done in the least time, one with a just-in-time compiler takes what it needs. Once it
     /// is known how long that is, later lives get as much, so that all are measured at the same age: most get none.

@@ -21,7 +21,7 @@ use assay_model::speed::{CpuSpeed, WindowSpeed};
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 
-use super::life::{Age, Life};
+use super::server_run::{Age, ServerRun};
 use crate::contender::Server;
 
 /// A look at everything just before the generator begins.
@@ -62,24 +62,24 @@ pub(super) struct Seen {
 
 impl Watch {
     /// Looks before a window of `cell`.
-    pub(super) fn start(life: &Life<'_>, server: &Server, cell: &Cell) -> Self {
-        Self::begin(life, server, cell, server.watch())
+    pub(super) fn start(server_run: &ServerRun<'_>, server: &Server, cell: &Cell) -> Self {
+        Self::begin(server_run, server, cell, server.watch())
     }
 
     /// Looks before a turn, after all of which the server's whole share is added ([`Seen::with`]).
-    pub(super) fn start_turn(life: &Life<'_>, server: &Server, cell: &Cell) -> Self {
-        Self::begin(life, server, cell, None)
+    pub(super) fn start_turn(server_run: &ServerRun<'_>, server: &Server, cell: &Cell) -> Self {
+        Self::begin(server_run, server, cell, None)
     }
 
-    fn begin(life: &Life<'_>, server: &Server, cell: &Cell, closely: Option<Sampler>) -> Self {
+    fn begin(server_run: &ServerRun<'_>, server: &Server, cell: &Cell, closely: Option<Sampler>) -> Self {
         // The probe has its CPUs to itself only before everything else begins.
-        let speed = life.probe.run().unwrap_or_default();
+        let speed = server_run.probe.run().unwrap_or_default();
         Self {
             speed,
             closely,
             census: Census::take(),
-            database: life.watch_database(cell),
-            meter: Meter::start(life.link),
+            database: server_run.watch_database(cell),
+            meter: Meter::start(server_run.link),
             system: look(server),
             counted: server.stack_counts().unwrap_or_default(),
             quotas: Quotas::of(server.pid()),
@@ -87,7 +87,7 @@ impl Watch {
     }
 
     /// Looks after it; what it measured was `length` long.
-    pub(super) fn finish(self, life: &Life<'_>, server: &Server, length: Duration) -> Seen {
+    pub(super) fn finish(self, server_run: &ServerRun<'_>, server: &Server, length: Duration) -> Seen {
         let (system, counts) = (look(server), server.stack_counts());
         let (census, roots) = (Census::take(), server.first_processes());
         let window = self.closely.as_ref().and_then(|sampler| sampler.finish().ok());
@@ -101,13 +101,13 @@ impl Watch {
             seen_on: None,
             server: None,
             spent: self.census.spent(&census, &roots).filter(|_| in_turn),
-            others_ns: self.census.others(&census, &life.plan.isolation.server, &roots),
+            others_ns: self.census.others(&census, &server_run.plan.isolation.server, &roots),
             database,
             link_use: self.meter.and_then(|meter| meter.finish(length)),
             system: system.since(&self.system),
             stack: counts.map(|counts| counts.since(&self.counted)),
             throttled: self.quotas.finish(),
-            speed: beside(self.speed, life.probe.run().unwrap_or_default()),
+            speed: beside(self.speed, server_run.probe.run().unwrap_or_default()),
         };
         match window {
             Some(window) => seen.with(server, window),
@@ -167,7 +167,7 @@ impl Seen {
     /// done between turns.
     pub(super) fn beside(
         self,
-        life: &Life<'_>,
+        server_run: &ServerRun<'_>,
         cell: &Cell,
         Age { offset_ns, loaded_ns }: Age,
         mut load: LoadReport,
@@ -175,7 +175,7 @@ impl Seen {
         if self.database.as_ref().is_some_and(|database| database.beside_generator) {
             excuse_waiting(&mut load.checks);
         }
-        let (isolation, apart) = (&life.plan.isolation, life.record.host.interrupts_apart);
+        let (isolation, apart) = (&server_run.plan.isolation, server_run.record.host.interrupts_apart);
         let used = self.server.as_ref();
         let machine =
             self.system.machine(&isolation.server, &isolation.generator, used, apart, self.others_ns);

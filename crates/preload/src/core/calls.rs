@@ -7,7 +7,7 @@ use std::os::fd::RawFd;
 use assay_engine::Engine;
 use rustix::io::Errno;
 
-use super::stream::{Life, Stream};
+use super::stream::{Phase, Stream};
 use super::{Arena, Core, Id, Listener, Object, Taking, Terms, errno, name_slot};
 
 /// Parts of one send that go to the engine together; as many as the kernel allows (writev(2), IOV_MAX).
@@ -129,7 +129,7 @@ impl<E: Engine> Core<E> {
             crate::log::say(&error.to_string());
             errno(&error)
         })?;
-        let mut stream = Stream::new(conn, Life::Connecting);
+        let mut stream = Stream::new(conn, Phase::Connecting);
         (stream.descriptors, stream.nonblocking) = (1, nonblocking);
         let id = self.streams.insert(stream);
         name_slot(&mut self.by_slot, conn, id);
@@ -148,8 +148,8 @@ impl<E: Engine> Core<E> {
     /// How far a connection is, as another connect(2) would tell.
     fn progress(&mut self, id: Id) -> Errno {
         match self.streams.get_mut(id) {
-            Some(stream) if stream.life == Life::Connecting => Errno::ALREADY,
-            Some(stream) if stream.life == Life::Open => Errno::ISCONN,
+            Some(stream) if stream.phase == Phase::Connecting => Errno::ALREADY,
+            Some(stream) if stream.phase == Phase::Open => Errno::ISCONN,
             Some(stream) => stream.error.take().unwrap_or(Errno::CONNABORTED),
             None => Errno::BADF,
         }
@@ -166,7 +166,7 @@ impl<E: Engine> Core<E> {
         if parts.iter().all(|p| p.is_empty()) {
             return Ok(0);
         }
-        let open = stream.life == Life::Open && !stream.receiving_ended;
+        let open = stream.phase == Phase::Open && !stream.receiving_ended;
         let Some(engine) = self.engine.as_mut().filter(|_| open) else { return stream.nothing_to_receive() };
         let view = engine.receive(stream.conn);
         let mut copied = 0;
@@ -187,7 +187,7 @@ impl<E: Engine> Core<E> {
     /// Bytes that could be received now.
     pub(crate) fn receivable(&mut self, fd: RawFd) -> Result<usize, Errno> {
         let stream = stream(self.object(fd), &mut self.streams)?;
-        let open = stream.life == Life::Open;
+        let open = stream.phase == Phase::Open;
         Ok(self.engine.as_mut().filter(|_| open).map_or(0, |e| e.receive(stream.conn).len()))
     }
 
@@ -221,7 +221,7 @@ impl<E: Engine> Core<E> {
         }
         let Some(Object::Stream(id)) = self.object(fd) else { return Err(Errno::NOTCONN) };
         let stream = self.streams.get_mut(id).ok_or(Errno::BADF)?;
-        if stream.life != Life::Open {
+        if stream.phase != Phase::Open {
             return Err(Errno::NOTCONN);
         }
         stream.receiving_ended |= receiving;
@@ -269,7 +269,7 @@ impl<E: Engine> Core<E> {
     /// Our address and the peer's.
     pub(crate) fn addresses(&mut self, fd: RawFd) -> Option<(SocketAddr, SocketAddr)> {
         let stream = stream(self.object(fd), &mut self.streams).ok()?;
-        stream.addresses.filter(|_| stream.life == Life::Open)
+        stream.addresses.filter(|_| stream.phase == Phase::Open)
     }
 
     /// The state of its connection as tcp(7) numbers them (linux/tcp_states.h), as far as it can be told here.
@@ -279,13 +279,13 @@ impl<E: Engine> Core<E> {
             Object::Stream(id) => self.streams.get(id)?,
             Object::Set(_) => return None,
         };
-        Some(match (stream.life, stream.sending_ended, stream.peer_ended) {
-            (Life::Connecting, _, _) => SYN_SENT,
-            (Life::Open, false, false) => ESTABLISHED,
-            (Life::Open, true, false) => FIN_WAIT,
-            (Life::Open, false, true) => CLOSE_WAIT,
-            (Life::Open, true, true) => LAST_ACK,
-            (Life::Gone | Life::Foreign, _, _) => CLOSED,
+        Some(match (stream.phase, stream.sending_ended, stream.peer_ended) {
+            (Phase::Connecting, _, _) => SYN_SENT,
+            (Phase::Open, false, false) => ESTABLISHED,
+            (Phase::Open, true, false) => FIN_WAIT,
+            (Phase::Open, false, true) => CLOSE_WAIT,
+            (Phase::Open, true, true) => LAST_ACK,
+            (Phase::Gone | Phase::Foreign, _, _) => CLOSED,
         })
     }
 
@@ -359,7 +359,7 @@ impl<E: Engine> Core<E> {
             return;
         };
         // Closing with bytes that nobody read resets, as the kernel does (RFC 2525 §2.17).
-        let unread = stream.life == Life::Open && !engine.receive(stream.conn).is_empty();
+        let unread = stream.phase == Phase::Open && !engine.receive(stream.conn).is_empty();
         if reset || stream.resets || unread {
             engine.abort(stream.conn)
         } else {

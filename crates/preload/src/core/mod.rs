@@ -27,7 +27,7 @@ pub(crate) use listener::Terms;
 use listener::{Listener, Taking};
 pub(crate) use set::Report;
 use set::Set;
-use stream::{Life, Stream};
+use stream::{Phase, Stream};
 
 /// What a descriptor of the program names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,7 +156,7 @@ impl<E: Engine> Core<E> {
         std::mem::forget(self.engine.take());
         self.by_slot.clear();
         for stream in self.streams.iter_mut() {
-            stream.life = Life::Foreign;
+            stream.phase = Phase::Foreign;
             stream.error = None;
         }
         for listener in self.listeners.iter_mut() {
@@ -186,7 +186,7 @@ impl<E: Engine> Core<E> {
     pub(crate) fn finish(&mut self, until: Nanos) {
         let Some(engine) = &mut self.engine else { return };
         let open: Vec<Conn> =
-            self.streams.iter().filter(|(_, s)| s.life == Life::Open).map(|(_, s)| s.conn).collect();
+            self.streams.iter().filter(|(_, s)| s.phase == Phase::Open).map(|(_, s)| s.conn).collect();
         engine.stop_listening();
         let mut events = Vec::new();
         let queued = |engine: &E| open.iter().any(|&c| engine.queued(c) > 0);
@@ -261,7 +261,7 @@ impl<E: Engine> Core<E> {
         let Some(stream) = self.streams.get_mut(id).filter(|s| s.conn == conn) else { return };
         match event {
             Event::Connected(_) => {
-                stream.life = Life::Open;
+                stream.phase = Phase::Open;
                 stream.addresses = self.engine.as_mut().and_then(|e| e.addresses(conn));
             }
             Event::Writable(_) => stream.blocked = false,
@@ -284,7 +284,7 @@ impl<E: Engine> Core<E> {
         let Some((id, _)) = best.filter(|(_, l)| l.takes(addresses.0) > Taking::No) else {
             return engine.abort(conn);
         };
-        let mut stream = Stream::new(conn, Life::Open);
+        let mut stream = Stream::new(conn, Phase::Open);
         stream.addresses = Some(addresses);
         let stream = self.streams.insert(stream);
         name_slot(&mut self.by_slot, conn, stream);
@@ -328,7 +328,7 @@ fn readiness<E: Engine>(
     match object {
         Object::Listener(id) => listeners.get(id).map(Listener::readiness),
         Object::Stream(id) => streams.get(id).map(|stream| {
-            let open = stream.life == Life::Open && !stream.receiving_ended;
+            let open = stream.phase == Phase::Open && !stream.receiving_ended;
             let has_bytes = open && engine.as_mut().is_some_and(|e| !e.receive(stream.conn).is_empty());
             stream.readiness(has_bytes)
         }),

@@ -10,7 +10,7 @@ use super::Watchers;
 
 pub(crate) struct Stream {
     pub(crate) conn: Conn,
-    pub(crate) life: Life,
+    pub(crate) phase: Phase,
     /// Descriptors of the program that name it; none while it waits to be accepted.
     pub(crate) descriptors: u32,
     pub(crate) watchers: Watchers,
@@ -32,7 +32,7 @@ pub(crate) struct Stream {
 
 /// Where a connection is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Life {
+pub(crate) enum Phase {
     /// We are connecting.
     Connecting,
     /// The engine has it.
@@ -44,10 +44,10 @@ pub(crate) enum Life {
 }
 
 impl Stream {
-    pub(crate) fn new(conn: Conn, life: Life) -> Self {
+    pub(crate) fn new(conn: Conn, phase: Phase) -> Self {
         Self {
             conn,
-            life,
+            phase,
             descriptors: 0,
             watchers: Watchers::new(),
             nonblocking: false,
@@ -63,11 +63,11 @@ impl Stream {
 
     /// Whether the engine has it.
     pub(crate) fn is_alive(&self) -> bool {
-        matches!(self.life, Life::Connecting | Life::Open)
+        matches!(self.phase, Phase::Connecting | Phase::Open)
     }
 
     pub(crate) fn fail(&mut self, reason: Reason) {
-        self.life = Life::Gone;
+        self.phase = Phase::Gone;
         self.error = Some(errno(reason));
         self.blocked = false;
     }
@@ -75,37 +75,37 @@ impl Stream {
     /// What is true of it now, as epoll_ctl(2) names it, given whether bytes can be received.
     pub(crate) fn readiness(&self, has_bytes: bool) -> EventFlags {
         let mut flags = EventFlags::empty();
-        let gone = matches!(self.life, Life::Gone | Life::Foreign);
+        let gone = matches!(self.phase, Phase::Gone | Phase::Foreign);
         let ended = self.peer_ended || self.receiving_ended || gone;
         flags.set(EventFlags::IN | EventFlags::RDNORM, has_bytes || ended || self.error.is_some());
         flags.set(EventFlags::RDHUP, ended);
         flags.set(EventFlags::HUP, gone || (ended && self.sending_ended));
         flags.set(EventFlags::ERR, self.error.is_some());
-        let writable = gone || (self.life == Life::Open && !self.blocked);
+        let writable = gone || (self.phase == Phase::Open && !self.blocked);
         flags.set(EventFlags::OUT | EventFlags::WRNORM, writable);
         flags
     }
 
     /// What a call gets when there are no bytes to give it.
     pub(crate) fn nothing_to_receive(&mut self) -> Result<usize, Errno> {
-        match (self.error.take(), self.life) {
+        match (self.error.take(), self.phase) {
             (Some(error), _) => Err(error),
-            (None, Life::Connecting) => Err(Errno::NOTCONN),
-            (None, Life::Foreign) => Err(Errno::OPNOTSUPP),
-            (None, Life::Gone) => Ok(0),
-            (None, Life::Open) if self.peer_ended || self.receiving_ended => Ok(0),
-            (None, Life::Open) => Err(Errno::AGAIN),
+            (None, Phase::Connecting) => Err(Errno::NOTCONN),
+            (None, Phase::Foreign) => Err(Errno::OPNOTSUPP),
+            (None, Phase::Gone) => Ok(0),
+            (None, Phase::Open) if self.peer_ended || self.receiving_ended => Ok(0),
+            (None, Phase::Open) => Err(Errno::AGAIN),
         }
     }
 
     /// Why nothing can be sent, if so.
     pub(crate) fn check_sending(&mut self) -> Result<(), Errno> {
-        match self.life {
-            Life::Connecting => Err(Errno::NOTCONN),
-            Life::Foreign => Err(Errno::OPNOTSUPP),
-            Life::Gone => Err(self.error.take().unwrap_or(Errno::PIPE)),
-            Life::Open if self.sending_ended => Err(Errno::PIPE),
-            Life::Open => Ok(()),
+        match self.phase {
+            Phase::Connecting => Err(Errno::NOTCONN),
+            Phase::Foreign => Err(Errno::OPNOTSUPP),
+            Phase::Gone => Err(self.error.take().unwrap_or(Errno::PIPE)),
+            Phase::Open if self.sending_ended => Err(Errno::PIPE),
+            Phase::Open => Ok(()),
         }
     }
 }

@@ -6,7 +6,7 @@ use assay_model::network::Stack;
 use assay_model::record::{Machine, Measurement, Record, Run};
 use assay_model::usage::Usage;
 use assay_stats::Histogram;
-use assay_verdict::{Evidence, Life, Window};
+use assay_verdict::{Evidence, ServerRun, Window};
 
 use crate::{ReportError, beside, foreign, notes, page};
 
@@ -115,8 +115,8 @@ const COUNTERS: [Counter; 13] = [
 pub fn csv(record: &Record) -> Result<String, ReportError> {
     let mut out = headings().join(",") + "\r\n";
     let evidence = Evidence::of(record)?;
-    for (round, lives) in record.rounds.iter().zip(&evidence.rounds) {
-        for (place, Life { run, windows }) in lives.iter().enumerate() {
+    for (round, server_runs) in record.rounds.iter().zip(&evidence.rounds) {
+        for (place, ServerRun { run, windows }) in server_runs.iter().enumerate() {
             let row = |cell, window| Row { record, round: round.index, place, run, cell, window };
             for window in windows {
                 out += &row(&window.measured.cell, Some(window)).line();

@@ -152,10 +152,10 @@ fn windows<'a>(
 ) -> Vec<Window<'a>> {
     let record = evidence.record;
     let mut windows = Vec::new();
-    for (position, (round, lives)) in record.rounds.iter().zip(&evidence.rounds).enumerate() {
-        for life in lives.iter().filter(|life| is_proper(record, &life.run.contender)) {
-            let run = life.run;
-            for timed in life.windows.iter().filter(|window| Spot::of(&window.cell) == *spot) {
+    for (position, (round, server_runs)) in record.rounds.iter().zip(&evidence.rounds).enumerate() {
+        for server_run in server_runs.iter().filter(|server_run| is_proper(record, &server_run.run.contender)) {
+            let run = server_run.run;
+            for timed in server_run.windows.iter().filter(|window| Spot::of(&window.cell) == *spot) {
                 let measurement = timed.measured;
                 let counts = if measurement.cell.offered.is_capacity() {
                     has_throughput(judged, &run.contender, position)

@@ -11,7 +11,7 @@ use assay_stats::ageing::Look;
 use crate::closed;
 use crate::sample::mean_response_s;
 use crate::turns::log_rates;
-use crate::window::{Evidence, Life, Window};
+use crate::window::{Evidence, ServerRun, Window};
 
 /// A window in one piece is looked at in parts of this length at least.
 const PART: Nanos = Nanos::from_millis(500);
@@ -25,19 +25,19 @@ const RESPONSES_OF_A_PART: f64 = 20.0;
 /// not held against that one, so nobody seems to get slower because another gets faster.
 pub(super) fn looks(evidence: &Evidence<'_>, entry: &Entry) -> Vec<Look> {
     let cells = closed(evidence.record);
-    let is_its = |life: &&Life<'_>| {
-        let name = &life.run.contender;
+    let is_its = |server_run: &&ServerRun<'_>| {
+        let name = &server_run.run.contender;
         let control = evidence.record.contenders.iter().find(|other| other.name == *name);
         *name == entry.name || control.is_some_and(|other| other.control_of.as_ref() == Some(&entry.name))
     };
     let mut found = Vec::new();
-    let lives =
-        evidence.rounds.iter().flat_map(|round| round.iter().filter(is_its).map(move |life| (round, life)));
-    for (number, (round, life)) in lives.enumerate() {
-        let is_cold = is_cold_to_its_end(life);
+    let server_runs =
+        evidence.rounds.iter().flat_map(|round| round.iter().filter(is_its).map(move |server_run| (round, server_run)));
+    for (number, (round, server_run)) in server_runs.enumerate() {
+        let is_cold = is_cold_to_its_end(server_run);
         for (index, cell) in cells.iter().enumerate() {
-            let Some(window) = life.window(cell).filter(|window| window.counts()) else { continue };
-            let limit = limit_beside(evidence, round, life, cell);
+            let Some(window) = server_run.window(cell).filter(|window| window.counts()) else { continue };
+            let limit = limit_beside(evidence, round, server_run, cell);
             let points = if is_cold { points(&with_cold(window), limit) } else { points(window, limit) };
             found.extend(points.into_iter().map(|(age_s, log_rate)| Look {
                 life: number,
@@ -52,8 +52,8 @@ pub(super) fn looks(evidence: &Evidence<'_>, entry: &Entry) -> Vec<Look> {
 
 /// Whether a life was still cold in its last turns, after a quarter of them: nothing says that the rest is warm. So all its
 /// turns are looked at.
-fn is_cold_to_its_end(life: &Life<'_>) -> bool {
-    let turned = life.windows.iter().filter(|window| !window.measured.turns.is_empty());
+fn is_cold_to_its_end(server_run: &ServerRun<'_>) -> bool {
+    let turned = server_run.windows.iter().filter(|window| !window.measured.turns.is_empty());
     let Some(last) = turned.max_by_key(|window| window.measured.loaded_ns) else { return false };
     let turns = &last.measured.turns;
     let first = turns.iter().position(|turn| last.counting.length(turn) > Nanos::ZERO);
@@ -66,24 +66,24 @@ fn with_cold<'r>(window: &Window<'r>) -> Window<'r> {
 
 /// Age and log rate in the long look at a contender, in the order of time; empty where there was none.
 pub(super) fn long_look(evidence: &Evidence<'_>, entry: &Entry) -> Vec<(f64, f64)> {
-    let lives = &evidence.long_look;
-    let Some(life) = lives.iter().find(|life| life.run.contender == entry.name) else { return Vec::new() };
-    let windows = life.windows.iter().filter(|window| window.counts());
+    let server_runs = &evidence.long_look;
+    let Some(server_run) = server_runs.iter().find(|server_run| server_run.run.contender == entry.name) else { return Vec::new() };
+    let windows = server_run.windows.iter().filter(|window| window.counts());
     windows
-        .flat_map(|window| points(window, limit_beside(evidence, lives, life, &window.measured.cell)))
+        .flat_map(|window| points(window, limit_beside(evidence, server_runs, server_run, &window.measured.cell)))
         .collect()
 }
 
 /// The window of the machine's limit that was measured in turns with those of a life.
 fn limit_beside<'l, 'r>(
     evidence: &Evidence<'_>,
-    round: &'l [Life<'r>],
-    beside: &Life<'_>,
+    round: &'l [ServerRun<'r>],
+    beside: &ServerRun<'_>,
     cell: &Cell,
 ) -> Option<&'l Window<'r>> {
-    let is_limit = |life: &&Life<'_>| {
-        let named = evidence.record.contenders.iter().find(|entry| entry.name == life.run.contender);
-        let lived_beside = life.run.group == beside.run.group && life.run.network == beside.run.network;
+    let is_limit = |server_run: &&ServerRun<'_>| {
+        let named = evidence.record.contenders.iter().find(|entry| entry.name == server_run.run.contender);
+        let lived_beside = server_run.run.group == beside.run.group && server_run.run.network == beside.run.network;
         named.is_some_and(|entry| entry.kind == Kind::Limit && entry.control_of.is_none()) && lived_beside
     };
     let window = round.iter().find(is_limit)?.window(cell)?;

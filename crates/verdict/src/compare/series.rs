@@ -48,9 +48,9 @@ pub(super) fn series(
     metric: Metric,
 ) -> Vec<Option<f64>> {
     let windows: Vec<Option<&Window<'_>>> = evidence
-        .lives(contender, cell)
+        .server_runs(contender, cell)
         .into_iter()
-        .map(|life| life?.window(cell).filter(|window| window.counts()))
+        .map(|server_run| server_run?.window(cell).filter(|window| window.counts()))
         .collect();
     let told = |window: &Window<'_>| figure(window, metric).filter(|value| value.is_finite() && *value > 0.0);
     let is_percentile = matches!(metric, Metric::P50 | Metric::P99);

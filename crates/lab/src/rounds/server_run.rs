@@ -33,7 +33,7 @@ use crate::tls::RunTls;
 use crate::url::Scheme;
 
 /// Everything one life needs.
-pub(crate) struct Life<'a> {
+pub(crate) struct ServerRun<'a> {
     /// What is decided.
     pub plan: &'a Plan,
     /// Whose TCP over which wire; absent where the experiment names no network.
@@ -81,8 +81,8 @@ pub(super) struct Order<'a> {
 }
 
 /// A life that has begun: the server is ready.
-pub(super) struct Living<'a> {
-    pub(super) life: Life<'a>,
+pub(super) struct OngoingRun<'a> {
+    pub(super) server_run: ServerRun<'a>,
     pub(super) server: Server,
     /// What is known of it so far.
     pub(super) run: Run,
@@ -99,14 +99,14 @@ pub(super) struct Age {
     pub(super) loaded_ns: Nanos,
 }
 
-impl<'a> Life<'a> {
+impl<'a> ServerRun<'a> {
     /// Lives it alone from beginning to end. What goes wrong is in the run.
     pub(crate) fn live(self, telling: &Telling<'_>) -> Run {
         match self.begin(telling) {
             Err(run) => *run,
-            Ok(mut living) => {
-                let measured = living.warm_up().and_then(|()| living.windows(telling, |_| true));
-                living.end(measured)
+            Ok(mut ongoing) => {
+                let measured = ongoing.warm_up().and_then(|()| ongoing.windows(telling, |_| true));
+                ongoing.end(measured)
             }
         }
     }
@@ -118,7 +118,7 @@ impl<'a> Life<'a> {
     }
 
     /// Starts the server; a run that says why where it does not start.
-    pub(super) fn begin(self, telling: &Telling<'_>) -> Result<Living<'a>, Box<Run>> {
+    pub(super) fn begin(self, telling: &Telling<'_>) -> Result<OngoingRun<'a>, Box<Run>> {
         let contender = &self.subject.name;
         let mut run = self.unlived();
         telling.notice(&Event::Starting { contender });
@@ -126,10 +126,10 @@ impl<'a> Life<'a> {
             Ok(server) => {
                 run.startup_ns = server.startup_ns;
                 run.idle = server.pid().and_then(|pid| tree_usage(pid).ok());
-                let mut living = Living { life: self, server, run, loaded: Nanos::ZERO };
-                match living.begin_workloads() {
-                    Ok(()) => Ok(living),
-                    Err(failure) => Err(Box::new(living.end(Err(Some(failure))))),
+                let mut ongoing = OngoingRun { server_run: self, server, run, loaded: Nanos::ZERO };
+                match ongoing.begin_workloads() {
+                    Ok(()) => Ok(ongoing),
+                    Err(failure) => Err(Box::new(ongoing.end(Err(Some(failure))))),
                 }
             }
             Err(failure) => {
@@ -262,28 +262,28 @@ pub(super) fn wanted<T>(
     })
 }
 
-impl Living<'_> {
+impl OngoingRun<'_> {
     /// Measures the `wanted` cells, each in one piece.
     pub(super) fn windows(
         &mut self,
         telling: &Telling<'_>,
         wanted: impl Fn(&Cell) -> bool,
     ) -> Result<(), Option<NotRun>> {
-        let cells: Vec<Cell> = self.life.cells.iter().filter(|cell| wanted(cell)).cloned().collect();
+        let cells: Vec<Cell> = self.server_run.cells.iter().filter(|cell| wanted(cell)).cloned().collect();
         for cell in &cells {
-            if self.life.stop.soon() {
+            if self.server_run.stop.soon() {
                 return Err(None);
             }
             if matches!(cell.offered, Offered::Redline(_)) {
                 self.search(cell, telling)?;
                 continue;
             }
-            let experiment = &self.life.plan.experiment;
+            let experiment = &self.server_run.plan.experiment;
             let arrival = if cell.offered.is_closed() {
                 Arrival::Closed
             } else {
                 // Not known yet: the capacity that it follows from was not measured.
-                let Some(rate) = rate_for(self.life.record, &self.run, cell) else { continue };
+                let Some(rate) = rate_for(self.server_run.record, &self.run, cell) else { continue };
                 experiment.arrival.at(rate)
             };
             let (settle_s, length) = (experiment.settle_at(cell.offered), experiment.window_at(cell.offered));
@@ -295,24 +295,24 @@ impl Living<'_> {
     /// Goes on with the search for a redline until it needs another server or is over. A server that somebody else runs
     /// cannot be replaced, so there the search goes on with it.
     fn search(&mut self, cell: &Cell, telling: &Telling<'_>) -> Result<(), Option<NotRun>> {
-        let (record, plan) = (self.life.record, self.life.plan);
+        let (record, plan) = (self.server_run.record, self.server_run.plan);
         let course = course_of(record, &self.run, cell).map_err(|error| Some(unreadable(&error)))?;
         let Some(mut course) = course else { return Ok(()) };
         let mut is_fresh = self.server.pid().is_some();
         while let Next::Window { per_second, settle_s, window_s, fresh_server } = course.next() {
             let needs_another = fresh_server && !is_fresh && self.server.pid().is_some();
             let ends = Instant::now() + Duration::from_secs_f64(settle_s + window_s);
-            if needs_another || self.life.budget_ends.is_some_and(|budget_ends| ends > budget_ends) {
+            if needs_another || self.server_run.budget_ends.is_some_and(|budget_ends| ends > budget_ends) {
                 break;
             }
-            if self.life.stop.soon() {
+            if self.server_run.stop.soon() {
                 return Err(None);
             }
             let arrival = plan.experiment.arrival.at(per_second);
             let window = u32::try_from(self.run.cells.len()).unwrap_or(u32::MAX);
             let order = Order { cell, arrival, settle_s, length: Span::Seconds(window_s), window };
             let round = u32::try_from(record.rounds.len()).unwrap_or(u32::MAX).saturating_sub(1);
-            let contender = self.life.subject.name.as_str();
+            let contender = self.server_run.subject.name.as_str();
             let window = Window::of(contender, round, self.measure(&order, telling)?);
             course.take(&window.map_err(|error| Some(unreadable(&error)))?);
             is_fresh = false;
@@ -330,22 +330,22 @@ impl Living<'_> {
     }
 
     fn measured(&mut self, order: &Order<'_>, telling: &Telling<'_>) -> Result<Measurement, Option<NotRun>> {
-        telling.notice(&Event::Measuring { contender: &self.life.subject.name, cell: order.cell });
+        telling.notice(&Event::Measuring { contender: &self.server_run.subject.name, cell: order.cell });
         let age = self.age();
-        let watch = Watch::start(&self.life, &self.server, order.cell);
-        let load = self.life.load(&mut self.server, order)?;
-        let seen = watch.finish(&self.life, &self.server, Duration::from_nanos(load.window_ns.0));
-        self.check_life(load.books.failed() > 0)?;
+        let watch = Watch::start(&self.server_run, &self.server, order.cell);
+        let load = self.server_run.load(&mut self.server, order)?;
+        let seen = watch.finish(&self.server_run, &self.server, Duration::from_nanos(load.window_ns.0));
+        self.check_server(load.books.failed() > 0)?;
         self.loaded += load.warmup_ns + load.window_ns;
-        Ok(seen.beside(&self.life, order.cell, age, load))
+        Ok(seen.beside(&self.server_run, order.cell, age, load))
     }
 
     pub(super) fn age(&self) -> Age {
-        Age { offset_ns: self.life.began.elapsed().into(), loaded_ns: self.loaded }
+        Age { offset_ns: self.server_run.began.elapsed().into(), loaded_ns: self.loaded }
     }
 
     /// A server that died at the very end was not measured: its last answers may be its last words.
-    pub(super) fn check_life(&mut self, is_suspicious: bool) -> Result<(), Option<NotRun>> {
+    pub(super) fn check_server(&mut self, is_suspicious: bool) -> Result<(), Option<NotRun>> {
         let server = &mut self.server;
         let death =
             if is_suspicious { server.suspected_death(Stage::Load) } else { server.death(Stage::Load) };
@@ -355,7 +355,7 @@ impl Living<'_> {
     pub(super) fn file(&mut self, window: Measurement, telling: &Telling<'_>) -> &Measurement {
         let (ok, failed) = (window.load.window.ok, window.load.books.failed());
         let per_second = window.load.window_ns.rate_of(ok);
-        let contender = &self.life.subject.name;
+        let contender = &self.server_run.subject.name;
         telling.notice(&Event::Measured { contender, cell: &window.cell, per_second, failed });
         self.run.cells.push(window);
         &self.run.cells[self.run.cells.len() - 1]
@@ -364,8 +364,8 @@ impl Living<'_> {
     /// Stops the server.
     pub(super) fn end(self, measured: Result<(), Option<NotRun>>) -> Run {
         let mut run = self.run;
-        let stopped = self.server.stop(self.life.link);
-        self.life.link.empty();
+        let stopped = self.server.stop(self.server_run.link);
+        self.server_run.link.empty();
         run.failure = measured.err().flatten().or(stopped.err());
         run
     }
