@@ -15,7 +15,7 @@
 //! | where | what |
 //! |---|---|
 //! | `stack`, `traffic`, `engine` | the turn; what passes between wire and connections; what users ask |
-//! | `hearing` | until when all that came has been heard |
+//! | `rx_watermark` | until when all that came has been processed |
 //! | `connection/` | TCP itself: segments and time in, segments out, no I/O |
 //! | `endpoint` | a connection of a user's, with what it has no room for |
 //! | `frame`, `template`, `checksum` | segments in frames: read, written |
@@ -40,7 +40,7 @@ mod engine;
 mod flow;
 mod frame;
 mod handshakes;
-mod hearing;
+mod rx_watermark;
 mod listeners;
 mod memory;
 mod neighbours;

@@ -28,7 +28,7 @@ use crate::endpoint::{Endpoint, Owner};
 use crate::flow::Flow;
 use crate::frame::{IPV4_BYTES, IPV6_BYTES, TCP_BYTES};
 use crate::handshakes::Handshakes;
-use crate::hearing::Hearing;
+use crate::rx_watermark::RxWatermark;
 use crate::listeners::Listeners;
 use crate::memory::Memory;
 use crate::neighbours::Neighbours;
@@ -83,7 +83,7 @@ pub struct UserStack<W: Wire> {
     /// In the order in which they came to TIME-WAIT, with their serials.
     pub(crate) time_waits: VecDeque<(u32, u32)>,
     pub(crate) wheel: Wheel,
-    pub(crate) hearing: Hearing,
+    pub(crate) rx_watermark: RxWatermark,
     due: Vec<u32>,
     pub(crate) replies: Replies,
     /// Events found outside a turn, told by the next one.
@@ -143,7 +143,7 @@ impl<W: Wire> UserStack<W> {
             unresolved: Vec::new(),
             time_waits: VecDeque::new(),
             wheel: Wheel::new(TICK, now),
-            hearing: Hearing::new(facts.waiting, now),
+            rx_watermark: RxWatermark::new(facts.waiting, now),
             due: Vec::new(),
             replies,
             pending: Vec::new(),
@@ -176,7 +176,7 @@ impl<W: Wire> UserStack<W> {
             self.balance();
             self.depart(now, events);
             let arrived = self.arrive(now, events);
-            self.hearing.take(arrived, now);
+            self.rx_watermark.advance(arrived, now);
             self.accept(events);
             if events.is_empty() {
                 self.tell_pending(events);
@@ -284,7 +284,7 @@ impl<W: Wire> UserStack<W> {
 
     /// Does what has come due.
     fn expire(&mut self, events: &mut Vec<Event>) {
-        let now = self.hearing.heard();
+        let now = self.rx_watermark.at();
         if self.wheel.next() > now {
             return;
         }

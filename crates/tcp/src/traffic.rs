@@ -173,7 +173,7 @@ impl<W: Wire> UserStack<W> {
             endpoint.end_behind_queue();
             let connection = &mut endpoint.connection;
             // Not moved: wide loads would have to wait for the narrow stores that made it.
-            let planned = connection.next_segment(now, self.hearing.heard(), &mut self.counts);
+            let planned = connection.next_segment(now, self.rx_watermark.at(), &mut self.counts);
             let Some(plan) = &planned else { return };
             if !sender.room() {
                 self.blocked = true;

@@ -50,9 +50,9 @@ enum Carries {
 
 impl Connection {
     /// The segment that is to leave next, if any may leave now; the same one until [`sent`](Self::sent). All that the wire brought
-    /// until `heard` has arrived here: a timer that ran out later may be answered by what still lies in the wire.
-    pub(crate) fn next_segment(&mut self, now: Nanos, heard: Nanos, counts: &mut Counts) -> Option<Plan> {
-        if self.alarm_at <= heard {
+    /// until `rx_watermark` has arrived here: a timer that ran out later may be answered by what still lies in the wire.
+    pub(crate) fn next_segment(&mut self, now: Nanos, rx_watermark: Nanos, counts: &mut Counts) -> Option<Plan> {
+        if self.alarm_at <= rx_watermark {
             self.wake(now, counts);
         }
         if self.state == State::Closed {
