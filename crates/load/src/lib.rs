@@ -38,7 +38,7 @@ mod schedule;
 mod seconds;
 mod session;
 mod slot;
-mod tally;
+mod outcome_counts;
 mod thread;
 mod traffic;
 mod usage;

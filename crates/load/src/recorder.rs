@@ -11,7 +11,7 @@ use crate::reader::Depth;
 use crate::schedule::Due;
 use crate::seconds::Seen;
 use crate::slot::Flight;
-use crate::tally::Tally;
+use crate::outcome_counts::OutcomeCounts;
 
 /// Wrong answers of one class kept for people, per thread.
 const SAMPLES_PER_CLASS: usize = 3;
@@ -23,9 +23,9 @@ const SAMPLE_BYTES: usize = 64;
 #[derive(Clone)]
 pub(crate) struct Recorder {
     /// From start to end.
-    pub(crate) total: Tally,
+    pub(crate) total: OutcomeCounts,
     /// Outcomes inside the window.
-    pub(crate) window: Tally,
+    pub(crate) window: OutcomeCounts,
     pub(crate) censored: u64,
     pub(crate) times: Times,
     /// Under an open model only.
@@ -74,8 +74,8 @@ pub(crate) struct Waits {
 impl Recorder {
     pub(crate) fn new(is_open: bool, interval: Nanos) -> Self {
         Self {
-            total: Tally::default(),
-            window: Tally::default(),
+            total: OutcomeCounts::default(),
+            window: OutcomeCounts::default(),
             censored: 0,
             times: Times::default(),
             waits: is_open.then(Waits::default),
@@ -169,7 +169,7 @@ impl Recorder {
     pub(crate) fn failed_unsent(&mut self, class: ErrorClass, n: u64, now: Nanos) {
         self.total.fail(class, n);
         if let Some(second) = &mut self.second {
-            second.tally.fail(class, n);
+            second.outcomes.fail(class, n);
         }
         if self.flow.contains(now) {
             self.window.fail(class, n);

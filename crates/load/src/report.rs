@@ -16,7 +16,7 @@ use crate::checks::{self, Evidence};
 use crate::judge::SAMPLED_ONE_IN;
 use crate::plan::{Plan, Reuse, Span};
 use crate::recorder::Recorder;
-use crate::tally::Tally;
+use crate::outcome_counts::OutcomeCounts;
 use crate::thread::{Outcome, Reading};
 
 /// One window, as all threads saw it.
@@ -206,7 +206,7 @@ fn usage(outcomes: &[&Outcome], window: Nanos) -> Usage {
     usage
 }
 
-fn bodies(plan: &Plan, window: &Tally) -> BodyChecks {
+fn bodies(plan: &Plan, window: &OutcomeCounts) -> BodyChecks {
     BodyChecks {
         checking: plan.checking,
         sampled_one_in: SAMPLED_ONE_IN,

@@ -9,7 +9,7 @@ use assay_stats::Histogram;
 use crate::reader::Depth;
 use crate::schedule::Hours;
 use crate::slot::Flight;
-use crate::tally::Tally;
+use crate::outcome_counts::OutcomeCounts;
 
 const SECOND: Nanos = Nanos::from_millis(1000);
 
@@ -100,20 +100,20 @@ impl Metronome {
 /// What one thread saw in the current beat.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
-    pub(crate) tally: Tally,
+    pub(crate) outcomes: OutcomeCounts,
     pub(crate) service: Histogram,
     pub(crate) response: Option<Histogram>,
 }
 
 impl Seen {
     pub(crate) fn new(is_open: bool) -> Self {
-        Self { tally: Tally::default(), service: Histogram::new(), response: is_open.then(Histogram::new) }
+        Self { outcomes: OutcomeCounts::default(), service: Histogram::new(), response: is_open.then(Histogram::new) }
     }
 
     /// A request was answered rightly.
     #[inline]
     pub(crate) fn succeeded(&mut self, flight: &Flight, now: Nanos, body_bytes: u64, depth: Depth) {
-        self.tally.succeed(body_bytes, depth);
+        self.outcomes.succeed(body_bytes, depth);
         self.service.record((now - flight.sent).0);
         if let Some(response) = &mut self.response {
             response.record((now - flight.intended).0);
@@ -153,9 +153,9 @@ impl Part {
             length_ns: until - beat.from,
             phase: beat.phase(hours),
             issued: after.issued - before.issued,
-            ok: seen.tally.ok,
-            errors: seen.tally.errors(),
-            body_bytes: seen.tally.body_bytes,
+            ok: seen.outcomes.ok,
+            errors: seen.outcomes.errors(),
+            body_bytes: seen.outcomes.body_bytes,
             sent_bytes: after.sent_bytes - before.sent_bytes,
             received_bytes: after.received_bytes - before.received_bytes,
             in_flight: after.in_flight,
@@ -284,7 +284,7 @@ mod tests {
         let part = |beat: Beat, ns: u64| {
             let mut seen = Seen::new(false);
             seen.service.record(ns);
-            seen.tally.succeed(5, Depth::Whole);
+            seen.outcomes.succeed(5, Depth::Whole);
             let after = Counters { issued: 2, in_flight: 1, ..Counters::default() };
             Part::new(beat, beat.until, &hours, seen, [Counters::default(), after])
         };

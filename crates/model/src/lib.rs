@@ -39,7 +39,7 @@ pub mod running;
 pub mod shape;
 pub mod slo;
 pub mod speed;
-pub mod tally;
+pub mod stats_page;
 pub mod template;
 pub mod tls;
 pub mod units;

@@ -9,7 +9,7 @@
 //! | `ASSAY_STACK_QUEUE` | the queue of this process; the first that no other process has, unless given |
 //! | `ASSAY_STACK_ADDRESS` | addresses of the stack with the length of their network's prefix, separated by commas; the wire's own unless given |
 //! | `ASSAY_STACK_LOG` | a file for messages instead of the standard error |
-//! | `ASSAY_STACK_TALLY` | a file in which others can read what the stack counts ([`assay_wire::tally`]) |
+//! | `ASSAY_STACK_STATS` | a file in which others can read what the stack counts ([`assay_wire::stats_page`]) |
 //! | `ASSAY_STACK_CONNECTIONS` | connections at most, 65536 unless given |
 //! | `ASSAY_STACK_MEMORY` | bytes that the connections of a process may hold together on `user`; unless given, an eighth of the machine's memory divided by the queues |
 //!
@@ -36,7 +36,7 @@ pub(crate) struct Settings {
     /// The stack's own addresses, as far as they were given.
     pub(crate) addresses: Vec<Network>,
     pub(crate) log: Option<PathBuf>,
-    pub(crate) tally: Option<PathBuf>,
+    pub(crate) stats_page: Option<PathBuf>,
     pub(crate) connections: usize,
     /// Bytes that all connections of a user-space stack may hold, if that was said.
     pub(crate) memory_bytes: Option<usize>,
@@ -107,8 +107,8 @@ fn parse(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Settings>, 
     let connections = parse_as("ASSAY_STACK_CONNECTIONS", &variable)?.unwrap_or(CONNECTIONS);
     let memory_bytes = parse_as("ASSAY_STACK_MEMORY", &variable)?;
     let path = |name| variable(name).map(PathBuf::from);
-    let (log, tally) = (path("ASSAY_STACK_LOG"), path("ASSAY_STACK_TALLY"));
-    Ok(Some(Settings { kind, addresses, log, tally, connections, memory_bytes }))
+    let (log, stats_page) = (path("ASSAY_STACK_LOG"), path("ASSAY_STACK_STATS"));
+    Ok(Some(Settings { kind, addresses, log, stats_page, connections, memory_bytes }))
 }
 
 fn parse_place(variable: &impl Fn(&str) -> Option<String>) -> Result<Place, String> {

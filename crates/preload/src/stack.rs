@@ -9,7 +9,7 @@ use std::os::unix::net::UnixDatagram;
 use assay_engine::{Config, Conn, Engine, EngineError, Epoll, Event, FileRange, Statistics};
 use assay_model::units::Nanos;
 use assay_tcp::{Cidr, UserStack};
-use assay_wire::tally::Tally;
+use assay_wire::stats_page::StatsPage;
 use assay_wire::{AnyWire, Station};
 use rustix::io::Errno;
 
@@ -76,9 +76,9 @@ fn make_user(settings: &Settings, place: &Place) -> Result<Stack, EngineError> {
     config.memory_bytes = settings.memory_bytes.unwrap_or(share);
     let mut stack =
         UserStack::new(wire, config).map_err(|error| failed("make the stack", io::Error::other(error)))?;
-    if let Some(path) = &settings.tally {
-        match Tally::open(path, claim.queue) {
-            Ok(tally) => stack.tally_in(tally),
+    if let Some(path) = &settings.stats_page {
+        match StatsPage::open(path, claim.queue) {
+            Ok(stats_page) => stack.publish_in(stats_page),
             Err(error) => {
                 crate::log::say(&format!("nobody can read what is counted: {}: {error}", path.display()))
             }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use assay_engine::{Engine, EngineError, EngineKind, Epoll, Uring};
-use assay_wire::tally::Tally;
+use assay_wire::stats_page::StatsPage;
 use assay_wire::{AnyWire, End, Spec};
 
 use crate::address::Cidr;
@@ -30,7 +30,7 @@ pub struct Link {
     /// Our addresses; those that are usual on the wire when there are none.
     pub addresses: Vec<Cidr>,
     /// The file in which others can read what our stacks count.
-    pub tally: Option<PathBuf>,
+    pub stats_page: Option<PathBuf>,
 }
 
 /// Work for which an engine of any kind will do.
@@ -104,10 +104,10 @@ impl Link {
         let memory_bytes = usual.memory_bytes / threads.max(1);
         let config = Config { hardware: station.hardware, memory_bytes, ..usual };
         let mut stack = UserStack::new(wire, config).map_err(|error| failed(io::Error::other(error)))?;
-        if let Some(path) = &self.tally {
-            let call = || format!("tally {}", path.display());
-            stack.tally_in(
-                Tally::open(path, queue).map_err(|source| EngineError::System { call: call(), source })?,
+        if let Some(path) = &self.stats_page {
+            let call = || format!("stats page {}", path.display());
+            stack.publish_in(
+                StatsPage::open(path, queue).map_err(|source| EngineError::System { call: call(), source })?,
             );
         }
         Ok(stack)

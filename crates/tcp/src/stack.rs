@@ -12,7 +12,7 @@ use assay_engine::wheel::Wheel;
 use assay_engine::{Conn, Engine as _, EngineError, Event, Reason, StackStatistics, Statistics, clock};
 use assay_model::load::StackCounts;
 use assay_model::units::Nanos;
-use assay_wire::tally::Tally;
+use assay_wire::stats_page::StatsPage;
 use assay_wire::{Sender, Wire};
 use smoltcp::iface::{Interface, SocketSet};
 use smoltcp::phy::DeviceCapabilities;
@@ -95,7 +95,7 @@ pub struct UserStack<W: Wire> {
     pub(crate) statistics: Statistics,
     pub(crate) stack: StackStatistics,
     /// Where others can read what was counted.
-    tally: Option<Tally>,
+    stats_page: Option<StatsPage>,
     pub(crate) counts: Counts,
 }
 
@@ -152,14 +152,14 @@ impl<W: Wire> UserStack<W> {
             turn: 0,
             statistics: Statistics::default(),
             stack: StackStatistics { lossless: facts.lossless, ..StackStatistics::default() },
-            tally: None,
+            stats_page: None,
             counts: Counts::default(),
         })
     }
 
     /// Lets others read what is counted from now on.
-    pub fn tally_in(&mut self, tally: Tally) {
-        self.tally = Some(tally);
+    pub fn publish_in(&mut self, stats_page: StatsPage) {
+        self.stats_page = Some(stats_page);
         self.count();
     }
 
@@ -345,8 +345,8 @@ impl<W: Wire> UserStack<W> {
         [self.stack.held_bytes, self.stack.most_held_bytes] = self.memory.held().map(|bytes| bytes as u64);
         self.statistics.waits = wire.system_calls;
         self.statistics.stack = Some(self.stack);
-        if let Some(tally) = &self.tally {
-            tally.write(&counts(&self.stack));
+        if let Some(stats_page) = &self.stats_page {
+            stats_page.write(&counts(&self.stack));
         }
     }
 

@@ -16,7 +16,7 @@
 //! | `dpdk` | queues of a device that DPDK drives; a feature |
 //! | `tap` | frames to and from the kernel's stack |
 //! | `faults`, `trace`, `pcap` | decorators: what goes wrong, what is written down |
-//! | `tally` | a file in which others can read what was counted |
+//! | `stats_page` | a file in which others can read what was counted |
 //! | `parts` | what every kind consists of |
 //! | `memory`, `guard`, `ownership` | mapped memory, files that are cut short, whose a file is |
 //! | `interface`, `waiting` | the kernel's interfaces, looking and sleeping |
@@ -33,7 +33,7 @@ pub mod parts;
 mod pcap;
 pub mod ring;
 mod spec;
-pub mod tally;
+pub mod stats_page;
 pub mod tap;
 pub mod trace;
 mod waiting;

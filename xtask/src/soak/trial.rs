@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use assay_host::snapshot::tree_usage;
 use assay_model::load::{LoadReport, StackCounts};
-use assay_model::tally;
+use assay_model::stats_page;
 use rustix::process::Signal;
 
 use super::CABLE;
@@ -61,14 +61,14 @@ impl Trial<'_> {
         let say = |error: std::io::Error| error.to_string();
         let files = tempfile::tempdir_in(self.place.scratch()).map_err(say)?;
         let memory = tempfile::Builder::new().prefix("assay-soak-").tempdir_in(MEMORY).map_err(say)?;
-        let tally = files.path().join("tally");
+        let stats_page = files.path().join("stats");
         let [server_end, generator_end] = self.ends(memory.path());
         let mut server_command = self.server(files.path(), &server_end).map_err(say)?;
-        let server = Running::start(server_command.env("ASSAY_STACK_TALLY", &tally), &self.place.server_cpu)?;
+        let server = Running::start(server_command.env("ASSAY_STACK_STATS", &stats_page), &self.place.server_cpu)?;
         let mut load = self.load(&generator_end);
         let generator = Running::start(&mut load, &self.place.client_cpu)?;
         let (samples, report) = self.watch(&server, generator)?;
-        let counted = std::fs::read(&tally).ok().and_then(|file| tally::total(&file, &server_end));
+        let counted = std::fs::read(&stats_page).ok().and_then(|file| stats_page::total(&file, &server_end));
         server.signal(Signal::TERM)?;
         let ended = server.finish(GRACE, self.place)?;
         let mut findings = judge(&report, counted.as_ref(), &samples);

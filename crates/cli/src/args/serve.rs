@@ -50,8 +50,8 @@ pub(crate) struct Listening {
     #[command(flatten)]
     pub(crate) stack: StackArguments,
     /// File in which others can read what our own stack counts, while it works and after it was killed
-    #[arg(long, value_name = "FILE", env = "ASSAY_STACK_TALLY", help_heading = "Stack", hide_env = true)]
-    pub(crate) tally: Option<PathBuf>,
+    #[arg(long, alias = "tally", value_name = "FILE", env = "ASSAY_STACK_STATS", help_heading = "Stack", hide_env = true)]
+    pub(crate) stats_page: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) tls: TlsServing,
 }
@@ -67,7 +67,7 @@ impl Listening {
 
     /// The stack that is meant, with this engine if it is the kernel's and none is named.
     pub(crate) fn stack(&self, usual: EngineName) -> Result<Stack, Failure> {
-        self.stack.stack(End::First, self.tally.as_deref(), || self.engine.unwrap_or(usual).kind())
+        self.stack.stack(End::First, self.stats_page.as_deref(), || self.engine.unwrap_or(usual).kind())
     }
 }
 

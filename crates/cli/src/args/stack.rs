@@ -36,7 +36,7 @@ impl StackArguments {
     pub(crate) fn stack(
         &self,
         end: End,
-        tally: Option<&Path>,
+        stats_page: Option<&Path>,
         engine: impl FnOnce() -> EngineKind,
     ) -> Result<Stack, Failure> {
         match (self.stack, &self.wire) {
@@ -48,8 +48,8 @@ impl StackArguments {
                 "our own stack needs a wire: add --wire, such as --wire ring:/dev/shm/assay at both ends",
             )),
             (StackName::User, Some(wire)) => {
-                let (addresses, tally) = (self.addresses.clone(), tally.map(Path::to_owned));
-                Ok(Stack::User(Link { wire: wire.clone(), end, addresses, tally }))
+                let (addresses, stats_page) = (self.addresses.clone(), stats_page.map(Path::to_owned));
+                Ok(Stack::User(Link { wire: wire.clone(), end, addresses, stats_page }))
             }
         }
     }

@@ -141,7 +141,7 @@ pub(super) fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, 
         options.grace = container::GRACE;
     }
     if let Some(ends) = &ends {
-        options.variables.push(joined((stack::TALLY_VARIABLE.into(), ends.tally().into())));
+        options.variables.push(joined((stack::STATS_VARIABLE.into(), ends.stats_page().into())));
     }
     let variables = [process.inherited.variables(Purpose::Serving), variables].concat();
     if let Some(ends) = ends.as_ref().filter(|_| process.run.stack_arguments.is_empty()) {

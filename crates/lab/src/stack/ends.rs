@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use assay_link::{DEVICE, Link};
 use assay_model::load::StackCounts;
 use assay_model::network::{Network, Stack, Wire};
-use assay_model::tally;
+use assay_model::stats_page;
 use rustix::fs::OFlags;
 
 use crate::clean::{SHARED_MEMORY, scratch_in};
 
 /// The ring's file in a folder of its own, which the server's supervisor makes and removes, however it ends.
 const RING: &str = "ring";
-const TALLY: &str = "tally";
+const STATS_PAGE: &str = "stats";
 /// Addresses on a ring. Nothing else is on that wire, so any will do; these are private (RFC 1918).
 const RING_ADDRESSES: [&str; 2] = ["10.77.0.1/24", "10.77.0.2/24"];
 
@@ -71,8 +71,8 @@ impl Ends {
     }
 
     /// The file in which the server's stack tells what it counts, if it is one of ours.
-    pub fn tally(&self) -> PathBuf {
-        self.shared.join(TALLY)
+    pub fn stats_page(&self) -> PathBuf {
+        self.shared.join(STATS_PAGE)
     }
 
     /// What the server's stack has counted so far, by its own account: a server is not trusted, and whatever else is there is
@@ -80,10 +80,10 @@ impl Ends {
     pub fn server_counts(&self) -> Option<StackCounts> {
         // Not waiting for anybody, should it be a pipe (open(2)).
         let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits() as i32;
-        let file = File::options().read(true).custom_flags(flags).open(self.tally()).ok()?;
+        let file = File::options().read(true).custom_flags(flags).open(self.stats_page()).ok()?;
         let mut bytes = Vec::new();
-        file.take(tally::BYTES as u64).read_to_end(&mut bytes).ok()?;
-        tally::total(&bytes, &self.server.wire)
+        file.take(stats_page::BYTES as u64).read_to_end(&mut bytes).ok()?;
+        stats_page::total(&bytes, &self.server.wire)
     }
 
     /// The address where servers listen, without its prefix.

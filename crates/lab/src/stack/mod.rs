@@ -16,7 +16,7 @@ pub const LIBRARY: &str = "libassay_preload.so";
 const INSTALLED: &str = "../lib/assay";
 
 /// Names the file in which a stack of ours tells what it counts, to the preload library and to `assay serve`.
-pub const TALLY_VARIABLE: &str = "ASSAY_STACK_TALLY";
+pub const STATS_VARIABLE: &str = "ASSAY_STACK_STATS";
 
 /// The preload library that belongs to the program `assay`: beside it, or where an installation has it.
 ///

@@ -1,4 +1,4 @@
-//! What a stack has counted, in a file that others can read while it works and after its process was killed.
+//! The stats page: what a stack has counted, in a file that others can read while it works and after its process was killed.
 
 use std::fs::File;
 use std::io;
@@ -7,22 +7,22 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use assay_model::load::StackCounts;
-use assay_model::tally::{self, BYTES, Row, WORDS};
+use assay_model::stats_page::{self, BYTES, Row, WORDS};
 use rustix::fs::{FallocateFlags, FileType, Mode, OFlags};
 
 use crate::memory::Mapping;
 use crate::ownership;
 
-/// A row of such a file.
+/// One stack's row of a stats page.
 #[derive(Debug)]
-pub struct Tally {
+pub struct StatsPage {
     mapping: Mapping,
     offset: usize,
     /// What others counted here before.
     base: Row,
 }
 
-impl Tally {
+impl StatsPage {
     /// The row of a queue in the file at `path`, which is made if it is not there. Who had the row before is counted on from.
     ///
     /// # Errors
@@ -34,17 +34,17 @@ impl Tally {
         // Not a mere length: a page that cannot be had later would kill the process that touches it.
         rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, BYTES as u64)?;
         let mapping = Mapping::of_shared_file(file.as_fd(), BYTES)?;
-        let mut tally = Self { mapping, offset: usize::from(queue) * size_of::<Row>(), base: [0; WORDS] };
+        let mut stats_page = Self { mapping, offset: usize::from(queue) * size_of::<Row>(), base: [0; WORDS] };
         for n in 0..WORDS {
             let outside = || io::Error::new(io::ErrorKind::InvalidInput, "it has no row for this queue");
-            tally.base[n] = tally.word(n).ok_or_else(outside)?.load(Ordering::Relaxed);
+            stats_page.base[n] = stats_page.word(n).ok_or_else(outside)?.load(Ordering::Relaxed);
         }
-        Ok(tally)
+        Ok(stats_page)
     }
 
     /// Writes all that was counted so far.
     pub fn write(&self, counts: &StackCounts) {
-        let row = tally::behind(&self.base, tally::row(counts));
+        let row = stats_page::behind(&self.base, stats_page::row(counts));
         for (n, value) in row.into_iter().enumerate() {
             if let Some(word) = self.word(n) {
                 word.store(value, Ordering::Relaxed);
@@ -71,30 +71,30 @@ mod tests {
     #[test]
     fn others_read_what_all_queues_have_counted() {
         let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("tally");
-        let (first, last) = (Tally::open(&path, 0).expect("a row"), Tally::open(&path, 255).expect("a row"));
+        let path = folder.path().join("stats");
+        let (first, last) = (StatsPage::open(&path, 0).expect("a row"), StatsPage::open(&path, 255).expect("a row"));
         first.write(&counts(3));
         first.write(&counts(4));
         last.write(&counts(10));
-        let read = || tally::total(&std::fs::read(&path).expect("a file"), "");
+        let read = || stats_page::total(&std::fs::read(&path).expect("a file"), "");
         assert_eq!(read(), Some(counts(14)));
         drop(first);
-        let successor = Tally::open(&path, 0).expect("a row");
+        let successor = StatsPage::open(&path, 0).expect("a row");
         successor.write(&counts(1));
         assert_eq!(read(), Some(counts(15)));
-        assert!(Tally::open(&path, 256).is_err(), "there are rows for 256 queues");
-        assert!(Tally::open(folder.path(), 0).is_err(), "a folder is no file");
+        assert!(StatsPage::open(&path, 256).is_err(), "there are rows for 256 queues");
+        assert!(StatsPage::open(folder.path(), 0).is_err(), "a folder is no file");
     }
 
     #[test]
     fn a_file_open_to_others_is_refused_and_one_cut_short_kills_nobody() {
         let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("tally");
-        let tally = Tally::open(&path, 0).expect("a row");
+        let path = folder.path().join("stats");
+        let stats_page = StatsPage::open(&path, 0).expect("a row");
         File::options().write(true).open(&path).expect("the file").set_len(0).expect("shorter");
-        tally.write(&counts(3));
+        stats_page.write(&counts(3));
         std::fs::set_permissions(&path, Permissions::from_mode(0o660)).expect("a new mode");
-        let error = Tally::open(&path, 0).expect_err("a group may write");
+        let error = StatsPage::open(&path, 0).expect_err("a group may write");
         assert!(error.to_string().contains("0660"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! What stacks have counted, as a file of rows that others can read while it is written and after its writer was killed: the
+//! The stats page: what stacks have counted, in rows that others can read while they are written and after their writer was killed; the
 //! format alone.
 //!
 //! A stack has the row of its queue of the wire. A row is words in the machine's own order, each written whole: its reader
@@ -13,7 +13,7 @@ pub const WORDS: usize = 16;
 /// Bytes of a file.
 pub const BYTES: usize = ROWS * WORDS * size_of::<u64>();
 /// The first word of a row that is used.
-const MARK: u64 = u64::from_be_bytes(*b"asTally1");
+const MARK: u64 = u64::from_be_bytes(*b"asStats1");
 
 /// One row.
 pub type Row = [u64; WORDS];
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn rubbish_is_nothing_or_numbers() {
-        for bytes in [vec![], vec![0; BYTES], vec![0xff; BYTES], vec![1; 127], b"asTally1".to_vec()] {
+        for bytes in [vec![], vec![0; BYTES], vec![0xff; BYTES], vec![1; 127], b"asStats1".to_vec()] {
             assert_eq!(total(&bytes, ""), None);
         }
         let most = behind(&[u64::MAX; WORDS], row(&counts(u64::MAX - 12)));

@@ -1,4 +1,4 @@
-//! Counting outcomes by class (docs/method/validation.md#the-books-balance).
+//! Counts of outcomes by class (docs/method/validation.md#the-books-balance).
 
 use std::collections::BTreeMap;
 
@@ -37,9 +37,9 @@ const CLASSES: [ErrorClass; 27] = [
     ErrorClass::ClientInternal,
 ];
 
-/// Requests by outcome.
+/// How many requests had which outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
+pub(crate) struct OutcomeCounts {
     /// Right answers.
     pub(crate) ok: u64,
     /// Bytes of right answers' bodies.
@@ -51,7 +51,7 @@ pub(crate) struct Tally {
     errors: [u64; CLASSES.len()],
 }
 
-impl Tally {
+impl OutcomeCounts {
     #[inline]
     pub(crate) fn succeed(&mut self, body_bytes: u64, depth: Depth) {
         self.ok += 1;
@@ -94,13 +94,13 @@ mod tests {
 
     #[test]
     fn each_class_has_its_own_counter() {
-        let mut tally = Tally::default();
+        let mut outcomes = OutcomeCounts::default();
         for (number, class) in CLASSES.into_iter().enumerate() {
             assert_eq!(class as usize, number);
-            tally.fail(class, number as u64 + 1);
+            outcomes.fail(class, number as u64 + 1);
         }
-        let mut twice = tally.clone();
-        twice.merge(&tally);
+        let mut twice = outcomes.clone();
+        twice.merge(&outcomes);
         let classes = CLASSES.len() as u64;
         assert_eq!(twice.failed(), classes * (classes + 1));
         assert_eq!(twice.errors()[&ErrorClass::Parse], 2 * (ErrorClass::Parse as u64 + 1));
