@@ -1,7 +1,7 @@
 //! TLS as one more engine, over any other: whoever is generic over [`Engine`](assay_engine::Engine) speaks TLS unchanged.
 //!
 //! Invariants
-//! - [`Tls`] keeps what every engine promises; its user is told of a connection when that is secured, not before.
+//! - [`Tls`] passes the conformance suite of engines; its user is told of a connection when that is secured, not before.
 //! - The protocol is rustls's. It does no I/O here: ciphertext comes from the engine beneath and goes back to it.
 //! - What is received is decrypted when its user asks for it; what is sent leaves with the next poll at the latest.
 //! - An idle connection holds no buffer of ours.

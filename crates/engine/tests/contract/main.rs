@@ -1,14 +1,14 @@
-//! The engines of the kernel's sockets keep what every engine promises.
+//! The engines of the kernel's sockets pass the conformance suite of engines.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[macro_use]
-mod promises;
+mod conformance;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 
 use assay_engine::{Config, Engine, EngineError, Epoll, Uring};
-use promises::{CONFIG, World};
+use conformance::{CONFIG, World};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Files that are left to other tests.
@@ -16,21 +16,21 @@ const LEFT_OVER: usize = 1_000;
 const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 mod epoll {
-    promised!(Some(super::Kernel(super::Epoll::new)));
+    conforms!(Some(super::Kernel(super::Epoll::new)));
 
     #[test]
     fn carries_thousands_of_connections() {
-        super::promises::scale::carries_thousands_of_connections(&super::Kernel(super::Epoll::new));
+        super::conformance::scale::carries_thousands_of_connections(&super::Kernel(super::Epoll::new));
     }
 }
 
 mod uring {
-    promised!(super::with_uring());
+    conforms!(super::with_uring());
 
     #[test]
     fn carries_thousands_of_connections() {
         if let Some(world) = super::with_uring() {
-            super::promises::scale::carries_thousands_of_connections(&world);
+            super::conformance::scale::carries_thousands_of_connections(&world);
         }
     }
 }

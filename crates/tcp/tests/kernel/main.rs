@@ -1,11 +1,11 @@
-//! The stack in user space keeps what every engine promises with the kernel's stack at the other end of a TAP device, which is
+//! The stack in user space passes the conformance suite of engines with the kernel's stack at the other end of a TAP device, which is
 //! an independent TCP: on a wire that keeps every frame in order, and on one that loses, doubles and reorders them.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-#[allow(dead_code, unused_macros, reason = "some promises are tried in other worlds only")]
-#[path = "../../../engine/tests/contract/promises/mod.rs"]
-mod promises;
+#[allow(dead_code, unused_macros, reason = "some of the suite is tried in other worlds only")]
+#[path = "../../../engine/tests/contract/conformance/mod.rs"]
+mod conformance;
 #[path = "../../../wire/tests/contract/space.rs"]
 mod space;
 
@@ -13,7 +13,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 
 use assay_tcp::{Config, UserStack};
 use assay_wire::{AnyWire, End, open};
-use promises::{CONFIG, World};
+use conformance::{CONFIG, World};
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 use space::{ip, try_ip, within};
@@ -24,21 +24,21 @@ const KERNELS: &str = "10.77.0.2/24";
 /// The port of discard(9): nobody listens there in a namespace of the test's own.
 const NOBODY: u16 = 9;
 
-/// Tests of promises between our stack and the kernel's, each in a namespace of its own. Promises are left out whose tests write at the
+/// Conformance tests between our stack and the kernel's, each in a namespace of its own. Left out are those that write at the
 /// peer before the stack is polled: the kernel lets its user write only when the stack has answered.
-macro_rules! kept_with_the_kernel {
+macro_rules! conforms_with_the_kernel {
     ($spoilt:expr; $($test:ident),* $(,)?) => {
         $(#[test]
         fn $test() {
             super::within("tap", super::no_taps, || {
-                crate::promises::$test(&super::Bridge::new($spoilt));
+                crate::conformance::$test(&super::Bridge::new($spoilt));
             });
         })*
     };
 }
 
 mod in_order {
-    kept_with_the_kernel!("";
+    conforms_with_the_kernel!("";
         carries_megabytes_against_back_pressure,
         gathers_parts_in_order,
         tells_the_end_after_the_data,
@@ -57,7 +57,7 @@ mod in_order {
 }
 
 mod spoilt {
-    kept_with_the_kernel!(",loss=0.1%,duplicate=2%,reorder=2%,seed=1";
+    conforms_with_the_kernel!(",loss=0.1%,duplicate=2%,reorder=2%,seed=1";
         gathers_parts_in_order,
         tells_the_end_after_the_data,
         answers_after_the_peer_has_ended,
@@ -66,7 +66,7 @@ mod spoilt {
 }
 
 mod lossy {
-    kept_with_the_kernel!(",loss=1%,seed=2";
+    conforms_with_the_kernel!(",loss=1%,seed=2";
         gathers_parts_in_order,
         tells_the_end_after_the_data,
         answers_after_the_peer_has_ended,

@@ -1,11 +1,11 @@
-//! TLS over each engine keeps what every engine promises, with plain TLS clients at the other end.
+//! TLS over each engine passes the conformance suite of engines, with plain TLS clients at the other end.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod peer;
-#[path = "../../../engine/tests/contract/promises/mod.rs"]
+#[path = "../../../engine/tests/contract/conformance/mod.rs"]
 #[macro_use]
-mod promises;
+mod conformance;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -15,7 +15,7 @@ use assay_engine::{Config, Engine, EngineError, Epoll, Uring};
 use assay_model::units::Nanos;
 use assay_tls::{Client, Terms, Tls};
 use peer::TlsPeer;
-use promises::{CONFIG, World};
+use conformance::{CONFIG, World};
 use support::acquainted;
 
 /// Connections on each side where many are wanted: each takes a handshake.
@@ -23,16 +23,16 @@ const MANY: usize = 300;
 const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 mod epoll {
-    promised!(Some(super::Secured::over(super::Epoll::new)));
+    conforms!(Some(super::Secured::over(super::Epoll::new)));
 
     #[test]
     fn carries_thousands_of_connections() {
-        super::promises::scale::carries_thousands_of_connections(&super::Secured::over(super::Epoll::new));
+        super::conformance::scale::carries_thousands_of_connections(&super::Secured::over(super::Epoll::new));
     }
 }
 
 mod uring {
-    promised!(super::with_uring());
+    conforms!(super::with_uring());
 }
 
 /// The kernel's loopback device, with a way to make the engine beneath.

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use assay_tls::{Client, Stream};
 
-use crate::promises::Peer;
+use crate::conformance::Peer;
 
 /// The other end of a connection; several may stand for it.
 pub(crate) struct TlsPeer {

@@ -6,7 +6,7 @@ use assay_model::units::Nanos;
 use assay_wire::{AnyWire, End, Wire, open};
 
 use super::frames::{self, SHORTEST};
-use super::promises;
+use super::conformance;
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").expect("shared memory")
@@ -23,20 +23,20 @@ fn ends(folder: &Path, options: [&str; 2]) -> (AnyWire, AnyWire) {
 }
 
 #[test]
-fn a_ring_by_its_name_keeps_all_promises() {
+fn a_ring_by_its_name_conforms() {
     let folder = folder();
     let make = || ends(folder.path(), ["", ""]);
-    promises::of_any(make);
-    promises::of_a_lossless_one(make, 200_000);
+    conformance::of_any(make);
+    conformance::of_a_lossless_one(make, 200_000);
 }
 
 #[test]
-fn a_traced_and_delayed_ring_keeps_all_promises() {
+fn a_traced_and_delayed_ring_conforms() {
     let folder = folder();
     let trace = format!(",delay=20us,pcap={}", folder.path().join("trace").display());
     let make = || ends(folder.path(), [",delay=10us", &trace]);
-    promises::of_any(make);
-    promises::of_a_lossless_one(make, 200_000);
+    conformance::of_any(make);
+    conformance::of_a_lossless_one(make, 200_000);
 }
 
 #[test]

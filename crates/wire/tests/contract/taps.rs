@@ -7,7 +7,7 @@ use assay_model::units::Nanos;
 use assay_wire::{End, Receiver as _, Sender as _, Wire, open, tap};
 
 use super::frames::PATIENCE;
-use super::promises;
+use super::conformance;
 use super::space::{ip, try_ip, within};
 
 fn no_taps() -> Option<String> {
@@ -18,11 +18,11 @@ fn no_taps() -> Option<String> {
 }
 
 #[test]
-fn taps_on_a_bridge_keep_their_promises() {
+fn taps_on_a_bridge_conform() {
     within("tap", no_taps, || {
         ip("link add bridge type bridge");
         ip("link set bridge up");
-        promises::of_any(|| {
+        conformance::of_any(|| {
             let [(a, _), (b, _)] = ["left", "right"].map(|name| tap::open(name, 1).expect("a device"));
             for name in ["left", "right"] {
                 // Nothing but the test's frames: no neighbour discovery.

@@ -10,7 +10,7 @@ use assay_wire::xdp::{self, Mode};
 use assay_wire::{End, Receiver as _, Wire, open};
 
 use super::frames::{self, PATIENCE, SHORTEST};
-use super::promises;
+use super::conformance;
 use super::space::{ip, try_ip, within};
 
 const MODES: [Mode; 2] = [Mode::Generic, Mode::Native];
@@ -49,10 +49,10 @@ pub(crate) fn await_free(name: &str) {
 }
 
 #[test]
-fn both_ends_of_a_veth_pair_keep_their_promises() {
+fn both_ends_of_a_veth_pair_conform() {
     for mode in MODES {
         within("xdp", no_xdp, || {
-            promises::of_any(|| {
+            conformance::of_any(|| {
                 let [(a, _), (b, _)] =
                     ["left", "right"].map(|name| xdp::open(name, 0, Some(mode)).expect("a queue"));
                 (a, b)

@@ -1,4 +1,4 @@
-//! What every engine promises, tried in a [`World`] of its own: the kernel's sockets, or a stack in user space.
+//! The conformance suite of engines: what each must do, tried in a [`World`] of its own: the kernel's sockets, or a stack in user space.
 
 mod file;
 mod listeners;
@@ -19,10 +19,10 @@ pub(crate) use listeners::*;
 pub(crate) use skip::*;
 pub(crate) use world::{Peer, World};
 
-/// Tests of every promise, in the world that the expression makes; `None` skips them, and says why.
-macro_rules! promised {
+/// The whole conformance suite, in the world that the expression makes; `None` skips them, and says why.
+macro_rules! conforms {
     ($world:expr) => {
-        promised!($world;
+        conforms!($world;
             echoes_through_both_sides,
             carries_megabytes_against_back_pressure,
             gathers_parts_in_order,
@@ -60,7 +60,7 @@ macro_rules! promised {
         $(#[test]
         fn $test() {
             if let Some(world) = $world {
-                $crate::promises::$test(&world);
+                $crate::conformance::$test(&world);
             }
         })*
     };

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
-use crate::promises::Peer;
+use crate::conformance::Peer;
 use assay_engine::{Conn, Engine, Event};
 use assay_model::units::Nanos;
 

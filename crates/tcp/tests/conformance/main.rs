@@ -1,11 +1,11 @@
-//! The stack in user space keeps what every engine promises: over a ring, with another stack at its other end.
+//! The stack in user space passes the conformance suite of engines: over a ring, with another stack at its other end.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod far;
-#[path = "../../../engine/tests/contract/promises/mod.rs"]
+#[path = "../../../engine/tests/contract/conformance/mod.rs"]
 #[macro_use]
-mod promises;
+mod conformance;
 
 use std::cell::RefCell;
 use std::net::{IpAddr, SocketAddr};
@@ -15,23 +15,23 @@ use assay_engine::Engine;
 use assay_tcp::{Cidr, Config, UserStack};
 use assay_wire::ring::{self, Ring};
 use far::{Far, FarPeer};
-use promises::{CONFIG, World};
+use conformance::{CONFIG, World};
 
 /// Connections on each side where many are wanted.
 const MANY: usize = 10_000;
 
 mod ipv4 {
-    promised!(Some(super::Ends::new("10.77.0.1/24", "10.77.0.2/24")));
+    conforms!(Some(super::Ends::new("10.77.0.1/24", "10.77.0.2/24")));
 
     #[test]
     fn carries_thousands_of_connections() {
         let world = super::Ends::new("10.77.0.1/24", "10.77.0.2/24");
-        super::promises::scale::carries_thousands_of_connections(&world);
+        super::conformance::scale::carries_thousands_of_connections(&world);
     }
 }
 
 mod ipv6 {
-    promised!(Some(super::Ends::new("fd77::1/64", "fd77::2/64")));
+    conforms!(Some(super::Ends::new("fd77::1/64", "fd77::2/64")));
 }
 
 /// The two ends of a ring: the engine under test at the near one.

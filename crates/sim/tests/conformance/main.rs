@@ -1,13 +1,13 @@
-//! The simulated network keeps what every engine promises, in fair weather and in foul. Both ends are in threads of their own here,
-//! so its time is the machine's; `exact.rs` has the promises of virtual time.
+//! The simulated network passes the conformance suite of engines, in fair weather and in foul. Both ends are in threads of their own here,
+//! so its time is the machine's; `exact.rs` has what virtual time adds.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-#[path = "../../../tcp/tests/promises/far.rs"]
+#[path = "../../../tcp/tests/conformance/far.rs"]
 mod far;
-#[path = "../../../engine/tests/contract/promises/mod.rs"]
+#[path = "../../../engine/tests/contract/conformance/mod.rs"]
 #[macro_use]
-mod promises;
+mod conformance;
 
 use std::cell::RefCell;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -17,14 +17,14 @@ use assay_engine::{Config, Engine as _};
 use assay_model::units::Nanos;
 use assay_sim::{Network, RealTime, SimEngine, Weather};
 use far::{Far, FarPeer};
-use promises::{CONFIG, Peer as _, World};
+use conformance::{CONFIG, Peer as _, World};
 
 /// Connections on each side where many are wanted.
 const MANY: usize = 10_000;
 
 type Engine = SimEngine<RealTime>;
 
-/// Late, out of order between connections, and with little room. What cuts short messages is tried in `exact.rs`: these promises
+/// Late, out of order between connections, and with little room. What cuts short messages is tried in `exact.rs`: these tests
 /// are tried with words that come whole.
 const FOUL: Weather = Weather {
     delay: [Nanos::ZERO, Nanos::from_micros(300)],
@@ -34,17 +34,17 @@ const FOUL: Weather = Weather {
 };
 
 mod fair {
-    promised!(Some(super::Ends::new(super::Weather::still(super::Nanos::from_micros(5)))));
+    conforms!(Some(super::Ends::new(super::Weather::still(super::Nanos::from_micros(5)))));
 
     #[test]
     fn carries_thousands_of_connections() {
         let world = super::Ends::new(super::Weather::still(super::Nanos::ZERO));
-        super::promises::scale::carries_thousands_of_connections(&world);
+        super::conformance::scale::carries_thousands_of_connections(&world);
     }
 }
 
 mod foul {
-    promised!(Some(super::Ends::new(super::FOUL)));
+    conforms!(Some(super::Ends::new(super::FOUL)));
 }
 
 /// A network with the engine under test at one end.

@@ -1,4 +1,4 @@
-//! The promises themselves, over any pair of ends.
+//! The conformance suite of wires, over any pair of ends.
 
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
