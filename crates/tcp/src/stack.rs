@@ -340,7 +340,7 @@ impl<W: Wire> UserStack<W> {
         self.stack.system_calls = wire.system_calls;
         self.stack.retransmitted_segments = self.counts.retransmitted;
         self.stack.retransmission_timeouts = self.counts.timeouts;
-        self.stack.tail_loss_probes = self.counts.tail_probes;
+        self.stack.tail_loss_probes = self.counts.tail_loss_probes;
         self.stack.loss_recoveries = self.counts.recoveries;
         [self.stack.held_bytes, self.stack.most_held_bytes] = self.memory.held().map(|bytes| bytes as u64);
         self.statistics.waits = wire.system_calls;
@@ -391,13 +391,13 @@ impl<W: Wire> UserStack<W> {
 
     /// Where the numbers of a connection begin that we open: a clock of 4 µs, and what nobody outside can guess (RFC 6528 §3). Those of
     /// one that we accept are [cookies](crate::cookies).
-    pub(crate) fn first_number(&self, flow: &Flow, now: Nanos) -> Seq {
+    pub(crate) fn iss(&self, flow: &Flow, now: Nanos) -> Seq {
         Seq(self.numbers.hash_one(flow) as u32) + (now.0 / 4_000) as u32
     }
 
     /// A connection of ours that begins.
     pub(crate) fn open(&mut self, flow: Flow, conn: Conn, now: Nanos) -> u32 {
-        let connection = Connection::open(&self.shape(flow.local().ip()), self.first_number(&flow, now), now);
+        let connection = Connection::open(&self.shape(flow.local().ip()), self.iss(&flow, now), now);
         let template = Template::new(self.config.hardware, [0; 6], &flow, self.has_checksums);
         let mut endpoint = Endpoint::new(flow, Owner::Opening(conn), connection, template);
         (endpoint.borrowed_port, endpoint.unresolved) = (true, true);

@@ -5,7 +5,7 @@ use assay_model::units::Nanos;
 use super::receive::Change;
 use super::recovery::Alarm;
 use super::{
-    ACKNOWLEDGEMENT_DELAY, CHALLENGE_INTERVAL, Connection, Counts, Failure, Segment, State, TIME_WAIT,
+    DELAYED_ACK_TIMEOUT, CHALLENGE_INTERVAL, Connection, Counts, Failure, Segment, State, TIME_WAIT,
     Verdict, flag,
 };
 
@@ -33,20 +33,20 @@ impl Connection {
     fn is_predicted(&self, segment: &Segment<'_>) -> bool {
         let ordinary = self.state == State::Established
             && segment.flags & !flag::PSH == flag::ACK
-            && segment.sequence == self.inbox.next
+            && segment.sequence == self.inbox.rcv_nxt
             && segment.options.is_empty();
-        let is_new = self.unacknowledged.is_before(segment.acknowledgement) || !segment.data.is_empty();
-        let acknowledges = self.unacknowledged.is_within(segment.acknowledgement)
-            && segment.acknowledgement.is_within(self.next);
-        let fits = segment.data.len() <= (self.told_edge - self.inbox.next) as usize;
+        let is_new = self.snd_una.is_before(segment.acknowledgement) || !segment.data.is_empty();
+        let acknowledges = self.snd_una.is_within(segment.acknowledgement)
+            && segment.acknowledgement.is_within(self.snd_nxt);
+        let fits = segment.data.len() <= (self.rcv_adv - self.inbox.rcv_nxt) as usize;
         let is_quiet = !self.inbox.has_gap() && self.inbox.end().is_none() && self.is_recovery_quiet();
         ordinary && is_new && acknowledges && fits && is_quiet
     }
 
     fn take_predicted(&mut self, segment: &Segment<'_>, now: Nanos) {
-        self.set_peer_window(segment);
-        if self.unacknowledged.is_before(segment.acknowledgement) {
-            let under_way = self.flight.under_way();
+        self.set_snd_wnd(segment);
+        if self.snd_una.is_before(segment.acknowledgement) {
+            let under_way = self.flight.pipe();
             let octets = self.acknowledge(segment.acknowledgement, now);
             self.congestion.on_acknowledged(octets, under_way);
             self.set_alarm(now);
@@ -61,7 +61,7 @@ impl Connection {
 
     /// RFC 9293 §3.10.7.3: SYN-SENT.
     fn answer_arrives(&mut self, segment: &Segment<'_>, now: Nanos) -> Verdict {
-        let acknowledges_syn = segment.acknowledgement == self.next && self.next != self.first_number;
+        let acknowledges_syn = segment.acknowledgement == self.snd_nxt && self.snd_nxt != self.iss;
         if segment.has(flag::ACK) && !acknowledges_syn {
             return if segment.has(flag::RST) { Verdict::Taken } else { Verdict::Strange };
         }
@@ -78,7 +78,7 @@ impl Connection {
         if segment.has(flag::ACK) {
             self.state = State::Established;
             self.acknowledge(segment.acknowledgement, now);
-            self.acknowledge_at = Nanos::ZERO;
+            self.delayed_ack_at = Nanos::ZERO;
         } else {
             // Both opened at once (§3.5, figure 7): our SYN goes out once more, now as an answer.
             self.state = State::SynReceived;
@@ -119,7 +119,7 @@ impl Connection {
 
     /// Whether any of it lies in the window that the peer was told of (first check; RFC 9293 §3.4, table 6).
     fn is_acceptable(&self, segment: &Segment<'_>) -> bool {
-        let (start, edge) = (self.inbox.next, self.told_edge);
+        let (start, edge) = (self.inbox.rcv_nxt, self.rcv_adv);
         let (first, length) = (segment.sequence, segment.length());
         let is_in_window = start.is_within(first) && first.is_before(edge);
         match (edge.beyond(start), length) {
@@ -142,7 +142,7 @@ impl Connection {
             self.flight.lose_all();
         } else if segment.length() > 0 && !segment.has(flag::SYN) {
             // A SYN is anybody's guess (RFC 5961 §4.2), and its answer is rationed (§7).
-            self.acknowledge_at = Nanos::ZERO;
+            self.delayed_ack_at = Nanos::ZERO;
         } else {
             self.challenge(now);
         }
@@ -153,7 +153,7 @@ impl Connection {
 
     /// RFC 5961 §3.2: a reset has to hit the next number; one elsewhere in the window may be a guess.
     fn reset_arrives(&mut self, segment: &Segment<'_>, now: Nanos) {
-        if segment.sequence == self.inbox.next {
+        if segment.sequence == self.inbox.rcv_nxt {
             let is_over = matches!(self.state, State::TimeWait | State::Closing | State::LastAck);
             self.end(Some(Failure::Reset).filter(|_| !is_over));
         } else {
@@ -164,17 +164,17 @@ impl Connection {
     /// Answers with an acknowledgement, at most once in [`CHALLENGE_INTERVAL`].
     pub(super) fn challenge(&mut self, now: Nanos) {
         if now - self.challenged_at >= CHALLENGE_INTERVAL || self.challenged_at == Nanos::ZERO {
-            (self.challenged_at, self.acknowledge_at) = (now, Nanos::ZERO);
+            (self.challenged_at, self.delayed_ack_at) = (now, Nanos::ZERO);
         }
     }
 
     /// SYN-RECEIVED ends with the acknowledgement of our SYN.
     fn is_handshake_done(&mut self, segment: &Segment<'_>, now: Nanos) -> bool {
         let ack = segment.acknowledgement;
-        let is_done = self.unacknowledged.is_before(ack) && ack.is_within(self.next);
+        let is_done = self.snd_una.is_before(ack) && ack.is_within(self.snd_nxt);
         if is_done {
             self.state = State::Established;
-            self.set_peer_window(segment);
+            self.set_snd_wnd(segment);
             self.progress = now;
         }
         is_done
@@ -183,11 +183,11 @@ impl Connection {
     /// Seventh check: data, trimmed to what is new and fits.
     fn data_arrives(&mut self, segment: &Segment<'_>, now: Nanos) {
         let can_receive = matches!(self.state, State::Established | State::FinWait1 | State::FinWait2);
-        let skipped = self.inbox.next.beyond(segment.sequence) as usize;
+        let skipped = self.inbox.rcv_nxt.beyond(segment.sequence) as usize;
         if segment.data.is_empty() || !can_receive {
             return;
         }
-        let end = self.inbox.end().map_or(self.told_edge, |fin| fin.min(self.told_edge));
+        let end = self.inbox.end().map_or(self.rcv_adv, |fin| fin.min(self.rcv_adv));
         let fits = (end.beyond(segment.sequence) as usize).min(segment.data.len());
         let change = match segment.data.get(skipped..fits).filter(|data| !data.is_empty()) {
             Some(data) => self.inbox.take(segment.sequence + skipped as u32, data),
@@ -197,18 +197,18 @@ impl Connection {
             self.owe_acknowledgement(now);
         } else {
             // RFC 5681 §4.2: at once, so that the sender finds out.
-            let is_another = self.acknowledge_at == Nanos::ZERO && !self.has_sack;
-            self.more_duplicates = self.more_duplicates.saturating_add(u8::from(is_another));
-            self.acknowledge_at = Nanos::ZERO;
+            let is_another = self.delayed_ack_at == Nanos::ZERO && !self.sack_permitted;
+            self.extra_dup_acks = self.extra_dup_acks.saturating_add(u8::from(is_another));
+            self.delayed_ack_at = Nanos::ZERO;
         }
     }
 
     /// RFC 9293 §3.8.6.3 and RFC 5681 §4.2: within a short time, and for every second full segment at once.
     fn owe_acknowledgement(&mut self, now: Nanos) {
-        if self.inbox.next - self.told_next >= 2 * u32::from(self.own_segment_bytes) {
-            self.acknowledge_at = Nanos::ZERO;
-        } else if self.acknowledge_at == Nanos::MAX {
-            self.acknowledge_at = now + ACKNOWLEDGEMENT_DELAY;
+        if self.inbox.rcv_nxt - self.last_ack_sent >= 2 * u32::from(self.own_segment_bytes) {
+            self.delayed_ack_at = Nanos::ZERO;
+        } else if self.delayed_ack_at == Nanos::MAX {
+            self.delayed_ack_at = now + DELAYED_ACK_TIMEOUT;
         }
     }
 
@@ -220,16 +220,16 @@ impl Connection {
         let has_ended = match self.inbox.end() {
             // A gap before it may just have been filled.
             Some(known) => self.inbox.end_at(known),
-            None if has_fin && !fin.is_before(self.inbox.next) => self.inbox.end_at(fin),
+            None if has_fin && !fin.is_before(self.inbox.rcv_nxt) => self.inbox.end_at(fin),
             None => false,
         };
         if has_fin {
-            self.acknowledge_at = Nanos::ZERO;
+            self.delayed_ack_at = Nanos::ZERO;
         }
         if !has_ended || had_ended {
             return;
         }
-        self.acknowledge_at = Nanos::ZERO;
+        self.delayed_ack_at = Nanos::ZERO;
         match self.state {
             State::Established => self.state = State::CloseWait,
             State::FinWait1 => self.state = State::Closing,

@@ -34,7 +34,7 @@ pub(super) enum Kind {
     /// It was sent before, and has this place in the flight.
     Again(usize),
     /// The same, as a probe.
-    TailProbe(usize),
+    TailLossProbe(usize),
     /// It takes no numbers.
     Bare,
     Reset,
@@ -56,21 +56,21 @@ impl Connection {
             self.wake(now, counts);
         }
         if self.state == State::Closed {
-            return self.owes_reset.then(|| self.plan(Kind::Reset, self.next, flag::RST));
+            return self.owes_reset.then(|| self.plan(Kind::Reset, self.snd_nxt, flag::RST));
         }
         if self.flight.has_lost()
             && let Some(plan) = self.plan_lost()
         {
             return Some(plan);
         }
-        if self.next == self.first_number || self.has_unsent() {
+        if self.snd_nxt == self.iss || self.has_unsent() {
             let plan = self.plan_first_or_further(now);
             if plan.is_some() {
                 return plan;
             }
         }
-        if self.owes_tail_probe
-            && let Some(plan) = self.plan_tail_probe()
+        if self.owes_tail_loss_probe
+            && let Some(plan) = self.plan_tail_loss_probe()
         {
             return Some(plan);
         }
@@ -98,7 +98,7 @@ impl Connection {
     }
 
     fn unsent(&self) -> usize {
-        (self.outbox_start + self.outbox.len() as u32).beyond(self.next) as usize
+        (self.outbox_start + self.outbox.len() as u32).beyond(self.snd_nxt) as usize
     }
 
     /// What was never sent. While nothing is under way: after a pause the congestion window is no longer what it was; and should the
@@ -106,7 +106,7 @@ impl Connection {
     #[inline]
     fn plan_first_or_further(&mut self, now: Nanos) -> Option<Plan> {
         let is_first = self.flight.is_empty();
-        if is_first && now - self.sent_at > self.timing.timeout() {
+        if is_first && now - self.sent_at > self.timing.rto() {
             self.congestion.on_idle();
         }
         let plan = self.plan_fresh();
@@ -119,19 +119,19 @@ impl Connection {
     /// What was lost: the first segment at once (RFC 6675 §5, step 4.3), others as far as the congestion window admits them.
     fn plan_lost(&self) -> Option<Plan> {
         let (place, sent) = self.flight.first_lost()?;
-        let under_way = self.flight.under_way();
-        let fits = place == 0 || under_way + sent.octets() <= self.congestion.window;
+        let under_way = self.flight.pipe();
+        let fits = place == 0 || under_way + sent.octets() <= self.congestion.cwnd;
         fits.then(|| self.plan_again(sent, Kind::Again(place)))
     }
 
-    fn plan_tail_probe(&self) -> Option<Plan> {
+    fn plan_tail_loss_probe(&self) -> Option<Plan> {
         let (place, sent) = self.flight.last()?;
-        Some(self.plan_again(sent, Kind::TailProbe(place)))
+        Some(self.plan_again(sent, Kind::TailLossProbe(place)))
     }
 
     /// A segment that was sent before.
     fn plan_again(&self, sent: Sent, kind: Kind) -> Plan {
-        if sent.start == self.first_number {
+        if sent.start == self.iss {
             return self.plan_syn(kind);
         }
         let end = self.outbox_start + self.outbox.len() as u32;
@@ -145,9 +145,9 @@ impl Connection {
         let window = self.inbox.room().min(u16::MAX.into());
         Plan {
             window: window as u16,
-            edge: self.inbox.next + window,
+            edge: self.inbox.rcv_nxt + window,
             carries: Carries::Offer,
-            ..self.plan(kind, self.first_number, flag::SYN)
+            ..self.plan(kind, self.iss, flag::SYN)
         }
     }
 
@@ -155,25 +155,25 @@ impl Connection {
     /// §3.8.6.2.1). It does not wait for acknowledgements: Nagle's algorithm is off, as with TCP_NODELAY.
     #[inline]
     fn plan_fresh(&self) -> Option<Plan> {
-        if self.next == self.first_number {
+        if self.snd_nxt == self.iss {
             return Some(self.plan_syn(Kind::Fresh));
         }
         if self.flight.is_full() {
             return None;
         }
         let unsent = self.unsent();
-        let usable = (self.unacknowledged + self.peer_window).beyond(self.next) as usize;
-        let allowed = self.congestion.window.saturating_sub(self.flight.under_way()) as usize;
+        let usable = (self.snd_una + self.snd_wnd).beyond(self.snd_nxt) as usize;
+        let allowed = self.congestion.cwnd.saturating_sub(self.flight.pipe()) as usize;
         let full = usize::from(self.segment_bytes);
         let length = unsent.min(full).min(usable).min(allowed);
         let is_last = length == unsent;
         let has_fin = is_last && self.is_ending && usable > length;
-        let is_silly = !is_last && length < full && length < self.largest_window as usize / 2;
+        let is_silly = !is_last && length < full && length < self.max_snd_wnd as usize / 2;
         if is_silly || (length == 0 && !has_fin) {
             return None;
         }
         let flags = if is_last { flag::PSH } else { 0 } | if has_fin { flag::FIN } else { 0 };
-        Some(self.plan_data(Kind::Fresh, self.next, length, flags))
+        Some(self.plan_data(Kind::Fresh, self.snd_nxt, length, flags))
     }
 
     /// A segment of `length` octets of the outbox.
@@ -188,19 +188,19 @@ impl Connection {
 
     /// An acknowledgement that is due, news of our window, or a question (RFC 9293 §3.8.4: an old number, which the peer answers).
     fn plan_acknowledgement(&self, now: Nanos) -> Option<Plan> {
-        let is_due = self.acknowledge_at <= now || self.owes_poke || self.has_window_news();
+        let is_due = self.delayed_ack_at <= now || self.owes_probe || self.has_window_news();
         if !is_due || self.state == State::SynSent {
             return None;
         }
-        let sequence = if self.owes_poke { self.next - 1 } else { self.next };
+        let sequence = if self.owes_probe { self.snd_nxt - 1 } else { self.snd_nxt };
         Some(self.plan(Kind::Bare, sequence, 0))
     }
 
     #[inline]
     fn plan(&self, kind: Kind, sequence: Seq, flags: u8) -> Plan {
-        let next = self.inbox.next;
-        let window = (self.edge().beyond(next) >> self.own_scale).min(u16::MAX.into());
-        let has_ranges = self.inbox.has_gap() && self.has_sack;
+        let next = self.inbox.rcv_nxt;
+        let window = (self.edge().beyond(next) >> self.rcv_wind_shift).min(u16::MAX.into());
+        let has_ranges = self.inbox.has_gap() && self.sack_permitted;
         Plan {
             sequence,
             acknowledgement: next,
@@ -208,7 +208,7 @@ impl Connection {
             window: window as u16,
             offset: 0,
             length: 0,
-            edge: next + (window << self.own_scale),
+            edge: next + (window << self.rcv_wind_shift),
             kind,
             carries: if has_ranges { Carries::Ranges } else { Carries::Nothing },
         }
@@ -218,15 +218,15 @@ impl Connection {
     /// §3.8.6.2.2).
     #[inline]
     fn edge(&self) -> Seq {
-        let edge = self.inbox.next + self.inbox.room();
+        let edge = self.inbox.rcv_nxt + self.inbox.room();
         let step = (self.inbox.limit() / 2).min(self.own_segment_bytes.into());
-        if edge.beyond(self.told_edge) >= step { edge } else { self.told_edge }
+        if edge.beyond(self.rcv_adv) >= step { edge } else { self.rcv_adv }
     }
 
     /// Whether the peer should hear that it may send more: by half of the largest window, or after it had no room for a full segment.
     fn has_window_news(&self) -> bool {
-        let grown = self.edge().beyond(self.told_edge);
-        let is_starved = self.told_edge.beyond(self.inbox.next) < self.own_segment_bytes.into();
+        let grown = self.edge().beyond(self.rcv_adv);
+        let is_starved = self.rcv_adv.beyond(self.inbox.rcv_nxt) < self.own_segment_bytes.into();
         grown > 0
             && self.is_established()
             && !self.inbox.has_ended
@@ -237,7 +237,7 @@ impl Connection {
     /// [`next_segment`](Self::next_segment).
     #[inline]
     pub(crate) fn has_told_all(&self) -> bool {
-        let owes = self.owes_poke || self.owes_tail_probe || self.acknowledge_at < Nanos::MAX;
+        let owes = self.owes_probe || self.owes_tail_loss_probe || self.delayed_ack_at < Nanos::MAX;
         self.state == State::Established
             && !self.is_ending
             && !owes
@@ -249,26 +249,26 @@ impl Connection {
     pub(crate) fn sent(&mut self, plan: &Plan, now: Nanos, counts: &mut Counts) {
         self.sent_at = now;
         if plan.flags & flag::ACK != 0 {
-            self.told_next = self.inbox.next;
-            self.told_edge = self.told_edge.max(plan.edge);
+            self.last_ack_sent = self.inbox.rcv_nxt;
+            self.rcv_adv = self.rcv_adv.max(plan.edge);
             if plan.carries == Carries::Ranges || !self.inbox.has_gap() {
-                self.acknowledge_at = Nanos::MAX;
+                self.delayed_ack_at = Nanos::MAX;
             }
         }
         match plan.kind {
             Kind::Reset => self.owes_reset = false,
             Kind::Bare => {
-                self.owes_poke = false;
-                let is_last = self.more_duplicates == 0;
-                self.acknowledge_at = if is_last { Nanos::MAX } else { Nanos::ZERO };
-                self.more_duplicates -= u8::from(!is_last);
+                self.owes_probe = false;
+                let is_last = self.extra_dup_acks == 0;
+                self.delayed_ack_at = if is_last { Nanos::MAX } else { Nanos::ZERO };
+                self.extra_dup_acks -= u8::from(!is_last);
             }
             Kind::Fresh => self.sent_fresh(plan, now),
-            Kind::Again(place) | Kind::TailProbe(place) => {
+            Kind::Again(place) | Kind::TailLossProbe(place) => {
                 counts.retransmitted += 1;
                 let sent_at = self.flight.resend(place, now);
-                if matches!(plan.kind, Kind::TailProbe(_)) {
-                    self.note_tail_probe(plan.end(), sent_at, now, counts);
+                if matches!(plan.kind, Kind::TailLossProbe(_)) {
+                    self.note_tail_loss_probe(plan.end(), sent_at, now, counts);
                 }
             }
         }
@@ -281,8 +281,8 @@ impl Connection {
         if self.alarm == Alarm::Persist {
             self.timing.backoff = 0;
         }
-        self.next = plan.end();
-        self.flight.push(plan.sequence, self.next, now);
+        self.snd_nxt = plan.end();
+        self.flight.push(plan.sequence, self.snd_nxt, now);
         if plan.flags & flag::FIN != 0 {
             self.is_fin_sent = true;
             self.state = match self.state {
@@ -291,7 +291,7 @@ impl Connection {
             };
         }
         // A timer that runs goes on (RFC 6298 §5.1); only the wait for a probe begins anew (RFC 8985 §7.2).
-        if matches!(self.alarm, Alarm::Idle | Alarm::Persist | Alarm::TailProbe) {
+        if matches!(self.alarm, Alarm::Idle | Alarm::Persist | Alarm::TailLossProbe) {
             self.set_alarm(now);
         }
     }

@@ -27,11 +27,11 @@ pub(super) enum Fate {
 pub(super) struct Sent {
     pub(super) start: Seq,
     pub(super) end: Seq,
-    /// When it was last sent.
-    pub(super) at: Nanos,
+    /// Segment.xmit_ts: when it was last sent (RFC 8985 §5.1).
+    pub(super) xmit_ts: Nanos,
     pub(super) fate: Fate,
     /// It was sent more than once: its acknowledgement tells no round-trip time (Karn's algorithm, RFC 6298 §3).
-    pub(super) is_again: bool,
+    pub(super) is_retransmitted: bool,
 }
 
 impl Sent {
@@ -63,8 +63,8 @@ impl Flight {
         self.list.len() >= MAX_SEGMENTS
     }
 
-    /// Octets that are probably in the network (RFC 6675 §4, pipe).
-    pub(super) fn under_way(&self) -> u32 {
+    /// Pipe: octets that are probably in the network (RFC 6675 §4).
+    pub(super) fn pipe(&self) -> u32 {
         self.total - self.sacked - self.lost
     }
 
@@ -83,7 +83,7 @@ impl Flight {
 
     pub(super) fn push(&mut self, start: Seq, end: Seq, at: Nanos) {
         self.total += end - start;
-        self.list.push_back(Sent { start, end, at, fate: Fate::Flying, is_again: false });
+        self.list.push_back(Sent { start, end, xmit_ts: at, fate: Fate::Flying, is_retransmitted: false });
     }
 
     /// Drops what `up_to` acknowledges, showing each segment to `see` that the peer had not told of before.
@@ -177,14 +177,14 @@ impl Flight {
     /// The one at this place was sent again. Returns when it was before, if that was the first time.
     pub(super) fn resend(&mut self, place: usize, at: Nanos) -> Option<Nanos> {
         let sent = self.list.get_mut(place)?;
-        let first_at = Some(sent.at).filter(|_| !sent.is_again);
+        let first_at = Some(sent.xmit_ts).filter(|_| !sent.is_retransmitted);
         if sent.fate == Fate::Lost {
             self.lost -= sent.octets();
         }
         if sent.fate != Fate::Sacked {
             sent.fate = Fate::Flying;
         }
-        (sent.at, sent.is_again) = (at, true);
+        (sent.xmit_ts, sent.is_retransmitted) = (at, true);
         first_at
     }
 
@@ -213,15 +213,15 @@ mod tests {
         let mut seen = Vec::new();
         assert!(flight.sack(at(20), at(45), |sent| seen.push(sent.start)), "whole segments only");
         assert!(!flight.sack(at(20), at(40), |_| {}), "known already");
-        assert_eq!((flight.under_way(), flight.sacked_segments()), (30, 2));
-        assert!(flight.lose(|sent| sent.at < Nanos(3)));
-        assert_eq!((flight.under_way(), flight.first_lost().unwrap().0), (10, 0));
+        assert_eq!((flight.pipe(), flight.sacked_segments()), (30, 2));
+        assert!(flight.lose(|sent| sent.xmit_ts < Nanos(3)));
+        assert_eq!((flight.pipe(), flight.first_lost().unwrap().0), (10, 0));
         flight.resend(0, Nanos(9));
-        assert_eq!((flight.under_way(), flight.first_lost().unwrap().0), (20, 1));
+        assert_eq!((flight.pipe(), flight.first_lost().unwrap().0), (20, 1));
         flight.acknowledge(at(15), |sent| seen.push(sent.start));
-        assert_eq!((flight.under_way(), flight.len()), (10, 4));
+        assert_eq!((flight.pipe(), flight.len()), (10, 4));
         flight.acknowledge(at(50), |sent| seen.push(sent.start));
-        assert!(flight.is_empty() && flight.under_way() == 0 && !flight.has_lost() && !flight.has_sacked());
+        assert!(flight.is_empty() && flight.pipe() == 0 && !flight.has_lost() && !flight.has_sacked());
         assert_eq!(seen, [at(20), at(30), at(0), at(10), at(15), at(40)]);
     }
 
@@ -231,7 +231,7 @@ mod tests {
         flight.sack(Seq(10), Seq(50), |_| {});
         flight.acknowledge(Seq(10), |_| {});
         flight.lose_all();
-        assert_eq!((flight.under_way(), flight.has_sacked()), (0, false));
+        assert_eq!((flight.pipe(), flight.has_sacked()), (0, false));
         assert_eq!(flight.first_lost().unwrap().1.start, Seq(10));
     }
 }

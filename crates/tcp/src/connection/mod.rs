@@ -54,9 +54,9 @@ const KEEP_ALIVE_IDLE: Nanos = Nanos::from_millis(120_000);
 /// Between two such questions.
 const KEEP_ALIVE_INTERVAL: Nanos = Nanos::from_millis(10_000);
 /// How long an answer is waited for.
-const KEEP_ALIVE_PATIENCE: Nanos = Nanos::from_millis(60_000);
+const KEEP_ALIVE_TIMEOUT: Nanos = Nanos::from_millis(60_000);
 /// Longest delay of an acknowledgement (RFC 9293 §3.8.6.3: 500 ms at most; Linux has 40 ms).
-const ACKNOWLEDGEMENT_DELAY: Nanos = Nanos::from_millis(40);
+const DELAYED_ACK_TIMEOUT: Nanos = Nanos::from_millis(40);
 /// Between two answers to what may be an attacker's (RFC 5961 §7), and to what both ends may answer for ever.
 const CHALLENGE_INTERVAL: Nanos = Nanos::from_millis(100);
 /// Octets of data in a segment to a peer that names none: IPv4's (RFC 9293 §3.7.1).
@@ -157,8 +157,8 @@ pub(crate) struct Counts {
     pub(crate) retransmitted: u64,
     /// Retransmission timers that ran out, but for those of requests for a connection.
     pub(crate) timeouts: u64,
-    /// Tail-loss probes (RFC 8985 §7).
-    pub(crate) tail_probes: u64,
+    /// Tail loss probes (RFC 8985 §7).
+    pub(crate) tail_loss_probes: u64,
     /// Losses that acknowledgements told of, by windows.
     pub(crate) recoveries: u64,
 }
@@ -176,44 +176,45 @@ pub(crate) struct Connection {
     /// A reset has to leave.
     owes_reset: bool,
     /// A segment has to leave that the peer answers (RFC 9293 §3.8.6.1, §3.8.4).
-    owes_poke: bool,
+    owes_probe: bool,
     /// The last segment has to leave once more (RFC 8985 §7.3).
-    owes_tail_probe: bool,
-    /// The peer understands selective acknowledgements.
-    has_sack: bool,
-    /// Acknowledgements owed beyond one: a peer without SACK counts them (RFC 5681 §3.2).
-    more_duplicates: u8,
-    own_scale: u8,
-    peer_scale: u8,
+    owes_tail_loss_probe: bool,
+    /// Both sides have sent the SACK-permitted option (RFC 2018 §2).
+    sack_permitted: bool,
+    /// Duplicate acknowledgements owed beyond one: a peer without SACK counts them (RFC 5681 §3.2).
+    extra_dup_acks: u8,
+    /// Rcv.Wind.Shift and Snd.Wind.Shift (RFC 7323 §2.2).
+    rcv_wind_shift: u8,
+    snd_wind_shift: u8,
     is_lossless: bool,
     /// Octets of data in a segment to the peer.
     segment_bytes: u16,
     /// The same, as the peer may send them.
     own_segment_bytes: u16,
     send_bytes: u32,
-    /// ISS.
-    first_number: Seq,
-    /// SND.UNA.
-    unacknowledged: Seq,
-    /// SND.NXT.
-    next: Seq,
+    /// ISS, the initial send sequence number (RFC 9293 §3.3.1).
+    iss: Seq,
+    /// SND.UNA: the oldest number that is not acknowledged.
+    snd_una: Seq,
+    /// SND.NXT: the next number to be sent.
+    snd_nxt: Seq,
     /// The number of the outbox's first octet.
     outbox_start: Seq,
     /// What the user sent and the peer has not acknowledged.
     outbox: Bytes,
     flight: Flight,
-    /// SND.WND, and the largest that there was.
-    peer_window: u32,
-    largest_window: u32,
+    /// SND.WND, and the largest that there was (MAX.SND.WND of RFC 5961 §5.2).
+    snd_wnd: u32,
+    max_snd_wnd: u32,
     /// SND.WL1 and SND.WL2.
-    window_by: (Seq, Seq),
+    snd_wl: (Seq, Seq),
     inbox: Inbox,
-    /// The end of the window that the peer was told of; it never moves back.
-    told_edge: Seq,
-    /// What the peer was told to have arrived.
-    told_next: Seq,
-    /// When an acknowledgement has to leave; [`Nanos::MAX`] when none is owed.
-    acknowledge_at: Nanos,
+    /// The right edge of the window that was advertised, RCV.NXT + RCV.WND; it never moves back (RFC 9293 §3.8.6).
+    rcv_adv: Seq,
+    /// Last.ACK.sent (RFC 7323 §4.3): the last number that was acknowledged.
+    last_ack_sent: Seq,
+    /// When a delayed acknowledgement has to leave; [`Nanos::MAX`] when none is owed.
+    delayed_ack_at: Nanos,
     alarm: Alarm,
     alarm_at: Nanos,
     /// When the peer last acknowledged something, or answered while nothing was under way.
@@ -229,7 +230,7 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// One that begins with our SYN (RFC 9293 §3.10.1, active OPEN).
-    pub(crate) fn open(shape: &Shape, first_number: Seq, now: Nanos) -> Self {
+    pub(crate) fn open(shape: &Shape, iss: Seq, now: Nanos) -> Self {
         let scale = (0..=14).find(|&scale| shape.receive_bytes >> scale <= u16::MAX.into()).unwrap_or(14);
         Self {
             state: State::SynSent,
@@ -238,29 +239,29 @@ impl Connection {
             is_ending: false,
             is_fin_sent: false,
             owes_reset: false,
-            owes_poke: false,
-            owes_tail_probe: false,
-            has_sack: true,
-            more_duplicates: 0,
-            own_scale: scale,
-            peer_scale: 0,
+            owes_probe: false,
+            owes_tail_loss_probe: false,
+            sack_permitted: true,
+            extra_dup_acks: 0,
+            rcv_wind_shift: scale,
+            snd_wind_shift: 0,
             is_lossless: shape.is_lossless,
             segment_bytes: shape.segment_bytes.min(DEFAULT_SEGMENT_BYTES),
             own_segment_bytes: shape.segment_bytes,
             send_bytes: shape.send_bytes,
-            first_number,
-            unacknowledged: first_number,
-            next: first_number,
-            outbox_start: first_number + 1,
+            iss,
+            snd_una: iss,
+            snd_nxt: iss,
+            outbox_start: iss + 1,
             outbox: Bytes::default(),
             flight: Flight::default(),
-            peer_window: 0,
-            largest_window: 0,
-            window_by: (Seq(0), Seq(0)),
+            snd_wnd: 0,
+            max_snd_wnd: 0,
+            snd_wl: (Seq(0), Seq(0)),
             inbox: Inbox::new(shape.receive_bytes),
-            told_edge: Seq(0),
-            told_next: Seq(0),
-            acknowledge_at: Nanos::MAX,
+            rcv_adv: Seq(0),
+            last_ack_sent: Seq(0),
+            delayed_ack_at: Nanos::MAX,
             alarm: Alarm::Idle,
             alarm_at: now + KEEP_ALIVE_IDLE,
             progress: now,
@@ -274,8 +275,8 @@ impl Connection {
     }
 
     /// One that begins with the peer's SYN (RFC 9293 §3.10.7.2).
-    pub(crate) fn accept(shape: &Shape, first_number: Seq, syn: &Segment<'_>, now: Nanos) -> Self {
-        let mut connection = Self::open(shape, first_number, now);
+    pub(crate) fn accept(shape: &Shape, iss: Seq, syn: &Segment<'_>, now: Nanos) -> Self {
+        let mut connection = Self::open(shape, iss, now);
         connection.is_active = false;
         connection.state = State::SynReceived;
         connection.take_syn(syn);
@@ -284,8 +285,8 @@ impl Connection {
 
     /// One whose answer to the peer's SYN left some time ago, and of which nothing was kept (RFC 4987 §3.6): the segment that
     /// acknowledges it is to follow.
-    pub(crate) fn recall(shape: &Shape, first_number: Seq, syn: &Segment<'_>, now: Nanos) -> Self {
-        let mut connection = Self::accept(shape, first_number, syn, now);
+    pub(crate) fn recall(shape: &Shape, iss: Seq, syn: &Segment<'_>, now: Nanos) -> Self {
+        let mut connection = Self::accept(shape, iss, syn, now);
         let plan = connection.plan_syn(depart::Kind::Fresh);
         connection.sent(&plan, now, &mut Counts::default());
         // When it left is not known, so that no round trip can be measured by it (Karn's algorithm, RFC 6298 §3).
@@ -319,7 +320,7 @@ impl Connection {
 
     /// When it has to be asked again; [`Nanos::MAX`] when only its peer or its user can change anything.
     pub(crate) fn due(&self) -> Nanos {
-        self.alarm_at.min(self.acknowledge_at)
+        self.alarm_at.min(self.delayed_ack_at)
     }
 
     /// Takes bytes to send as far as there is room; returns how many.
@@ -388,8 +389,8 @@ impl Connection {
         self.state = State::Closed;
         self.failure = self.failure.or(failure);
         (self.outbox, self.flight) = (Bytes::default(), Flight::default());
-        (self.alarm_at, self.acknowledge_at) = (Nanos::MAX, Nanos::MAX);
-        (self.owes_poke, self.owes_tail_probe) = (false, false);
+        (self.alarm_at, self.delayed_ack_at) = (Nanos::MAX, Nanos::MAX);
+        (self.owes_probe, self.owes_tail_loss_probe) = (false, false);
     }
 
     /// Forgets everything; nothing is sent any more.
@@ -417,26 +418,26 @@ impl Connection {
 
     /// What we offer in a SYN: all of it in our own, in an answer what the peer offers too.
     fn offer(&self) -> Offer {
-        let scale = Some(self.own_scale).filter(|_| self.is_active || self.own_scale > 0);
-        Offer { segment_bytes: Some(self.own_segment_bytes), scale, sack: self.has_sack }
+        let scale = Some(self.rcv_wind_shift).filter(|_| self.is_active || self.rcv_wind_shift > 0);
+        Offer { segment_bytes: Some(self.own_segment_bytes), scale, sack: self.sack_permitted }
     }
 
     /// Takes the peer's number and options from its SYN.
     fn take_syn(&mut self, syn: &Segment<'_>) {
         let offer = Offer::parse(syn.options);
         match offer.scale {
-            Some(scale) => self.peer_scale = scale,
-            None => (self.own_scale, self.peer_scale) = (0, 0),
+            Some(scale) => self.snd_wind_shift = scale,
+            None => (self.rcv_wind_shift, self.snd_wind_shift) = (0, 0),
         }
-        self.has_sack = offer.sack;
+        self.sack_permitted = offer.sack;
         let theirs = offer.segment_bytes.unwrap_or(DEFAULT_SEGMENT_BYTES).max(LEAST_SEGMENT_BYTES);
         self.segment_bytes = self.own_segment_bytes.min(theirs);
         self.congestion.set_segment_bytes(self.segment_bytes.into());
-        self.inbox.next = syn.sequence + 1;
-        (self.told_next, self.told_edge) = (syn.sequence, syn.sequence + 1);
+        self.inbox.rcv_nxt = syn.sequence + 1;
+        (self.last_ack_sent, self.rcv_adv) = (syn.sequence, syn.sequence + 1);
         // The window of a SYN is never scaled (RFC 7323 §2.2).
-        self.peer_window = syn.window.into();
-        self.largest_window = self.peer_window;
-        self.window_by = (syn.sequence, syn.acknowledgement);
+        self.snd_wnd = syn.window.into();
+        self.max_snd_wnd = self.snd_wnd;
+        self.snd_wl = (syn.sequence, syn.acknowledgement);
     }
 }

@@ -18,8 +18,8 @@ pub(super) struct Inbox {
     /// Of these, what the user was shown; it does not count against the window, since only the user can use it up.
     seen: usize,
     /// RCV.NXT.
-    pub(super) next: Seq,
-    /// Ranges beyond `next` in order; they neither overlap nor touch.
+    pub(super) rcv_nxt: Seq,
+    /// Ranges beyond `rcv_nxt` in order; they neither overlap nor touch.
     ranges: Vec<(Seq, Seq)>,
     /// The start of what arrived last beyond a gap: its range is told first (RFC 2018 §4).
     latest: Seq,
@@ -50,13 +50,13 @@ pub(super) enum Change {
 
 impl Inbox {
     pub(super) fn new(limit: u32) -> Self {
-        let (next, latest) = (Seq(0), Seq(0));
+        let (rcv_nxt, latest) = (Seq(0), Seq(0));
         let bytes = Bytes::default();
         Self {
             bytes,
             ready: 0,
             seen: 0,
-            next,
+            rcv_nxt,
             ranges: Vec::new(),
             latest,
             fin: None,
@@ -67,20 +67,20 @@ impl Inbox {
         }
     }
 
-    /// Takes data that begins at or behind `next` and ends within the window.
+    /// Takes data that begins at or behind `rcv_nxt` and ends within the window.
     pub(super) fn take(&mut self, start: Seq, data: &[u8]) -> Change {
-        if start == self.next && self.ranges.is_empty() {
+        if start == self.rcv_nxt && self.ranges.is_empty() {
             self.bytes.push(data);
             self.ready += data.len();
-            self.next = self.next + data.len() as u32;
+            self.rcv_nxt = self.rcv_nxt + data.len() as u32;
             return Change::InOrder;
         }
         let end = start + data.len() as u32;
-        let must_wait = self.is_pressed && start != self.next;
+        let must_wait = self.is_pressed && start != self.rcv_nxt;
         if data.is_empty() || must_wait || !self.insert(start, end) {
             return Change::Nothing;
         }
-        self.bytes.write_at(self.ready + (start - self.next) as usize, data);
+        self.bytes.write_at(self.ready + (start - self.rcv_nxt) as usize, data);
         self.latest = start;
         if self.advance() { Change::GapFilled } else { Change::Beyond }
     }
@@ -103,9 +103,9 @@ impl Inbox {
 
     /// Notes where the peer's direction ends. Returns whether all before it is here.
     pub(super) fn end_at(&mut self, fin: Seq) -> bool {
-        if *self.fin.get_or_insert(fin) == self.next && !self.has_ended {
+        if *self.fin.get_or_insert(fin) == self.rcv_nxt && !self.has_ended {
             self.has_ended = true;
-            self.next = self.next + 1;
+            self.rcv_nxt = self.rcv_nxt + 1;
             // Nothing can follow; what a confused peer sent beyond is forgotten.
             self.ranges.clear();
         }
@@ -133,14 +133,14 @@ impl Inbox {
         true
     }
 
-    /// Moves `next` over what has become contiguous. Returns whether it moved.
+    /// Moves `rcv_nxt` over what has become contiguous. Returns whether it moved.
     fn advance(&mut self) -> bool {
-        let Some(&(start, end)) = self.ranges.first().filter(|range| range.0.is_within(self.next)) else {
+        let Some(&(start, end)) = self.ranges.first().filter(|range| range.0.is_within(self.rcv_nxt)) else {
             return false;
         };
-        debug_assert!(start == self.next, "data is trimmed to what is new");
-        self.ready += (end - self.next) as usize;
-        self.next = end;
+        debug_assert!(start == self.rcv_nxt, "data is trimmed to what is new");
+        self.ready += (end - self.rcv_nxt) as usize;
+        self.rcv_nxt = end;
         self.ranges.remove(0);
         true
     }
@@ -159,7 +159,7 @@ impl Inbox {
         first.into_iter().chain(others).take(SACK_BLOCKS).copied()
     }
 
-    /// Bytes that the peer may send from `next` on.
+    /// Bytes that the peer may send from `rcv_nxt` on.
     pub(super) fn room(&self) -> u32 {
         self.limit.saturating_sub((self.ready - self.seen) as u32)
     }
@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     fn inbox(next: u32) -> Inbox {
-        Inbox { next: Seq(next), ..Inbox::new(1000) }
+        Inbox { rcv_nxt: Seq(next), ..Inbox::new(1000) }
     }
 
     #[test]
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(inbox.view(), b"123456");
         assert_eq!(inbox.take(at(6), b"789"), Change::GapFilled);
         assert_eq!((inbox.view(), inbox.has_gap()), (&b"123456789"[..], false));
-        assert!(inbox.end_at(at(9)) && inbox.next == at(10));
+        assert!(inbox.end_at(at(9)) && inbox.rcv_nxt == at(10));
     }
 
     #[test]
@@ -251,13 +251,13 @@ mod tests {
             let whole: Vec<u8> = (0..1000).map(|i| (i * 7 % 251) as u8).collect();
             let mut inbox = inbox(start);
             for (offset, length) in pieces {
-                let done = (inbox.next - Seq(start)) as usize;
+                let done = (inbox.rcv_nxt - Seq(start)) as usize;
                 let (from, to) = (offset.max(done), offset + length);
                 if from < to {
                     inbox.take(Seq(start) + from as u32, &whole[from..to]);
                 }
                 prop_assert!(inbox.ranges.len() <= MAX_RANGES);
-                let ready = (inbox.next - Seq(start)) as usize;
+                let ready = (inbox.rcv_nxt - Seq(start)) as usize;
                 prop_assert_eq!(inbox.view(), &whole[..ready]);
             }
         }

@@ -7,17 +7,18 @@ use super::flight::Sent;
 use super::options::sack_blocks;
 use super::sequence::Seq;
 use super::{
-    Connection, Counts, Failure, KEEP_ALIVE_IDLE, KEEP_ALIVE_INTERVAL, KEEP_ALIVE_PATIENCE, Segment, State,
+    Connection, Counts, Failure, KEEP_ALIVE_IDLE, KEEP_ALIVE_INTERVAL, KEEP_ALIVE_TIMEOUT, Segment, State,
     USER_TIMEOUT, flag,
 };
 
-/// Segments beyond a gap, or acknowledgements that repeat themselves, from which on a gap is taken for a loss (RFC 5681 §3.2).
-const DUPLICATES: usize = 3;
-/// How long a peer may delay the acknowledgement of a single segment, as it is known of Linux and us (RFC 8985 §7.2 leaves it open
-/// and names 200 ms at most). A probe that comes too early costs a frame.
-const PEERS_DELAY: Nanos = Nanos::from_millis(40);
-/// Shortest wait before a tail-loss probe, above what the peer's turn and the wheel's tick may take.
-const LEAST_PROBE_WAIT: Nanos = Nanos::from_millis(2);
+/// DupThresh: segments beyond a gap, or duplicate acknowledgements, from which on a gap is taken for a loss (RFC 5681 §3.2, RFC 6675
+/// §2).
+const DUP_THRESH: usize = 3;
+/// TLP.max_ack_delay: how long a peer may delay the acknowledgement of a single segment, as it is known of Linux and us (RFC 8985
+/// §7.2 leaves it open and names 200 ms at most). A probe that comes too early costs a frame.
+const MAX_ACK_DELAY: Nanos = Nanos::from_millis(40);
+/// What PTO has beyond two round trips at least: above what the peer's turn and the wheel's tick may take.
+const PTO_SLACK: Nanos = Nanos::from_millis(2);
 
 /// What time will bring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +29,8 @@ pub(super) enum Alarm {
     Persist,
     /// What others have overtaken is lost (RFC 8985 §6.2).
     Reorder,
-    /// The last segment is sent once more.
-    TailProbe,
+    /// The probe timeout has run out: the last segment is sent once more (RFC 8985 §7.3).
+    TailLossProbe,
     /// All is lost (RFC 6298 §5).
     Retransmission,
     /// The end of TIME-WAIT.
@@ -51,8 +52,8 @@ enum Phase {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Recovery {
     phase: Phase,
-    /// Acknowledgements that repeated the last one.
-    duplicates: u8,
+    /// Duplicate acknowledgements in a row (RFC 5681 §2).
+    dup_acks: u8,
     probed: Option<Probe>,
     /// When what was overtaken is taken for lost; zero when nothing was.
     reorder_at: Nanos,
@@ -68,43 +69,43 @@ struct Probe {
     again_at: Nanos,
 }
 
-/// RACK's view: the segment sent last of those that arrived (RFC 8985 §5.2).
+/// State of RACK (RFC 8985 §5.2, under the same names): the segment sent last of those that arrived.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rack {
-    at: Nanos,
-    end: Seq,
-    round_trip: Nanos,
-    /// The highest number that arrived.
-    highest: Seq,
+    xmit_ts: Nanos,
+    end_seq: Seq,
+    rtt: Nanos,
+    /// RACK.fack: the highest number that was acknowledged, selectively or not.
+    fack: Seq,
     has_seen: bool,
-    /// Segments overtook each other: a gap is given some time.
-    has_reordering: bool,
+    /// RACK.reordering_seen: segments overtook each other, so a gap is given some time.
+    reordering_seen: bool,
     /// The round trip of what was acknowledged last and sent only once.
     sample: Option<Nanos>,
 }
 
 impl Rack {
     /// A segment arrived there (RFC 8985 §6.2, steps 1 to 3).
-    fn see(&mut self, sent: &Sent, now: Nanos, least: Nanos) {
-        let round_trip = Nanos((now - sent.at).0.max(1));
-        if sent.is_again {
-            if round_trip < least {
+    fn update(&mut self, sent: &Sent, now: Nanos, min_rtt: Nanos) {
+        let rtt = Nanos((now - sent.xmit_ts).0.max(1));
+        if sent.is_retransmitted {
+            if rtt < min_rtt {
                 return; // It was the first copy that arrived.
             }
         } else {
-            self.has_reordering |= self.has_seen && sent.end.is_before(self.highest);
-            self.sample = Some(round_trip);
+            self.reordering_seen |= self.has_seen && sent.end.is_before(self.fack);
+            self.sample = Some(rtt);
         }
-        self.highest = if self.has_seen { self.highest.max(sent.end) } else { sent.end };
-        if !self.has_seen || self.is_behind(sent) {
-            (self.at, self.end, self.round_trip) = (sent.at, sent.end, round_trip);
+        self.fack = if self.has_seen { self.fack.max(sent.end) } else { sent.end };
+        if !self.has_seen || self.was_sent_before(sent) {
+            (self.xmit_ts, self.end_seq, self.rtt) = (sent.xmit_ts, sent.end, rtt);
         }
         self.has_seen = true;
     }
 
-    /// Whether `sent` left after it.
-    fn is_behind(&self, sent: &Sent) -> bool {
-        self.at < sent.at || (self.at == sent.at && self.end.is_before(sent.end))
+    /// RACK_sent_after(sent, RACK): whether `sent` left after it (RFC 8985 §6.2, step 2).
+    fn was_sent_before(&self, sent: &Sent) -> bool {
+        self.xmit_ts < sent.xmit_ts || (self.xmit_ts == sent.xmit_ts && self.end_seq.is_before(sent.end))
     }
 }
 
@@ -124,32 +125,32 @@ impl Connection {
     ) -> bool {
         let ack = segment.acknowledgement;
         // RFC 5961 §5.2: numbers far behind, or never sent, may be guesses.
-        if self.next.is_before(ack) || ack.is_before(self.unacknowledged - self.largest_window) {
+        if self.snd_nxt.is_before(ack) || ack.is_before(self.snd_una - self.max_snd_wnd) {
             self.challenge(now);
             return false;
         }
-        let under_way = self.flight.under_way();
-        let is_told_more = self.has_sack && self.note_ranges(segment, now);
+        let pipe = self.flight.pipe();
+        let is_told_more = self.sack_permitted && self.note_ranges(segment, now);
         let is_duplicate = self.is_duplicate(segment);
-        self.recovery.duplicates = if is_duplicate { self.recovery.duplicates.saturating_add(1) } else { 0 };
-        let octets = if self.unacknowledged.is_before(ack) { self.acknowledge(ack, now) } else { 0 };
+        self.recovery.dup_acks = if is_duplicate { self.recovery.dup_acks.saturating_add(1) } else { 0 };
+        let octets = if self.snd_una.is_before(ack) { self.acknowledge(ack, now) } else { 0 };
         if self.flight.is_empty() {
             self.progress = now;
         }
-        self.update_peer_window(segment);
-        self.judge_tail_probe(ack, is_duplicate, under_way);
-        self.recover(octets, is_told_more, under_way, now, counts);
+        self.update_snd_wnd(segment);
+        self.judge_tail_loss_probe(ack, is_duplicate, pipe);
+        self.recover(octets, is_told_more, pipe, now, counts);
         self.end_acknowledged(now);
         true
     }
 
     /// RFC 5681 §2: the same again, while something is under way.
     fn is_duplicate(&self, segment: &Segment<'_>) -> bool {
-        segment.acknowledgement == self.unacknowledged
+        segment.acknowledgement == self.snd_una
             && !self.flight.is_empty()
             && segment.data.is_empty()
             && !segment.has(flag::FIN)
-            && u32::from(segment.window) << self.peer_scale == self.peer_window
+            && u32::from(segment.window) << self.snd_wind_shift == self.snd_wnd
     }
 
     /// Notes what arrived beyond a gap. Returns whether that was news.
@@ -157,12 +158,12 @@ impl Connection {
         if segment.options.is_empty() {
             return false;
         }
-        let (rack, least) = (&mut self.rack, self.timing.least);
+        let (rack, min_rtt) = (&mut self.rack, self.timing.min_rtt);
         let mut is_news = false;
         for (start, end) in sack_blocks(segment.options) {
-            let is_possible = segment.acknowledgement.is_within(start) && end.is_within(self.next);
+            let is_possible = segment.acknowledgement.is_within(start) && end.is_within(self.snd_nxt);
             if is_possible && start.is_before(end) {
-                is_news |= self.flight.sack(start, end, |sent| rack.see(sent, now, least));
+                is_news |= self.flight.sack(start, end, |sent| rack.update(sent, now, min_rtt));
             }
         }
         is_news
@@ -170,19 +171,19 @@ impl Connection {
 
     /// Something new is acknowledged. Returns how many numbers.
     pub(super) fn acknowledge(&mut self, ack: Seq, now: Nanos) -> u32 {
-        let (rack, least) = (&mut self.rack, self.timing.least);
-        self.flight.acknowledge(ack, |sent| rack.see(sent, now, least));
+        let (rack, min_rtt) = (&mut self.rack, self.timing.min_rtt);
+        self.flight.acknowledge(ack, |sent| rack.update(sent, now, min_rtt));
         if let Some(sample) = self.rack.sample.take().or_else(|| self.round_trip_of_probed(ack, now)) {
             self.timing.measure(sample);
         }
-        if self.unacknowledged == self.first_number {
+        if self.snd_una == self.iss {
             // A request that had to be sent again says nothing of the wire: a full backlog drops it.
             self.timing.backoff = 0;
         }
         self.progress = now;
-        self.owes_tail_probe = false;
-        let octets = ack - self.unacknowledged;
-        self.unacknowledged = ack;
+        self.owes_tail_loss_probe = false;
+        let octets = ack - self.snd_una;
+        self.snd_una = ack;
         let data = (ack.beyond(self.outbox_start) as usize).min(self.outbox.len());
         self.outbox.drop_front(data);
         self.outbox_start = self.outbox_start + data as u32;
@@ -199,77 +200,77 @@ impl Connection {
     }
 
     /// The window that the segment names.
-    pub(super) fn set_peer_window(&mut self, segment: &Segment<'_>) {
-        self.peer_window = u32::from(segment.window) << self.peer_scale;
-        self.largest_window = self.largest_window.max(self.peer_window);
-        self.window_by = (segment.sequence, segment.acknowledgement);
+    pub(super) fn set_snd_wnd(&mut self, segment: &Segment<'_>) {
+        self.snd_wnd = u32::from(segment.window) << self.snd_wind_shift;
+        self.max_snd_wnd = self.max_snd_wnd.max(self.snd_wnd);
+        self.snd_wl = (segment.sequence, segment.acknowledgement);
     }
 
     /// RFC 9293 §3.10.7.4: not by a segment that others have overtaken.
-    fn update_peer_window(&mut self, segment: &Segment<'_>) {
-        let (sequence, ack) = self.window_by;
+    fn update_snd_wnd(&mut self, segment: &Segment<'_>) {
+        let (sequence, ack) = self.snd_wl;
         let is_newer = sequence.is_before(segment.sequence)
             || (sequence == segment.sequence && ack.is_within(segment.acknowledgement));
-        if is_newer && !segment.acknowledgement.is_before(self.unacknowledged) {
-            self.set_peer_window(segment);
+        if is_newer && !segment.acknowledgement.is_before(self.snd_una) {
+            self.set_snd_wnd(segment);
         }
     }
 
     /// RFC 8985 §7.4: whether a probe mended a loss that nobody else noticed; the network is then as full as after any other.
-    fn judge_tail_probe(&mut self, ack: Seq, is_duplicate: bool, under_way: u32) {
+    fn judge_tail_loss_probe(&mut self, ack: Seq, is_duplicate: bool, pipe: u32) {
         let Some(Probe { end, .. }) = self.recovery.probed else { return };
         if end.is_before(ack) {
             self.recovery.probed = None;
             if self.recovery.phase == Phase::Open {
-                self.congestion.on_loss(under_way);
+                self.congestion.on_loss(pipe);
             }
         } else if end == ack && is_duplicate {
             self.recovery.probed = None;
         }
     }
 
-    fn recover(&mut self, octets: u32, is_told_more: bool, under_way: u32, now: Nanos, counts: &mut Counts) {
+    fn recover(&mut self, octets: u32, is_told_more: bool, pipe: u32, now: Nanos, counts: &mut Counts) {
         if let Phase::Recovery(end) | Phase::Loss(end) = self.recovery.phase
-            && end.is_within(self.unacknowledged)
+            && end.is_within(self.snd_una)
         {
             self.recovery.phase = Phase::Open;
         }
         let is_open = self.recovery.phase == Phase::Open;
-        let has_lost = if self.has_sack {
+        let has_lost = if self.sack_permitted {
             let is_doubtful = self.flight.has_sacked() || !is_open;
             is_doubtful && (is_told_more || octets > 0) && self.detect_losses(now)
         } else {
-            let is_third = usize::from(self.recovery.duplicates) == DUPLICATES;
+            let is_third = usize::from(self.recovery.dup_acks) == DUP_THRESH;
             let is_partial = octets > 0 && matches!(self.recovery.phase, Phase::Recovery(_));
             (is_third || is_partial) && self.flight.lose_first()
         };
         if has_lost {
-            self.begin_recovery(under_way, counts);
+            self.begin_recovery(pipe, counts);
         }
         if octets > 0 && !matches!(self.recovery.phase, Phase::Recovery(_)) {
-            self.congestion.on_acknowledged(octets, under_way);
+            self.congestion.on_acknowledged(octets, pipe);
         }
     }
 
     /// A loss was noticed: the congestion window is halved once for all that is under way.
-    fn begin_recovery(&mut self, under_way: u32, counts: &mut Counts) {
+    fn begin_recovery(&mut self, pipe: u32, counts: &mut Counts) {
         if self.recovery.phase == Phase::Open {
-            self.recovery.phase = Phase::Recovery(self.next);
+            self.recovery.phase = Phase::Recovery(self.snd_nxt);
             self.recovery.probed = None;
-            self.congestion.on_loss(under_way);
+            self.congestion.on_loss(pipe);
             counts.recoveries += 1;
         }
     }
 
     /// RFC 8985 §6.2, step 5: lost is what left before something that arrived, and longer ago than its round trip and some time for
-    /// overtaking. Returns whether anything was.
+    /// overtaking: Segment.xmit_ts + RACK.rtt + RACK.reo_wnd. Returns whether anything was.
     fn detect_losses(&mut self, now: Nanos) -> bool {
-        let patience = self.reordering_patience();
+        let reo_wnd = self.reo_wnd();
         let rack = self.rack;
         let mut latest = Nanos::ZERO;
         let has_lost = self.flight.lose(|sent| {
-            let deadline = sent.at + rack.round_trip + patience;
-            if rack.is_behind(sent) {
+            let deadline = sent.xmit_ts + rack.rtt + reo_wnd;
+            if rack.was_sent_before(sent) {
                 return false;
             }
             if deadline > now {
@@ -281,19 +282,19 @@ impl Connection {
         has_lost
     }
 
-    /// RFC 8985 §6.2, step 4, without its adaptation by duplicates: a quarter of the shortest round trip where segments do overtake
-    /// each other, or as long as too few have done so to tell.
-    fn reordering_patience(&self) -> Nanos {
-        let is_urgent = self.recovery.phase != Phase::Open || self.flight.sacked_segments() >= DUPLICATES;
-        if !self.rack.has_reordering && is_urgent {
+    /// RACK.reo_wnd = min(min_RTT / 4, SRTT) where segments overtake each other, or as long as too few have done so to tell; else 0
+    /// (RFC 8985 §6.2, step 4, without its adaptation by DSACK).
+    fn reo_wnd(&self) -> Nanos {
+        let is_urgent = self.recovery.phase != Phase::Open || self.flight.sacked_segments() >= DUP_THRESH;
+        if !self.rack.reordering_seen && is_urgent {
             return Nanos::ZERO;
         }
-        Nanos(self.timing.least.0 / 4).min(self.timing.smoothed)
+        Nanos(self.timing.min_rtt.0 / 4).min(self.timing.srtt)
     }
 
     /// What the acknowledgement of our FIN changes.
     fn end_acknowledged(&mut self, now: Nanos) {
-        if !self.is_fin_sent || self.unacknowledged != self.next {
+        if !self.is_fin_sent || self.snd_una != self.snd_nxt {
             return;
         }
         match self.state {
@@ -315,58 +316,59 @@ impl Connection {
             } else if self.alarm == Alarm::Persist {
                 return;
             } else {
-                (Alarm::Persist, now + self.timing.timeout())
+                (Alarm::Persist, now + self.timing.rto())
             }
         } else if self.recovery.reorder_at > Nanos::ZERO {
             (Alarm::Reorder, self.recovery.reorder_at)
         } else if self.can_probe_tail() {
-            (Alarm::TailProbe, now + self.tail_probe_wait())
+            (Alarm::TailLossProbe, now + self.pto())
         } else {
-            (Alarm::Retransmission, now + self.timing.timeout())
+            (Alarm::Retransmission, now + self.timing.rto())
         };
     }
 
     /// RFC 8985 §7.3: one probe for a flight without known losses.
     fn can_probe_tail(&self) -> bool {
-        self.has_sack && !self.is_lossless && self.is_established() && self.is_recovery_quiet()
+        self.sack_permitted && !self.is_lossless && self.is_established() && self.is_recovery_quiet()
     }
 
-    /// RFC 8985 §7.2, with the variation of round trips.
-    fn tail_probe_wait(&self) -> Nanos {
-        let timeout = self.timing.timeout();
+    /// PTO = SRTT + max(SRTT, 4 · RTTVAR), and TLP.max_ack_delay with one segment in flight; RTO at most. RFC 8985 §7.2 has 2 · SRTT
+    /// without the variation.
+    fn pto(&self) -> Nanos {
+        let timeout = self.timing.rto();
         // Ten thousand connections may be new to a program that answers one after the other.
-        if !self.timing.has_tried {
+        if !self.timing.has_data_sample {
             return timeout;
         }
-        let delay = if self.flight.len() == 1 { PEERS_DELAY } else { LEAST_PROBE_WAIT };
+        let delay = if self.flight.len() == 1 { MAX_ACK_DELAY } else { PTO_SLACK };
         (self.timing.long_round_trip() + delay).min(timeout)
     }
 
     /// Does what has come due.
     pub(super) fn wake(&mut self, now: Nanos, counts: &mut Counts) {
         match self.alarm {
-            Alarm::Idle if now - self.progress > KEEP_ALIVE_IDLE + KEEP_ALIVE_PATIENCE => self.time_out(),
+            Alarm::Idle if now - self.progress > KEEP_ALIVE_IDLE + KEEP_ALIVE_TIMEOUT => self.time_out(),
             Alarm::Persist | Alarm::Retransmission if now - self.progress > USER_TIMEOUT => self.time_out(),
             Alarm::Idle => {
-                self.owes_poke = self.is_established();
+                self.owes_probe = self.is_established();
                 self.alarm_at = now + KEEP_ALIVE_INTERVAL;
             }
             Alarm::Persist => {
-                self.owes_poke = true;
+                self.owes_probe = true;
                 self.timing.back_off(false);
-                self.alarm_at = now + self.timing.timeout();
+                self.alarm_at = now + self.timing.rto();
             }
             Alarm::Reorder => {
-                let under_way = self.flight.under_way();
+                let pipe = self.flight.pipe();
                 self.recovery.reorder_at = Nanos::ZERO;
                 if self.detect_losses(now) {
-                    self.begin_recovery(under_way, counts);
+                    self.begin_recovery(pipe, counts);
                 }
                 self.set_alarm(now);
             }
-            Alarm::TailProbe => {
-                self.owes_tail_probe = true;
-                (self.alarm, self.alarm_at) = (Alarm::Retransmission, now + self.timing.timeout());
+            Alarm::TailLossProbe => {
+                self.owes_tail_loss_probe = true;
+                (self.alarm, self.alarm_at) = (Alarm::Retransmission, now + self.timing.rto());
             }
             Alarm::Retransmission => self.lose_all(now, counts),
             Alarm::TimeWait => self.end(None),
@@ -379,11 +381,11 @@ impl Connection {
         let is_request = self.state == State::SynSent;
         counts.timeouts += u64::from(!is_request);
         let is_first = self.is_established() && !matches!(self.recovery.phase, Phase::Loss(_));
-        self.congestion.on_timeout(self.flight.under_way(), is_first);
+        self.congestion.on_timeout(self.flight.pipe(), is_first);
         self.flight.lose_all();
-        self.recovery = Recovery { phase: Phase::Loss(self.next), ..Recovery::default() };
+        self.recovery = Recovery { phase: Phase::Loss(self.snd_nxt), ..Recovery::default() };
         self.timing.back_off(is_request);
-        (self.alarm, self.alarm_at) = (Alarm::Retransmission, now + self.timing.timeout());
+        (self.alarm, self.alarm_at) = (Alarm::Retransmission, now + self.timing.rto());
     }
 
     fn time_out(&mut self) {
@@ -392,15 +394,15 @@ impl Connection {
     }
 
     /// The last segment has left once more.
-    pub(super) fn note_tail_probe(
+    pub(super) fn note_tail_loss_probe(
         &mut self,
         end: Seq,
         sent_at: Option<Nanos>,
         now: Nanos,
         counts: &mut Counts,
     ) {
-        self.owes_tail_probe = false;
+        self.owes_tail_loss_probe = false;
         self.recovery.probed = Some(Probe { end, sent_at, again_at: now });
-        counts.tail_probes += 1;
+        counts.tail_loss_probes += 1;
     }
 }

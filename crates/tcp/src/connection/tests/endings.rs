@@ -16,7 +16,7 @@ fn three_segments_open_a_connection() {
     assert_eq!(flags, [flag::SYN, flag::SYN | flag::ACK, flag::ACK]);
     let (client, server) = (network.client().segment_bytes, network.server().segment_bytes);
     assert_eq!((client, server), (1000, 1000));
-    assert!(network.client().has_sack && network.server().has_sack);
+    assert!(network.client().sack_permitted && network.server().sack_permitted);
 }
 
 #[test]

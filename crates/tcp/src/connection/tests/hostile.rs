@@ -7,8 +7,8 @@ use super::*;
 /// An established connection's server, and a segment that would be next for it.
 fn server() -> (Network, Packet) {
     let mut network = Network::established();
-    let next = network.server().inbox.next;
-    let acknowledgement = network.server().next;
+    let next = network.server().inbox.rcv_nxt;
+    let acknowledgement = network.server().snd_nxt;
     let packet = Packet {
         sequence: next,
         acknowledgement,
@@ -124,19 +124,19 @@ proptest! {
             network.ends[end].departures(network.now);
             let connection = network.ends[end].connection.as_ref().unwrap();
             let packet = Packet {
-                sequence: connection.inbox.next + sequence as u32,
-                acknowledgement: connection.unacknowledged + ack as u32,
+                sequence: connection.inbox.rcv_nxt + sequence as u32,
+                acknowledgement: connection.snd_una + ack as u32,
                 flags,
                 window,
                 options,
                 data: pattern(length),
             };
-            let before = connection.unacknowledged;
+            let before = connection.snd_una;
             network.forge(end, &packet);
             let connection = network.ends[end].connection.as_ref().unwrap();
-            prop_assert!(before.is_within(connection.unacknowledged));
-            prop_assert!(connection.unacknowledged.is_within(connection.next));
-            prop_assert!(connection.flight.under_way() <= connection.next - connection.unacknowledged);
+            prop_assert!(before.is_within(connection.snd_una));
+            prop_assert!(connection.snd_una.is_within(connection.snd_nxt));
+            prop_assert!(connection.flight.pipe() <= connection.snd_nxt - connection.snd_una);
             prop_assert!(connection.unseen() <= SHAPE.receive_bytes as usize);
             prop_assert!(network.ends[end].heap_bytes() <= 600_000);
         }

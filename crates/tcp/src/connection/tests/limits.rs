@@ -41,7 +41,7 @@ fn a_peer_that_vanished_is_noticed() {
     network.run(|_, _| vec![], |network| network.client().state() == State::Closed);
     assert_eq!(network.client().failure(), Some(Failure::TimedOut));
     let waited = network.now - began;
-    assert!(waited >= KEEP_ALIVE_IDLE + KEEP_ALIVE_PATIENCE && waited < Nanos(2 * KEEP_ALIVE_IDLE.0));
+    assert!(waited >= KEEP_ALIVE_IDLE + KEEP_ALIVE_TIMEOUT && waited < Nanos(2 * KEEP_ALIVE_IDLE.0));
 }
 
 #[test]
@@ -59,12 +59,12 @@ fn a_pause_takes_the_congestion_window_back() {
     network.ends[0].to_send = pattern(300_000);
     network
         .run(faultless, |network| network.ends[1].received.len() == 300_000 && network.under_way.is_empty());
-    assert!(network.client().congestion.window > 15_000);
+    assert!(network.client().congestion.cwnd > 15_000);
     let deadline = network.now + Nanos::from_millis(5_000);
     network.run(faultless, |network| network.now >= deadline);
     network.ends[0].to_send.extend(pattern(10));
     network.ends[0].act();
     let now = network.now;
     network.ends[0].departures(now);
-    assert_eq!(network.client().congestion.window, 10_000);
+    assert_eq!(network.client().congestion.cwnd, 10_000);
 }

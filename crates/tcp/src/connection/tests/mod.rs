@@ -45,7 +45,7 @@ impl Packet {
 /// A connection and its user.
 struct End {
     shape: Shape,
-    first_number: Seq,
+    iss: Seq,
     /// `None` while it listens.
     connection: Option<Connection>,
     to_send: Vec<u8>,
@@ -64,10 +64,10 @@ enum Closes {
 }
 
 impl End {
-    fn new(first_number: u32, connection: Option<Connection>) -> Self {
+    fn new(iss: u32, connection: Option<Connection>) -> Self {
         Self {
             shape: SHAPE,
-            first_number: Seq(first_number),
+            iss: Seq(iss),
             connection,
             to_send: Vec::new(),
             given: 0,
@@ -106,7 +106,7 @@ impl End {
         match &mut self.connection {
             Some(connection) => drop(connection.segment_arrives(&segment, now, &mut self.counts)),
             None if packet.flags == flag::SYN => {
-                self.connection = Some(Connection::accept(&self.shape, self.first_number, &segment, now));
+                self.connection = Some(Connection::accept(&self.shape, self.iss, &segment, now));
             }
             None => {}
         }

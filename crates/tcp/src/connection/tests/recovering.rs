@@ -24,7 +24,7 @@ fn transfer(mut network: Network, bytes: usize, mut is_lost: impl FnMut(usize) -
 fn selective_acknowledgements_mend_many_losses_of_a_window_without_a_timer() {
     let network = transfer(Network::established(), 200_000, |n| matches!(n, 12 | 14 | 15 | 17 | 60 | 61));
     let counts = network.ends[0].counts;
-    assert_eq!((counts.timeouts, counts.tail_probes, counts.retransmitted), (0, 0, 6));
+    assert_eq!((counts.timeouts, counts.tail_loss_probes, counts.retransmitted), (0, 0, 6));
     assert!((1..=2).contains(&counts.recoveries), "{counts:?}");
 }
 
@@ -37,7 +37,7 @@ fn a_retransmission_that_is_lost_too_is_noticed() {
     let mut network = Network::with(shape, shape, 1, 2);
     network.open();
     network.ends[0].to_send = pattern(200_000);
-    let victim = network.client().next + 15_000;
+    let victim = network.client().snd_nxt + 15_000;
     network.run(
         |_, packet| {
             let is_victim = packet.sequence == victim && !packet.data.is_empty() && copies < 2;
@@ -55,7 +55,7 @@ fn the_last_segment_is_mended_by_a_probe() {
     let began = start.now;
     let network = transfer(start, 10_000, |n| n == 9);
     let counts = network.ends[0].counts;
-    assert_eq!((counts.timeouts, counts.tail_probes), (0, 1));
+    assert_eq!((counts.timeouts, counts.tail_loss_probes), (0, 1));
     assert!(network.now - began < Nanos::from_millis(120), "{:?}", network.now - began);
 }
 
@@ -63,14 +63,14 @@ fn the_last_segment_is_mended_by_a_probe() {
 fn a_single_lost_segment_is_mended_by_a_probe() {
     let network = transfer(Network::established(), 10, |n| n == 0);
     let counts = network.ends[0].counts;
-    assert_eq!((counts.timeouts, counts.tail_probes, counts.retransmitted), (0, 1, 1));
+    assert_eq!((counts.timeouts, counts.tail_loss_probes, counts.retransmitted), (0, 1, 1));
 }
 
 #[test]
 fn a_lost_probe_leaves_it_to_the_timer() {
     let network = transfer(Network::established(), 10, |n| n < 3);
     let counts = network.ends[0].counts;
-    assert_eq!((counts.timeouts, counts.tail_probes), (2, 1));
+    assert_eq!((counts.timeouts, counts.tail_loss_probes), (2, 1));
 }
 
 /// Ten questions one after the other, of which each takes so long on its way. Returns what the client counted.
@@ -89,7 +89,7 @@ fn ask_slowly(network: &mut Network, way: Nanos) -> Counts {
 fn a_peer_that_has_become_slow_is_waited_for() {
     for (way, timeouts) in [(100, 0), (300, 1), (900, 2)] {
         let counts = ask_slowly(&mut Network::established(), Nanos::from_millis(way));
-        assert!(counts.timeouts <= timeouts && counts.tail_probes <= 2, "{way} ms: {counts:?}");
+        assert!(counts.timeouts <= timeouts && counts.tail_loss_probes <= 2, "{way} ms: {counts:?}");
     }
 }
 
@@ -107,16 +107,16 @@ fn a_loss_that_a_probe_mends_does_not_make_the_peer_slow() {
         },
         |network| network.client().flight.is_empty() && network.ends[1].received.len() == 110,
     );
-    assert_eq!(network.ends[0].counts.tail_probes, before.tail_probes + 1);
+    assert_eq!(network.ends[0].counts.tail_loss_probes, before.tail_loss_probes + 1);
     assert_eq!(network.client().timing.long_round_trip(), usual);
 }
 
 #[test]
 fn a_peer_without_selective_acknowledgements_is_understood() {
     let mut network = Network::new();
-    network.client().has_sack = false;
+    network.client().sack_permitted = false;
     network.open();
-    assert!(!network.client().has_sack && !network.server().has_sack);
+    assert!(!network.client().sack_permitted && !network.server().sack_permitted);
     let network = transfer(network, 200_000, |n| matches!(n, 12 | 15));
     let counts = network.ends[0].counts;
     assert_eq!((counts.timeouts, counts.recoveries), (0, 1), "{counts:?}");

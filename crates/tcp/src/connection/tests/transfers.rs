@@ -198,5 +198,5 @@ fn every_second_full_segment_is_acknowledged_at_once_and_a_single_one_soon() {
             network.ends[0].given == 3_000 && network.ends[0].connection.as_ref().unwrap().flight.is_empty()
         },
     );
-    assert!(acknowledgements.len() <= 2 && network.now - start <= ACKNOWLEDGEMENT_DELAY + DELAY + DELAY);
+    assert!(acknowledgements.len() <= 2 && network.now - start <= DELAYED_ACK_TIMEOUT + DELAY + DELAY);
 }
