@@ -9,7 +9,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use assay_host::cpuset::{self, CpuSet, pin_current_thread};
-use assay_model::check::Outcome;
+use assay_model::check::CheckOutcome;
 use assay_model::load::LoadReport;
 use assay_serve::stub::Counts;
 use rustix::process::{Pid, Signal, kill_process};
@@ -92,7 +92,7 @@ fn finish(stub: Stub, mut load: Child) -> LoadReport {
 }
 
 fn objections(report: &LoadReport) -> Vec<&str> {
-    let objecting = report.checks.iter().filter(|check| check.outcome == Outcome::Void);
+    let objecting = report.checks.iter().filter(|check| check.outcome == CheckOutcome::Void);
     objecting.map(|check| check.rule.name()).collect()
 }
 

@@ -23,13 +23,13 @@ const PERMISSIONS: u32 = 0o777;
 /// Where a name leads.
 pub(crate) enum Destination {
     /// To a regular file, or to nothing yet.
-    File(Place),
+    File(NamedPlace),
     /// To what can only be written through.
     Stream(File),
 }
 
 /// A name in a folder.
-pub(crate) struct Place {
+pub(crate) struct NamedPlace {
     pub(crate) folder: PathBuf,
     name: OsString,
     /// Owner and mode of what is there.
@@ -50,12 +50,12 @@ impl Destination {
             let found = match here.symlink_metadata() {
                 Ok(found) => found,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    return Ok(Self::File(Place { folder, name, old: None }));
+                    return Ok(Self::File(NamedPlace { folder, name, old: None }));
                 }
                 Err(error) => return Err(error),
             };
             if found.is_file() {
-                return Ok(Self::File(Place { folder, name, old: Some((found.uid(), found.mode())) }));
+                return Ok(Self::File(NamedPlace { folder, name, old: Some((found.uid(), found.mode())) }));
             }
             if found.is_dir() {
                 return Err(io::ErrorKind::IsADirectory.into());
@@ -74,7 +74,7 @@ impl Destination {
     }
 }
 
-impl Place {
+impl NamedPlace {
     pub(crate) fn path(&self) -> PathBuf {
         self.folder.join(&self.name)
     }

@@ -25,7 +25,7 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-use destination::{Destination, Place};
+use destination::{Destination, NamedPlace};
 pub use error::WriteError;
 
 /// Beginning of the names under which files are written aside. A writer that was killed leaves one behind.
@@ -39,7 +39,7 @@ const PRIVATE: u32 = 0o600;
 /// # Errors
 /// [`WriteError`] with the file, the reason and the remedy; what was there before is then still there.
 pub fn write(path: &Path, content: &[u8]) -> Result<(), WriteError> {
-    write_with(path, content, Place::mode)
+    write_with(path, content, NamedPlace::mode)
 }
 
 /// The same for what nobody else is to read: a regular file has mode 0600, whatever the umask says.
@@ -50,7 +50,7 @@ pub fn write_private(path: &Path, content: &[u8]) -> Result<(), WriteError> {
     write_with(path, content, |_| PRIVATE)
 }
 
-fn write_with(path: &Path, content: &[u8], mode: impl Fn(&Place) -> u32) -> Result<(), WriteError> {
+fn write_with(path: &Path, content: &[u8], mode: impl Fn(&NamedPlace) -> u32) -> Result<(), WriteError> {
     let write = || match Destination::of(path)? {
         Destination::File(place) => whole(&place, content, mode(&place)),
         Destination::Stream(mut stream) => match stream.write_all(content).and_then(|()| stream.flush()) {
@@ -92,7 +92,7 @@ pub fn read(path: &Path, at_most: u64) -> io::Result<String> {
     Ok(text)
 }
 
-fn whole(place: &Place, content: &[u8], mode: u32) -> io::Result<()> {
+fn whole(place: &NamedPlace, content: &[u8], mode: u32) -> io::Result<()> {
     let mut aside = aside(place)?;
     aside.as_file_mut().write_all(content)?;
     allow(&aside, mode)?;
@@ -102,7 +102,7 @@ fn whole(place: &Place, content: &[u8], mode: u32) -> io::Result<()> {
 }
 
 /// A new file beside the destination (`O_EXCL`, mode 0600), which goes away unless it is renamed.
-fn aside(place: &Place) -> io::Result<NamedTempFile> {
+fn aside(place: &NamedPlace) -> io::Result<NamedTempFile> {
     let made = tempfile::Builder::new().prefix(ASIDE_PREFIX).tempfile_in(&place.folder);
     // Without the name that nobody gave.
     made.map_err(|error| error.kind().into())

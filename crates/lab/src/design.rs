@@ -7,7 +7,7 @@ use assay_model::network::{Network, Stack};
 use assay_model::record::Origin;
 
 use crate::error::LabError;
-use crate::plan::Plan;
+use crate::plan::RunPlan;
 use crate::subject::Subject;
 
 /// Rounds that an A/A control must leave: with fewer its own interval would tell nothing, nor that of the others.
@@ -18,7 +18,7 @@ const LEAST_ROUNDS_WITH_CONTROL: u32 = 6;
 ///
 /// # Errors
 /// [`LabError::Argument`] when a duet was asked for and cannot be had.
-pub fn compare(mut plan: Plan, asked: Option<Design>) -> Result<Plan, LabError> {
+pub fn compare(mut plan: RunPlan, asked: Option<Design>) -> Result<RunPlan, LabError> {
     let sides: Vec<&Subject> = sides(&plan);
     let Some(base) = sides.first().map(|subject| subject.name.clone()) else { return Ok(plan) };
     let obstacle = obstacle(&plan);
@@ -44,12 +44,12 @@ pub fn compare(mut plan: Plan, asked: Option<Design>) -> Result<Plan, LabError> 
 }
 
 /// Whom the user named.
-fn sides(plan: &Plan) -> Vec<&Subject> {
+fn sides(plan: &RunPlan) -> Vec<&Subject> {
     plan.subjects.iter().filter(|subject| subject.origin == Origin::Command).collect()
 }
 
 /// What speaks against a duet, whoever plays, and what to say to somebody who asked for it.
-fn obstacle(plan: &Plan) -> Option<(Because, &'static str)> {
+fn obstacle(plan: &RunPlan) -> Option<(Because, &'static str)> {
     let experiment = &plan.experiment;
     let networks = experiment.networks();
     let link = |network: &Option<Network>| network.map_or(plan.link, |network| network.link());
@@ -133,11 +133,11 @@ mod tests {
     use crate::contender::Tools;
     use crate::secrets::Secrets;
 
-    fn plan(commands: &[&str]) -> Plan {
+    fn plan(commands: &[&str]) -> RunPlan {
         let cpu = |cpu: u32| [cpu].into_iter().collect();
         let subject = |command: &&str| Subject::from_command(command, Path::new("/"), None).expect("command");
         let measure = Measure::capacity("get", vec![64]);
-        Plan {
+        RunPlan {
             experiment: Experiment { rounds: 12, ..Experiment::new("run", vec![measure]) },
             workloads: vec![Workload { name: "get".to_owned(), ..Workload::default() }],
             subjects: commands.iter().map(subject).collect(),
@@ -164,14 +164,14 @@ mod tests {
         }
     }
 
-    fn chosen(plan: Plan, asked: Option<Design>) -> (Design, Because) {
+    fn chosen(plan: RunPlan, asked: Option<Design>) -> (Design, Because) {
         let comparing = compare(plan, asked).expect("plan").experiment.comparing.expect("comparing");
         (comparing.design, comparing.because)
     }
 
     #[test]
     fn two_builds_of_one_server_play_a_duet_and_others_take_turns() {
-        let of = |commands: &[&str], change: fn(&mut Plan)| {
+        let of = |commands: &[&str], change: fn(&mut RunPlan)| {
             let mut plan = plan(commands);
             change(&mut plan);
             chosen(plan, None)
@@ -182,21 +182,21 @@ mod tests {
         let strangers = (Design::Alternating, Because::DifferentPrograms { base, other });
         assert_eq!(of(&["node a.js", "python3 b.py"], |_| {}), strangers);
         let alternating = |because| (Design::Alternating, because);
-        let rated = |plan: &mut Plan| {
+        let rated = |plan: &mut RunPlan| {
             plan.experiment.measures[0].rates = vec![Offered::Capacity, Offered::Rate(1000)]
         };
         assert_eq!(of(&builds, rated), alternating(Because::NotClosed));
-        let own_stack = |plan: &mut Plan| {
+        let own_stack = |plan: &mut RunPlan| {
             plan.experiment.measures[0].networks = vec!["user/ring".parse().expect("network")];
         };
         assert_eq!(of(&builds, own_stack), alternating(Because::UserStack));
-        let database = |plan: &mut Plan| plan.workloads[0].database = Some(DatabaseKind::Postgresql);
+        let database = |plan: &mut RunPlan| plan.workloads[0].database = Some(DatabaseKind::Postgresql);
         assert_eq!(of(&builds, database), alternating(Because::Database));
-        let shaped = |plan: &mut Plan| plan.link = "veth:1gbit".parse().expect("link");
+        let shaped = |plan: &mut RunPlan| plan.link = "veth:1gbit".parse().expect("link");
         assert_eq!(of(&builds, shaped), alternating(Because::ShapedLink));
-        let one_cpu = |plan: &mut Plan| plan.isolation.separation = Separation::None;
+        let one_cpu = |plan: &mut RunPlan| plan.isolation.separation = Separation::None;
         assert_eq!(of(&builds, one_cpu), alternating(Because::SharedCpus));
-        let ports = |plan: &mut Plan| {
+        let ports = |plan: &mut RunPlan| {
             for subject in &mut plan.subjects {
                 *subject =
                     Subject::from_command(&subject.title, Path::new("/"), Some(8080)).expect("command");

@@ -56,7 +56,7 @@ impl From<Ending> for Exit {
 
 /// A place in a text file, counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SourcePlace {
     /// The file.
     pub file: PathBuf,
     /// Line.
@@ -65,7 +65,7 @@ pub struct Place {
     pub column: usize,
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for SourcePlace {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "{}:{}:{}", self.file.display(), self.line, self.column)
     }
@@ -99,7 +99,7 @@ pub enum LabError {
     #[error("{place}: {problem}; {mend}")]
     File {
         /// Where.
-        place: Place,
+        place: SourcePlace,
         /// What is wrong.
         problem: String,
         /// How to mend it.

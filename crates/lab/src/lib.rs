@@ -40,8 +40,8 @@ pub mod techempower;
 mod tls;
 mod url;
 
-pub use error::{Exit, LabError, Place};
-pub use plan::{Plan, Prediction, database_of};
+pub use error::{Exit, LabError, SourcePlace};
+pub use plan::{RunPlan, Prediction, database_of};
 pub use stop::Stop;
 pub use subject::{Launch, Process, Subject, split_url};
 pub use url::{Scheme, Url};

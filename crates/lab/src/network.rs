@@ -10,7 +10,7 @@ use assay_model::network::{Network, Stack, Wire};
 use assay_model::record::{NetworkFacts, NotRun, Stage};
 
 use crate::error::LabError;
-use crate::plan::Plan;
+use crate::plan::RunPlan;
 use crate::subject::{Launch, Subject};
 
 /// How several workers are made one.
@@ -34,7 +34,7 @@ pub(crate) struct ProvisionedNetwork {
 ///
 /// # Errors
 /// When the only one cannot be had.
-pub(crate) fn provision(plan: &Plan) -> Result<(Vec<ProvisionedNetwork>, Vec<NetworkFacts>), LabError> {
+pub(crate) fn provision(plan: &RunPlan) -> Result<(Vec<ProvisionedNetwork>, Vec<NetworkFacts>), LabError> {
     let wanted = plan.experiment.networks();
     let (mut all, mut facts) = (Vec::new(), Vec::new());
     let shares_interfaces = assay_wire::xdp::can_share();

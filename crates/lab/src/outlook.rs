@@ -9,7 +9,7 @@ use assay_model::outlook::{DuetOutlook, Outlook};
 use assay_model::record::Record;
 use assay_verdict::outlook::{DuetIntent, Intent, Past, duet_outlook, outlook, past, past_of_duets};
 
-use crate::plan::Plan;
+use crate::plan::RunPlan;
 use crate::rounds::{CONTROL_EVERY, MAX_ROTATIONS, MIN_ROTATIONS, SHARE_OF_TURNS};
 use crate::schedule::{predicted_round, turns_of};
 use crate::store::Store;
@@ -22,7 +22,7 @@ const CHANGE: Duration = Duration::from_millis(20);
 /// Rounds from which noise can be told.
 const LEAST_ROUNDS: usize = 3;
 
-impl Plan {
+impl RunPlan {
     /// What the run would show, if it is as noisy as the latest of this machine on these CPUs, or as is usual; and how long it
     /// would take to show `difference` (0.02 for 2 %), where that is asked. `None` where nobody is compared at capacity.
     pub fn outlook(&self, store: &Store, difference: Option<f64>) -> Option<Outlook> {

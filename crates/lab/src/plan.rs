@@ -24,7 +24,7 @@ const LEAST_SHARE: f64 = 0.25;
 
 /// A run that can begin.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct RunPlan {
     /// What is measured.
     pub experiment: Experiment,
     /// Its workloads (see [`Catalogue::workloads_of`]).
@@ -112,7 +112,7 @@ pub fn database_of<'a>(
     Ok(first.map(|(_, kind)| kind))
 }
 
-impl Plan {
+impl RunPlan {
     /// Whether the parts fit together.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use assay_lab::contender::Tools;
 use assay_lab::rounds::{Event, run};
 use assay_lab::secrets::Secrets;
 use assay_lab::store::Store;
-use assay_lab::{Exit, LabError, Plan, Stop, Subject};
+use assay_lab::{Exit, LabError, RunPlan, Stop, Subject};
 use assay_link::Spec;
 use assay_model::contender::Contender;
 use assay_model::design::{Because, Comparing, Design, Side};
@@ -56,9 +56,9 @@ impl Place {
         Subject::from_contender(&contender, self.folder.path())
     }
 
-    fn plan(&self, subjects: Vec<Subject>) -> Plan {
+    fn plan(&self, subjects: Vec<Subject>) -> RunPlan {
         let topology = Topology::read();
-        Plan {
+        RunPlan {
             experiment: toml::from_str(
                 "name = \"test\"\ncontenders = []\nrounds = 2\naa = false\nwarmup_s = 0.05\nsettle_s = 0.02\nwindow_s = 0.25\n\
                  timeout_s = 1.0\n[[measure]]\nworkload = \"hello\"\nconnections = [1, 4]\n",

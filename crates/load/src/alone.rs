@@ -7,11 +7,11 @@ use assay_model::units::Nanos;
 use crate::LoadError;
 use crate::gauge::Signals;
 use crate::order::Order;
-use crate::plan::Plan;
+use crate::plan::LoadPlan;
 use crate::report::{self, Window};
 use crate::run::unreachable;
 use crate::seconds::{Second, Seconds};
-use crate::thread::Place;
+use crate::thread::ThreadPlace;
 use crate::usage::ThreadUsage;
 
 /// Carries out the plan on the calling thread, in the engine's time: the thread is not pinned, nothing but the engine's clocks
@@ -21,17 +21,17 @@ use crate::usage::ThreadUsage;
 /// # Errors
 /// As for [`run`](crate::run).
 pub fn run_on<E: Engine>(
-    plan: &Plan,
+    plan: &LoadPlan,
     engine: E,
     mut tell: impl FnMut(Second),
 ) -> Result<LoadReport, LoadError> {
     plan.check()?;
-    let plan = &Plan { cpus: plan.cpus[..1].to_vec(), ..plan.clone() };
+    let plan = &LoadPlan { cpus: plan.cpus[..1].to_vec(), ..plan.clone() };
     let (signals, mut seconds) = (Signals::new(1), Seconds::new(1));
     let order = Order { settle: plan.warmup, span: plan.span };
     let usage = ThreadUsage::of_cpu_time;
     let mut window = Window { start: Nanos::ZERO, settle: order.settle, outcomes: Vec::new() };
-    Place { plan, signals: &signals, thread: 0, usage, alone: Some(order) }.measure(engine, |outcome| {
+    ThreadPlace { plan, signals: &signals, thread: 0, usage, alone: Some(order) }.measure(engine, |outcome| {
         window.outcomes.push(outcome);
         false
     })?;

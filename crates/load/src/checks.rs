@@ -1,7 +1,7 @@
 //! What the generator has to say about its own trustworthiness
 //! (docs/method/generator.md#what-does-the-generator-check-of-itself): pure functions from evidence to checks.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::Evidence as Found;
 use assay_model::load::{ErrorClass, StackCounts};
 use assay_model::rule::Rule;
@@ -105,7 +105,7 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Check> {
 /// A window without a single right answer has measured nothing.
 fn answers(evidence: &Evidence<'_>) -> Check {
     let ok = evidence.recorder.window.ok;
-    check(Rule::Answers, ok == 0, Outcome::Void, Found::RightAnswers { ok })
+    check(Rule::Answers, ok == 0, CheckOutcome::Void, Found::RightAnswers { ok })
 }
 
 /// Whether a thread of the generator was the limit. For a closed loop only the runner can tell, who sees the server's CPUs
@@ -113,8 +113,8 @@ fn answers(evidence: &Evidence<'_>) -> Check {
 fn saturation(evidence: &Evidence<'_>) -> Check {
     let busiest = evidence.busy_shares.iter().copied().fold(0.0, f64::max);
     let (limit, outcome) = match evidence.is_open {
-        true => (BUSY_LIMIT_OPEN, Outcome::Void),
-        false => (BUSY_LIMIT_CLOSED, Outcome::Warn),
+        true => (BUSY_LIMIT_OPEN, CheckOutcome::Void),
+        false => (BUSY_LIMIT_CLOSED, CheckOutcome::Warn),
     };
     let seen = Found::BusiestThread { busy_share: busiest };
     check(Rule::GeneratorSaturated, busiest > limit, outcome, seen)
@@ -123,7 +123,7 @@ fn saturation(evidence: &Evidence<'_>) -> Check {
 /// Whether other programs had the generator's CPUs while it wanted them.
 fn disturbance(evidence: &Evidence<'_>) -> Check {
     let longest = evidence.waiting_shares.iter().copied().fold(0.0, f64::max);
-    let outcome = if longest > WAITING_LIMIT_VOID { Outcome::Void } else { Outcome::Warn };
+    let outcome = if longest > WAITING_LIMIT_VOID { CheckOutcome::Void } else { CheckOutcome::Warn };
     let seen = Found::ThreadWaited {
         waiting_share: longest,
         involuntary_switches: evidence.involuntary_switches,
@@ -137,7 +137,7 @@ fn disturbance(evidence: &Evidence<'_>) -> Check {
 fn failures(evidence: &Evidence<'_>) -> Check {
     let window = &evidence.recorder.window;
     let seen = Found::Failures { ok: window.ok, errors: window.errors() };
-    check(Rule::Failures, window.failed() > 0, Outcome::Warn, seen)
+    check(Rule::Failures, window.failed() > 0, CheckOutcome::Warn, seen)
 }
 
 /// Requests without an end have a latency that is only known to be long.
@@ -145,7 +145,7 @@ fn unfinished(evidence: &Evidence<'_>) -> Check {
     let censored = evidence.recorder.censored;
     let requests = censored + evidence.recorder.total.ok + evidence.recorder.total.failed();
     let seen = Found::Unanswered { unanswered: censored, requests };
-    check(Rule::Unfinished, censored > 0, Outcome::Warn, seen)
+    check(Rule::Unfinished, censored > 0, CheckOutcome::Warn, seen)
 }
 
 /// Requests that left late. Both ends of a response time are known then, from the moment it was due and from the one when it
@@ -162,7 +162,7 @@ fn send_lag(evidence: &Evidence<'_>) -> Check {
         unknown,
         apart_share: all.iter().map(|(_, bounds)| bounds.apart_share()).fold(0.0, f64::max),
     };
-    check(Rule::SendLag, is_unknown, Outcome::Warn, seen)
+    check(Rule::SendLag, is_unknown, CheckOutcome::Warn, seen)
 }
 
 /// The percentiles with enough samples, from both ends.
@@ -180,7 +180,7 @@ fn lag_bounds(recorder: &Recorder) -> Vec<(f64, Bounds)> {
 fn in_flight(evidence: &Evidence<'_>, wanted: f64) -> Check {
     let mean = evidence.mean_in_flight.unwrap_or(0.0);
     let is_short = wanted - mean > (wanted * KEPT_BACK).max(KEPT_BACK_FLOOR);
-    check(Rule::InFlight, is_short, Outcome::Warn, Found::InFlight { mean, wanted })
+    check(Rule::InFlight, is_short, CheckOutcome::Warn, Found::InFlight { mean, wanted })
 }
 
 /// Whether a window is many times as long as a response, those included that were given up. Absent where nothing was sent.
@@ -190,7 +190,7 @@ fn window_length(evidence: &Evidence<'_>, shortest: Nanos) -> Option<Check> {
     all.merge(&times.censored);
     let (mean, length) = (all.mean()?, shortest.0 as f64);
     let seen = Found::WindowLength { responses: length / mean.max(1.0), mean_ns: Nanos(mean as u64) };
-    Some(check(Rule::WindowLength, length < LEAST_RESPONSES * mean, Outcome::Warn, seen))
+    Some(check(Rule::WindowLength, length < LEAST_RESPONSES * mean, CheckOutcome::Warn, seen))
 }
 
 fn offered_load(evidence: &Evidence<'_>) -> Check {
@@ -199,7 +199,7 @@ fn offered_load(evidence: &Evidence<'_>) -> Check {
     let missing = intended.saturating_sub(sent) as f64;
     let short = missing > (1.0 - OFFERED_SHARE) * intended.max(EDGE_REQUESTS) as f64 || evidence.given_up > 0;
     let seen = Found::Offered { due: intended, sent, given_up: evidence.given_up };
-    check(Rule::OfferedLoad, short, Outcome::Void, seen)
+    check(Rule::OfferedLoad, short, CheckOutcome::Void, seen)
 }
 
 /// Little's law, L = λW: the mean number in flight, integrated over time, against throughput times mean latency, with the
@@ -212,23 +212,23 @@ fn littles_law(evidence: &Evidence<'_>) -> Check {
     let l = evidence.mean_in_flight.unwrap_or(0.0);
     let difference = if l > 0.0 { (l - lambda_w).abs() / l } else { 0.0 };
     let seen = Found::LittlesLaw { in_flight: l, throughput_times_latency: lambda_w };
-    check(Rule::LittlesLaw, difference > LITTLE_LIMIT, Outcome::Void, seen)
+    check(Rule::LittlesLaw, difference > LITTLE_LIMIT, CheckOutcome::Void, seen)
 }
 
 fn unsolicited(evidence: &Evidence<'_>) -> Check {
     let connections = evidence.recorder.unsolicited;
-    check(Rule::UnsolicitedBytes, connections > 0, Outcome::Warn, Found::Unsolicited { connections })
+    check(Rule::UnsolicitedBytes, connections > 0, CheckOutcome::Warn, Found::Unsolicited { connections })
 }
 
 fn connections(evidence: &Evidence<'_>) -> Check {
     let (asked, opened) = (u64::from(evidence.connections), evidence.opened);
-    check(Rule::Connections, opened < asked, Outcome::Warn, Found::Connections { asked, opened })
+    check(Rule::Connections, opened < asked, CheckOutcome::Warn, Found::Connections { asked, opened })
 }
 
 /// Without a free local port nothing is sent, which is no fault of the server's.
 fn local_ports(evidence: &Evidence<'_>) -> Check {
     let requests = evidence.recorder.total.count(ErrorClass::AddressExhausted);
-    check(Rule::LocalPorts, requests > 0, Outcome::Void, Found::NoPort { requests })
+    check(Rule::LocalPorts, requests > 0, CheckOutcome::Void, Found::NoPort { requests })
 }
 
 /// Where nothing is lost, a retransmission timer that ran out is a stall of one of the two ends, and of a second at least.
@@ -239,11 +239,11 @@ fn retransmissions(stack: &StackCounts) -> Check {
         segments: stack.retransmitted_segments,
         windows: None,
     };
-    check(Rule::Retransmissions, stack.has_stalled(), Outcome::Void, seen)
+    check(Rule::Retransmissions, stack.has_stalled(), CheckOutcome::Void, seen)
 }
 
-fn check(rule: Rule, objection: bool, outcome: Outcome, evidence: Found) -> Check {
-    Check { rule, outcome: if objection { outcome } else { Outcome::Pass }, evidence }
+fn check(rule: Rule, objection: bool, outcome: CheckOutcome, evidence: Found) -> Check {
+    Check { rule, outcome: if objection { outcome } else { CheckOutcome::Pass }, evidence }
 }
 
 #[cfg(test)]
@@ -281,7 +281,7 @@ mod tests {
         }
     }
 
-    fn outcome(checks: &[Check], rule: Rule) -> Outcome {
+    fn outcome(checks: &[Check], rule: Rule) -> CheckOutcome {
         let check = checks.iter().find(|check| check.rule == rule).unwrap();
         check.outcome
     }
@@ -304,7 +304,7 @@ mod tests {
         for is_open in [false, true] {
             let recorder = traffic(is_open, 0);
             let checks = all(&evidence(is_open, &recorder, &[0.5, 0.79]));
-            assert!(checks.iter().all(|check| check.outcome == Outcome::Pass), "{checks:?}");
+            assert!(checks.iter().all(|check| check.outcome == CheckOutcome::Pass), "{checks:?}");
         }
     }
 
@@ -313,29 +313,29 @@ mod tests {
         let recorder = recorder(true);
         assert_eq!(
             outcome(&all(&evidence(true, &recorder, &[0.1, 0.81])), Rule::GeneratorSaturated),
-            Outcome::Void
+            CheckOutcome::Void
         );
         assert_eq!(
             outcome(&all(&evidence(false, &recorder, &[0.81])), Rule::GeneratorSaturated),
-            Outcome::Pass
+            CheckOutcome::Pass
         );
         assert_eq!(
             outcome(&all(&evidence(false, &recorder, &[0.96])), Rule::GeneratorSaturated),
-            Outcome::Warn
+            CheckOutcome::Warn
         );
     }
 
     #[test]
     fn a_generator_that_must_wait_for_its_cpu_is_told() {
         let recorder = recorder(false);
-        for (share, expected) in [(0.009, Outcome::Pass), (0.02, Outcome::Warn), (0.11, Outcome::Void)] {
+        for (share, expected) in [(0.009, CheckOutcome::Pass), (0.02, CheckOutcome::Warn), (0.11, CheckOutcome::Void)] {
             let shares = [0.0, share];
             let waiting = |window| {
                 let evidence =
                     Evidence { waiting_shares: &shares, window, ..evidence(false, &recorder, &[0.1]) };
                 outcome(&all(&evidence), Rule::GeneratorDisturbed)
             };
-            assert_eq!((waiting(Nanos::from_millis(1000)), waiting(WINDOW)), (expected, Outcome::Pass));
+            assert_eq!((waiting(Nanos::from_millis(1000)), waiting(WINDOW)), (expected, CheckOutcome::Pass));
         }
     }
 
@@ -343,14 +343,14 @@ mod tests {
     fn want_of_ports_voids() {
         let mut recorder = traffic(false, 0);
         recorder.failed_unsent(ErrorClass::AddressExhausted, 1, Nanos(5));
-        assert_eq!(outcome(&all(&evidence(false, &recorder, &[0.1])), Rule::LocalPorts), Outcome::Void);
+        assert_eq!(outcome(&all(&evidence(false, &recorder, &[0.1])), Rule::LocalPorts), CheckOutcome::Void);
     }
 
     #[test]
     fn a_timer_that_ran_out_voids_where_nothing_is_lost() {
         let recorder = traffic(false, 0);
         for (lossless, timeouts, expected) in
-            [(true, 0, Outcome::Pass), (true, 1, Outcome::Void), (false, 1, Outcome::Pass)]
+            [(true, 0, CheckOutcome::Pass), (true, 1, CheckOutcome::Void), (false, 1, CheckOutcome::Pass)]
         {
             let stack = StackCounts { lossless, retransmission_timeouts: timeouts, ..StackCounts::default() };
             let evidence = Evidence { stack: Some(&stack), ..evidence(false, &recorder, &[0.1]) };
@@ -365,8 +365,8 @@ mod tests {
     #[test]
     fn a_late_generator_spoils_short_times() {
         let (late, in_time) = (traffic(true, 51_000), traffic(true, 49_000));
-        assert_eq!(outcome(&all(&evidence(true, &late, &[0.1])), Rule::SendLag), Outcome::Warn);
-        assert_eq!(outcome(&all(&evidence(true, &in_time, &[0.1])), Rule::SendLag), Outcome::Pass);
+        assert_eq!(outcome(&all(&evidence(true, &late, &[0.1])), Rule::SendLag), CheckOutcome::Warn);
+        assert_eq!(outcome(&all(&evidence(true, &in_time, &[0.1])), Rule::SendLag), CheckOutcome::Pass);
     }
 
     /// 120,000 requests through a queue with exponential gaps and service times, of which the slowest hundredth takes 15 ms and
@@ -399,13 +399,13 @@ mod tests {
         // 306 us at the 99th percentile of lag, against 2.3 ms at the median and 15 ms at the 99th percentile.
         let seldom = queue(|i| if i % 50 == 0 { 306_000 } else { 4_000 });
         assert!(spoilt(&seldom).is_empty());
-        assert_eq!(outcome(&all(&evidence(true, &seldom, &[0.1])), Rule::SendLag), Outcome::Pass);
+        assert_eq!(outcome(&all(&evidence(true, &seldom, &[0.1])), Rule::SendLag), CheckOutcome::Pass);
         let always = queue(|_| 600_000);
         assert_eq!(spoilt(&always), [0.5, 0.9]);
         let checks = all(&evidence(true, &always, &[0.1]));
         let check = checks.iter().find(|check| check.rule == Rule::SendLag).unwrap();
         assert!(
-            check.outcome == Outcome::Warn
+            check.outcome == CheckOutcome::Warn
                 && matches!(&check.evidence, Found::SendLag { unknown, .. } if unknown == &[0.5, 0.9]),
             "{check:?}"
         );
@@ -422,10 +422,10 @@ mod tests {
             };
             outcome(&all(&of), Rule::InFlight)
         };
-        assert_eq!((told(61.0, 64.0), told(60.5, 64.0)), (Outcome::Pass, Outcome::Warn));
+        assert_eq!((told(61.0, 64.0), told(60.5, 64.0)), (CheckOutcome::Pass, CheckOutcome::Warn));
         assert_eq!(
             (told(0.8, 1.0), told(7.1, 8.0), told(6.9, 8.0)),
-            (Outcome::Pass, Outcome::Pass, Outcome::Warn)
+            (CheckOutcome::Pass, CheckOutcome::Pass, CheckOutcome::Warn)
         );
     }
 
@@ -433,7 +433,7 @@ mod tests {
     fn a_window_that_is_not_many_times_a_response_is_told() {
         // Each takes a thousandth of the window.
         let recorder = traffic(false, 0);
-        for (length, expected) in [(10_000, Outcome::Pass), (9_000, Outcome::Warn)] {
+        for (length, expected) in [(10_000, CheckOutcome::Pass), (9_000, CheckOutcome::Warn)] {
             let evidence = Evidence { shortest: Some(Nanos(length)), ..evidence(false, &recorder, &[0.1]) };
             assert_eq!(outcome(&all(&evidence), Rule::WindowLength), expected, "{length}");
         }
@@ -445,10 +445,10 @@ mod tests {
     fn a_load_that_was_not_offered_voids_an_open_run() {
         let recorder = traffic(true, 0);
         let due = |n| Evidence { intended_in_window: n, ..evidence(true, &recorder, &[0.1]) };
-        assert_eq!(outcome(&all(&due(1001)), Rule::OfferedLoad), Outcome::Pass, "at the window's edge");
-        assert_eq!(outcome(&all(&due(1002)), Rule::OfferedLoad), Outcome::Void);
+        assert_eq!(outcome(&all(&due(1001)), Rule::OfferedLoad), CheckOutcome::Pass, "at the window's edge");
+        assert_eq!(outcome(&all(&due(1002)), Rule::OfferedLoad), CheckOutcome::Void);
         let given_up = Evidence { given_up: 1, ..evidence(true, &recorder, &[0.1]) };
-        assert_eq!(outcome(&all(&given_up), Rule::OfferedLoad), Outcome::Void);
+        assert_eq!(outcome(&all(&given_up), Rule::OfferedLoad), CheckOutcome::Void);
     }
 
     #[test]
@@ -456,7 +456,7 @@ mod tests {
         for is_open in [false, true] {
             let mut recorder = traffic(is_open, 0);
             (0..20).for_each(|_| recorder.sent(Nanos(1000)));
-            assert_eq!(outcome(&all(&evidence(is_open, &recorder, &[0.1])), Rule::LittlesLaw), Outcome::Void);
+            assert_eq!(outcome(&all(&evidence(is_open, &recorder, &[0.1])), Rule::LittlesLaw), CheckOutcome::Void);
         }
     }
 
@@ -468,7 +468,7 @@ mod tests {
         recorder.unsolicited = 1;
         let evidence = Evidence { opened: 0, ..evidence(false, &recorder, &[0.1]) };
         for rule in [Rule::Failures, Rule::Unfinished, Rule::UnsolicitedBytes, Rule::Connections] {
-            assert_eq!(outcome(&all(&evidence), rule), Outcome::Warn, "{rule}");
+            assert_eq!(outcome(&all(&evidence), rule), CheckOutcome::Warn, "{rule}");
         }
     }
 }

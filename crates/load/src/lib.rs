@@ -47,6 +47,6 @@ mod worker;
 pub use alone::run_on;
 pub use error::LoadError;
 pub use gauge::{News, Progress};
-pub use plan::{MAX_CONNECTIONS, MAX_PIPELINE, Plan, Reuse, Span};
+pub use plan::{MAX_CONNECTIONS, MAX_PIPELINE, LoadPlan, Reuse, Span};
 pub use run::{WindowOrder, check, run, run_windows};
 pub use seconds::Second;

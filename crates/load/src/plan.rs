@@ -17,9 +17,9 @@ pub const MAX_PIPELINE: u32 = 1024;
 /// Connections at most; one source address has fewer ports towards one target, so this needs several.
 pub const MAX_CONNECTIONS: u32 = 1 << 20;
 
-/// A measurement to make. [`Plan::new`] fills in what is usual; every field may be changed.
+/// A measurement to make. [`LoadPlan::new`] fills in what is usual; every field may be changed.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct LoadPlan {
     /// Where to connect to.
     pub target: SocketAddr,
     /// Value of the Host field.
@@ -80,7 +80,7 @@ pub enum Reuse {
     Requests(u32),
 }
 
-impl Plan {
+impl LoadPlan {
     /// One connection from CPU 0 in a closed loop for one second, without warm-up; five seconds of patience.
     pub fn new(target: SocketAddr, requests: Vec<RequestKind>) -> Self {
         Self {
@@ -166,7 +166,7 @@ impl Plan {
 mod tests {
     use super::*;
 
-    fn plan() -> Plan {
+    fn plan() -> LoadPlan {
         let kind = RequestKind {
             weight: 1,
             method: "GET".into(),
@@ -175,29 +175,29 @@ mod tests {
             body: None,
             expect: assay_model::workload::Expect::default(),
         };
-        Plan::new("127.0.0.1:80".parse().unwrap(), vec![kind])
+        LoadPlan::new("127.0.0.1:80".parse().unwrap(), vec![kind])
     }
 
     #[test]
     fn shares_add_up() {
-        let plan = Plan { cpus: vec![0, 1, 2], connections: 64, ..plan() };
+        let plan = LoadPlan { cpus: vec![0, 1, 2], connections: 64, ..plan() };
         assert_eq!((0..3).map(|thread| plan.share(64, thread)).collect::<Vec<_>>(), [22, 21, 21]);
-        assert_eq!(Plan { connections: 2, ..plan }.threads(), 2);
+        assert_eq!(LoadPlan { connections: 2, ..plan }.threads(), 2);
     }
 
     #[test]
     fn impossible_plans_are_named() {
-        let why = |plan: Plan| plan.check().unwrap_err().to_string();
+        let why = |plan: LoadPlan| plan.check().unwrap_err().to_string();
         assert!(plan().check().is_ok());
-        assert!(why(Plan { cpus: Vec::new(), ..plan() }).contains("CPU"));
-        assert!(why(Plan { connections: 0, ..plan() }).contains("0 connections"));
-        assert!(why(Plan { pipeline: 0, ..plan() }).contains("per connection"));
-        assert!(why(Plan { requests: Vec::new(), ..plan() }).contains("weight"));
-        assert!(why(Plan { span: Span::Requests(0), ..plan() }).contains("nothing to measure"));
-        assert!(why(Plan { reuse: Reuse::Requests(0), ..plan() }).contains("at least 1"));
+        assert!(why(LoadPlan { cpus: Vec::new(), ..plan() }).contains("CPU"));
+        assert!(why(LoadPlan { connections: 0, ..plan() }).contains("0 connections"));
+        assert!(why(LoadPlan { pipeline: 0, ..plan() }).contains("per connection"));
+        assert!(why(LoadPlan { requests: Vec::new(), ..plan() }).contains("weight"));
+        assert!(why(LoadPlan { span: Span::Requests(0), ..plan() }).contains("nothing to measure"));
+        assert!(why(LoadPlan { reuse: Reuse::Requests(0), ..plan() }).contains("at least 1"));
         for per_second in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(why(Plan { arrival: Arrival::Poisson { per_second }, ..plan() }).contains("rate"));
+            assert!(why(LoadPlan { arrival: Arrival::Poisson { per_second }, ..plan() }).contains("rate"));
         }
-        assert!(why(Plan { sources: vec!["::1".parse().unwrap()], ..plan() }).contains("family"));
+        assert!(why(LoadPlan { sources: vec!["::1".parse().unwrap()], ..plan() }).contains("family"));
     }
 }

@@ -14,10 +14,10 @@ use assay_tcp::Stack;
 use crate::LoadError;
 use crate::checks::{self, Evidence};
 use crate::judge::SAMPLED_ONE_IN;
-use crate::plan::{Plan, Reuse, Span};
+use crate::plan::{LoadPlan, Reuse, Span};
 use crate::recorder::Recorder;
 use crate::outcome_counts::OutcomeCounts;
-use crate::thread::{Outcome, Reading};
+use crate::thread::{ThreadOutcome, Reading};
 
 /// One window, as all threads saw it.
 pub(crate) struct Window {
@@ -26,7 +26,7 @@ pub(crate) struct Window {
     /// Load before what is measured.
     pub(crate) settle: Nanos,
     /// By thread.
-    pub(crate) outcomes: Vec<Outcome>,
+    pub(crate) outcomes: Vec<ThreadOutcome>,
 }
 
 impl Window {
@@ -38,17 +38,17 @@ impl Window {
 
 /// The report of a measurement in one window, or in several on the same connections.
 pub(crate) fn assemble(
-    plan: &Plan,
+    plan: &LoadPlan,
     memory: GeneratorMemory,
     windows: &[Window],
 ) -> Result<LoadReport, LoadError> {
-    let outcomes: Vec<&Outcome> = windows.iter().flat_map(|window| &window.outcomes).collect();
+    let outcomes: Vec<&ThreadOutcome> = windows.iter().flat_map(|window| &window.outcomes).collect();
     let last = windows.last().map_or(&[][..], |window| &window.outcomes);
     let recorder = merged(plan, &outcomes);
     let window = total(windows.iter().map(Window::length));
     let thread_busy_shares = busy_shares(plan, &outcomes, window);
     let generator = usage(&outcomes, window);
-    let sum = |of: fn(&Outcome) -> u64| outcomes.iter().map(|outcome| of(outcome)).sum::<u64>();
+    let sum = |of: fn(&ThreadOutcome) -> u64| outcomes.iter().map(|outcome| of(outcome)).sum::<u64>();
     let stack = stack(plan, last);
     let evidence = Evidence {
         is_open: plan.is_open(),
@@ -100,8 +100,8 @@ pub(crate) fn assemble(
 }
 
 /// What is told of one window when it is over.
-pub(crate) fn turn(plan: &Plan, window: &Window) -> LoadTurn {
-    let outcomes: Vec<&Outcome> = window.outcomes.iter().collect();
+pub(crate) fn turn(plan: &LoadPlan, window: &Window) -> LoadTurn {
+    let outcomes: Vec<&ThreadOutcome> = window.outcomes.iter().collect();
     let sum = |of: fn(&Recorder) -> u64| outcomes.iter().map(|outcome| of(&outcome.recorder)).sum();
     let length = window.length();
     LoadTurn {
@@ -118,7 +118,7 @@ pub(crate) fn turn(plan: &Plan, window: &Window) -> LoadTurn {
 
 /// What a closed loop with lasting connections has in flight all the time. A pipeline is refilled when half of it is answered; at
 /// the end of a number of requests fewer and fewer are left.
-fn in_flight_wanted(plan: &Plan) -> Option<f64> {
+fn in_flight_wanted(plan: &LoadPlan) -> Option<f64> {
     let lasting = !plan.is_open() && plan.reuse == Reuse::Always && matches!(plan.span, Span::Time(_));
     let each = if plan.pipeline > 1 { f64::from(plan.pipeline) / 2.0 } else { 1.0 };
     lasting.then(|| f64::from(plan.connections) * each)
@@ -132,14 +132,14 @@ fn greatest(shares: &[f64]) -> f64 {
     shares.iter().copied().fold(0.0, f64::max)
 }
 
-fn merged(plan: &Plan, outcomes: &[&Outcome]) -> Recorder {
+fn merged(plan: &LoadPlan, outcomes: &[&ThreadOutcome]) -> Recorder {
     let mut sum = Recorder::new(plan.is_open(), plan.series_interval);
     outcomes.iter().for_each(|outcome| sum.merge(&outcome.recorder));
     sum
 }
 
 /// `last` are the outcomes of the last window, whose engines' counters are those of all.
-fn books(recorder: &Recorder, outcomes: &[&Outcome], last: &[Outcome]) -> Books {
+fn books(recorder: &Recorder, outcomes: &[&ThreadOutcome], last: &[ThreadOutcome]) -> Books {
     let of_engines = |of: fn(&Statistics) -> u64| last.iter().map(|outcome| of(&outcome.statistics)).sum();
     Books {
         issued: outcomes.iter().map(|outcome| outcome.issued).sum(),
@@ -174,7 +174,7 @@ fn latency(recorder: &Recorder) -> Result<Latency, LoadError> {
 }
 
 /// Right answers per interval of what was measured, window after window.
-fn series(plan: &Plan, windows: &[Window]) -> Series {
+fn series(plan: &LoadPlan, windows: &[Window]) -> Series {
     let interval = plan.series_interval;
     let measured = |window: &Window| {
         let settle = if plan.series_from_start { window.settle.0 / interval.0 } else { 0 };
@@ -184,7 +184,7 @@ fn series(plan: &Plan, windows: &[Window]) -> Series {
 }
 
 /// Right answers per interval of one window, those without any right answer at its end included.
-fn slices(plan: &Plan, window: &Window) -> Vec<u64> {
+fn slices(plan: &LoadPlan, window: &Window) -> Vec<u64> {
     let before = if plan.series_from_start { window.settle } else { Nanos::ZERO };
     let intervals = (window.length() + before).0.div_ceil(plan.series_interval.0);
     let mut slices = vec![0; usize::try_from(intervals).unwrap_or(usize::MAX)];
@@ -197,7 +197,7 @@ fn slices(plan: &Plan, window: &Window) -> Vec<u64> {
     slices
 }
 
-fn usage(outcomes: &[&Outcome], window: Nanos) -> Usage {
+fn usage(outcomes: &[&ThreadOutcome], window: Nanos) -> Usage {
     let mut usage = Usage { wall_ns: window, ..Usage::default() };
     outcomes.iter().for_each(|outcome| {
         let [before, after] = &outcome.readings;
@@ -206,7 +206,7 @@ fn usage(outcomes: &[&Outcome], window: Nanos) -> Usage {
     usage
 }
 
-fn bodies(plan: &Plan, window: &OutcomeCounts) -> BodyChecks {
+fn bodies(plan: &LoadPlan, window: &OutcomeCounts) -> BodyChecks {
     BodyChecks {
         checking: plan.checking,
         sampled_one_in: SAMPLED_ONE_IN,
@@ -216,9 +216,9 @@ fn bodies(plan: &Plan, window: &OutcomeCounts) -> BodyChecks {
     }
 }
 
-fn system_calls(outcomes: &[&Outcome]) -> SystemCalls {
+fn system_calls(outcomes: &[&ThreadOutcome]) -> SystemCalls {
     let sum = |of: fn(&Statistics) -> u64| {
-        let during = |outcome: &&Outcome| {
+        let during = |outcome: &&ThreadOutcome| {
             let [before, after] = &outcome.readings;
             of(&after.statistics) - of(&before.statistics)
         };
@@ -233,7 +233,7 @@ fn system_calls(outcomes: &[&Outcome]) -> SystemCalls {
 }
 
 /// What our own stack did in all threads.
-fn stack(plan: &Plan, outcomes: &[Outcome]) -> Option<StackCounts> {
+fn stack(plan: &LoadPlan, outcomes: &[ThreadOutcome]) -> Option<StackCounts> {
     let Stack::User(link) = &plan.stack else { return None };
     let nothing = StackCounts { wire: link.wire.to_string(), lossless: true, ..StackCounts::default() };
     let threads = outcomes.iter().filter_map(|outcome| outcome.statistics.stack.as_ref()).map(stack_of_one);
@@ -262,7 +262,7 @@ fn stack_of_one(thread: &StackStatistics) -> StackCounts {
 }
 
 /// How the connections were secured.
-fn tls(plan: &Plan, recorder: &Recorder, last: &[Outcome]) -> Result<Option<TlsReport>, LoadError> {
+fn tls(plan: &LoadPlan, recorder: &Recorder, last: &[ThreadOutcome]) -> Result<Option<TlsReport>, LoadError> {
     let Some(client) = &plan.tls else { return Ok(None) };
     let handshakes = recorder.handshakes.as_deref().cloned().unwrap_or_default();
     let of_engines = |of: fn(&TlsStatistics) -> u64| -> u64 {
@@ -282,20 +282,20 @@ fn tls(plan: &Plan, recorder: &Recorder, last: &[Outcome]) -> Result<Option<TlsR
     }))
 }
 
-fn busy_shares(plan: &Plan, outcomes: &[&Outcome], window: Nanos) -> Vec<f64> {
+fn busy_shares(plan: &LoadPlan, outcomes: &[&ThreadOutcome], window: Nanos) -> Vec<f64> {
     shares(plan, outcomes, window, |before, after| {
         after.usage.cpu_since(&before.usage) - (after.spun - before.spun)
     })
 }
 
-fn waiting_shares(plan: &Plan, outcomes: &[&Outcome], window: Nanos) -> Vec<f64> {
+fn waiting_shares(plan: &LoadPlan, outcomes: &[&ThreadOutcome], window: Nanos) -> Vec<f64> {
     shares(plan, outcomes, window, |before, after| after.usage.waited_since(&before.usage))
 }
 
 /// Of each thread, a time between its two readings of each window as a share of all windows, which are `length` long.
 fn shares(
-    plan: &Plan,
-    outcomes: &[&Outcome],
+    plan: &LoadPlan,
+    outcomes: &[&ThreadOutcome],
     length: Nanos,
     of: impl Fn(&Reading, &Reading) -> Nanos,
 ) -> Vec<f64> {

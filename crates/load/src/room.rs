@@ -8,7 +8,7 @@ use assay_host::limits::{ephemeral_port_count, nofile, raise_nofile};
 use assay_tcp::Stack;
 
 use crate::LoadError;
-use crate::plan::Plan;
+use crate::plan::LoadPlan;
 
 /// Descriptors of a process beside its connections: the standard ones, a few for each thread's engine, some to read /proc.
 const OTHER_DESCRIPTORS: u64 = 64;
@@ -24,7 +24,7 @@ const FILL_SHARE: f64 = 0.5;
 const MAX_LOOPBACK_SOURCES: u32 = 250;
 
 /// Descriptors that the plan's connections need with this engine.
-pub(crate) fn descriptors(plan: &Plan, engine: EngineKind) -> u64 {
+pub(crate) fn descriptors(plan: &LoadPlan, engine: EngineKind) -> u64 {
     match engine {
         EngineKind::Epoll => u64::from(plan.connections) + OTHER_DESCRIPTORS,
         // Each thread's ring has a table of its own, no larger than the limit.
@@ -32,7 +32,7 @@ pub(crate) fn descriptors(plan: &Plan, engine: EngineKind) -> u64 {
     }
 }
 
-impl Plan {
+impl LoadPlan {
     /// Whether the process may open the descriptors that the plan needs with this engine.
     pub fn fits(&self, engine: EngineKind) -> bool {
         descriptors(self, engine) <= nofile()[1]
@@ -40,7 +40,7 @@ impl Plan {
 }
 
 /// Raises the limit of open files as far as it may be raised, when the plan needs it.
-pub(crate) fn provide_descriptors(plan: &Plan) -> Result<(), LoadError> {
+pub(crate) fn provide_descriptors(plan: &LoadPlan) -> Result<(), LoadError> {
     let Stack::Kernel(engine) = plan.stack else { return Ok(()) };
     let needed = descriptors(plan, engine);
     let [soft, hard] = nofile();
@@ -61,7 +61,7 @@ pub(crate) fn provide_descriptors(plan: &Plan) -> Result<(), LoadError> {
 }
 
 /// Connections that fit a limit of open files with this engine.
-fn fitting(plan: &Plan, engine: EngineKind, limit: u64) -> u64 {
+fn fitting(plan: &LoadPlan, engine: EngineKind, limit: u64) -> u64 {
     let room = limit.saturating_sub(OTHER_DESCRIPTORS);
     match engine {
         EngineKind::Epoll => room,
@@ -70,7 +70,7 @@ fn fitting(plan: &Plan, engine: EngineKind, limit: u64) -> u64 {
 }
 
 /// The local addresses to connect from; none lets the system choose.
-pub(crate) fn sources(plan: &Plan) -> Result<Vec<IpAddr>, LoadError> {
+pub(crate) fn sources(plan: &LoadPlan) -> Result<Vec<IpAddr>, LoadError> {
     if !plan.stack.is_kernel() {
         return Ok(plan.sources.clone());
     }
@@ -78,7 +78,7 @@ pub(crate) fn sources(plan: &Plan) -> Result<Vec<IpAddr>, LoadError> {
     choose(plan, ephemeral_port_count().unwrap_or(28_232))
 }
 
-fn choose(plan: &Plan, ports: u32) -> Result<Vec<IpAddr>, LoadError> {
+fn choose(plan: &LoadPlan, ports: u32) -> Result<Vec<IpAddr>, LoadError> {
     let usable = (f64::from(ports) * FILL_SHARE) as u32;
     let is_loopback = matches!(plan.target.ip(), IpAddr::V4(ip) if ip.is_loopback());
     let addresses = plan.sources.len().max(1) as u32;
@@ -107,8 +107,8 @@ fn choose(plan: &Plan, ports: u32) -> Result<Vec<IpAddr>, LoadError> {
 mod tests {
     use super::*;
 
-    fn plan(target: &str, connections: u32) -> Plan {
-        Plan { connections, ..Plan::new(target.parse().unwrap(), Vec::new()) }
+    fn plan(target: &str, connections: u32) -> LoadPlan {
+        LoadPlan { connections, ..LoadPlan::new(target.parse().unwrap(), Vec::new()) }
     }
 
     #[test]
@@ -127,17 +127,17 @@ mod tests {
         let error = choose(&plan("192.0.2.1:80", 28_001), 28_000).unwrap_err().to_string();
         assert!(error.contains("28001 connections") && error.contains("--source"), "{error}");
         let sources: Vec<IpAddr> = vec!["192.0.2.7".parse().unwrap(), "192.0.2.8".parse().unwrap()];
-        let two = Plan { sources: sources.clone(), ..plan("192.0.2.1:80", 56_000) };
+        let two = LoadPlan { sources: sources.clone(), ..plan("192.0.2.1:80", 56_000) };
         assert_eq!(choose(&two, 28_000).unwrap(), sources);
-        assert!(choose(&Plan { connections: 56_001, ..two }, 28_000).is_err());
+        assert!(choose(&LoadPlan { connections: 56_001, ..two }, 28_000).is_err());
     }
 
     #[test]
     fn io_uring_needs_a_place_for_each_connection_in_its_threads_table() {
-        let plan = Plan { cpus: vec![0, 1], ..plan("127.0.0.1:80", 1000) };
+        let plan = LoadPlan { cpus: vec![0, 1], ..plan("127.0.0.1:80", 1000) };
         assert_eq!(descriptors(&plan, EngineKind::Epoll), 1064);
         assert_eq!(descriptors(&plan, EngineKind::IoUring), 820);
-        let one = Plan { cpus: vec![0], ..plan };
+        let one = LoadPlan { cpus: vec![0], ..plan };
         assert_eq!(descriptors(&one, EngineKind::IoUring), 1320);
         assert_eq!(fitting(&one, EngineKind::IoUring, 1320), 1000);
     }

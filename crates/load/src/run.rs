@@ -14,12 +14,12 @@ use assay_tls::Terms;
 use crate::LoadError;
 use crate::gauge::{News, Signals};
 use crate::order::{Order, START_DELAY};
-use crate::plan::{Plan, Span};
+use crate::plan::{LoadPlan, Span};
 use crate::report::{self, Window};
 use crate::room;
 use crate::schedule::Hours;
 use crate::seconds::Seconds;
-use crate::thread::{Outcome, Place};
+use crate::thread::{ThreadOutcome, ThreadPlace};
 use crate::usage::ThreadUsage;
 
 /// How often the caller is told of the progress.
@@ -32,7 +32,7 @@ const RAMP_INTERVAL: Duration = Duration::from_millis(1);
 ///
 /// # Errors
 /// Those of [`run`] that come before the first connection.
-pub fn check(plan: &Plan) -> Result<(), LoadError> {
+pub fn check(plan: &LoadPlan) -> Result<(), LoadError> {
     plan.check()?;
     room::provide_descriptors(plan)?;
     room::sources(plan).map(drop)
@@ -44,7 +44,7 @@ pub fn check(plan: &Plan) -> Result<(), LoadError> {
 ///
 /// # Errors
 /// See [`LoadError`]. Failures of the server under load are not among them but in the report.
-pub fn run(plan: &Plan, stop: &AtomicBool, tell: impl FnMut(News)) -> Result<LoadReport, LoadError> {
+pub fn run(plan: &LoadPlan, stop: &AtomicBool, tell: impl FnMut(News)) -> Result<LoadReport, LoadError> {
     carry_out(plan, std::iter::once(Order { settle: plan.warmup, span: plan.span }), stop, tell)
 }
 
@@ -55,12 +55,12 @@ pub fn run(plan: &Plan, stop: &AtomicBool, tell: impl FnMut(News)) -> Result<Loa
 /// # Errors
 /// As for [`run`].
 pub fn run_windows(
-    plan: &Plan,
+    plan: &LoadPlan,
     orders: impl Iterator<Item = WindowOrder>,
     stop: &AtomicBool,
     tell: impl FnMut(News),
 ) -> Result<LoadReport, LoadError> {
-    let plan = &Plan { span: Span::Time(Nanos::MAX), ..plan.clone() };
+    let plan = &LoadPlan { span: Span::Time(Nanos::MAX), ..plan.clone() };
     let orders = orders.map(|order| Order { settle: order.settle, span: Span::Time(order.length) });
     carry_out(plan, orders, stop, tell)
 }
@@ -75,20 +75,20 @@ pub struct WindowOrder {
 }
 
 fn carry_out(
-    plan: &Plan,
+    plan: &LoadPlan,
     orders: impl Iterator<Item = Order>,
     stop: &AtomicBool,
     tell: impl FnMut(News),
 ) -> Result<LoadReport, LoadError> {
     plan.check()?;
     room::provide_descriptors(plan)?;
-    let plan = &Plan { sources: room::sources(plan)?, ..plan.clone() };
+    let plan = &LoadPlan { sources: room::sources(plan)?, ..plan.clone() };
     let terms = plan.tls.clone().map(Terms::from);
     assay_tls::carry_out(&plan.stack, terms.as_ref(), Load { plan, orders, stop, tell })
 }
 
 struct Load<'a, O, T> {
-    plan: &'a Plan,
+    plan: &'a LoadPlan,
     orders: O,
     stop: &'a AtomicBool,
     tell: T,
@@ -129,7 +129,7 @@ impl<T: FnMut(News)> Course<'_, T> {
         scope(|scope| {
             let (told, outcomes) = channel();
             let start = |thread| {
-                let place = Place { plan, signals, thread, usage: ThreadUsage::read, alone: None };
+                let place = ThreadPlace { plan, signals, thread, usage: ThreadUsage::read, alone: None };
                 start_thread(scope, place, told.clone(), make)
             };
             let mut threads = Vec::new();
@@ -154,7 +154,7 @@ impl<T: FnMut(News)> Course<'_, T> {
         &mut self,
         orders: impl Iterator<Item = Order>,
         threads: &[Handle<'_>],
-        outcomes: &Receiver<Outcome>,
+        outcomes: &Receiver<ThreadOutcome>,
     ) -> Result<(), LoadError> {
         self.await_connections(threads);
         (self.teller.tell)(News::Connected);
@@ -199,7 +199,7 @@ impl<T: FnMut(News)> Course<'_, T> {
         &mut self,
         order: Order,
         threads: &[Handle<'_>],
-        outcomes: &Receiver<Outcome>,
+        outcomes: &Receiver<ThreadOutcome>,
     ) -> Option<Window> {
         let start = self.teller.signals.start().unwrap_or_default();
         let mut window = Window { start, settle: order.settle, outcomes: Vec::new() };
@@ -222,7 +222,7 @@ impl<T: FnMut(News)> Course<'_, T> {
 
 /// Tells the caller of the progress and of the seconds.
 struct Teller<'a, T> {
-    plan: &'a Plan,
+    plan: &'a LoadPlan,
     signals: &'a Signals,
     seconds: Seconds,
     tell: T,
@@ -242,8 +242,8 @@ type Handle<'s> = ScopedJoinHandle<'s, Result<(), LoadError>>;
 
 fn start_thread<'s, 'e, E: Engine>(
     scope: &'s Scope<'s, 'e>,
-    place: Place<'e>,
-    outcomes: Sender<Outcome>,
+    place: ThreadPlace<'e>,
+    outcomes: Sender<ThreadOutcome>,
     make: impl Make<E> + 'e,
 ) -> Result<Handle<'s>, LoadError> {
     let body = move || {
@@ -272,7 +272,7 @@ fn resident_bytes() -> u64 {
 }
 
 /// No connection could be made at all.
-pub(crate) fn unreachable(plan: &Plan, window: &Window) -> LoadError {
+pub(crate) fn unreachable(plan: &LoadPlan, window: &Window) -> LoadError {
     let first = window.outcomes.iter().find_map(|outcome| outcome.first_failure.clone());
     let (class, why) = first.unwrap_or((ErrorClass::ConnectOther, "for no known reason".to_owned()));
     LoadError::Unreachable { target: plan.target, class, why }

@@ -13,7 +13,7 @@ use crate::arrivals::{Arrivals, Closed, Constant, Poisson, Share};
 use crate::dialler::Ramp;
 use crate::gauge::Signals;
 use crate::order::Order;
-use crate::plan::{Plan, Span};
+use crate::plan::{LoadPlan, Span};
 use crate::recorder::Recorder;
 use crate::schedule::{Hours, Schedule};
 use crate::session::Session;
@@ -25,7 +25,7 @@ use crate::worker::{Address, Worker};
 const RAMP_INTERVAL: Nanos = Nanos::from_millis(1);
 
 /// What one thread hands over after each window.
-pub(crate) struct Outcome {
+pub(crate) struct ThreadOutcome {
     /// Which thread.
     pub(crate) thread: usize,
     pub(crate) recorder: Recorder,
@@ -60,8 +60,8 @@ impl Reading {
 
 /// One thread's place among the others.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
-    pub(crate) plan: &'a Plan,
+pub(crate) struct ThreadPlace<'a> {
+    pub(crate) plan: &'a LoadPlan,
     pub(crate) signals: &'a Signals,
     pub(crate) thread: usize,
     /// What a thread has used whose CPU time is known.
@@ -70,7 +70,7 @@ pub(crate) struct Place<'a> {
     pub(crate) alone: Option<Order>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> ThreadPlace<'a> {
     /// Moves the calling thread to its CPU, and has it woken without delay.
     pub(crate) fn occupy(&self) -> Result<(), LoadError> {
         pin_current_thread(&CpuSet::from_iter([self.plan.cpus[self.thread]]))?;
@@ -83,7 +83,7 @@ impl<'a> Place<'a> {
     pub(crate) fn measure<E: Engine>(
         self,
         engine: E,
-        hand_over: impl FnMut(Outcome) -> bool,
+        hand_over: impl FnMut(ThreadOutcome) -> bool,
     ) -> Result<(), LoadError> {
         match self.plan.arrival {
             Arrival::Closed => self.run(engine, Closed, hand_over),
@@ -115,7 +115,7 @@ impl<'a> Place<'a> {
         self,
         engine: E,
         arrivals: A,
-        mut hand_over: impl FnMut(Outcome) -> bool,
+        mut hand_over: impl FnMut(ThreadOutcome) -> bool,
     ) -> Result<(), LoadError> {
         let mut worker = self.worker(engine, arrivals)?;
         let mut number = 1;
@@ -127,7 +127,7 @@ impl<'a> Place<'a> {
     }
 
     /// One window, from its connections to its books.
-    fn window<E: Engine, A: Arrivals>(&self, worker: &mut Worker<'a, E, A>) -> Result<Outcome, LoadError> {
+    fn window<E: Engine, A: Arrivals>(&self, worker: &mut Worker<'a, E, A>) -> Result<ThreadOutcome, LoadError> {
         let hours = self.connect(worker)?;
         let series_start = if self.plan.series_from_start { hours.start } else { hours.window };
         worker.begin(hours, self.quota(), series_start, self.plan.seconds);
@@ -143,7 +143,7 @@ impl<'a> Place<'a> {
         let window_end = if end == Nanos::MAX { recorder.last_end } else { end };
         recorder.flow.close(window_end);
         let schedule = &worker.session.schedule;
-        Ok(Outcome {
+        Ok(ThreadOutcome {
             thread: self.thread,
             issued: schedule.issued(),
             intended_in_window: schedule.intended_in_window(),

@@ -15,7 +15,7 @@ pub struct Check {
     /// The rule.
     pub rule: Rule,
     /// What the rule found.
-    pub outcome: Outcome,
+    pub outcome: CheckOutcome,
     /// The figures and names that it rests on.
     #[serde(rename = "found")]
     pub evidence: Evidence,
@@ -24,7 +24,8 @@ pub struct Check {
 /// How a check ended, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+#[schemars(rename = "Outcome")]
+pub enum CheckOutcome {
     /// Nothing to object.
     Pass,
     /// The number stands, with a caveat.
@@ -35,18 +36,18 @@ pub enum Outcome {
 
 impl Check {
     /// A check that did not pass.
-    pub fn objection(rule: Rule, outcome: Outcome, evidence: Evidence) -> Self {
+    pub fn objection(rule: Rule, outcome: CheckOutcome, evidence: Evidence) -> Self {
         Self { rule, outcome, evidence }
     }
 
     /// A check that passed.
     pub fn pass(rule: Rule, evidence: Evidence) -> Self {
-        Self { rule, outcome: Outcome::Pass, evidence }
+        Self { rule, outcome: CheckOutcome::Pass, evidence }
     }
 
     /// Whether the number must not be used for it.
     pub fn is_void(&self) -> bool {
-        self.outcome == Outcome::Void
+        self.outcome == CheckOutcome::Void
     }
 }
 
@@ -57,7 +58,7 @@ struct Written {
     #[schemars(with = "String")]
     rule: Rule,
     /// What the rule found.
-    outcome: Outcome,
+    outcome: CheckOutcome,
     /// The figures and names that it rests on; absent in records that were written before evidence had types.
     found: Option<Evidence>,
     /// The same in a sentence; only in what is written for readers, and in those records.
@@ -93,7 +94,7 @@ mod tests {
         let read = |text: &str| serde_json::from_str::<Check>(text).expect("a check");
         let older = read(r#"{"rule":"answers","outcome":"void","evidence":"0 came","remedy":"wait"}"#);
         assert_eq!(older.evidence, Evidence::Told { sentence: "0 came".to_owned() });
-        let check = Check::objection(Rule::Answers, Outcome::Void, Evidence::RightAnswers { ok: 0 });
+        let check = Check::objection(Rule::Answers, CheckOutcome::Void, Evidence::RightAnswers { ok: 0 });
         let written = serde_json::to_string(&check).expect("json");
         assert_eq!(written, r#"{"rule":"answers","outcome":"void","found":{"kind":"right_answers","ok":0}}"#);
         assert_eq!(read(&written), check);

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::check::Outcome;
+use crate::check::CheckOutcome;
 use crate::host::{HostFacts, Isolation};
 use crate::units::Nanos;
 
@@ -48,7 +48,7 @@ pub struct Finding {
     /// Which part of the machine it belongs to.
     pub area: Area,
     /// Pass: good. Warn: usable with caution. Void: unfit.
-    pub outcome: Outcome,
+    pub outcome: CheckOutcome,
     /// How it is here.
     pub state: String,
     /// What that costs, in a sentence; absent where it costs nothing.
@@ -125,9 +125,9 @@ impl Fitness {
     /// The verdict over findings: as bad as the worst.
     pub fn of(findings: &[Finding]) -> Self {
         match findings.iter().map(|finding| finding.outcome).max() {
-            None | Some(Outcome::Pass) => Self::Fit,
-            Some(Outcome::Warn) => Self::UsableWithCaution,
-            Some(Outcome::Void) => Self::Unfit,
+            None | Some(CheckOutcome::Pass) => Self::Fit,
+            Some(CheckOutcome::Warn) => Self::UsableWithCaution,
+            Some(CheckOutcome::Void) => Self::Unfit,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::check::{Check, Outcome};
+use crate::check::{Check, CheckOutcome};
 use crate::conformance::Conformance;
 use crate::contender::Kind;
 use crate::database::DatabaseKind;
@@ -497,7 +497,7 @@ impl Measurement {
         // A server that answers nothing right has failed; its window is not disturbed.
         // That requests left late, which once was a reason, concerns single percentiles (`Rule::SendLag`).
         let void = |check: &&Check| {
-            check.outcome == Outcome::Void && check.rule != Rule::Answers && check.rule != Rule::SendLag
+            check.outcome == CheckOutcome::Void && check.rule != Rule::Answers && check.rule != Rule::SendLag
         };
         let checks = self.load.checks.iter().filter(void);
         let mut broken: Vec<Rule> = checks.map(|check| check.rule).collect();

@@ -48,12 +48,12 @@ pub(crate) enum Kind {
     /// Our epoll engine, on the kernel's.
     Epoll,
     /// TCP in user space.
-    User(Place),
+    User(WirePlace),
 }
 
 /// Where on a wire a process is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct WirePlace {
     pub(crate) wire: Spec,
     pub(crate) end: End,
     /// Queues of our end, over all processes.
@@ -62,7 +62,7 @@ pub(crate) struct Place {
     pub(crate) queue: Option<u16>,
 }
 
-impl Place {
+impl WirePlace {
     /// The queues that can be ours.
     pub(crate) fn candidates(&self) -> Range<u16> {
         self.queue.map_or(0..self.queues, |queue| queue..queue.saturating_add(1))
@@ -111,7 +111,7 @@ fn parse(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Settings>, 
     Ok(Some(Settings { kind, addresses, log, stats_page, connections, memory_bytes }))
 }
 
-fn parse_place(variable: &impl Fn(&str) -> Option<String>) -> Result<Place, String> {
+fn parse_place(variable: &impl Fn(&str) -> Option<String>) -> Result<WirePlace, String> {
     let wire = parse_as("ASSAY_STACK_WIRE", variable)?;
     let wire = wire.ok_or("ASSAY_STACK=user needs ASSAY_STACK_WIRE, such as ring:/dev/shm/a")?;
     let end = match variable("ASSAY_STACK_SIDE").as_deref() {
@@ -121,7 +121,7 @@ fn parse_place(variable: &impl Fn(&str) -> Option<String>) -> Result<Place, Stri
     };
     let queues = parse_as("ASSAY_STACK_QUEUES", variable)?.unwrap_or(1);
     let queue = parse_as("ASSAY_STACK_QUEUE", variable)?;
-    Ok(Place { wire, end, queues, queue })
+    Ok(WirePlace { wire, end, queues, queue })
 }
 
 fn parse_as<T: FromStr<Err: Display>>(
@@ -214,7 +214,7 @@ mod tests {
         assert!(parsed(&[user, ("ASSAY_STACK_WIRE", "string")]).unwrap_err().contains("string"));
         let wire = ("ASSAY_STACK_WIRE", "ring:/dev/shm/a");
         let settings = parsed(&[user, wire, ("ASSAY_STACK_QUEUES", "4")]).unwrap().unwrap();
-        let place = Place { wire: wire.1.parse().unwrap(), end: End::First, queues: 4, queue: None };
+        let place = WirePlace { wire: wire.1.parse().unwrap(), end: End::First, queues: 4, queue: None };
         assert_eq!(settings.kind, Kind::User(place));
         assert!(settings.is_ours("0.0.0.0".parse().unwrap()));
         assert!(

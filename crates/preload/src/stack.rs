@@ -13,7 +13,7 @@ use assay_wire::stats_page::StatsPage;
 use assay_wire::{AnyWire, Station};
 use rustix::io::Errno;
 
-use crate::settings::{self, Kind, Place, Settings};
+use crate::settings::{self, Kind, WirePlace, Settings};
 
 /// The one engine of this process.
 pub(crate) enum Stack {
@@ -64,7 +64,7 @@ pub(crate) fn make() -> Result<Stack, EngineError> {
     }
 }
 
-fn make_user(settings: &Settings, place: &Place) -> Result<Stack, EngineError> {
+fn make_user(settings: &Settings, place: &WirePlace) -> Result<Stack, EngineError> {
     let (wire, station, claim) = open_a_queue(place)?;
     let given: Vec<Cidr> =
         settings.addresses.iter().map(|n| Cidr { address: n.address, prefix: n.prefix }).collect();
@@ -88,7 +88,7 @@ fn make_user(settings: &Settings, place: &Place) -> Result<Stack, EngineError> {
 }
 
 /// The first queue that nobody has, and our mark on it: what has none of these marks, such as a generator, can be on the wire too.
-fn open_a_queue(place: &Place) -> Result<(AnyWire, Station, Claim), EngineError> {
+fn open_a_queue(place: &WirePlace) -> Result<(AnyWire, Station, Claim), EngineError> {
     let mut refused = io::Error::other("there is none");
     for queue in place.candidates() {
         let claim = match Claim::of(place, queue) {
@@ -107,7 +107,7 @@ fn open_a_queue(place: &Place) -> Result<(AnyWire, Station, Claim), EngineError>
     Err(no_queue(place, &refused))
 }
 
-fn no_queue(place: &Place, refused: &io::Error) -> EngineError {
+fn no_queue(place: &WirePlace, refused: &io::Error) -> EngineError {
     let queues = place.queues;
     let text = format!(
         "{queues} of them, and every one is another process's ({refused}); set ASSAY_STACK_QUEUES to the number of processes"
@@ -132,7 +132,7 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    fn of(place: &Place, queue: u16) -> io::Result<Self> {
+    fn of(place: &WirePlace, queue: u16) -> io::Result<Self> {
         let name = format!("assay-stack {:?} {} {queue}", place.end, place.wire);
         let address = std::os::unix::net::SocketAddr::from_abstract_name(name)?;
         let name = assay_descriptors::keep(UnixDatagram::bind_addr(&address)?.into());

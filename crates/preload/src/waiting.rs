@@ -48,7 +48,7 @@ pub(crate) enum Wants {
 }
 
 /// How a wait ended.
-pub(crate) enum Outcome<T> {
+pub(crate) enum WaitOutcome<T> {
     /// What was waited for.
     Done(T),
     /// A descriptor of the kernel's is ready.
@@ -166,7 +166,7 @@ pub(crate) fn wait<T>(
     deadline: Nanos,
     mask: Option<&libc::sigset_t>,
     attempt: impl FnMut(&mut Shared) -> Option<T>,
-) -> Result<Outcome<T>, Errno> {
+) -> Result<WaitOutcome<T>, Errno> {
     let held = Held::new();
     let wake = own_wake()?;
     let number = process::access()?.waiters.enlist(wants, &wake);
@@ -190,16 +190,16 @@ impl Wait<'_> {
         &self,
         descriptors: &mut [libc::pollfd],
         mut attempt: impl FnMut(&mut Shared) -> Option<T>,
-    ) -> Result<Outcome<T>, Errno> {
+    ) -> Result<WaitOutcome<T>, Errno> {
         let mut slice = Nanos::ZERO;
         loop {
             let mut shared = process::access()?;
             if let Some(done) = self.look(&mut shared, slice, &mut attempt)? {
-                return Ok(Outcome::Done(done));
+                return Ok(WaitOutcome::Done(done));
             }
             let now = clock::now();
             if now >= self.deadline {
-                return Ok(Outcome::TimedOut);
+                return Ok(WaitOutcome::TimedOut);
             }
             let nap = self.nap(&mut shared, now);
             descriptors[1].fd = nap.source;
@@ -211,7 +211,7 @@ impl Wait<'_> {
                 hush(descriptors[0].fd);
             }
             if descriptors[2..].iter().any(|d| d.revents != 0) {
-                return Ok(Outcome::Host);
+                return Ok(WaitOutcome::Host);
             }
         }
     }

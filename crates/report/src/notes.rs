@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::conformance::{Changes, Conformance, Severity};
 use assay_model::contender::Kind;
 use assay_model::experiment::{ArrivalModel, Cell};
@@ -32,18 +32,19 @@ pub struct Warning {
     #[schemars(with = "String")]
     pub rule: Rule,
     /// How bad it is, at its worst.
-    pub outcome: Outcome,
+    pub outcome: CheckOutcome,
     /// What was seen at its worst place, in a sentence with its figures.
     pub evidence: String,
     /// What to do about it.
     pub remedy: Option<String>,
     /// Contender and cell of each place; empty when it concerns the whole run.
-    pub places: Vec<Place>,
+    pub places: Vec<NotePlace>,
 }
 
 /// Where a rule was broken.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Place {
+#[schemars(rename = "Place")]
+pub struct NotePlace {
     /// Name of the contender.
     pub contender: String,
     /// Name of the workload.
@@ -76,7 +77,7 @@ pub(crate) fn warnings_of<'c>(
     let mut warnings: Vec<Warning> = Vec::new();
     let all =
         trust.iter().map(|check| (None, check)).chain(placed.map(|(place, check)| (Some(place), check)));
-    for (place, check) in all.filter(|(_, check)| check.outcome != Outcome::Pass) {
+    for (place, check) in all.filter(|(_, check)| check.outcome != CheckOutcome::Pass) {
         gather(&mut warnings, check, place);
     }
     warnings.sort_by_key(|warning| Reverse(warning.outcome));
@@ -100,13 +101,13 @@ fn gather(warnings: &mut Vec<Warning>, check: &Check, place: Option<(&String, &C
         (warning.evidence, warning.remedy) = (words::evidence(check), words::remedy(check));
     }
     let Some((contender, cell)) = place else { return };
-    let is_known = |place: &&mut Place| {
+    let is_known = |place: &&mut NotePlace| {
         place.contender == *contender && place.workload == cell.workload && place.network == cell.network
     };
     match warning.places.iter_mut().find(is_known) {
         Some(known) if known.connections.contains(&cell.connections) => {}
         Some(known) => known.connections.push(cell.connections),
-        None => warning.places.push(Place {
+        None => warning.places.push(NotePlace {
             contender: contender.clone(),
             workload: cell.workload.clone(),
             connections: vec![cell.connections],
@@ -153,8 +154,8 @@ pub(crate) fn judged(verdict: &Verdict) -> usize {
 }
 
 /// The same for a screen: many places fold to `in 12 of 40 places, most on json (8); all with -v`.
-pub(crate) fn places_in_short(places: &[Place], judged: usize) -> String {
-    let hits = |of: &dyn Fn(&&Place) -> bool| -> usize {
+pub(crate) fn places_in_short(places: &[NotePlace], judged: usize) -> String {
+    let hits = |of: &dyn Fn(&&NotePlace) -> bool| -> usize {
         places.iter().filter(|place| of(place)).map(|place| place.connections.len()).sum()
     };
     let all = hits(&|_| true);
@@ -162,8 +163,8 @@ pub(crate) fn places_in_short(places: &[Place], judged: usize) -> String {
         return places_in_words(places);
     }
     let on =
-        |place: &Place| (hits(&|other| other.workload == place.workload), format!("on {}", place.workload));
-    let with = |place: &Place| {
+        |place: &NotePlace| (hits(&|other| other.workload == place.workload), format!("on {}", place.workload));
+    let with = |place: &NotePlace| {
         (hits(&|other| other.contender == place.contender), format!("with {}", place.contender))
     };
     let groups = places.iter().flat_map(|place| [on(place), with(place)]);
@@ -174,8 +175,8 @@ pub(crate) fn places_in_short(places: &[Place], judged: usize) -> String {
 }
 
 /// The places of a warning in words, each fact once: `nginx, gin (hello, json at 16, 64 on kernel/veth; byte at 16)`.
-pub(crate) fn places_in_words(places: &[Place]) -> String {
-    let mut by_contender: Vec<(&str, Vec<&Place>)> = Vec::new();
+pub(crate) fn places_in_words(places: &[NotePlace]) -> String {
+    let mut by_contender: Vec<(&str, Vec<&NotePlace>)> = Vec::new();
     places.iter().for_each(|place| add_to(&mut by_contender, place.contender.as_str(), place));
     let mut by_cells: Vec<(String, Vec<&str>)> = Vec::new();
     for (name, places) in by_contender {
@@ -186,7 +187,7 @@ pub(crate) fn places_in_words(places: &[Place]) -> String {
 }
 
 /// Of one contender: workloads that share numbers of connections and networks together.
-fn cells_in_words(places: &[&Place]) -> String {
+fn cells_in_words(places: &[&NotePlace]) -> String {
     let mut networks: Vec<((&str, String), Vec<String>)> = Vec::new();
     for place in places {
         let levels: Vec<String> = place.connections.iter().map(u32::to_string).collect();
@@ -392,7 +393,7 @@ mod tests {
 
     #[test]
     fn many_places_fold_to_their_number_and_where_most_are() {
-        let place = |contender: &str, workload: &str, levels: &[u32]| Place {
+        let place = |contender: &str, workload: &str, levels: &[u32]| NotePlace {
             contender: contender.to_owned(),
             workload: workload.to_owned(),
             connections: levels.to_vec(),
@@ -415,7 +416,7 @@ mod tests {
 
     #[test]
     fn the_places_of_a_warning_are_told_once_each() {
-        let place = |contender: &str, workload: &str, network: &str| Place {
+        let place = |contender: &str, workload: &str, network: &str| NotePlace {
             contender: contender.to_owned(),
             workload: workload.to_owned(),
             connections: vec![16, 64],

@@ -8,7 +8,7 @@
 #[path = "support/planting.rs"]
 mod planting;
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::comparison::{
     COMPARISON_SCHEMA, Change, Comparison, Crossing, Finding, Metric, Objection, Pairing, Row, Shift, Subject,
 };
@@ -43,7 +43,7 @@ fn change(metric: Metric, base: f64, [low, high]: [f64; 2], call: Shift) -> Chan
 
 fn warning(rule: Rule) -> Check {
     let sentence = "something was amiss".to_owned();
-    Check::objection(rule, Outcome::Warn, Evidence::Told { sentence })
+    Check::objection(rule, CheckOutcome::Warn, Evidence::Told { sentence })
 }
 
 fn row(new: &str, changes: Vec<Change>, withheld: Option<Withheld>) -> Row {
@@ -86,7 +86,7 @@ fn comparison() -> Comparison {
         margin: 0.01,
         caveats: vec![Check {
             rule: Rule::Machine,
-            outcome: Outcome::Void,
+            outcome: CheckOutcome::Void,
             evidence: Evidence::Differences {
                 between: vec![Difference { property: "cpus".into(), base: 2.into(), new: 4.into() }],
             },

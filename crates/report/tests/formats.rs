@@ -120,7 +120,7 @@ fn a_void_number_fails_only_where_strictness_is_asked_for() {
     let (record, mut verdict) = sample();
     let failures = |verdict: &_, strict| junit(&record, verdict, strict).unwrap().matches("<failure").count();
     let before = [false, true].map(|strict| failures(&verdict, strict));
-    verdict.trust[0].outcome = assay_model::check::Outcome::Void;
+    verdict.trust[0].outcome = assay_model::check::CheckOutcome::Void;
     assert_eq!([false, true].map(|strict| failures(&verdict, strict)), [before[0], before[1] + 1]);
 }
 

@@ -11,7 +11,7 @@ pub(crate) const SIZED_BODY_MAX: u64 = 1 << 30;
 
 /// What shall be done about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Plan {
+pub(crate) enum AnswerPlan {
     /// Give one of the prepared answers.
     Answer(Answer),
     /// Give so many bytes of the pattern.
@@ -44,7 +44,7 @@ pub fn hidden_by_routes(root: &Path) -> Vec<&'static str> {
 
 /// Decides what shall be done.
 #[inline]
-pub(crate) fn plan(method: Method, form: TargetForm, raw: &[u8], files: Files) -> Plan {
+pub(crate) fn plan(method: Method, form: TargetForm, raw: &[u8], files: Files) -> AnswerPlan {
     match resource(raw, files) {
         Some(resource) => permit(method, resource),
         None => plan_slowly(method, form, raw, files),
@@ -53,31 +53,31 @@ pub(crate) fn plan(method: Method, form: TargetForm, raw: &[u8], files: Files) -
 
 /// The target is not spelled as a route: it may have a query, a scheme, escapes, or be a file's.
 #[cold]
-fn plan_slowly(method: Method, form: TargetForm, raw: &[u8], files: Files) -> Plan {
+fn plan_slowly(method: Method, form: TargetForm, raw: &[u8], files: Files) -> AnswerPlan {
     if form == TargetForm::Asterisk {
-        return Plan::Answer(Answer::ServerOptions);
+        return AnswerPlan::Answer(Answer::ServerOptions);
     }
     let mut buffer = vec![0; raw.len() + 1];
     let Ok(path) = target::decode_path(target::split(raw).path, &mut buffer) else {
-        return Plan::Answer(Answer::BadRequest);
+        return AnswerPlan::Answer(Answer::BadRequest);
     };
     match resource(path, files) {
         Some(resource) => permit(method, resource),
-        None if files != Files::Nowhere => permit(method, Plan::File),
-        None => permit(method, Plan::Answer(Answer::NotFound)),
+        None if files != Files::Nowhere => permit(method, AnswerPlan::File),
+        None => permit(method, AnswerPlan::Answer(Answer::NotFound)),
     }
 }
 
 #[inline]
-fn resource(path: &[u8], files: Files) -> Option<Plan> {
+fn resource(path: &[u8], files: Files) -> Option<AnswerPlan> {
     Some(match path {
-        b"/" if files != Files::Everywhere => Plan::Answer(Answer::Hello),
-        b"/hello" => Plan::Answer(Answer::Hello),
-        b"/json" => Plan::Answer(Answer::Json),
-        b"/byte" => Plan::Answer(Answer::Byte),
-        b"/echo" => Plan::Echo,
-        b"/plaintext" => Plan::Answer(Answer::Plaintext),
-        _ => Plan::Sized(sized(path.strip_prefix(b"/bytes/")?)?),
+        b"/" if files != Files::Everywhere => AnswerPlan::Answer(Answer::Hello),
+        b"/hello" => AnswerPlan::Answer(Answer::Hello),
+        b"/json" => AnswerPlan::Answer(Answer::Json),
+        b"/byte" => AnswerPlan::Answer(Answer::Byte),
+        b"/echo" => AnswerPlan::Echo,
+        b"/plaintext" => AnswerPlan::Answer(Answer::Plaintext),
+        _ => AnswerPlan::Sized(sized(path.strip_prefix(b"/bytes/")?)?),
     })
 }
 
@@ -94,16 +94,16 @@ fn sized(digits: &[u8]) -> Option<u64> {
 
 /// Checks the method against the resource (RFC 9110 §9.1, §15.5.6).
 #[inline]
-fn permit(method: Method, resource: Plan) -> Plan {
+fn permit(method: Method, resource: AnswerPlan) -> AnswerPlan {
     match (method, resource) {
-        (Method::Other, _) => Plan::Answer(Answer::NotImplemented),
-        (_, Plan::Answer(Answer::NotFound)) => resource,
-        (Method::Post, Plan::Echo) => resource,
-        (Method::Options, Plan::Echo) => Plan::Answer(Answer::PostOptions),
-        (_, Plan::Echo) => Plan::Answer(Answer::PostOnly),
-        (Method::Options, _) => Plan::Answer(Answer::GetOptions),
+        (Method::Other, _) => AnswerPlan::Answer(Answer::NotImplemented),
+        (_, AnswerPlan::Answer(Answer::NotFound)) => resource,
+        (Method::Post, AnswerPlan::Echo) => resource,
+        (Method::Options, AnswerPlan::Echo) => AnswerPlan::Answer(Answer::PostOptions),
+        (_, AnswerPlan::Echo) => AnswerPlan::Answer(Answer::PostOnly),
+        (Method::Options, _) => AnswerPlan::Answer(Answer::GetOptions),
         (Method::Get | Method::Head, _) => resource,
-        _ => Plan::Answer(Answer::GetOnly),
+        _ => AnswerPlan::Answer(Answer::GetOnly),
     }
 }
 
@@ -111,7 +111,7 @@ fn permit(method: Method, resource: Plan) -> Plan {
 mod tests {
     use super::*;
 
-    fn get(target: &str) -> Plan {
+    fn get(target: &str) -> AnswerPlan {
         plan(Method::Get, TargetForm::Origin, target.as_bytes(), Files::Nowhere)
     }
 
@@ -120,46 +120,46 @@ mod tests {
         for spelling in
             ["/json", "/json?a=b", "/%6asON".replace("ON", "on").as_str(), "/x/../json", "/./json"]
         {
-            assert_eq!(get(spelling), Plan::Answer(Answer::Json), "{spelling}");
+            assert_eq!(get(spelling), AnswerPlan::Answer(Answer::Json), "{spelling}");
         }
         let absolute = plan(Method::Get, TargetForm::Absolute, b"http://h/plaintext", Files::Nowhere);
-        assert_eq!(absolute, Plan::Answer(Answer::Plaintext));
-        assert_eq!(get("/"), Plan::Answer(Answer::Hello));
-        assert_eq!(get("/hello"), Plan::Answer(Answer::Hello));
-        assert_eq!(get("/byte"), Plan::Answer(Answer::Byte));
+        assert_eq!(absolute, AnswerPlan::Answer(Answer::Plaintext));
+        assert_eq!(get("/"), AnswerPlan::Answer(Answer::Hello));
+        assert_eq!(get("/hello"), AnswerPlan::Answer(Answer::Hello));
+        assert_eq!(get("/byte"), AnswerPlan::Answer(Answer::Byte));
     }
 
     #[test]
     fn sizes_are_exact_and_bounded() {
-        assert_eq!(get("/bytes/0"), Plan::Sized(0));
-        assert_eq!(get("/bytes/1073741824"), Plan::Sized(1 << 30));
+        assert_eq!(get("/bytes/0"), AnswerPlan::Sized(0));
+        assert_eq!(get("/bytes/1073741824"), AnswerPlan::Sized(1 << 30));
         for wrong in
             ["/bytes/", "/bytes/1073741825", "/bytes/-1", "/bytes/007", "/bytes/99999999999", "/bytes/1x"]
         {
-            assert_eq!(get(wrong), Plan::Answer(Answer::NotFound), "{wrong}");
+            assert_eq!(get(wrong), AnswerPlan::Answer(Answer::NotFound), "{wrong}");
         }
     }
 
     #[test]
     fn methods_are_checked_after_the_resource_is_known() {
         let ask = |method, target: &str| plan(method, TargetForm::Origin, target.as_bytes(), Files::Nowhere);
-        assert_eq!(ask(Method::Post, "/json"), Plan::Answer(Answer::GetOnly));
-        assert_eq!(ask(Method::Get, "/echo"), Plan::Answer(Answer::PostOnly));
-        assert_eq!(ask(Method::Post, "/echo"), Plan::Echo);
-        assert_eq!(ask(Method::Post, "/nothing"), Plan::Answer(Answer::NotFound));
-        assert_eq!(ask(Method::Other, "/json"), Plan::Answer(Answer::NotImplemented));
-        assert_eq!(ask(Method::Head, "/json"), Plan::Answer(Answer::Json));
-        assert_eq!(ask(Method::Options, "/json"), Plan::Answer(Answer::GetOptions));
-        assert_eq!(ask(Method::Options, "/echo"), Plan::Answer(Answer::PostOptions));
-        assert_eq!(ask(Method::Options, "/nothing"), Plan::Answer(Answer::NotFound));
+        assert_eq!(ask(Method::Post, "/json"), AnswerPlan::Answer(Answer::GetOnly));
+        assert_eq!(ask(Method::Get, "/echo"), AnswerPlan::Answer(Answer::PostOnly));
+        assert_eq!(ask(Method::Post, "/echo"), AnswerPlan::Echo);
+        assert_eq!(ask(Method::Post, "/nothing"), AnswerPlan::Answer(Answer::NotFound));
+        assert_eq!(ask(Method::Other, "/json"), AnswerPlan::Answer(Answer::NotImplemented));
+        assert_eq!(ask(Method::Head, "/json"), AnswerPlan::Answer(Answer::Json));
+        assert_eq!(ask(Method::Options, "/json"), AnswerPlan::Answer(Answer::GetOptions));
+        assert_eq!(ask(Method::Options, "/echo"), AnswerPlan::Answer(Answer::PostOptions));
+        assert_eq!(ask(Method::Options, "/nothing"), AnswerPlan::Answer(Answer::NotFound));
     }
 
     #[test]
     fn with_files_the_root_and_unknown_paths_are_files() {
         let ask = |target: &str| plan(Method::Get, TargetForm::Origin, target.as_bytes(), Files::Everywhere);
-        assert_eq!(ask("/"), Plan::File);
-        assert_eq!(ask("/a/b.css?v=1"), Plan::File);
-        assert_eq!(ask("/json"), Plan::Answer(Answer::Json));
+        assert_eq!(ask("/"), AnswerPlan::File);
+        assert_eq!(ask("/a/b.css?v=1"), AnswerPlan::File);
+        assert_eq!(ask("/json"), AnswerPlan::Answer(Answer::Json));
     }
 
     #[test]
@@ -172,14 +172,14 @@ mod tests {
         for name in ROUTES {
             let target = if name == "bytes" { "/bytes/7".to_owned() } else { format!("/{name}") };
             let planned = plan(Method::Get, TargetForm::Origin, target.as_bytes(), Files::Everywhere);
-            assert_ne!(planned, Plan::File, "{target}");
+            assert_ne!(planned, AnswerPlan::File, "{target}");
         }
     }
 
     #[test]
     fn files_can_leave_the_root_alone() {
         let ask = |target: &str| plan(Method::Get, TargetForm::Origin, target.as_bytes(), Files::BelowRoot);
-        assert_eq!(ask("/"), Plan::Answer(Answer::Hello));
-        assert_eq!(ask("/index.html"), Plan::File);
+        assert_eq!(ask("/"), AnswerPlan::Answer(Answer::Hello));
+        assert_eq!(ask("/index.html"), AnswerPlan::File);
     }
 }

@@ -7,7 +7,7 @@ use assay_http::Framing;
 use crate::answer::Answer;
 use crate::connection::Persistence;
 use crate::files::{Lookup, is_shortage};
-use crate::route::Plan;
+use crate::route::AnswerPlan;
 use crate::session::{Context, Next, Phase, Reply, Session, Turn, Wanted};
 use crate::site::STEP_BYTES;
 use crate::validators::{FileHead, Found, Selection, select};
@@ -88,7 +88,7 @@ impl Session {
             Err(error) if is_shortage(&error) => Answer::Overloaded,
             Err(_) => Answer::InternalError,
         };
-        self.carry_out(Plan::Answer(answer), reply, more, cx)
+        self.carry_out(AnswerPlan::Answer(answer), reply, more, cx)
     }
 
     /// Sends the client to another target of this host, for good.

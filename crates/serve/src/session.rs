@@ -12,7 +12,7 @@ use crate::answer::Answer;
 use crate::coding::Accepted;
 use crate::connection::Persistence;
 use crate::files::Lookup;
-use crate::route::{self, Plan};
+use crate::route::{self, AnswerPlan};
 use crate::sending::{Piece, Sending};
 use crate::site::{STEP_BYTES, Site};
 use crate::upload::Upload;
@@ -257,7 +257,7 @@ impl Session {
         let consumed = head.len as usize;
         let more = input.len() > consumed;
         let turn = match (head.framing(), plan) {
-            (Framing::None | Framing::Length(0), Plan::File) => {
+            (Framing::None | Framing::Length(0), AnswerPlan::File) => {
                 self.answer_file(&Wanted::of(head, input), reply, more, cx)
             }
             (Framing::None | Framing::Length(0), plan) => self.carry_out(plan, reply, more, cx),
@@ -268,15 +268,15 @@ impl Session {
 
     /// Answers a request that has been read to its end. `more` says whether input is left behind it.
     #[inline]
-    pub(crate) fn carry_out(&mut self, plan: Plan, reply: Reply, more: bool, cx: &mut Context<'_>) -> Turn {
+    pub(crate) fn carry_out(&mut self, plan: AnswerPlan, reply: Reply, more: bool, cx: &mut Context<'_>) -> Turn {
         match plan {
-            Plan::Answer(answer) => {
+            AnswerPlan::Answer(answer) => {
                 cx.site.answers.append(answer, reply.head_only, reply.persistence, cx.out);
                 self.finish(reply.persistence, more)
             }
-            Plan::Sized(len) => self.announce_sized(len, reply, more, cx),
+            AnswerPlan::Sized(len) => self.announce_sized(len, reply, more, cx),
             // An echo of nothing. Files need the head and are answered by `begin`.
-            Plan::Echo | Plan::File => self.announce_sized(0, reply, more, cx),
+            AnswerPlan::Echo | AnswerPlan::File => self.announce_sized(0, reply, more, cx),
         }
     }
 

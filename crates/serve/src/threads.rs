@@ -12,7 +12,7 @@ use assay_host::limits::raise_nofile;
 use crate::config::ServeError;
 
 /// Where a thread serves, when it is to stop, and whom it tells that it listens.
-pub(crate) struct Place<'p> {
+pub(crate) struct ThreadPlace<'p> {
     pub(crate) cpu: u32,
     /// Its number among the threads, from 0.
     pub(crate) thread: usize,
@@ -21,7 +21,7 @@ pub(crate) struct Place<'p> {
     bound: Sender<SocketAddr>,
 }
 
-impl Place<'_> {
+impl ThreadPlace<'_> {
     /// Accepts connections at the address that all threads share.
     pub(crate) fn listen(&self, engine: &mut impl Engine) -> Result<(), ServeError> {
         let listening = engine.listen(self.address).map_err(|error| cannot_listen(self.address, error))?;
@@ -64,7 +64,7 @@ pub(crate) fn on_each_cpu<T: Send>(
     stand: Stand<'_>,
     stop: &AtomicBool,
     ready: impl FnOnce(SocketAddr),
-    serve: impl Fn(&Place<'_>) -> Result<T, ServeError> + Sync,
+    serve: impl Fn(&ThreadPlace<'_>) -> Result<T, ServeError> + Sync,
 ) -> Result<Vec<T>, ServeError> {
     let Stand { cpus, mut address, is_kernel } = stand;
     if cpus.is_empty() {
@@ -110,13 +110,13 @@ fn start<'scope, 'env, T: Send + 'scope>(
     (number, cpu): (usize, u32),
     address: SocketAddr,
     flags: Flags<'env>,
-    serve: &'scope (impl Fn(&Place<'_>) -> Result<T, ServeError> + Sync),
+    serve: &'scope (impl Fn(&ThreadPlace<'_>) -> Result<T, ServeError> + Sync),
 ) -> Result<(Thread<'scope, T>, SocketAddr), ServeError> {
     let (bound, receiver): (Sender<SocketAddr>, Receiver<SocketAddr>) = channel();
     let thread = std::thread::Builder::new()
         .name(format!("serve-{cpu}"))
         .spawn_scoped(scope, move || {
-            let place = Place { cpu, thread: number, address, flags, bound };
+            let place = ThreadPlace { cpu, thread: number, address, flags, bound };
             let outcome = pin_current_thread(&CpuSet::from_iter([cpu])).map_err(ServeError::from);
             let outcome = outcome.and_then(|()| serve(&place));
             if outcome.is_err() {

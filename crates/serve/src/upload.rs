@@ -5,7 +5,7 @@ use assay_http::{BodyLimits, BodyReader, Framing};
 use assay_model::units::Nanos;
 
 use crate::answer::{ANSWER_BYTES, Answer};
-use crate::route::Plan;
+use crate::route::AnswerPlan;
 use crate::session::{Context, Next, Phase, Reply, Session, Turn};
 use crate::site::STEP_BYTES;
 
@@ -18,7 +18,7 @@ const ECHO_BYTES: usize = 4096;
 #[derive(Debug)]
 pub(crate) struct Upload {
     reader: BodyReader,
-    plan: Plan,
+    plan: AnswerPlan,
     reply: Reply,
     /// The framing of the request, and so of an echo.
     framing: Framing,
@@ -39,7 +39,7 @@ impl Session {
         &mut self,
         expects_continue: bool,
         framing: Framing,
-        plan: Plan,
+        plan: AnswerPlan,
         reply: Reply,
         cx: &mut Context<'_>,
     ) -> Turn {
@@ -47,9 +47,9 @@ impl Session {
         match (BodyReader::with_limits(framing, limits), plan) {
             (Err(error), _) => self.refuse(Answer::refusal(error.status()), reply.head_only, cx),
             // A body has no meaning here (RFC 9110 §9.3.1), and the path would be gone when it has been read.
-            (_, Plan::File) => self.refuse(Answer::BadRequest, reply.head_only, cx),
+            (_, AnswerPlan::File) => self.refuse(Answer::BadRequest, reply.head_only, cx),
             // The client waits for the word to send its body: better not to want it (RFC 9110 §10.1.1).
-            (_, Plan::Answer(answer)) if answer.is_error() && expects_continue => {
+            (_, AnswerPlan::Answer(answer)) if answer.is_error() && expects_continue => {
                 self.refuse(answer, reply.head_only, cx)
             }
             (Ok(reader), _) => {
@@ -69,7 +69,7 @@ impl Session {
         if input.is_empty() {
             return Turn::stop(0, Next::Receive);
         }
-        let echoes = upload.plan == Plan::Echo;
+        let echoes = upload.plan == AnswerPlan::Echo;
         let reserved = cx.out.len() + ANSWER_BYTES + CHUNK_FRAMING_BYTES;
         if reserved + if echoes { ECHO_BYTES } else { 0 } > STEP_BYTES {
             return Turn::stop(0, Next::Continue);

@@ -12,7 +12,7 @@ use crate::Shared;
 use crate::connection::{Connection, Drained};
 use crate::freeze::Freeze;
 use crate::side::{News, SideId};
-use crate::wait::{Place, Wait};
+use crate::wait::{WaitPlace, Wait};
 
 /// An [`Engine`] on a [`Network`](crate::Network), which waits in the way of `W`.
 pub struct SimEngine<W> {
@@ -244,7 +244,7 @@ impl<W: Wait> Engine for SimEngine<W> {
         self.connections.recycle();
         self.stats.waits += 1;
         let (has_work, has_room) = (!self.pending.is_empty(), self.connections.has_room());
-        let place = Place { shared: &self.shared, end: self.end, has_work, has_room };
+        let place = WaitPlace { shared: &self.shared, end: self.end, has_work, has_room };
         let now = self.wait.wait(place, until);
         self.deliver_pending(events);
         self.accept_waiting(events);

@@ -9,7 +9,7 @@ use crate::network::Net;
 pub trait Wait {
     /// Waits until `until`, or until there is something to do; returns the time.
     #[doc(hidden)]
-    fn wait(&mut self, at: Place<'_>, until: Nanos) -> Nanos;
+    fn wait(&mut self, at: WaitPlace<'_>, until: Nanos) -> Nanos;
 
     /// CPU time that the user has used.
     fn cpu_time(&self) -> Nanos {
@@ -25,7 +25,7 @@ pub trait Wait {
 /// Who waits.
 #[derive(Clone, Copy)]
 #[doc(hidden)]
-pub struct Place<'s> {
+pub struct WaitPlace<'s> {
     pub(crate) shared: &'s Shared,
     /// Number of the engine.
     pub(crate) end: usize,
@@ -35,7 +35,7 @@ pub struct Place<'s> {
     pub(crate) has_room: bool,
 }
 
-impl Place<'_> {
+impl WaitPlace<'_> {
     fn has_work(&self, net: &Net) -> bool {
         self.has_work || net.has_news(self.end, self.has_room)
     }
@@ -109,8 +109,8 @@ impl<F: FnMut()> Driving<F> {
 }
 
 impl<F: FnMut()> Wait for Driving<F> {
-    fn wait(&mut self, at: Place<'_>, until: Nanos) -> Nanos {
-        let Place { shared, end, .. } = at;
+    fn wait(&mut self, at: WaitPlace<'_>, until: Nanos) -> Nanos {
+        let WaitPlace { shared, end, .. } = at;
         let charged = shared.net().now() + self.pace.poll;
         self.cpu += self.pace.poll;
         self.pass(shared, end, charged);
@@ -150,7 +150,7 @@ impl<F: FnMut()> Wait for Driving<F> {
 pub struct Driven;
 
 impl Wait for Driven {
-    fn wait(&mut self, at: Place<'_>, until: Nanos) -> Nanos {
+    fn wait(&mut self, at: WaitPlace<'_>, until: Nanos) -> Nanos {
         let mut net = at.shared.net();
         net.arrive();
         let now = net.now();
@@ -165,7 +165,7 @@ impl Wait for Driven {
 pub struct RealTime;
 
 impl Wait for RealTime {
-    fn wait(&mut self, at: Place<'_>, until: Nanos) -> Nanos {
+    fn wait(&mut self, at: WaitPlace<'_>, until: Nanos) -> Nanos {
         let mut net = at.shared.net();
         loop {
             net.arrive();

@@ -6,13 +6,13 @@
 )]
 
 use assay_stats::redline::{
-    Decision, End, Judge, Outcome, Plan, Purpose, Redline, Search, Slice, Step, Trial,
+    Decision, End, Judge, TrialOutcome, SearchPlan, Purpose, Redline, Search, Slice, Step, Trial,
 };
 use rand::{Rng, RngExt as _};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 
-const PLAN: Plan = Plan {
+const PLAN: SearchPlan = SearchPlan {
     start: 500.0,
     step: 2.0,
     lowest: 10.0,
@@ -24,7 +24,7 @@ const PLAN: Plan = Plan {
 };
 
 /// Searches with whatever answers the trials.
-fn search(plan: Plan, mut answer: impl FnMut(&Trial) -> Outcome) -> (Redline, Vec<Trial>) {
+fn search(plan: SearchPlan, mut answer: impl FnMut(&Trial) -> TrialOutcome) -> (Redline, Vec<Trial>) {
     let mut search = Search::new(plan).unwrap();
     let mut trials = Vec::new();
     loop {
@@ -40,14 +40,14 @@ fn search(plan: Plan, mut answer: impl FnMut(&Trial) -> Outcome) -> (Redline, Ve
 }
 
 /// A server that keeps the goal up to exactly `limit`.
-fn step_at(limit: f64) -> impl FnMut(&Trial) -> Outcome {
-    move |trial| if trial.per_second <= limit { Outcome::Pass } else { Outcome::Fail }
+fn step_at(limit: f64) -> impl FnMut(&Trial) -> TrialOutcome {
+    move |trial| if trial.per_second <= limit { TrialOutcome::Pass } else { TrialOutcome::Fail }
 }
 
 #[test]
 fn a_sharp_redline_is_enclosed_within_the_width_from_any_start() {
     for start in [10.0, 400.0, 1234.0, 900_000.0] {
-        let (redline, trials) = search(Plan { start, floor: PLAN.floor.min(start), ..PLAN }, step_at(1234.0));
+        let (redline, trials) = search(SearchPlan { start, floor: PLAN.floor.min(start), ..PLAN }, step_at(1234.0));
         let (lower, upper) = (redline.lower.unwrap(), redline.upper.unwrap());
         assert!(lower <= 1234.0 && 1234.0 < upper && upper / lower <= 1.02, "{lower} {upper} from {start}");
         assert_eq!((redline.end, redline.descending), (End::Confirmed, redline.lower));
@@ -66,7 +66,7 @@ fn the_first_steps_double_and_then_halve_in_the_logarithm() {
 
 #[test]
 fn a_good_guess_is_left_in_small_steps_that_grow() {
-    let near = Plan { start: 1_000.0, step: 1.25, ..PLAN };
+    let near = SearchPlan { start: 1_000.0, step: 1.25, ..PLAN };
     let loads = |limit: f64| -> Vec<f64> {
         let (_, trials) = search(near, step_at(limit));
         trials.iter().map(|trial| trial.per_second.round()).take(4).collect()
@@ -76,7 +76,7 @@ fn a_good_guess_is_left_in_small_steps_that_grow() {
     assert_eq!(loads(900.0), [1_000.0, 800.0, 894.0, 946.0]);
     assert_eq!(loads(100.0), [1_000.0, 800.0, 640.0, 410.0]);
     let trials = |plan| search(plan, step_at(1_234.0)).1.len();
-    assert!(trials(near) < trials(Plan { step: 2.0, ..near }));
+    assert!(trials(near) < trials(SearchPlan { step: 2.0, ..near }));
 }
 
 #[test]
@@ -94,22 +94,22 @@ fn a_void_trial_is_repeated_and_is_no_fail() {
     let mut answer = step_at(1234.0);
     let (redline, trials) = search(PLAN, |trial| {
         count += 1;
-        if count % 2 == 1 { Outcome::Void } else { answer(trial) }
+        if count % 2 == 1 { TrialOutcome::Void } else { answer(trial) }
     });
     let (undisturbed, _) = search(PLAN, step_at(1234.0));
     assert_eq!((redline.lower, redline.upper), (undisturbed.lower, undisturbed.upper));
     assert_eq!(trials[0], trials[1]);
-    let (void, _) = search(PLAN, |_| Outcome::Void);
+    let (void, _) = search(PLAN, |_| TrialOutcome::Void);
     assert_eq!((void.end, void.trials, void.upper), (End::TooManyVoid, 5, None));
 }
 
 #[test]
 fn loads_beyond_the_search_are_said_to_be() {
-    let (above, _) = search(Plan { highest: 3_000.0, ..PLAN }, step_at(1e9));
+    let (above, _) = search(SearchPlan { highest: 3_000.0, ..PLAN }, step_at(1e9));
     assert_eq!((above.end, above.lower, above.upper), (End::AboveHighest, Some(3_000.0), None));
     let (below, _) = search(PLAN, step_at(1.0));
     assert_eq!((below.end, below.lower, below.upper), (End::BelowLowest, None, Some(10.0)));
-    let (short, trials) = search(Plan { most_trials: 4, ..PLAN }, step_at(1234.0));
+    let (short, trials) = search(SearchPlan { most_trials: 4, ..PLAN }, step_at(1234.0));
     assert_eq!((short.end, trials.len()), (End::TrialsSpent, 4));
     assert_eq!((short.lower, short.upper.map(f64::round)), (Some(1_000.0), Some(1_414.0)));
 }
@@ -117,7 +117,7 @@ fn loads_beyond_the_search_are_said_to_be() {
 /// A server that takes longer than the goal allows even when it has nothing else to do.
 #[test]
 fn a_goal_that_no_load_keeps_is_found_out_at_the_floor() {
-    let (redline, trials) = search(PLAN, |_| Outcome::NoneInTime);
+    let (redline, trials) = search(PLAN, |_| TrialOutcome::NoneInTime);
     assert_eq!((redline.end, redline.lower, redline.upper), (End::BelowLowest, None, Some(PLAN.floor)));
     let loads: Vec<(f64, Purpose)> = trials.iter().map(|trial| (trial.per_second, trial.purpose)).collect();
     assert_eq!(loads, [(PLAN.start, Purpose::Bracket), (PLAN.floor, Purpose::Floor)]);
@@ -129,9 +129,9 @@ fn a_goal_that_no_load_keeps_is_found_out_at_the_floor() {
 fn an_overload_at_the_first_load_is_no_goal_out_of_reach() {
     let limit = 123.4;
     let (redline, trials) = search(PLAN, |trial| match trial.per_second {
-        load if load <= limit => Outcome::Pass,
-        load if load <= 2.0 * limit => Outcome::Fail,
-        _ => Outcome::NoneInTime,
+        load if load <= limit => TrialOutcome::Pass,
+        load if load <= 2.0 * limit => TrialOutcome::Fail,
+        _ => TrialOutcome::NoneInTime,
     });
     let (usual, usual_trials) = search(PLAN, step_at(limit));
     assert_eq!((redline.end, redline.lower, redline.upper), (usual.end, usual.lower, usual.upper));
@@ -142,9 +142,9 @@ fn an_overload_at_the_first_load_is_no_goal_out_of_reach() {
 #[test]
 fn a_load_too_close_to_tell_lies_inside_the_interval() {
     let band = |trial: &Trial| match trial.per_second {
-        load if load < 980.0 => Outcome::Pass,
-        load if load > 1_020.0 => Outcome::Fail,
-        _ => Outcome::Undecided,
+        load if load < 980.0 => TrialOutcome::Pass,
+        load if load > 1_020.0 => TrialOutcome::Fail,
+        _ => TrialOutcome::Undecided,
     };
     let (redline, _) = search(PLAN, band);
     let (lower, upper) = (redline.lower.unwrap(), redline.upper.unwrap());
@@ -160,7 +160,7 @@ fn a_server_that_does_not_recover_shows_a_gap() {
         collapsed &= !trial.fresh_server;
         let limit = if collapsed { 750.0 } else { 1_000.0 };
         collapsed |= trial.per_second > 1_000.0;
-        if trial.per_second <= limit { Outcome::Pass } else { Outcome::Fail }
+        if trial.per_second <= limit { TrialOutcome::Pass } else { TrialOutcome::Fail }
     });
     let (lower, upper) = (redline.lower.unwrap(), redline.upper.unwrap());
     assert!(lower <= 1_000.0 && 1_000.0 < upper && upper / lower <= 1.02, "{lower} {upper}");
@@ -173,15 +173,15 @@ fn a_server_that_does_not_recover_shows_a_gap() {
 #[test]
 fn impossible_plans_are_refused() {
     for plan in [
-        Plan { lowest: 0.0, ..PLAN },
-        Plan { floor: 5.0, ..PLAN },
-        Plan { start: 1.0, ..PLAN },
-        Plan { highest: f64::INFINITY, ..PLAN },
-        Plan { width: 0.0, ..PLAN },
-        Plan { step: 1.0, ..PLAN },
-        Plan { step: 2.5, ..PLAN },
-        Plan { restarts: 0, ..PLAN },
-        Plan { most_trials: 0, ..PLAN },
+        SearchPlan { lowest: 0.0, ..PLAN },
+        SearchPlan { floor: 5.0, ..PLAN },
+        SearchPlan { start: 1.0, ..PLAN },
+        SearchPlan { highest: f64::INFINITY, ..PLAN },
+        SearchPlan { width: 0.0, ..PLAN },
+        SearchPlan { step: 1.0, ..PLAN },
+        SearchPlan { step: 2.5, ..PLAN },
+        SearchPlan { restarts: 0, ..PLAN },
+        SearchPlan { most_trials: 0, ..PLAN },
     ] {
         assert!(Search::new(plan).is_err(), "{plan:?}");
     }
@@ -213,14 +213,14 @@ impl Queue {
 }
 
 /// A whole trial of at least five seconds, extended until it is decided.
-fn trial(queue: &mut Queue, per_second: f64, deadline_s: f64, rng: &mut impl Rng) -> Outcome {
+fn trial(queue: &mut Queue, per_second: f64, deadline_s: f64, rng: &mut impl Rng) -> TrialOutcome {
     let mut judge = Judge::new(0.01, (5.0 * per_second) as u64).unwrap();
     let mut slices = Vec::new();
     loop {
         match judge.decide(&slices) {
-            Decision::Pass => return Outcome::Pass,
-            Decision::Fail => return Outcome::Fail,
-            Decision::Undecided => return Outcome::Undecided,
+            Decision::Pass => return TrialOutcome::Pass,
+            Decision::Fail => return TrialOutcome::Fail,
+            Decision::Undecided => return TrialOutcome::Undecided,
             Decision::Extend { requests } => {
                 slices.extend(queue.offer(requests, per_second, deadline_s, rng))
             }
@@ -245,7 +245,7 @@ fn coverage(restart_sd: f64, searches: usize, seed: u64) -> (f64, f64) {
     for _ in 0..searches {
         let mut queue = Queue { service_per_second: mu, wait_s: 0.0 };
         // As a run begins: near the capacity that it has measured.
-        let (redline, _) = search(Plan { start: 0.8 * mu, step: 1.25, ..PLAN }, |asked| {
+        let (redline, _) = search(SearchPlan { start: 0.8 * mu, step: 1.25, ..PLAN }, |asked| {
             if asked.fresh_server {
                 let service_per_second = mu * (restart_sd * normal(&mut rng)).exp();
                 queue = Queue { service_per_second, wait_s: 0.0 };

@@ -4,7 +4,7 @@
 use assay_stats::moderation::Prior;
 use assay_stats::ratio::paired_log_ratio;
 use assay_stats::sequential::Settled;
-use assay_stats::simulation::{Outcome, Shape, Simulated, Trials, Truth as _, World, alike, ladder, uneven};
+use assay_stats::simulation::{SimulationOutcome, Shape, Simulated, Trials, Truth as _, World, alike, ladder, uneven};
 use assay_stats::simultaneous::{Looks, each_of};
 use assay_stats::table::{Comparison, Table, Windows};
 use assay_stats::tiers::LEAST_MARGIN;
@@ -286,7 +286,7 @@ proptest! {
     }
 }
 
-fn outcome(world: World, tables: usize, runs: u32, seed: u64) -> Outcome {
+fn outcome(world: World, tables: usize, runs: u32, seed: u64) -> SimulationOutcome {
     Trials::once(world, tables).outcome(runs, &mut rng(seed)).unwrap()
 }
 

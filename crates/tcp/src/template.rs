@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use crate::checksum::Sum;
-use crate::connection::Plan;
+use crate::connection::SegmentPlan;
 use crate::flow::Flow;
 use crate::frame::{ETHERNET_BYTES, IPV4_BYTES, IPV6_BYTES, TCP, TCP_BYTES};
 
@@ -97,7 +97,7 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    pub(crate) fn of(plan: &Plan) -> Self {
+    pub(crate) fn of(plan: &SegmentPlan) -> Self {
         let (sequence, acknowledgement) = (plan.sequence.0, plan.acknowledgement.0);
         Self { sequence, acknowledgement, flags: plan.flags, window: plan.window }
     }

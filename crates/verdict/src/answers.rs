@@ -1,6 +1,6 @@
 //! Against what a run's answers were held, and whether servers that were asked for the same answer alike.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::contender::Kind;
 use assay_model::evidence::{Against, Answered, Checked, Evidence};
 use assay_model::learnt::{Held, Learnt};
@@ -73,7 +73,7 @@ pub(crate) fn difference(base: Side<'_>, new: Side<'_>, workload: &str) -> Optio
         new: Box::new(Answered { contender: new.1.to_owned(), answer: new_says.clone() }),
     };
     if let Some((one, other)) = both.iter().find(|(one, other)| one.unlike(other).is_some()) {
-        return Some(Check::objection(Rule::LikeAnswers, Outcome::Void, told(one, other)));
+        return Some(Check::objection(Rule::LikeAnswers, CheckOutcome::Void, told(one, other)));
     }
     // Bodies that vary anyway differ from moment to moment.
     let differ = |(one, other): &&(&Learnt, &Learnt)| one.body_sha256 != other.body_sha256;
@@ -95,7 +95,7 @@ pub(crate) fn like_answers(record: &Record) -> Option<Check> {
         let mut differences =
             others.iter().filter_map(|other| difference((record, first), (record, other), workload));
         if let Some(found) = differences.find(Check::is_void) {
-            return Some(Check { outcome: Outcome::Warn, ..found });
+            return Some(Check { outcome: CheckOutcome::Warn, ..found });
         }
     }
     (asked > 1).then(|| Check::pass(Rule::LikeAnswers, Evidence::AllAlike))
@@ -188,11 +188,11 @@ mod tests {
         let down = learnt("text/plain", "database is down");
         let unlike = record([Some(json.clone()), Some(down)], Expect::default());
         let found = difference((&unlike, "old"), (&unlike, "new"), "hello").expect("a difference");
-        assert_eq!((found.rule, found.outcome), (Rule::LikeAnswers, Outcome::Void));
+        assert_eq!((found.rule, found.outcome), (Rule::LikeAnswers, CheckOutcome::Void));
         let Evidence::Answers { base, new } = &found.evidence else { panic!("{found:?}") };
         assert_eq!((base.contender.as_str(), new.contender.as_str()), ("old", "new"));
         assert_eq!(new.answer.excerpt, "database is down");
-        assert_eq!(like_answers(&unlike).map(|check| check.outcome), Some(Outcome::Warn));
+        assert_eq!(like_answers(&unlike).map(|check| check.outcome), Some(CheckOutcome::Warn));
         let shape = Some(r#"{"message": string}"#.to_owned());
         let [one, other] = ["a", "b"].map(|hash| {
             Some(Learnt { shape: shape.clone(), body_sha256: Some(hash.to_owned()), ..json.clone() })
@@ -200,10 +200,10 @@ mod tests {
         let alike = record([one.clone(), other], Expect::default());
         let told = difference((&alike, "old"), (&alike, "new"), "hello").expect("a difference");
         assert!(
-            told.outcome == Outcome::Pass && matches!(told.evidence, Evidence::Answers { .. }),
+            told.outcome == CheckOutcome::Pass && matches!(told.evidence, Evidence::Answers { .. }),
             "{told:?}"
         );
-        assert_eq!(like_answers(&alike).map(|check| check.outcome), Some(Outcome::Pass));
+        assert_eq!(like_answers(&alike).map(|check| check.outcome), Some(CheckOutcome::Pass));
         let alone = record([one, None], Expect::default());
         assert_eq!(difference((&alone, "old"), (&alone, "new"), "hello"), None);
         assert_eq!(like_answers(&alone), None);

@@ -8,7 +8,7 @@ use assay_model::record::Measurement;
 use assay_model::rule::Rule;
 use assay_model::slo::Slo;
 use assay_stats::Histogram;
-use assay_stats::redline::{Decision, Judge, Outcome, Plan, Purpose, Redline, Search, Slice, Step, Trial};
+use assay_stats::redline::{Decision, Judge, TrialOutcome, SearchPlan, Purpose, Redline, Search, Slice, Step, Trial};
 
 use crate::rates::offered_rate;
 use crate::window::Window;
@@ -82,7 +82,7 @@ pub enum Next {
 impl Course {
     /// A search that begins below `capacity`, the throughput of a closed loop; `None` when that is no rate to begin from.
     pub fn new(slo: Slo, capacity: f64) -> Option<Self> {
-        let plan = Plan {
+        let plan = SearchPlan {
             start: capacity * START_SHARE,
             step: FIRST_STEP,
             lowest: capacity * LOWEST_SHARE,
@@ -145,7 +145,7 @@ impl Course {
             // One bad window is repeated; a trial that has as many of them as it needs good ones is void.
             self.void_slices += 1;
             if self.void_slices >= SLICES {
-                self.search.tell(Outcome::Void);
+                self.search.tell(TrialOutcome::Void);
                 self.begin_trial();
             }
             return;
@@ -157,9 +157,9 @@ impl Course {
             return;
         } else {
             match self.judge.decide(&self.slices) {
-                Decision::Pass => Outcome::Pass,
+                Decision::Pass => TrialOutcome::Pass,
                 Decision::Fail => self.missed(),
-                Decision::Undecided => Outcome::Undecided,
+                Decision::Undecided => TrialOutcome::Undecided,
                 Decision::Extend { requests } => return self.extend(requests),
             }
         };
@@ -168,10 +168,10 @@ impl Course {
     }
 
     /// How the objective was missed.
-    fn missed(&self) -> Outcome {
+    fn missed(&self) -> TrialOutcome {
         match self.slices.iter().all(|slice| slice.late == slice.due) {
-            true => Outcome::NoneInTime,
-            false => Outcome::Fail,
+            true => TrialOutcome::NoneInTime,
+            false => TrialOutcome::Fail,
         }
     }
 
@@ -358,7 +358,7 @@ mod tests {
         });
         assert!(found.lower.is_some_and(|lower| lower > 7_100.0), "{found:?}");
         let mut slow = window(9_000.0, 1.0, 7_300.0);
-        let mut rule = testing::little(assay_model::check::Outcome::Void);
+        let mut rule = testing::little(assay_model::check::CheckOutcome::Void);
         rule.rule = CARRIED;
         slow.load.checks = vec![rule];
         assert_eq!(slice(&decoded(&slow), slo()), Some(Slice { late: 9_000, due: 9_000 }));

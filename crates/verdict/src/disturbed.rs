@@ -1,7 +1,7 @@
 //! Whether threads of the generator had to wait for a CPU: one rule with two witnesses. The runner counts the waiting of all
 //! threads together, the generator that of its longest-waiting one.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::{Evidence, Part};
 use assay_model::record::Measurement;
 use assay_model::rule::Rule;
@@ -14,7 +14,7 @@ pub(crate) fn check(windows: &[&Measurement]) -> Check {
     let share = windows.iter().map(|window| window.generator_delay_share()).fold(0.0, f64::max);
     let noticeable = windows.iter().filter(|window| is_disturbed(window)).count();
     let own = windows.iter().filter_map(|window| own_word(window));
-    let own = own.max_by_key(|check| check.outcome).filter(|check| check.outcome != Outcome::Pass);
+    let own = own.max_by_key(|check| check.outcome).filter(|check| check.outcome != CheckOutcome::Pass);
     let evidence = Evidence::GeneratorWaited {
         share,
         noticeable: Part::new(noticeable, windows.len()),
@@ -22,7 +22,7 @@ pub(crate) fn check(windows: &[&Measurement]) -> Check {
         own: own.map(|check| Box::new(check.evidence.clone())),
         only_own: own.is_some() && share <= NOTICEABLE_SHARE,
     };
-    let outcome = if noticeable == 0 { Outcome::Pass } else { Outcome::Warn };
+    let outcome = if noticeable == 0 { CheckOutcome::Pass } else { CheckOutcome::Warn };
     Check { rule: Rule::GeneratorDisturbed, outcome, evidence }
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn is_void(window: &Measurement) -> bool {
 }
 
 fn is_disturbed(window: &Measurement) -> bool {
-    let objects = |check: &Check| check.outcome != Outcome::Pass;
+    let objects = |check: &Check| check.outcome != CheckOutcome::Pass;
     window.generator_delay_share() > NOTICEABLE_SHARE || own_word(window).is_some_and(objects)
 }
 

@@ -92,7 +92,7 @@ fn is_out_of_reach(redlines: &[RedlineVerdict]) -> bool {
 mod tests {
     use super::*;
     use crate::testing::{little, load_report};
-    use assay_model::check::Outcome;
+    use assay_model::check::CheckOutcome;
     use assay_model::experiment::Cell;
     use assay_model::verdict::RedlineStanding;
 
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(with(ErrorClass::HeadTimeout, 10), Ending::Fine);
         assert_eq!(with(ErrorClass::UnsentEnd, 1000), Ending::Fine, "the generator's own");
         let mut void = load_report(64, 10_000.0);
-        void.checks.push(little(Outcome::Void));
+        void.checks.push(little(CheckOutcome::Void));
         assert_eq!((ending_of_load(&void, true), ending_of_load(&void, false)), (Ending::Void, Ending::Fine));
     }
 }

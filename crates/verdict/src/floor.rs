@@ -1,6 +1,6 @@
 //! The A/A control: a contender against itself, restarted independently in the same rounds; and how noisy the run was.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::Evidence;
 use assay_model::record::Record;
 use assay_model::rule::Rule;
@@ -23,7 +23,7 @@ pub(crate) fn check(floor: Option<&NoiseFloor>, noise: Option<&Noise>) -> Check 
     let apart =
         |of: &NoiseFloor| of.ratios.iter().find(|one| one.ratio.low > 1.0 || one.ratio.high < 1.0).cloned();
     let apart = floor.and_then(apart);
-    let outcome = if floor.is_none() || apart.is_some() { Outcome::Warn } else { Outcome::Pass };
+    let outcome = if floor.is_none() || apart.is_some() { CheckOutcome::Warn } else { CheckOutcome::Pass };
     let evidence = Evidence::NoiseFloor {
         restart_cv: noise.map(|noise| noise.restart_cv),
         contender: floor.map(|floor| floor.contender.clone()),

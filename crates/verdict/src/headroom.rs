@@ -5,7 +5,7 @@
 //! because fewer answers come with each wake, so a busy share seen there would tell of a ceiling that is too low; it is
 //! used only where the limit was not measured.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::{Evidence as Found, Withheld};
 use assay_model::record::Measurement;
 use assay_model::rule::Rule;
@@ -34,7 +34,7 @@ fn ceiling(sample: &Sample<'_>) -> Option<f64> {
 pub(crate) fn check(sample: &Sample<'_>, headroom: Option<f64>) -> Option<Check> {
     let headroom = headroom.filter(|headroom| *headroom < LEAST_HEADROOM && !sample.is_limit())?;
     let evidence = Found::Headroom { times: headroom, contender: None };
-    Some(Check::objection(Rule::Headroom, Outcome::Warn, evidence))
+    Some(Check::objection(Rule::Headroom, CheckOutcome::Warn, evidence))
 }
 
 /// Two or more contenders at the generator's ceiling were not told apart by their own speed: all of them are withheld.
@@ -49,7 +49,7 @@ pub(crate) fn withhold_the_bunched(cell: &mut CellVerdict, is_limit: impl Fn(&st
         return;
     }
     let evidence = Found::Bunched { contenders: bunched.len() as u64 };
-    let void = Check::objection(Rule::Bunched, Outcome::Void, evidence);
+    let void = Check::objection(Rule::Bunched, CheckOutcome::Void, evidence);
     for standing in bunched {
         standing.checks.push(void.clone());
         standing.withheld = Some(Withheld::void(&void));

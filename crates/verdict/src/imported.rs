@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::{Bottleneck, Evidence as Found, Withheld};
 use assay_model::experiment::Cell;
 use assay_model::imported::Imported;
@@ -38,8 +38,8 @@ pub(super) fn judge(evidence: &Evidence<'_>, imported: &Imported) -> Verdict {
 fn trust(imported: &Imported) -> Vec<Check> {
     let origin = Found::Imported { origin: imported.clone() };
     vec![
-        Check::objection(Rule::Imported, Outcome::Warn, origin),
-        Check::objection(Rule::SingleRun, Outcome::Warn, Found::SingleRun),
+        Check::objection(Rule::Imported, CheckOutcome::Warn, origin),
+        Check::objection(Rule::SingleRun, CheckOutcome::Warn, Found::SingleRun),
     ]
 }
 
@@ -85,5 +85,5 @@ fn errors(sample: &Sample<'_>) -> Option<Check> {
         *errors.entry(*class).or_default() += count;
     }
     let told = !errors.is_empty();
-    told.then(|| Check::objection(Rule::Errors, Outcome::Warn, Found::SourceErrors { errors }))
+    told.then(|| Check::objection(Rule::Errors, CheckOutcome::Warn, Found::SourceErrors { errors }))
 }

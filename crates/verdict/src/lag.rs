@@ -1,6 +1,6 @@
 //! Requests that left late: which percentiles are known all the same, and how well.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::Evidence;
 use assay_model::rule::Rule;
 use assay_stats::lag::Bounds;
@@ -17,7 +17,7 @@ pub(crate) fn check(sample: &Sample<'_>, quantiles: &[f64]) -> Check {
     let all: Vec<(f64, Vec<Bounds>)> = quantiles.iter().map(|&q| (q, sample.response_bounds(q))).collect();
     let unknown: Vec<f64> = all.iter().filter(|(_, bounds)| !is_known(bounds)).map(|(q, _)| *q).collect();
     let known = all.iter().flat_map(|(_, bounds)| bounds).filter(|bounds| bounds.are_close());
-    let outcome = if unknown.is_empty() { Outcome::Pass } else { Outcome::Warn };
+    let outcome = if unknown.is_empty() { CheckOutcome::Pass } else { CheckOutcome::Warn };
     let evidence = Evidence::LateRequests {
         unknown,
         apart_share: known.map(Bounds::apart_share).fold(0.0, f64::max),

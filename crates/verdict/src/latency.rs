@@ -3,7 +3,7 @@
 //! A percentile is taken from each window's own histogram and the median over the rounds is told with its order-statistic
 //! interval; percentiles are never averaged (docs/method/measures.md#percentiles).
 
-use assay_model::check::Outcome;
+use assay_model::check::CheckOutcome;
 use assay_model::evidence::{Part, Withheld};
 use assay_model::experiment::{Cell, Experiment};
 use assay_model::offered::Offered;
@@ -60,7 +60,7 @@ fn judge_cell<'r>(evidence: &'r Evidence<'_>, cell: Cell) -> (LatencyVerdict, Ta
 
 fn standing(evidence: &Evidence<'_>, sample: &Sample<'_>, cell: &Cell) -> Option<LatencyStanding> {
     let offered_per_second = sample.measured().find_map(offered_rate)?;
-    let late = Some(lag::check(sample, &QUANTILES)).filter(|check| check.outcome != Outcome::Pass);
+    let late = Some(lag::check(sample, &QUANTILES)).filter(|check| check.outcome != CheckOutcome::Pass);
     let short = percentiles::check(sample, &QUANTILES, |window, q| window.times.response_bounds(q).is_some());
     let own = errors(sample).into_iter().chain(late).chain(short);
     let checks: Vec<_> = own.chain(generator_objections(sample)).collect();
@@ -255,7 +255,7 @@ mod tests {
             sent.record_n(14_940_000, 200);
             window.load.latency.response_from_sent_hdr = Some(sent.to_hdr_base64().expect("histogram"));
             let evidence = Found::Told { sentence: "late".to_owned() };
-            window.load.checks.push(Check::objection(Rule::SendLag, Outcome::Void, evidence));
+            window.load.checks.push(Check::objection(Rule::SendLag, CheckOutcome::Void, evidence));
             assert!(window.void_rules().is_empty());
         }
         let verdict = judged(&record).remove(0);

@@ -1,7 +1,7 @@
 //! Whether links lost as many frames as they were asked to lose. What TCP then sends again, and timers that run out, were asked for
 //! with it, and nobody objects to them there.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::Evidence;
 use assay_model::link::{Flow, LinkUse};
 use assay_model::record::{Measurement, Record};
@@ -38,7 +38,7 @@ pub(crate) fn check(record: &Record, windows: &[&Measurement]) -> Option<Check> 
         asked_share: expected / f64::max(all, 1.0),
     };
     let is_as_asked = (lost - expected).abs() <= DEVIATIONS * variance.sqrt() + ON_THEIR_WAY;
-    let outcome = if is_as_asked { Outcome::Pass } else { Outcome::Warn };
+    let outcome = if is_as_asked { CheckOutcome::Pass } else { CheckOutcome::Warn };
     Some(Check { rule: Rule::LinkLoss, outcome, evidence })
 }
 

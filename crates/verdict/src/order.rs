@@ -4,7 +4,7 @@
 //! The order is drawn anew in each round, so neither makes a comparison unfair. Both say that rates are less exact than
 //! they could be, and why.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::Evidence as Found;
 use assay_model::record::{Record, Run};
 use assay_model::rule::Rule;
@@ -107,7 +107,7 @@ fn trend(points: &[Point], rounds: usize, seed: u64) -> Check {
 
 fn verdict(rule: Rule, change_share: f64, p: f64) -> Check {
     let is_told = p <= RARE && change_share.abs() >= WORTH_TELLING;
-    let outcome = if is_told { Outcome::Warn } else { Outcome::Pass };
+    let outcome = if is_told { CheckOutcome::Warn } else { CheckOutcome::Pass };
     Check { rule, outcome, evidence: Found::Change { change_share, p } }
 }
 
@@ -167,20 +167,20 @@ mod tests {
     fn a_tired_machine_is_found_out() {
         let tired = experiment(1, |_, place| -0.01 * place as f64);
         let check = place(&tired, 8, 7);
-        assert_eq!(check.outcome, Outcome::Warn, "{check:?}");
+        assert_eq!(check.outcome, CheckOutcome::Warn, "{check:?}");
         assert!(
             matches!(check.evidence, Found::Change { change_share, .. } if (-0.05..-0.03).contains(&change_share)),
             "{check:?}"
         );
-        assert_eq!(trend(&tired, 8, 7).outcome, Outcome::Pass);
+        assert_eq!(trend(&tired, 8, 7).outcome, CheckOutcome::Pass);
     }
 
     #[test]
     fn a_machine_that_warms_up_over_the_rounds_is_found_out() {
         let warming = experiment(2, |round, _| 0.01 * round as f64);
-        assert_eq!(place(&warming, 8, 7).outcome, Outcome::Pass);
+        assert_eq!(place(&warming, 8, 7).outcome, CheckOutcome::Pass);
         let check = trend(&warming, 8, 7);
-        assert_eq!(check.outcome, Outcome::Warn, "{check:?}");
+        assert_eq!(check.outcome, CheckOutcome::Warn, "{check:?}");
         assert!(
             matches!(check.evidence, Found::Change { change_share, .. } if (0.07..0.08).contains(&change_share)),
             "{check:?}"
@@ -190,15 +190,15 @@ mod tests {
     #[test]
     fn noise_is_seldom_called_an_effect() {
         let noise = |seed| experiment(seed, |_, _| 0.0);
-        let alarms = (0..100).filter(|&seed| place(&noise(seed), 8, 7).outcome != Outcome::Pass).count();
+        let alarms = (0..100).filter(|&seed| place(&noise(seed), 8, 7).outcome != CheckOutcome::Pass).count();
         assert!(alarms <= 5, "{alarms} of 100");
-        let alarms = (0..100).filter(|&seed| trend(&noise(seed), 8, 7).outcome != Outcome::Pass).count();
+        let alarms = (0..100).filter(|&seed| trend(&noise(seed), 8, 7).outcome != CheckOutcome::Pass).count();
         assert!(alarms <= 5, "{alarms} of 100");
     }
 
     #[test]
     fn a_sure_effect_that_is_tiny_is_not_told() {
         let tiny = experiment(3, |round, _| 1e-3 * round as f64);
-        assert_eq!(trend(&tiny, 8, 7).outcome, Outcome::Pass);
+        assert_eq!(trend(&tiny, 8, 7).outcome, CheckOutcome::Pass);
     }
 }

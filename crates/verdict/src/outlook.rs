@@ -71,7 +71,7 @@ pub fn outlook(intent: &Intent<'_>, past: Option<&Past>) -> Option<Outlook> {
         return None;
     }
     let tables = at_capacity + latency::compared_cells(experiment).len();
-    let plan = planning::Plan {
+    let plan = planning::ComparisonPlan {
         contenders: intent.contenders,
         tables,
         confidence: CONFIDENCE,
@@ -100,7 +100,7 @@ pub fn outlook(intent: &Intent<'_>, past: Option<&Past>) -> Option<Outlook> {
 
 /// What a design is judged by.
 struct Expected {
-    plan: planning::Plan,
+    plan: planning::ComparisonPlan,
     noise: Components,
     costs: Costs,
 }

@@ -3,7 +3,7 @@
 //! A machine stands still, too: a neighbour has its CPUs, or a hypervisor. That befalls all contenders alike, so one is told
 //! whose silences are more than its share of all (docs/method/ageing.md#pauses).
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::Evidence as Found;
 use assay_model::record::{MAX_GENERATOR_DELAY_SHARE, Measurement};
 use assay_model::rule::Rule;
@@ -74,7 +74,7 @@ fn objection(own: Watched, others: Watched, tests: usize) -> Option<Check> {
         others: others.pauses,
         others_watched_ns: others.time,
     };
-    is_told.then(|| Check::objection(Rule::Pauses, Outcome::Warn, evidence))
+    is_told.then(|| Check::objection(Rule::Pauses, CheckOutcome::Warn, evidence))
 }
 
 /// In all closed loops of a contender, the long look among them.

@@ -1,7 +1,7 @@
 //! Percentiles are told of all rounds that count or of none: a window that is as long for all has answers enough when the
 //! machine was fast, so the rounds that could tell one alone would tell a better one.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::{Evidence, Part};
 use assay_model::rule::Rule;
 
@@ -32,7 +32,7 @@ pub(crate) fn check(
         .unzip();
     let most = short.into_iter().max()?;
     let evidence = Evidence::FewAnswers { untold, rounds: Part::new(most, rounds) };
-    Some(Check::objection(Rule::Percentiles, Outcome::Warn, evidence))
+    Some(Check::objection(Rule::Percentiles, CheckOutcome::Warn, evidence))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ const MOST_EQUIVALENT: f64 = 0.05;
 #[derive(Debug, Default)]
 pub(crate) struct Ranking {
     /// Names with tier and letters, fastest first.
-    pub places: Vec<Place>,
+    pub places: Vec<RankPlace>,
     /// Every pair of which something can be said, the faster first.
     pub pairs: Vec<Pair>,
     /// Smallest difference that a typical pair would have shown with a chance of 80 %, as a share; absent where that is nothing
@@ -23,7 +23,7 @@ pub(crate) struct Ranking {
 
 /// Where one stands.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct RankPlace {
     pub name: String,
     pub tier: u32,
     pub letters: String,
@@ -34,7 +34,7 @@ pub(crate) fn ranking(compared: &Comparison, names: &[&str], margin: f64) -> Ran
     let pairs: Vec<Pair> = compared.pairs.iter().filter_map(|pair| pair_of(pair, names, margin)).collect();
     // From one round nothing can be said of anybody's place, unless nobody else is there.
     let known = !pairs.is_empty() || compared.standings.len() == 1;
-    let places = compared.standings.iter().filter(|_| known).map(|standing| Place {
+    let places = compared.standings.iter().filter(|_| known).map(|standing| RankPlace {
         name: names[standing.contender].to_owned(),
         tier: u32::try_from(standing.tier).unwrap_or(u32::MAX),
         letters: standing.letters.clone(),

@@ -1,6 +1,6 @@
 //! Servers that somebody else ran: whose they were, where, and whether they met the generator there.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::cpuset::CpuSet;
 use assay_model::evidence::{Evidence, Part};
 use assay_model::record::{Entry, Measurement, Record};
@@ -30,7 +30,7 @@ fn check(entry: &Entry, running: &Running, generator: &CpuSet) -> Check {
         running: running.clone(),
         shared_cpus: shared.to_string(),
     };
-    let outcome = if is_apart { Outcome::Pass } else { Outcome::Warn };
+    let outcome = if is_apart { CheckOutcome::Pass } else { CheckOutcome::Warn };
     Check { rule: Rule::RunningServer, outcome, evidence }
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn shared_cpus(sample: &Sample<'_>) -> Option<Check> {
     let hits: Vec<u32> = sample.measured().filter_map(shared).collect();
     let windows = Part::new(hits.len(), sample.measured().count());
     let evidence = Evidence::SharedCpus { cpu: *hits.first()?, windows };
-    Some(Check::objection(Rule::SharedCpus, Outcome::Warn, evidence))
+    Some(Check::objection(Rule::SharedCpus, CheckOutcome::Warn, evidence))
 }
 
 /// Whether CPU time of its processes went uncounted.
@@ -52,7 +52,7 @@ pub(crate) fn lost_cpu_time(sample: &Sample<'_>) -> Option<Check> {
         |window: &&Measurement| window.server.as_ref().is_some_and(|used| used.uncounted_processes > 0);
     let windows = Part::new(sample.measured().filter(lost).count(), sample.measured().count());
     let evidence = Evidence::LostCpuTime { windows };
-    (windows.hits > 0).then(|| Check::objection(Rule::LostCpuTime, Outcome::Warn, evidence))
+    (windows.hits > 0).then(|| Check::objection(Rule::LostCpuTime, CheckOutcome::Warn, evidence))
 }
 
 #[cfg(test)]
@@ -80,17 +80,17 @@ mod tests {
     }
 
     /// A rule's outcome in `a`'s row; a pass is not in it.
-    fn in_row(record: &Record, rule: Rule) -> Option<Outcome> {
+    fn in_row(record: &Record, rule: Rule) -> Option<CheckOutcome> {
         standing(record).checks.iter().find(|check| check.rule == rule).map(|check| check.outcome)
     }
 
     #[test]
     fn lost_cpu_time_and_meeting_the_generator_are_told_in_the_row() {
         let lost = spoilt(|window| server(window).uncounted_processes = 2);
-        assert_eq!(in_row(&lost, Rule::LostCpuTime), Some(Outcome::Warn));
+        assert_eq!(in_row(&lost, Rule::LostCpuTime), Some(CheckOutcome::Warn));
         let seen_on =
             |cpus: &'static str| spoilt(move |window| window.server_seen_on = Some(cpus.to_owned()));
-        assert_eq!(in_row(&seen_on("0-1"), Rule::SharedCpus), Some(Outcome::Warn));
+        assert_eq!(in_row(&seen_on("0-1"), Rule::SharedCpus), Some(CheckOutcome::Warn));
         assert_eq!(in_row(&seen_on("1"), Rule::SharedCpus), None);
     }
 
@@ -110,10 +110,10 @@ mod tests {
             other => panic!("{other:?}"),
         };
         let (found, anywhere) = (on("1"), on("0-1"));
-        assert!(anywhere.outcome == Outcome::Warn && shared(&anywhere) == "0", "{anywhere:?}");
-        assert!(found.outcome == Outcome::Pass && shared(&found).is_empty(), "{found:?}");
+        assert!(anywhere.outcome == CheckOutcome::Warn && shared(&anywhere) == "0", "{anywhere:?}");
+        assert!(found.outcome == CheckOutcome::Pass && shared(&found).is_empty(), "{found:?}");
         let unseen = with(Running::Unseen { why: "it hides".to_owned() });
-        assert!(unseen.outcome == Outcome::Warn && shared(&unseen).is_empty(), "{unseen:?}");
+        assert!(unseen.outcome == CheckOutcome::Warn && shared(&unseen).is_empty(), "{unseen:?}");
     }
 
     /// Workers of one program share most of their memory.

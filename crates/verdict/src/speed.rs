@@ -1,6 +1,6 @@
 //! How fast the machine itself was beside each window, by the probe that depends on no contender.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::{Evidence, Part};
 use assay_model::record::Record;
 use assay_model::rule::Rule;
@@ -51,7 +51,7 @@ pub(crate) fn check(record: &Record) -> Option<Check> {
     let spread = (logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt();
     let odd = paced.iter().filter(|(_, is_odd)| *is_odd).count();
     let evidence = Evidence::MachineSpeed { spread_share: spread, outliers: Part::new(odd, paced.len()) };
-    let outcome = if spread > NOTICEABLE_SPREAD { Outcome::Warn } else { Outcome::Pass };
+    let outcome = if spread > NOTICEABLE_SPREAD { CheckOutcome::Warn } else { CheckOutcome::Pass };
     Some(Check { rule: Rule::MachineSpeed, outcome, evidence })
 }
 
@@ -82,14 +82,14 @@ mod tests {
     fn a_steady_machine_passes() {
         let record = record(|_| 1.0);
         let check = check(&record).expect("timed");
-        assert_eq!((check.outcome, paced(&record).len()), (Outcome::Pass, 12), "{check:?}");
+        assert_eq!((check.outcome, paced(&record).len()), (CheckOutcome::Pass, 12), "{check:?}");
     }
 
     #[test]
     fn a_machine_that_slows_is_told() {
         let slows = |number: usize| if number.is_multiple_of(3) { 0.8 } else { 1.0 };
         let found = check(&record(slows)).expect("timed");
-        assert_eq!(found.outcome, Outcome::Warn);
+        assert_eq!(found.outcome, CheckOutcome::Warn);
         let Evidence::MachineSpeed { spread_share, outliers } = found.evidence else { panic!("{found:?}") };
         assert!((0.05..0.2).contains(&spread_share) && outliers.of == 12, "{found:?}");
     }

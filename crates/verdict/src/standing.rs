@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::conformance::Conformance;
 use assay_model::evidence::{Bottleneck, Evidence, Part, Withheld};
 use assay_model::experiment::Cell;
@@ -68,7 +68,7 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, 
         deaths(sample),
         saturation(sample, limited_by, &because),
         headroom::check(sample, headroom),
-        Some(disturbed::check(&measured)).filter(|check| check.outcome != Outcome::Pass),
+        Some(disturbed::check(&measured)).filter(|check| check.outcome != CheckOutcome::Pass),
         tcp(sample),
         link_overflow(sample),
         stalls(sample),
@@ -185,7 +185,7 @@ pub(crate) fn errors(sample: &Sample<'_>) -> Option<Check> {
         example: seen.map(|seen| seen.detail.clone()),
         checked: Vec::new(),
     };
-    let outcome = if share > MAX_ERROR_SHARE { Outcome::Void } else { Outcome::Warn };
+    let outcome = if share > MAX_ERROR_SHARE { CheckOutcome::Void } else { CheckOutcome::Warn };
     Some(Check::objection(Rule::Errors, outcome, evidence))
 }
 
@@ -207,7 +207,7 @@ fn deaths(sample: &Sample<'_>) -> Option<Check> {
         reason: last.reason.clone(),
         remedy: last.remedy.clone(),
     };
-    Some(Check::objection(Rule::FailedRuns, Outcome::Warn, evidence))
+    Some(Check::objection(Rule::FailedRuns, CheckOutcome::Warn, evidence))
 }
 
 /// The generator's own want of ports, which is no fault of the server's.
@@ -215,7 +215,7 @@ fn ports(sample: &Sample<'_>) -> Option<Check> {
     let refused =
         |window: &&Measurement| window.load.books.errors.contains_key(&ErrorClass::AddressExhausted);
     let (hits, windows) = (sample.measured().filter(refused).count(), sample.measured().count());
-    let outcome = if hits * 2 > windows { Outcome::Void } else { Outcome::Warn };
+    let outcome = if hits * 2 > windows { CheckOutcome::Void } else { CheckOutcome::Warn };
     let evidence = Evidence::NoPorts { windows: Part::new(hits, windows) };
     (hits > 0).then(|| Check::objection(Rule::Ports, outcome, evidence))
 }
@@ -224,10 +224,10 @@ fn saturation(sample: &Sample<'_>, by: LimitedBy, because: &Bottleneck) -> Optio
     let evidence = || Evidence::Limit { by, because: because.clone() };
     match by {
         // A rate that was asked for is part of the question; that differences between servers cannot show there is worth saying.
-        LimitedBy::Link => Some(Check::objection(Rule::LinkSaturated, Outcome::Warn, evidence())),
+        LimitedBy::Link => Some(Check::objection(Rule::LinkSaturated, CheckOutcome::Warn, evidence())),
         LimitedBy::Generator => {
             // The limit is what generator and server can do together, so there it is only worth knowing.
-            let outcome = if sample.is_limit() { Outcome::Warn } else { Outcome::Void };
+            let outcome = if sample.is_limit() { CheckOutcome::Warn } else { CheckOutcome::Void };
             Some(Check::objection(Rule::GeneratorSaturated, outcome, evidence()))
         }
         _ => None,
@@ -236,7 +236,7 @@ fn saturation(sample: &Sample<'_>, by: LimitedBy, because: &Bottleneck) -> Optio
 
 /// Segments sent again and connections dropped, for which there is no reason.
 fn tcp(sample: &Sample<'_>) -> Option<Check> {
-    tcp_check(sample.measured()).filter(|check| check.outcome != Outcome::Pass)
+    tcp_check(sample.measured()).filter(|check| check.outcome != CheckOutcome::Pass)
 }
 
 /// Segments that the kernel sent again, where the link lost none, and connections that it dropped. It counts by network namespace, so
@@ -254,7 +254,7 @@ pub(crate) fn tcp_check<'a>(windows: impl Iterator<Item = &'a Measurement>) -> O
     let (overflows, again) = (sum(|w| w.machine.listen_overflows), sum(again));
     let share = again as f64 / sum(|w| w.load.books.ok).max(1) as f64;
     let is_quiet = overflows == 0 && share <= NOTICEABLE_RETRANSMITS;
-    let outcome = if is_quiet { Outcome::Pass } else { Outcome::Warn };
+    let outcome = if is_quiet { CheckOutcome::Pass } else { CheckOutcome::Warn };
     let evidence = Evidence::Tcp { retransmitted: again, dropped: overflows };
     Some(Check { rule: Rule::Tcp, outcome, evidence })
 }
@@ -270,7 +270,7 @@ fn link_overflow(sample: &Sample<'_>) -> Option<Check> {
     let overflowed = |used: &LinkUse| used.to_server.overflowed_frames + used.to_generator.overflowed_frames;
     let lost: u64 = sample.measured().filter_map(|window| window.link_use.as_ref()).map(overflowed).sum();
     let evidence = Evidence::Overflow { frames: lost };
-    (lost > 0).then(|| Check::objection(Rule::LinkOverflow, Outcome::Warn, evidence))
+    (lost > 0).then(|| Check::objection(Rule::LinkOverflow, CheckOutcome::Warn, evidence))
 }
 
 /// Where nothing is lost, a retransmission timer that ran out in the server's own stack is a stall of one of the two ends.
@@ -285,7 +285,7 @@ fn stalls(sample: &Sample<'_>) -> Option<Check> {
         windows: Some(Part::new(stalled, windows)),
     };
     // A single bad window is no reason to throw the others away; the intervals show it.
-    let outcome = if stalled * 2 > windows || sample.is_limit() { Outcome::Void } else { Outcome::Warn };
+    let outcome = if stalled * 2 > windows || sample.is_limit() { CheckOutcome::Void } else { CheckOutcome::Warn };
     Some(Check::objection(Rule::ServerRetransmissions, outcome, evidence))
 }
 
@@ -294,22 +294,22 @@ fn warm_up(sample: &Sample<'_>) -> Option<Check> {
     let runs: Vec<_> = sample.runs.iter().flatten().collect();
     let unsettled = runs.iter().filter(|run| run.warmups.iter().any(|warmup| !warmup.settled)).count();
     let evidence = Evidence::NotWarm { runs: Part::new(unsettled, runs.len()) };
-    (unsettled > 0).then(|| Check::objection(Rule::WarmUp, Outcome::Warn, evidence))
+    (unsettled > 0).then(|| Check::objection(Rule::WarmUp, CheckOutcome::Warn, evidence))
 }
 
 fn drift(sample: &Sample<'_>) -> Option<Check> {
     let ratio = sample.drift().filter(|ratio| (ratio - 1.0).abs() > MAX_DRIFT)?;
-    Some(Check::objection(Rule::Drift, Outcome::Warn, Evidence::Drift { ratio }))
+    Some(Check::objection(Rule::Drift, CheckOutcome::Warn, Evidence::Drift { ratio }))
 }
 
 fn at_limit(share: Option<&Interval>) -> Option<Check> {
     let share = share.map(|share| share.estimate).filter(|share| *share >= AT_LIMIT)?;
-    Some(Check::objection(Rule::AtLimit, Outcome::Warn, Evidence::ShareOfLimit { share }))
+    Some(Check::objection(Rule::AtLimit, CheckOutcome::Warn, Evidence::ShareOfLimit { share }))
 }
 
 /// What the generator itself said, each rule once with its worst outcome.
 pub(crate) fn generator_objections(sample: &Sample<'_>) -> Vec<Check> {
-    let objects = |check: &&Check| check.outcome != Outcome::Pass && !JUDGED_HERE.contains(&check.rule);
+    let objects = |check: &&Check| check.outcome != CheckOutcome::Pass && !JUDGED_HERE.contains(&check.rule);
     let mut found: Vec<Check> = Vec::new();
     for check in sample.measured().flat_map(|window| &window.load.checks).filter(objects) {
         match found.iter_mut().find(|known| known.rule == check.rule) {
@@ -321,7 +321,7 @@ pub(crate) fn generator_objections(sample: &Sample<'_>) -> Vec<Check> {
     let windows = sample.measured().count();
     for known in &mut found {
         let hit = |window: &&assay_model::record::Measurement| {
-            window.load.checks.iter().any(|check| check.rule == known.rule && check.outcome != Outcome::Pass)
+            window.load.checks.iter().any(|check| check.rule == known.rule && check.outcome != CheckOutcome::Pass)
         };
         let hits = sample.measured().filter(hit).count();
         known.evidence = Evidence::InWindows {
@@ -329,8 +329,8 @@ pub(crate) fn generator_objections(sample: &Sample<'_>) -> Vec<Check> {
             windows: Part::new(hits, windows),
         };
         // A single bad window is no reason to throw the others away; the intervals show it.
-        if known.outcome == Outcome::Void && (hits * 2 <= windows || sample.is_limit()) {
-            known.outcome = Outcome::Warn;
+        if known.outcome == CheckOutcome::Void && (hits * 2 <= windows || sample.is_limit()) {
+            known.outcome = CheckOutcome::Warn;
         }
     }
     found

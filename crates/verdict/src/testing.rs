@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::contender::Kind;
 use assay_model::evidence::Evidence;
 use assay_model::experiment::{Cell, Experiment, Measure};
@@ -47,13 +47,13 @@ pub fn load_report(connections: u32, per_second: f64) -> LoadReport {
         generator: Usage::default(),
         thread_busy_shares: vec![0.5],
         samples: Vec::new(),
-        checks: vec![little(Outcome::Pass)],
+        checks: vec![little(CheckOutcome::Pass)],
         ..LoadReport::default()
     }
 }
 
 /// What the generator says of Little's law.
-pub fn little(outcome: Outcome) -> Check {
+pub fn little(outcome: CheckOutcome) -> Check {
     let evidence = Evidence::LittlesLaw { in_flight: 1.0, throughput_times_latency: 0.97 };
     Check { rule: Rule::LittlesLaw, outcome, evidence }
 }

@@ -1,6 +1,6 @@
 //! Verdicts of records made up.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::Evidence;
 use assay_model::load::{ErrorClass, ErrorSample};
 use assay_model::record::{NotRun, Record, Stage, State};
@@ -86,7 +86,7 @@ fn a_contender_that_takes_part_twice_is_the_noise_floor_and_no_contender() {
     assert_eq!(verdict.margin, 0.01, "no bias is shown, and noise is no margin");
     assert!(verdict.noise.is_some_and(|noise| noise.restart_cv < 0.02), "{:?}", verdict.noise);
     let told = check(&verdict.trust, "noise-floor");
-    assert_eq!(told.outcome, Outcome::Pass);
+    assert_eq!(told.outcome, CheckOutcome::Pass);
     let Evidence::NoiseFloor { restart_cv: Some(_), contender: Some(name), apart: None } = &told.evidence
     else {
         panic!("{told:?}")
@@ -103,7 +103,7 @@ fn a_machine_on_which_equals_differ_is_not_fit() {
     assert!((0.2..0.25).contains(&verdict.margin), "the bias that is shown at least: {}", verdict.margin);
     let told = check(&verdict.trust, "noise-floor");
     assert!(
-        told.outcome == Outcome::Warn && matches!(told.evidence, Evidence::NoiseFloor { apart: Some(_), .. }),
+        told.outcome == CheckOutcome::Warn && matches!(told.evidence, Evidence::NoiseFloor { apart: Some(_), .. }),
         "{told:?}"
     );
 }
@@ -158,7 +158,7 @@ fn one_round_gives_points_and_no_tiers() {
     let rate = of(&verdict, "a").throughput_per_second.expect("rate");
     assert!((rate.estimate - 100.0).abs() < 1e-6 && rate.confidence == 0.0, "{rate:?}");
     assert_eq!(of(&verdict, "a").tier, None);
-    assert_eq!(check(&verdict.trust, "rounds").outcome, Outcome::Warn);
+    assert_eq!(check(&verdict.trust, "rounds").outcome, CheckOutcome::Warn);
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn wrong_answers_withhold_a_contender_and_a_few_are_a_warning() {
     assert_eq!((bad.tier, bad.throughput_per_second, bad.failed), (None, None, 60));
     assert_eq!(of(&verdict, "good").tier, Some(1));
     assert!(of(&verdict, "odd").withheld.is_none());
-    assert_eq!(check(&of(&verdict, "odd").checks, "errors").outcome, Outcome::Warn);
+    assert_eq!(check(&of(&verdict, "odd").checks, "errors").outcome, CheckOutcome::Warn);
     assert_eq!(ending(&spoilt, &verdict, false), Ending::WrongAnswer);
 }
 
@@ -223,11 +223,11 @@ fn a_saturated_generator_voids_what_it_could_not_drive() {
     let verdict = judged(&driven);
     let a = of(&verdict, "a");
     assert_eq!(a.limited_by, LimitedBy::Generator);
-    assert_eq!(check(&a.checks, "generator-saturated").outcome, Outcome::Void);
+    assert_eq!(check(&a.checks, "generator-saturated").outcome, CheckOutcome::Void);
     assert!(a.withheld.is_some() && a.tier.is_none());
     assert_eq!(of(&verdict, "b").limited_by, LimitedBy::Server);
-    assert_eq!(check(&verdict.trust, "generator").outcome, Outcome::Void);
-    assert_eq!(check(&verdict.trust, "headroom").outcome, Outcome::Warn);
+    assert_eq!(check(&verdict.trust, "generator").outcome, CheckOutcome::Void);
+    assert_eq!(check(&verdict.trust, "headroom").outcome, CheckOutcome::Warn);
     assert_eq!(ending(&driven, &verdict, false), Ending::Fine);
     assert_eq!(ending(&driven, &verdict, true), Ending::Void);
 }
@@ -251,7 +251,7 @@ fn figures_of_a_standing() {
 fn trust_objects_where_something_is_wrong_and_nowhere_else() {
     let clean = judged(&record(&[("a", &noisy(1000.0, 5, 6))]));
     for check in &clean.trust {
-        let passes = check.outcome == Outcome::Pass;
+        let passes = check.outcome == CheckOutcome::Pass;
         assert_eq!(passes, check.rule != Rule::NoiseFloor, "{check:?}");
     }
     let mut spoilt = record(&[("a", &noisy(1000.0, 5, 6))]);
@@ -261,23 +261,23 @@ fn trust_objects_where_something_is_wrong_and_nowhere_else() {
         window.machine.steal_share = 0.2;
         window.machine.listen_overflows = 1;
         window.load.books.issued += 1;
-        window.load.checks = vec![little(Outcome::Warn)];
+        window.load.checks = vec![little(CheckOutcome::Warn)];
         window.load.series.ok = vec![10, 10, 10, 12, 12, 12, 1];
         window.load.connections = 8;
     });
     let verdict = judged(&spoilt);
     for (rule, outcome) in [
-        ("build", Outcome::Void),
-        ("books", Outcome::Void),
-        ("isolation", Outcome::Void),
-        ("little", Outcome::Warn),
-        ("steal", Outcome::Void),
-        ("tcp", Outcome::Warn),
+        ("build", CheckOutcome::Void),
+        ("books", CheckOutcome::Void),
+        ("isolation", CheckOutcome::Void),
+        ("little", CheckOutcome::Warn),
+        ("steal", CheckOutcome::Void),
+        ("tcp", CheckOutcome::Warn),
     ] {
         let check = check(&verdict.trust, rule);
         assert_eq!(check.outcome, outcome, "{check:?}");
     }
-    assert_eq!(check(&of(&verdict, "a").checks, "drift").outcome, Outcome::Warn);
+    assert_eq!(check(&of(&verdict, "a").checks, "drift").outcome, CheckOutcome::Warn);
     // A third of a second holds five responses of a server that takes 64 ms: their wave is no drift.
     spoil(&mut spoilt, "a", |window| window.load.connections = 64);
     let verdict = judged(&spoilt);

@@ -1,7 +1,7 @@
 //! Whether a quota of CPU time held server or generator back. When a period's quota is used up, everything under it stands
 //! still until the next period (kernel: scheduler/sched-bwc.rst), so rates are the quota's and tails are its periods.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::{Evidence, HeldBack, Part};
 use assay_model::record::{Measurement, Throttled};
 use assay_model::rule::Rule;
@@ -20,7 +20,7 @@ pub(crate) fn check(windows: &[&Measurement]) -> Option<Check> {
     let (share, server, quota) = shares.max_by(|a, b| a.0.total_cmp(&b.0))?;
     let held = Some(HeldBack { server, windows: Part::new(count, windows.len()), share });
     let evidence = Evidence::Quota { cpus: quota.quota_cpus, held };
-    Some(Check::objection(Rule::Throttled, Outcome::Warn, evidence))
+    Some(Check::objection(Rule::Throttled, CheckOutcome::Warn, evidence))
 }
 
 /// Each quota, and whether it is the server's.
@@ -40,7 +40,7 @@ mod tests {
     use crate::testing;
     use assay_model::units::Nanos;
 
-    fn told(server: Option<u64>, own: Option<u64>) -> Option<(Outcome, Evidence)> {
+    fn told(server: Option<u64>, own: Option<u64>) -> Option<(CheckOutcome, Evidence)> {
         let mut record = testing::record(&[("a", &[100.0, 100.0])]);
         let quota = |ms: u64| Throttled { quota_cpus: 1.5, throttled_ns: Nanos::from_millis(ms) };
         let machine = &mut record.rounds[0].runs[0].cells[0].machine;
@@ -56,10 +56,10 @@ mod tests {
         let evidence = |server, own| told(Some(server), Some(own)).map(|told| told.1);
         assert_eq!(
             (told(Some(0), Some(0)).map(|told| told.0), evidence(0, 0)),
-            (Some(Outcome::Pass), quota(None))
+            (Some(CheckOutcome::Pass), quota(None))
         );
         let held = |server, share| quota(Some(HeldBack { server, windows: Part::new(1, 2), share }));
-        assert_eq!(told(Some(250), Some(20)).map(|told| told.0), Some(Outcome::Warn));
+        assert_eq!(told(Some(250), Some(20)).map(|told| told.0), Some(CheckOutcome::Warn));
         assert_eq!(evidence(250, 20), held(true, 0.25));
         assert_eq!(evidence(0, 20), held(false, 0.02));
     }

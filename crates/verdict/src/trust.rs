@@ -1,6 +1,6 @@
 //! Checks over the whole run: can its numbers be believed? Each with its evidence, and a remedy where it objects.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::contender::Kind;
 use assay_model::cpuset::CpuSet;
 use assay_model::evidence::{Evidence as Found, Part};
@@ -56,14 +56,14 @@ pub(crate) fn checks(evidence: &Evidence<'_>, cells: &[CellVerdict], control: Ch
 }
 
 fn build(record: &Record) -> Check {
-    let outcome = if record.assay.profile == "release" { Outcome::Pass } else { Outcome::Void };
+    let outcome = if record.assay.profile == "release" { CheckOutcome::Pass } else { CheckOutcome::Void };
     let (version, profile) = (record.assay.version.clone(), record.assay.profile.clone());
     Check { rule: Rule::Build, outcome, evidence: Found::Build { version, profile } }
 }
 
 fn rounds(record: &Record) -> Check {
     let complete = counted_rounds(record);
-    let outcome = if complete >= MIN_ROUNDS { Outcome::Pass } else { Outcome::Warn };
+    let outcome = if complete >= MIN_ROUNDS { CheckOutcome::Pass } else { CheckOutcome::Warn };
     Check { rule: Rule::Rounds, outcome, evidence: Found::Rounds { complete } }
 }
 
@@ -71,7 +71,7 @@ fn isolation(record: &Record) -> Check {
     let isolation = &record.isolation;
     let cpus = |list: &str| list.parse::<CpuSet>().unwrap_or_default();
     let shared = !cpus(&isolation.server_cpus).is_disjoint(&cpus(&isolation.generator_cpus));
-    let outcome = if shared { Outcome::Void } else { Outcome::Pass };
+    let outcome = if shared { CheckOutcome::Void } else { CheckOutcome::Pass };
     let statement = isolation.statement.clone();
     Check { rule: Rule::Isolation, outcome, evidence: Found::Isolation { statement } }
 }
@@ -84,7 +84,7 @@ fn generator(cells: &[CellVerdict]) -> Option<Check> {
     let evidence = Found::GeneratorBusy { busy_share: busiest };
     let saturated =
         standings().flat_map(|s| &s.checks).filter(|check| check.rule == Rule::GeneratorSaturated);
-    let outcome = saturated.map(|check| check.outcome).max().unwrap_or(Outcome::Pass);
+    let outcome = saturated.map(|check| check.outcome).max().unwrap_or(CheckOutcome::Pass);
     Some(Check { rule: Rule::Generator, outcome, evidence })
 }
 
@@ -95,7 +95,7 @@ fn headroom(record: &Record, cells: &[CellVerdict]) -> Option<Check> {
         cells.iter().flat_map(|cell| &cell.standings).filter(|standing| !is_limit(&standing.contender));
     let known = known.filter_map(|standing| Some((standing.headroom?, standing.contender.as_str())));
     let (least, contender) = known.min_by(|a, b| a.0.total_cmp(&b.0))?;
-    let outcome = if least >= LEAST_HEADROOM { Outcome::Pass } else { Outcome::Warn };
+    let outcome = if least >= LEAST_HEADROOM { CheckOutcome::Pass } else { CheckOutcome::Warn };
     let evidence = Found::Headroom { times: least, contender: Some(contender.to_owned()) };
     Some(Check { rule: Rule::Headroom, outcome, evidence })
 }
@@ -103,7 +103,7 @@ fn headroom(record: &Record, cells: &[CellVerdict]) -> Option<Check> {
 fn errors(record: &Record, windows: &[&Measurement]) -> Check {
     let failed: u64 = windows.iter().map(|window| window.load.books.failed()).sum();
     let right: u64 = windows.iter().map(|window| window.load.books.ok).sum();
-    let outcome = if failed == 0 { Outcome::Pass } else { Outcome::Warn };
+    let outcome = if failed == 0 { CheckOutcome::Pass } else { CheckOutcome::Warn };
     let checked = if failed == 0 { answers::checked(record, windows) } else { Vec::new() };
     let evidence = Found::Errors { failed, requests: right + failed, example: None, checked };
     Check { rule: Rule::Errors, outcome, evidence }
@@ -111,7 +111,7 @@ fn errors(record: &Record, windows: &[&Measurement]) -> Check {
 
 fn books(windows: &[&Measurement]) -> Check {
     let broken = windows.iter().filter(|window| !window.load.books.balance()).count();
-    let outcome = if broken == 0 { Outcome::Pass } else { Outcome::Void };
+    let outcome = if broken == 0 { CheckOutcome::Pass } else { CheckOutcome::Void };
     Check { rule: Rule::Books, outcome, evidence: Found::Books { broken: broken as u64 } }
 }
 
@@ -121,10 +121,10 @@ fn little(windows: &[&Measurement]) -> Check {
     let told = || {
         windows.iter().flat_map(|window| &window.load.checks).filter(|check| check.rule == Rule::LittlesLaw)
     };
-    let broken = || told().filter(|check| check.outcome != Outcome::Pass);
+    let broken = || told().filter(|check| check.outcome != CheckOutcome::Pass);
     let outcome = match told().next().is_some() && broken().next().is_none() {
-        true => Outcome::Pass,
-        false => Outcome::Warn,
+        true => CheckOutcome::Pass,
+        false => CheckOutcome::Warn,
     };
     let evidence = Found::LittleOverWindows {
         broken: Part::new(broken().count(), told().count()),
@@ -143,7 +143,7 @@ fn other_programs(windows: &[&Measurement]) -> Check {
 fn generator_disturbed(windows: &[&Measurement]) -> Check {
     let all_void = windows.iter().all(|window| disturbed::is_void(window));
     let check = disturbed::check(windows);
-    let outcome = if all_void { Outcome::Void } else { check.outcome };
+    let outcome = if all_void { CheckOutcome::Void } else { check.outcome };
     Check { outcome, ..check }
 }
 
@@ -168,9 +168,9 @@ impl Disturbance {
         let worst = shares.iter().copied().fold(0.0, f64::max);
         let void = shares.iter().filter(|share| **share > self.void).count();
         let outcome = match worst <= self.noticeable {
-            true => Outcome::Pass,
-            false if void == windows.len() => Outcome::Void,
-            false => Outcome::Warn,
+            true => CheckOutcome::Pass,
+            false if void == windows.len() => CheckOutcome::Void,
+            false => CheckOutcome::Warn,
         };
         let evidence = Found::Taken { share: worst, void: Part::new(void, windows.len()) };
         Check { rule: self.rule, outcome, evidence }
@@ -181,7 +181,7 @@ impl Disturbance {
 fn database(record: &Record) -> Option<Check> {
     let database = record.database.as_ref().filter(|database| database.not_run.is_none())?;
     let is_shared = database.cpus.is_some() && database.beside_generator;
-    let outcome = if is_shared { Outcome::Warn } else { Outcome::Pass };
+    let outcome = if is_shared { CheckOutcome::Warn } else { CheckOutcome::Pass };
     let evidence = Found::Database { cpus: database.cpus.clone(), beside_generator: is_shared };
     Some(Check { rule: Rule::Database, outcome, evidence })
 }
@@ -198,6 +198,6 @@ fn pressure(windows: &[&Measurement]) -> Option<Check> {
     };
     let shares: Vec<f64> = windows.iter().filter_map(others).collect();
     let usual = median(&shares)?.max(0.0);
-    let outcome = if usual <= NOTICEABLE_PRESSURE { Outcome::Pass } else { Outcome::Warn };
+    let outcome = if usual <= NOTICEABLE_PRESSURE { CheckOutcome::Pass } else { CheckOutcome::Warn };
     Some(Check { rule: Rule::Pressure, outcome, evidence: Found::Pressure { share: usual } })
 }

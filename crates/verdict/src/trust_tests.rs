@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::database::DatabaseKind;
 use assay_model::evidence::{Bottleneck, Busiest, Evidence};
 use assay_model::link::{Flow, LinkFacts, LinkShape, LinkUse};
@@ -37,7 +37,7 @@ fn server(window: &mut Measurement) -> &mut Usage {
 }
 
 /// A rule's outcome in `a`'s row; a pass is not in it.
-fn in_row(verdict: &Verdict, rule: &str) -> Option<Outcome> {
+fn in_row(verdict: &Verdict, rule: &str) -> Option<CheckOutcome> {
     of(verdict, "a").checks.iter().find(|check| check.rule.name() == rule).map(|check| check.outcome)
 }
 
@@ -52,7 +52,7 @@ fn a_sound_record_has_no_objection() {
     let verdict = judged(&record);
     assert_eq!(void_rules(&record), Vec::<&str>::new());
     assert!(of(&verdict, "a").checks.is_empty(), "{:?}", of(&verdict, "a").checks);
-    let objecting = verdict.trust.iter().filter(|check| check.outcome != Outcome::Pass);
+    let objecting = verdict.trust.iter().filter(|check| check.outcome != CheckOutcome::Pass);
     assert_eq!(objecting.map(|check| check.rule.name()).collect::<Vec<_>>(), ["noise-floor"]);
 }
 
@@ -65,8 +65,8 @@ fn a_generator_that_waits_for_its_cpu_voids_the_window() {
     };
     for (share, void, row) in [
         (0.009, vec![], None),
-        (0.02, vec![], Some(Outcome::Warn)),
-        (MAX_GENERATOR_DELAY_SHARE + 0.01, vec!["generator-disturbed"], Some(Outcome::Warn)),
+        (0.02, vec![], Some(CheckOutcome::Warn)),
+        (MAX_GENERATOR_DELAY_SHARE + 0.01, vec!["generator-disturbed"], Some(CheckOutcome::Warn)),
     ] {
         let record = waiting(share);
         let verdict = judged(&record);
@@ -76,7 +76,7 @@ fn a_generator_that_waits_for_its_cpu_voids_the_window() {
     let verdict = judged(&waiting(0.3));
     assert_eq!(
         check(&verdict.trust, "generator-disturbed").outcome,
-        Outcome::Warn,
+        CheckOutcome::Warn,
         "the limit's windows count"
     );
     assert_eq!(ending(&waiting(0.3), &verdict, false), Ending::Fine);
@@ -85,7 +85,7 @@ fn a_generator_that_waits_for_its_cpu_voids_the_window() {
 /// What the generator counted of its longest-waiting thread and what the runner counted of all are one rule, told once.
 #[test]
 fn two_witnesses_of_a_disturbed_generator_are_told_once() {
-    let both = |own: Outcome, share: f64| {
+    let both = |own: CheckOutcome, share: f64| {
         spoilt(move |window| {
             window.load.generator.run_delay_ns = Some(Nanos((window.load.window_ns.0 as f64 * share) as u64));
             let evidence = Evidence::ThreadWaited {
@@ -97,10 +97,10 @@ fn two_witnesses_of_a_disturbed_generator_are_told_once() {
         })
     };
     for (own, share, void, is_own) in [
-        (Outcome::Void, 0.3, true, false),
-        (Outcome::Void, 0.005, true, true),
-        (Outcome::Warn, 0.005, false, true),
-        (Outcome::Warn, 0.02, false, false),
+        (CheckOutcome::Void, 0.3, true, false),
+        (CheckOutcome::Void, 0.005, true, true),
+        (CheckOutcome::Warn, 0.005, false, true),
+        (CheckOutcome::Warn, 0.02, false, false),
     ] {
         let record = both(own, share);
         let verdict = judged(&record);
@@ -132,13 +132,13 @@ fn where_waiting_is_not_counted_switches_speak() {
 #[test]
 fn other_programs_and_steal_are_told_before_they_void() {
     for (share, outcome, void) in
-        [(0.02, Outcome::Pass, false), (0.05, Outcome::Warn, false), (0.2, Outcome::Warn, true)]
+        [(0.02, CheckOutcome::Pass, false), (0.05, CheckOutcome::Warn, false), (0.2, CheckOutcome::Warn, true)]
     {
         let busy = spoilt(|window| window.machine.server_other_share = share);
         assert_eq!(check(&judged(&busy).trust, "other-programs").outcome, outcome, "{share}");
         assert_eq!(!void_rules(&busy).is_empty(), void, "{share}");
     }
-    for (share, outcome) in [(0.005, Outcome::Pass), (0.02, Outcome::Warn)] {
+    for (share, outcome) in [(0.005, CheckOutcome::Pass), (0.02, CheckOutcome::Warn)] {
         let stolen = spoilt(|window| window.machine.steal_share = share);
         assert_eq!(check(&judged(&stolen).trust, "steal").outcome, outcome, "{share}");
     }
@@ -147,7 +147,7 @@ fn other_programs_and_steal_are_told_before_they_void() {
         spoil(&mut all, name, |window| window.machine.server_other_share = 0.6);
     }
     let verdict = judged(&all);
-    assert_eq!(check(&verdict.trust, "other-programs").outcome, Outcome::Void);
+    assert_eq!(check(&verdict.trust, "other-programs").outcome, CheckOutcome::Void);
     assert!(
         verdict.trust.iter().all(|check| check.rule != Rule::Headroom),
         "no window counts, so nothing is known of it"
@@ -180,7 +180,7 @@ fn a_wrong_answer_in_a_void_window_is_held_against_the_server() {
     let verdict = judged(&record);
     assert_eq!(
         (in_row(&verdict, "errors"), ending(&record, &verdict, false)),
-        (Some(Outcome::Void), Ending::WrongAnswer)
+        (Some(CheckOutcome::Void), Ending::WrongAnswer)
     );
 }
 
@@ -197,10 +197,10 @@ fn pressure_is_others_only_as_far_as_our_own_waiting_does_not_explain_it() {
         }
         judged(&record)
     };
-    assert_eq!(check(&pressed(0).trust, "pressure").outcome, Outcome::Warn);
+    assert_eq!(check(&pressed(0).trust, "pressure").outcome, CheckOutcome::Warn);
     assert_eq!(
         check(&pressed(490).trust, "pressure").outcome,
-        Outcome::Pass,
+        CheckOutcome::Pass,
         "its threads waited for each other"
     );
     assert!(
@@ -217,7 +217,7 @@ fn want_of_ports_is_the_generators_fault() {
     });
     assert_eq!(void_rules(&record), ["ports"]);
     let verdict = judged(&record);
-    assert_eq!(in_row(&verdict, "ports"), Some(Outcome::Void));
+    assert_eq!(in_row(&verdict, "ports"), Some(CheckOutcome::Void));
     assert_eq!(in_row(&verdict, "errors"), None, "the server did nothing wrong");
     assert_eq!(
         (ending(&record, &verdict, false), ending(&record, &verdict, true)),
@@ -229,7 +229,7 @@ fn want_of_ports_is_the_generators_fault() {
 fn retransmits_and_overflows_ask_for_caution() {
     let sent_again = |segments| judged(&spoilt(move |window| window.machine.tcp_retransmits = segments));
     assert_eq!(in_row(&sent_again(1), "tcp"), None);
-    assert_eq!(in_row(&sent_again(10), "tcp"), Some(Outcome::Warn));
+    assert_eq!(in_row(&sent_again(10), "tcp"), Some(CheckOutcome::Warn));
     let on_a_lossy_link = judged(&spoilt(|window| {
         window.machine.tcp_retransmits = 10;
         let to_server = Flow { lost_frames: 1, ..Flow::default() };
@@ -239,7 +239,7 @@ fn retransmits_and_overflows_ask_for_caution() {
     let overflow = judged(&spoilt(|window| window.machine.listen_overflows = 1));
     assert_eq!(
         (in_row(&overflow, "tcp"), check(&overflow.trust, "tcp").outcome),
-        (Some(Outcome::Warn), Outcome::Warn)
+        (Some(CheckOutcome::Warn), CheckOutcome::Warn)
     );
 }
 
@@ -251,7 +251,7 @@ fn the_kernel_does_not_speak_for_a_user_space_stack() {
     };
     let mut record = spoilt(strangers);
     let told = check(&judged(&record).trust, "tcp").clone();
-    assert_eq!(told.outcome, Outcome::Pass, "{told:?}");
+    assert_eq!(told.outcome, CheckOutcome::Pass, "{told:?}");
     assert!(told.evidence == Evidence::Tcp { retransmitted: 0, dropped: 0 }, "{told:?}");
     spoil(&mut record, "limit", strangers);
     assert!(judged(&record).trust.iter().all(|check| check.rule != Rule::Tcp), "it saw no segment at all");
@@ -275,9 +275,9 @@ fn headroom_is_measured_against_the_limit() {
     close.rounds = fast.rounds;
     spoil(&mut close, "limit", |window| window.load.thread_busy_shares = vec![0.94]);
     let verdict = judged(&close);
-    assert_eq!(in_row(&verdict, "headroom"), Some(Outcome::Warn), "{:?}", of(&verdict, "a"));
+    assert_eq!(in_row(&verdict, "headroom"), Some(CheckOutcome::Warn), "{:?}", of(&verdict, "a"));
     assert!(of(&verdict, "a").withheld.is_none());
-    assert_eq!(check(&verdict.trust, "headroom").outcome, Outcome::Warn);
+    assert_eq!(check(&verdict.trust, "headroom").outcome, CheckOutcome::Warn);
 }
 
 #[test]
@@ -322,8 +322,8 @@ fn a_tired_machine_shows_in_the_order() {
         }
     }
     let verdict = judged(&tired);
-    assert_eq!(check(&verdict.trust, "order").outcome, Outcome::Warn, "{:?}", verdict.trust);
-    assert_eq!(check(&judged(&record(&field)).trust, "trend").outcome, Outcome::Pass);
+    assert_eq!(check(&verdict.trust, "order").outcome, CheckOutcome::Warn, "{:?}", verdict.trust);
+    assert_eq!(check(&judged(&record(&field)).trust, "trend").outcome, CheckOutcome::Pass);
     assert!(
         judged(&record(&[("a", &[1.0, 2.0, 3.0])])).trust.iter().all(|check| check.rule != Rule::Order),
         "too few rounds"
@@ -502,15 +502,15 @@ fn a_link_must_lose_what_it_was_asked_to_lose_and_nothing_else() {
         judged(&record)
     };
     let as_asked = trust(Some(1000), 1010, 0);
-    assert_eq!(check(&as_asked.trust, "link-loss").outcome, Outcome::Pass);
+    assert_eq!(check(&as_asked.trust, "link-loss").outcome, CheckOutcome::Pass);
     let Evidence::LinkLoss { asked_share, .. } = check(&as_asked.trust, "link-loss").evidence else {
         panic!("{:?}", as_asked.trust)
     };
     assert!((asked_share - 0.001).abs() < 1e-9);
-    assert_eq!(check(&trust(Some(1000), 2000, 0).trust, "link-loss").outcome, Outcome::Warn);
+    assert_eq!(check(&trust(Some(1000), 2000, 0).trust, "link-loss").outcome, CheckOutcome::Warn);
     assert!(trust(None, 0, 0).trust.iter().all(|check| check.rule != Rule::LinkLoss));
     let overflowed = trust(None, 0, 7);
-    assert_eq!(check(&of(&overflowed, "a").checks, "link-overflow").outcome, Outcome::Warn);
+    assert_eq!(check(&of(&overflowed, "a").checks, "link-overflow").outcome, CheckOutcome::Warn);
     assert!(of(&as_asked, "a").checks.iter().all(|check| check.rule != Rule::LinkOverflow));
 }
 
@@ -523,7 +523,7 @@ fn a_full_link_is_the_limit_unless_the_server_is() {
         panic!("{a:?}")
     };
     assert_eq!(link, "veth:100mbit");
-    assert_eq!(check(&a.checks, "link-saturated").outcome, Outcome::Warn);
+    assert_eq!(check(&a.checks, "link-saturated").outcome, CheckOutcome::Warn);
     assert!(a.withheld.is_none(), "the rate was part of the question");
     assert_ne!(of(&limit_over_a_link(0.2, 0.9), "a").limited_by, LimitedBy::Link);
     assert_eq!(of(&limit_over_a_link(0.97, 0.97), "a").limited_by, LimitedBy::Server);

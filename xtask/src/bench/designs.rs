@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use assay_model::check::Outcome;
+use assay_model::check::CheckOutcome;
 use assay_model::verdict::{Interval, Verdict};
 use clap::Args;
 
@@ -79,7 +79,7 @@ fn measure(root: &Path, design: &Design, options: &Options, place: &Place) -> Re
         serde_json::from_value(document["verdict"].take()).map_err(|error| error.to_string())?;
     match ratios(&verdict) {
         none if none.is_empty() => {
-            let why = verdict.trust.iter().filter(|check| check.outcome == Outcome::Void);
+            let why = verdict.trust.iter().filter(|check| check.outcome == CheckOutcome::Void);
             let why: Vec<String> = why.map(assay_report::words::evidence).collect();
             Err(format!("{}: no pair could be compared; {}", design.title, why.join("; ")))
         }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use assay_host::cpuset::{CpuSet, pin_current_thread};
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::load::{ErrorClass, LoadReport};
 use assay_serve::stub::{BODY, Counts};
 use rustix::process::Signal;
@@ -41,7 +41,7 @@ pub(super) struct Evidence {
 impl Evidence {
     /// The checks by which the generator itself calls its run void.
     pub(super) fn objections(&self) -> impl Iterator<Item = &Check> {
-        self.report.checks.iter().filter(|check| check.outcome == Outcome::Void)
+        self.report.checks.iter().filter(|check| check.outcome == CheckOutcome::Void)
     }
 
     /// By how many requests, right answers, bytes and connections the two sides differ, and the books with themselves.

@@ -2,7 +2,7 @@
 //! second by 17 to 30 %, 5 % of windows are void.
 
 use assay_stats::simulation::{
-    DuetOutcome, Duets, Outcome, Shape, Simulated, Trials, World, alike, ladder, uneven,
+    DuetOutcome, Duets, SimulationOutcome, Shape, Simulated, Trials, World, alike, ladder, uneven,
 };
 use assay_stats::simultaneous::Looks;
 
@@ -15,7 +15,7 @@ const ROUNDS: [usize; 4] = [2, 3, 5, 10];
 pub(super) type Holds<O> = fn(outcome: &O, most: f64) -> bool;
 
 /// One run in twenty may be wrong; intervals may be two hundredths short of what they say.
-fn honest(outcome: &Outcome, most: f64) -> bool {
+fn honest(outcome: &SimulationOutcome, most: f64) -> bool {
     outcome.false_runs <= most && outcome.covered >= 0.925
 }
 
@@ -28,7 +28,7 @@ fn frameworks() -> Vec<Simulated> {
     contenders
 }
 
-fn case(name: String, trials: Trials, holds: Holds<Outcome>) -> Case {
+fn case(name: String, trials: Trials, holds: Holds<SimulationOutcome>) -> Case {
     Case { name, trials, holds }
 }
 
@@ -132,7 +132,7 @@ pub(super) fn power() -> Vec<Case> {
         .flat_map(|step| {
             let normal = World { void_share: 0.05, ..World::quiet(ladder(6, step, 0.02, 0.0), 5) };
             let heavy = World { restarts: Shape::HeavyTailed, ..normal.clone() };
-            let holds: Holds<Outcome> =
+            let holds: Holds<SimulationOutcome> =
                 if step < 1.08 { |_, _| true } else { |outcome, _| outcome.nearest_shown >= 0.75 };
             [("normal", normal), ("heavy tails", heavy)].map(|(noise, world)| {
                 let name = format!("6, each {:.0} % faster, 5 % void, {noise}", 100.0 * (step - 1.0));
@@ -143,7 +143,7 @@ pub(super) fn power() -> Vec<Case> {
     cases.extend([(2, 40), (3, 15), (3, 20), (3, 25), (4, 15), (4, 20), (5, 15)].map(
         |(rounds, rotations)| {
             let world = World::noisy(ladder(7, 1.3, 0.015, 0.25), rounds, rotations);
-            let holds: Holds<Outcome> = if rounds < 4 || rotations * rounds < 75 {
+            let holds: Holds<SimulationOutcome> = if rounds < 4 || rotations * rounds < 75 {
                 |_, _| true
             } else {
                 |outcome, _| outcome.all_shown >= 0.9

@@ -5,7 +5,7 @@ pub(crate) mod records;
 
 use std::time::Instant;
 
-use assay_stats::simulation::{Outcome, Trials};
+use assay_stats::simulation::{SimulationOutcome, Trials};
 use clap::{Args, ValueEnum};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
@@ -69,7 +69,7 @@ fn most_wrong(runs: u32) -> f64 {
 struct Case {
     name: String,
     trials: Trials,
-    holds: cases::Holds<Outcome>,
+    holds: cases::Holds<SimulationOutcome>,
 }
 
 fn table(title: &str, cases: &[Case], options: &Options) -> Vec<String> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use assay_lab::store::Store;
 use assay_model::record::{Measurement, Record};
-use assay_stats::simulation::{Material, Outcome, Resampled, Trials};
+use assay_stats::simulation::{Material, SimulationOutcome, Resampled, Trials};
 use assay_verdict::material::{Measured, measured};
 use clap::Args;
 use rand_chacha::ChaCha8Rng;
@@ -150,7 +150,7 @@ fn calibrate(found: &Found, options: &Options, rounds: usize) -> Result<Vec<Stri
     let judge = |name: String,
                  resampled: Resampled<'_>,
                  (tables, beside): (usize, usize)|
-     -> Result<Outcome, String> {
+     -> Result<SimulationOutcome, String> {
         let trials = Trials { beside, ..Trials::once(resampled, tables) };
         let mut random = ChaCha8Rng::seed_from_u64(options.seed);
         let outcome = trials.outcome(options.times, &mut random).map_err(|error| error.to_string())?;
@@ -175,7 +175,7 @@ fn calibrate(found: &Found, options: &Options, rounds: usize) -> Result<Vec<Stri
     Ok(findings)
 }
 
-fn print(name: &str, rounds: usize, outcome: &Outcome) {
+fn print(name: &str, rounds: usize, outcome: &SimulationOutcome) {
     println!(
         "| {name} | {rounds} | {} | {} | {} | {} | {} | {} |",
         percent(outcome.false_runs),
@@ -187,7 +187,7 @@ fn print(name: &str, rounds: usize, outcome: &Outcome) {
     );
 }
 
-fn unfounded(what: &str, rounds: usize, outcome: &Outcome) -> Option<String> {
+fn unfounded(what: &str, rounds: usize, outcome: &SimulationOutcome) -> Option<String> {
     let too_narrow = outcome.covered < LEAST_COVERED;
     too_narrow.then(|| format!("{rounds} restarts, {what}: intervals cover {}", percent(outcome.covered)))
 }

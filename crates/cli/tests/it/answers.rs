@@ -1,7 +1,7 @@
 //! Where nobody says what is right: what a server answers before the load is held against what it answers under it, and
 //! against what others answer.
 
-use assay_model::check::Outcome;
+use assay_model::check::CheckOutcome;
 use assay_model::learnt::Held;
 use assay_model::load::{ErrorClass, LoadReport};
 use assay_model::record::Record;
@@ -145,5 +145,5 @@ fn times_are_of_the_requests_that_began_in_the_window() {
     assert_eq!(times.count(), 8);
     assert!(times.min().is_some_and(|ns| ns >= 398_000_000), "{:?}", times.min());
     let length = report.checks.iter().find(|check| check.rule == Rule::WindowLength).expect("told");
-    assert_eq!(length.outcome, Outcome::Warn, "{length:?}");
+    assert_eq!(length.outcome, CheckOutcome::Warn, "{length:?}");
 }

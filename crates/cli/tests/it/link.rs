@@ -7,7 +7,7 @@ use std::path::Path;
 
 use assay_host::cpuset::{self, CpuSet};
 use assay_link::{Cable, Link, Spec};
-use assay_model::check::Outcome;
+use assay_model::check::CheckOutcome;
 use assay_model::evidence::{Bottleneck, Busiest};
 use assay_model::load::Latency;
 use assay_model::record::{Measurement, Record, State};
@@ -170,7 +170,7 @@ fn frames_are_lost_as_asked_on_both_stacks_and_nobody_objects() {
             window.load.books
         );
         let sent_again = window.load.checks.iter().find(|check| check.rule == Rule::Retransmissions);
-        assert!(sent_again.is_none_or(|check| check.outcome == Outcome::Pass), "{sent_again:?}");
+        assert!(sent_again.is_none_or(|check| check.outcome == CheckOutcome::Pass), "{sent_again:?}");
         // The kernel counts where the server lives.
         let has_told = window.machine.tcp_retransmits > 0;
         assert_eq!(has_told, network.starts_with("kernel"), "{network}: {:?}", window.machine);
@@ -179,7 +179,7 @@ fn frames_are_lost_as_asked_on_both_stacks_and_nobody_objects() {
     assert_eq!(networks, ["kernel/veth:loss=5%", "user/xdp:loss=5%"].map(str::to_owned).into());
     let trust = judge(&record).expect("readable").trust;
     for rule in [Rule::LinkLoss, Rule::Tcp] {
-        assert!(trust.iter().any(|c| c.rule == rule && c.outcome == Outcome::Pass), "{trust:?}");
+        assert!(trust.iter().any(|c| c.rule == rule && c.outcome == CheckOutcome::Pass), "{trust:?}");
     }
 }
 

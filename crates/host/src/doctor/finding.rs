@@ -1,12 +1,12 @@
 //! How a check says what it found.
 
-use assay_model::check::Outcome;
+use assay_model::check::CheckOutcome;
 use assay_model::doctor::{Area, Finding, Setting};
 
 /// A finding in the making.
 pub(super) struct Note(Finding);
 
-fn note(rule: &str, area: Area, outcome: Outcome, state: impl Into<String>) -> Note {
+fn note(rule: &str, area: Area, outcome: CheckOutcome, state: impl Into<String>) -> Note {
     Note(Finding {
         rule: rule.to_owned(),
         area,
@@ -21,17 +21,17 @@ fn note(rule: &str, area: Area, outcome: Outcome, state: impl Into<String>) -> N
 
 /// Nothing to object.
 pub(super) fn good(rule: &str, area: Area, state: impl Into<String>) -> Note {
-    note(rule, area, Outcome::Pass, state)
+    note(rule, area, CheckOutcome::Pass, state)
 }
 
 /// Measurements suffer; `remedy` says how to mend it.
 pub(super) fn caution(rule: &str, area: Area, state: impl Into<String>, remedy: &str) -> Note {
-    note(rule, area, Outcome::Warn, state).mend(remedy)
+    note(rule, area, CheckOutcome::Warn, state).mend(remedy)
 }
 
 /// Measurements would be void; `remedy` says how to mend it.
 pub(super) fn unfit(rule: &str, area: Area, state: impl Into<String>, remedy: &str) -> Note {
-    note(rule, area, Outcome::Void, state).mend(remedy)
+    note(rule, area, CheckOutcome::Void, state).mend(remedy)
 }
 
 impl Note {

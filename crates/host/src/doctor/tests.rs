@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use assay_model::check::Outcome;
+use assay_model::check::CheckOutcome;
 use assay_model::doctor::{Diagnosis, Finding, Fitness, Measured};
 use assay_model::units::Nanos;
 
@@ -67,7 +67,7 @@ fn of<'d>(diagnosis: &'d Diagnosis, rule: &str) -> &'d Finding {
 
 /// The rules that object.
 fn objections(diagnosis: &Diagnosis) -> Vec<&str> {
-    let objecting = diagnosis.findings.iter().filter(|finding| finding.outcome != Outcome::Pass);
+    let objecting = diagnosis.findings.iter().filter(|finding| finding.outcome != CheckOutcome::Pass);
     objecting.map(|finding| finding.rule.as_str()).collect()
 }
 
@@ -125,7 +125,7 @@ fn whatever_objects_says_what_it_costs_and_how_to_mend_it() {
         "io-uring",
     ];
     assert_eq!(objections(&diagnosis), expected);
-    for finding in diagnosis.findings.iter().filter(|finding| finding.outcome != Outcome::Pass) {
+    for finding in diagnosis.findings.iter().filter(|finding| finding.outcome != CheckOutcome::Pass) {
         assert!(
             finding.cost.is_some() && finding.source.is_some() && finding.remedy.is_some(),
             "{finding:?}"
@@ -171,8 +171,8 @@ fn a_cloud_machine_is_virtual_and_its_neighbours_are_felt() {
     let diagnosis = diagnose(&stolen(0.0));
     assert_eq!(objections(&diagnosis), ["cpus", "machine"], "both threads of one core");
     assert!(of(&diagnosis, "machine").state.contains("Amazon EC2 m7a.large"));
-    assert_eq!(of(&diagnose(&stolen(0.03)), "steal").outcome, Outcome::Warn);
-    assert_eq!(of(&diagnose(&stolen(0.3)), "steal").outcome, Outcome::Void);
+    assert_eq!(of(&diagnose(&stolen(0.03)), "steal").outcome, CheckOutcome::Warn);
+    assert_eq!(of(&diagnose(&stolen(0.3)), "steal").outcome, CheckOutcome::Void);
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn a_container_has_limits() {
     let refused = IoUring::Fails("io_uring_setup: Operation not permitted".to_owned());
     let diagnosis = diagnose(&Facts { io_uring: refused, ..facts(&files) });
     assert_eq!(objections(&diagnosis), ["cpu-quota", "memory", "io-uring"]);
-    assert_eq!(of(&diagnosis, "cpu-quota").outcome, Outcome::Void, "one and a half CPUs for two sides");
+    assert_eq!(of(&diagnosis, "cpu-quota").outcome, CheckOutcome::Void, "one and a half CPUs for two sides");
     assert!(of(&diagnosis, "cpu-set").state.contains("2-3 of 8"));
     assert!(of(&diagnosis, "proc").state.contains("invisible"));
     assert!(of(&diagnosis, "io-uring").remedy.as_ref().is_some_and(|remedy| remedy.contains("seccomp")));
@@ -235,6 +235,6 @@ fn a_quota_of_version_1_is_one_too() {
         (&format!("{cpu}/box/cpu.cfs_period_us"), "100000\n"),
     ]));
     let quota = of(&diagnosis, "cpu-quota");
-    assert_eq!((quota.outcome, diagnosis.fitness), (Outcome::Void, Fitness::Unfit));
+    assert_eq!((quota.outcome, diagnosis.fitness), (CheckOutcome::Void, Fitness::Unfit));
     assert!(quota.state.starts_with("1.5 CPUs' worth of time on 8 CPUs"), "{}", quota.state);
 }

@@ -7,13 +7,13 @@ use serde_ignored::Path as KeyPath;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::error::{LabError, Place};
+use crate::error::{LabError, SourcePlace};
 
 /// Something in a file that has no effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// Where.
-    pub place: Place,
+    pub place: SourcePlace,
     /// What, and what happens with it.
     pub message: String,
 }
@@ -71,10 +71,10 @@ impl Source<'_> {
         LabError::File { place: self.place(offset), problem: message, mend: mend.to_owned() }
     }
 
-    fn place(&self, offset: usize) -> Place {
+    fn place(&self, offset: usize) -> SourcePlace {
         let before = self.text.get(..offset).unwrap_or(self.text);
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        Place {
+        SourcePlace {
             file: self.file.to_owned(),
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,

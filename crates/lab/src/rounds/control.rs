@@ -3,7 +3,7 @@
 
 use assay_model::record::Entry;
 
-use crate::plan::Plan;
+use crate::plan::RunPlan;
 use crate::schedule::choice;
 use crate::subject::{Launch, Subject};
 
@@ -15,7 +15,7 @@ const MARK: char = '′';
 /// The seed chooses among the contenders that assay starts itself: whoever were chosen by hand — the fastest, or the limit,
 /// whose generator is busier than with any other — would stand for itself only. Servers that are running already are not
 /// restarted, and the limit is not what is compared, so these come next.
-pub(super) fn control(plan: &Plan, entries: &[Entry]) -> Option<(Subject, Entry)> {
+pub(super) fn control(plan: &RunPlan, entries: &[Entry]) -> Option<(Subject, Entry)> {
     let ready: Vec<usize> = (0..plan.subjects.len())
         .filter(|&index| entries[index].not_run.is_none() && !plan.cells_of(&plan.subjects[index]).is_empty())
         .collect();

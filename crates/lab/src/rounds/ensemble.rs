@@ -16,7 +16,7 @@ use super::settle::Settles;
 use super::telling::Telling;
 use crate::database::Supplied;
 use crate::groups::{Holding, Room};
-use crate::plan::Plan;
+use crate::plan::RunPlan;
 use crate::schedule::{predicted_window, turns_of};
 use crate::stop::Stop;
 
@@ -27,7 +27,7 @@ pub(crate) const SHARE_OF_TURNS: f64 = 1.0 / 3.0;
 
 /// One round of several lives.
 pub(super) struct Ensemble<'a> {
-    pub(super) plan: &'a Plan,
+    pub(super) plan: &'a RunPlan,
     pub(super) round: u32,
     /// The cells in which servers take turns, with their numbers, in the round's order.
     pub(super) cells: Vec<(usize, Cell)>,

@@ -40,7 +40,7 @@ use crate::error::LabError;
 use crate::generator::write_workload;
 use crate::groups::Holding;
 use crate::network::{self, ProvisionedNetwork};
-use crate::plan::Plan;
+use crate::plan::RunPlan;
 use crate::schedule::{affordable_rounds, allows_another, least_rounds, planned_rounds};
 use crate::stop::Stop;
 use crate::store::{RunFolder, Store, read_record};
@@ -57,14 +57,14 @@ const MAX_FAILURES: u32 = 2;
 /// # Errors
 /// When the plan does not fit together or the store cannot be written; [`LabError::Unsaved`] holds what was kept until then.
 /// Contenders that fail are no error.
-pub fn run(plan: &Plan, store: &Store, observer: &mut dyn Observer, stop: &Stop) -> Result<Record, LabError> {
+pub fn run(plan: &RunPlan, store: &Store, observer: &mut dyn Observer, stop: &Stop) -> Result<Record, LabError> {
     plan.check()?;
     let mut runner = Runner::begin(plan, store, observer, stop)?;
     runner.go().map_err(|cause| runner.with_what_was_kept(cause))
 }
 
 struct Runner<'a> {
-    plan: &'a Plan,
+    plan: &'a RunPlan,
     telling: Telling<'a>,
     stop: &'a Stop,
     folder: RunFolder,
@@ -102,7 +102,7 @@ struct Runner<'a> {
 impl<'a> Runner<'a> {
     /// Makes the run's folder and saves a first record: whether that works must be known before anything is built.
     fn begin(
-        plan: &'a Plan,
+        plan: &'a RunPlan,
         store: &Store,
         observer: &'a mut dyn Observer,
         stop: &'a Stop,
@@ -359,7 +359,7 @@ impl Drop for Runner<'_> {
     }
 }
 
-fn empty_record(plan: &Plan, provisioned: &[ProvisionedNetwork], networks: Vec<NetworkFacts>, id: &str, now: Timestamp) -> Record {
+fn empty_record(plan: &RunPlan, provisioned: &[ProvisionedNetwork], networks: Vec<NetworkFacts>, id: &str, now: Timestamp) -> Record {
     // Where the experiment names networks, each tells of its own link.
     let link = provisioned.iter().find(|provisioned| provisioned.network.is_none()).map(|provisioned| &provisioned.link);
     Record {

@@ -42,7 +42,7 @@ struct Group<'p> {
 }
 
 /// What a life has to itself.
-pub(super) struct Place {
+pub(super) struct Allotment {
     /// Queues of the wire, where the stack is in user space.
     queues: u16,
     /// CPUs of the generator's threads.
@@ -162,7 +162,7 @@ impl Runner<'_> {
     /// Those of a group at once. Returns who began a life: somebody of whose need nothing was known may have found no room.
     fn group(&mut self, group: Group<'_>, order: &[usize], until: Option<Instant>) -> Vec<Part> {
         let Group { round, number, parts, common } = group;
-        let places: Vec<Place> = parts.iter().map(|part| self.place(*part)).collect();
+        let places: Vec<Allotment> = parts.iter().map(|part| self.place(*part)).collect();
         let server_runs = parts.iter().zip(&places).map(|(part, place)| {
             let mut server_run = self.server_run(round, *part, place, order);
             if number > 0 && Some(*part) == common {
@@ -220,14 +220,14 @@ impl Runner<'_> {
     }
 
     /// What a part has to itself.
-    pub(super) fn place(&self, part: Part) -> Place {
+    pub(super) fn place(&self, part: Part) -> Allotment {
         let provisioned = &self.networks[part.network];
         let queues = provisioned.queues(&self.subjects[part.subject], &self.plan.isolation);
-        Place { queues, generator_cpus: provisioned.generator_cpus(queues, &self.plan.isolation) }
+        Allotment { queues, generator_cpus: provisioned.generator_cpus(queues, &self.plan.isolation) }
     }
 
     /// One life of a subject on a network, its cells in the round's order.
-    pub(super) fn server_run<'l>(&'l self, round: u32, part: Part, place: &'l Place, order: &[usize]) -> ServerRun<'l> {
+    pub(super) fn server_run<'l>(&'l self, round: u32, part: Part, place: &'l Allotment, order: &[usize]) -> ServerRun<'l> {
         let ProvisionedNetwork { network, link, .. } = &self.networks[part.network];
         let subject = &self.subjects[part.subject];
         let own = self.cells_of(subject);

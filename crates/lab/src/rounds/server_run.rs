@@ -25,7 +25,7 @@ use crate::contender::before::Commands;
 use crate::contender::{OnUserStack, Server, StartOrder};
 use crate::database::Access;
 use crate::generator::{Generator, LoadError, LoadOrder};
-use crate::plan::Plan;
+use crate::plan::RunPlan;
 use crate::stack::UserEnd;
 use crate::stop::Stop;
 use crate::subject::Subject;
@@ -35,7 +35,7 @@ use crate::url::Scheme;
 /// Everything one life needs.
 pub(crate) struct ServerRun<'a> {
     /// What is decided.
-    pub plan: &'a Plan,
+    pub plan: &'a RunPlan,
     /// Whose TCP over which wire; absent where the experiment names no network.
     pub network: Option<Network>,
     /// What joins server and generator.

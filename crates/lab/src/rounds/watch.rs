@@ -9,7 +9,7 @@ use assay_host::snapshot::Sampler;
 use assay_host::system::{SystemDelta, SystemSample};
 use assay_host::window::Window;
 use assay_link::Meter;
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::cpuset::CpuSet;
 use assay_model::evidence::Evidence;
 use assay_model::experiment::Cell;
@@ -224,9 +224,9 @@ impl Quotas {
 fn excuse_waiting(checks: &mut [Check]) {
     for check in checks
         .iter_mut()
-        .filter(|check| check.rule == Rule::GeneratorDisturbed && check.outcome == Outcome::Void)
+        .filter(|check| check.rule == Rule::GeneratorDisturbed && check.outcome == CheckOutcome::Void)
     {
-        check.outcome = Outcome::Warn;
+        check.outcome = CheckOutcome::Warn;
         if let Evidence::ThreadWaited { beside_database, .. } = &mut check.evidence {
             *beside_database = true;
         }
@@ -241,7 +241,7 @@ mod tests {
     fn waiting_for_the_database_beside_it_does_not_void_a_generators_window() {
         let check = |rule: Rule| Check {
             rule,
-            outcome: Outcome::Void,
+            outcome: CheckOutcome::Void,
             evidence: Evidence::ThreadWaited {
                 waiting_share: 0.2,
                 involuntary_switches: 1,
@@ -252,7 +252,7 @@ mod tests {
         excuse_waiting(&mut checks);
         assert_eq!(
             checks.iter().map(|check| check.outcome).collect::<Vec<_>>(),
-            [Outcome::Warn, Outcome::Void]
+            [CheckOutcome::Warn, CheckOutcome::Void]
         );
         assert!(matches!(checks[0].evidence, Evidence::ThreadWaited { beside_database: true, .. }));
     }

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::{TestType, results};
 use crate::catalogue::{Warning, name_of};
 use crate::contender::Inherited;
-use crate::error::{LabError, Place};
+use crate::error::{LabError, SourcePlace};
 use crate::subject::{Container, Launch, OwnPaths, Process, Subject};
 
 const CONFIG: &str = "benchmark_config.json";
@@ -154,7 +154,7 @@ pub(crate) fn subjects(folder: &Path) -> Result<(Vec<Subject>, Vec<Warning>), La
         };
         match left_out {
             Some(why) => warnings.push(Warning {
-                place: Place { file: file.clone(), line: 1, column: 1 },
+                place: SourcePlace { file: file.clone(), line: 1, column: 1 },
                 message: format!("{full} is left out: {why}"),
             }),
             None => subjects.push(subject(&folder, &full, test, engine)),

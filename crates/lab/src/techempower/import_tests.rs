@@ -1,5 +1,5 @@
 use super::*;
-use assay_model::check::Outcome;
+use assay_model::check::CheckOutcome;
 use assay_model::evidence::Evidence;
 
 const FIXTURE: &str = include_str!("../../tests/fixtures/techempower-results.json");
@@ -76,7 +76,7 @@ fn nothing_is_ranked_and_everything_says_where_it_comes_from() {
     let rates: Vec<f64> = json.iter().map(|one| one.throughput_per_second.expect("rate").estimate).collect();
     assert_eq!(rates, [300_000.0, 200_000.0]);
     let (errors, steady) = (&json[1].checks[0], &json[1].contender);
-    assert_eq!((errors.outcome, steady.as_str()), (Outcome::Warn, "steady"));
+    assert_eq!((errors.outcome, steady.as_str()), (CheckOutcome::Warn, "steady"));
     let Evidence::SourceErrors { errors: counted } = &errors.evidence else { panic!("{errors:?}") };
     let mut counts: Vec<u64> = counted.values().copied().collect();
     counts.sort_unstable();

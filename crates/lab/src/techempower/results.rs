@@ -8,7 +8,7 @@ use serde::de::{DeserializeOwned, Error, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::TestType;
-use crate::error::{LabError, Place};
+use crate::error::{LabError, SourcePlace};
 
 /// Longest file that is read, in bytes; a whole round is about 20 MB.
 const MAX_BYTES: u64 = 256 << 20;
@@ -160,7 +160,7 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path, what: &str) -> Result<T, La
     }
     let text = std::fs::read_to_string(path).map_err(|source| LabError::read(path, source))?;
     serde_json::from_str(&text).map_err(|error| {
-        let place = Place { file: path.to_owned(), line: error.line().max(1), column: error.column().max(1) };
+        let place = SourcePlace { file: path.to_owned(), line: error.line().max(1), column: error.column().max(1) };
         let problem = error.to_string();
         let problem = problem.rsplit_once(" at line ").map_or(problem.as_str(), |(words, _)| words);
         LabError::File { place, problem: problem.to_owned(), mend: format!("give {what}, whole") }

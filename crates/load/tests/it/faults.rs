@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 use std::time::Duration;
 
 use crate::support::{Act, Server, answer, errors, get, hello, measure, plan, try_measure};
-use assay_load::{LoadError, Plan};
-use assay_model::check::Outcome;
+use assay_load::{LoadError, LoadPlan};
+use assay_model::check::CheckOutcome;
 use assay_model::load::ErrorClass;
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
@@ -16,7 +16,7 @@ const N: u64 = 60;
 /// A server that fails every third request of `N`, and what it failed with.
 fn fails_every_third(class: ErrorClass, fault: impl Fn() -> Act + Send + Sync + 'static) {
     let server = Server::start(move |seen| if seen.number % 3 == 1 { fault() } else { Act::Answer(hello()) });
-    let plan = Plan { connections: 4, ..plan(&server, N) };
+    let plan = LoadPlan { connections: 4, ..plan(&server, N) };
     let report = measure(&plan);
     assert_eq!((report.books.issued, server.requests()), (N, N), "{class:?}");
     assert_eq!((report.books.ok, errors(&report, class)), (N - N / 3, N / 3), "{:?}", report.books);
@@ -60,7 +60,7 @@ fn answers_that_never_end() {
         1 => Act::Stall(hello()[..hello().len() - 2].to_vec()),
         _ => Act::Answer(hello()),
     });
-    let plan = Plan { connections: 3, timeout: Nanos::from_millis(600), ..plan(&server, 9) };
+    let plan = LoadPlan { connections: 3, timeout: Nanos::from_millis(600), ..plan(&server, 9) };
     let report = measure(&plan);
     let counts = [ErrorClass::HeadTimeout, ErrorClass::BodyTimeout].map(|class| errors(&report, class));
     assert_eq!((report.books.ok, counts), (3, [3, 3]));
@@ -85,7 +85,7 @@ fn a_reset_while_sending() {
     };
     let body = Some("x".repeat(16 << 20));
     let kind = RequestKind { method: "POST".into(), body, ..get("/") };
-    let plan = Plan { target: address, requests: vec![kind], ..plan(&server, 3) };
+    let plan = LoadPlan { target: address, requests: vec![kind], ..plan(&server, 3) };
     let report = measure(&plan);
     // An engine that finds the connection broken while it sends accepts the rest and drops it: then all seems to have left.
     let [sending, sent] =
@@ -131,12 +131,12 @@ fn bytes_that_nobody_asked_for() {
     };
     // Two connections, so that the one that speaks first stays idle at a rate of one request at a time.
     let arrival = assay_model::load::Arrival::Constant { per_second: 50.0 };
-    let plan = Plan { target: address, connections: 2, arrival, ..plan(&server, 10) };
+    let plan = LoadPlan { target: address, connections: 2, arrival, ..plan(&server, 10) };
     let report = measure(&plan);
     // The greeting is seen before the first request, or taken for its answer: then the true answer is one too many.
     let failed = report.books.failed();
     let check = report.checks.iter().find(|check| check.rule == Rule::UnsolicitedBytes).unwrap();
-    let noticed = u64::from(check.outcome != Outcome::Pass);
+    let noticed = u64::from(check.outcome != CheckOutcome::Pass);
     assert_eq!(report.books.ok + failed, 10);
     assert!((1..=2).contains(&(failed + noticed)), "{:?}", report.books);
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::support::{Act, Server, answer, errors, get, measure, plan};
-use assay_load::{Plan, Reuse};
+use assay_load::{LoadPlan, Reuse};
 use assay_model::load::ErrorClass;
 use assay_model::workload::{Expect, RequestKind};
 
@@ -26,7 +26,7 @@ fn sequence_numbers_are_unique_over_threads_and_connections() {
     let kind = expecting("/users/${sequence:95}", Expect::default());
     let plan = plan(&server, 300);
     let cpus = vec![plan.cpus[0]; 3];
-    measure(&Plan { requests: vec![kind], connections: 7, pipeline: 3, cpus, ..plan });
+    measure(&LoadPlan { requests: vec![kind], connections: 7, pipeline: 3, cpus, ..plan });
     let seen: Vec<String> = server.paths();
     let unique: BTreeSet<&String> = seen.iter().collect();
     assert_eq!((seen.len(), unique.len()), (300, 300));
@@ -45,12 +45,12 @@ fn an_answer_that_repeats_its_request_is_right_and_any_other_wrong() {
     };
     let right = kind("/${id} {\"id\": ${id}, \"n\": ${sequence:0}}");
     for (pipeline, reuse) in [(1, Reuse::Always), (16, Reuse::Always), (4, Reuse::Requests(3))] {
-        let plan = Plan { requests: vec![right.clone()], pipeline, reuse, ..plan(&server, 200) };
+        let plan = LoadPlan { requests: vec![right.clone()], pipeline, reuse, ..plan(&server, 200) };
         let report = measure(&plan);
         assert_eq!(report.books.ok, 200, "{:?} {:?}", report.books, report.samples);
     }
     let wrong = kind("/${id} {\"id\": ${id}, \"n\": 7}");
-    let report = measure(&Plan { requests: vec![wrong], ..plan(&server, 10) });
+    let report = measure(&LoadPlan { requests: vec![wrong], ..plan(&server, 10) });
     assert_eq!((report.books.ok, report.books.failed()), (1, 9), "{:?}", report.samples);
     assert_eq!(errors(&report, ErrorClass::WrongBody), 9);
 }
@@ -65,7 +65,7 @@ fn a_large_body_with_placeholders_is_sent_in_parts() {
         body: Some(text.clone()),
         ..expecting("/", Expect { body: Some(format!("/ {text}")), ..Expect::default() })
     };
-    let report = measure(&Plan { requests: vec![kind], pipeline: 3, ..plan(&server, 12) });
+    let report = measure(&LoadPlan { requests: vec![kind], pipeline: 3, ..plan(&server, 12) });
     assert_eq!(report.books.ok, 12, "{:?}", report.samples);
 }
 
@@ -81,6 +81,6 @@ fn rows_are_checked_in_every_answer() {
     });
     let shape = r#"[2 * {"id": 1..10000, "randomNumber": 1..10000}]"#;
     let kind = expecting("/queries?queries=2", Expect { shape: Some(shape.into()), ..Expect::default() });
-    let report = measure(&Plan { requests: vec![kind], ..plan(&server, 50) });
+    let report = measure(&LoadPlan { requests: vec![kind], ..plan(&server, 50) });
     assert_eq!((report.books.ok, errors(&report, ErrorClass::WrongBody)), (20, 30), "{:?}", report.samples);
 }

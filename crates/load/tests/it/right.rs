@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::support::{Act, Server, answer, get, hello, measure, plan};
 use assay_engine::{Config, EngineKind, Uring};
-use assay_load::{News, Plan, Reuse, Span, run};
-use assay_model::check::Outcome;
+use assay_load::{News, LoadPlan, Reuse, Span, run};
+use assay_model::check::CheckOutcome;
 use assay_model::load::{Arrival, ErrorClass};
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
@@ -18,7 +18,7 @@ fn histogram(text: &str) -> Histogram {
     Histogram::from_hdr_base64(text).unwrap()
 }
 
-fn all_right(plan: &Plan, server: &Server, n: u64) {
+fn all_right(plan: &LoadPlan, server: &Server, n: u64) {
     let before = server.requests();
     let report = measure(plan);
     assert_eq!((report.books.issued, report.books.ok), (n, n), "{:?} {:?}", report.books, report.samples);
@@ -26,7 +26,7 @@ fn all_right(plan: &Plan, server: &Server, n: u64) {
     assert_eq!((report.window.ok, histogram(&report.latency.service_hdr).count()), (n, n));
     assert_eq!(report.series.ok.iter().sum::<u64>(), n);
     assert!(
-        report.checks.iter().all(|c| c.rule != Rule::LittlesLaw || c.outcome == Outcome::Pass),
+        report.checks.iter().all(|c| c.rule != Rule::LittlesLaw || c.outcome == CheckOutcome::Pass),
         "{:?}",
         report.checks
     );
@@ -50,7 +50,7 @@ fn every_shape_of_a_right_answer_counts() {
             _ => Act::Answer(hello()),
         }
     });
-    all_right(&Plan { connections: 3, ..plan(&server, 60) }, &server, 60);
+    all_right(&LoadPlan { connections: 3, ..plan(&server, 60) }, &server, 60);
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn counts_are_exact_at_any_depth_and_number_of_threads() {
         for engine in engines() {
             let plan = plan(&server, 1003);
             let cpus = vec![plan.cpus[0]; threads];
-            all_right(&Plan { connections, pipeline, cpus, stack: engine.into(), ..plan }, &server, 1003);
+            all_right(&LoadPlan { connections, pipeline, cpus, stack: engine.into(), ..plan }, &server, 1003);
         }
     }
 }
@@ -86,7 +86,7 @@ fn a_body_longer_than_the_receive_view_is_compared_to_its_end() {
     let server = Server::start(move |seen| {
         Act::Answer(answer(200, if seen.number % 2 == 0 { &right } else { &wrong }))
     });
-    let report = measure(&Plan { requests: vec![kind], ..plan(&server, 6) });
+    let report = measure(&LoadPlan { requests: vec![kind], ..plan(&server, 6) });
     assert_eq!((report.books.ok, report.books.failed()), (3, 3));
     assert_eq!(report.books.errors.keys().next(), Some(&ErrorClass::WrongBody));
 }
@@ -103,7 +103,7 @@ fn a_large_request_arrives_whole() {
         })
     });
     let kind = RequestKind { method: "POST".into(), body: Some(body), ..get("/") };
-    all_right(&Plan { requests: vec![kind], pipeline: 3, ..plan(&server, 12) }, &server, 12);
+    all_right(&LoadPlan { requests: vec![kind], pipeline: 3, ..plan(&server, 12) }, &server, 12);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn connections_are_used_as_often_as_planned() {
     });
     for (per_connection, pipeline, connections) in [(1, 1, 20), (3, 1, 7), (3, 2, 7), (100, 1, 1)] {
         let before = server.connections();
-        let plan = Plan { reuse: Reuse::Requests(per_connection), pipeline, ..plan(&server, 20) };
+        let plan = LoadPlan { reuse: Reuse::Requests(per_connection), pipeline, ..plan(&server, 20) };
         all_right(&plan, &server, 20);
         assert_eq!(server.connections() - before, connections, "{per_connection} per connection");
     }
@@ -125,7 +125,7 @@ fn a_seed_gives_one_sequence_of_requests() {
         let server = Server::start(|_| Act::Answer(hello()));
         let requests =
             vec![RequestKind { weight: 3, ..get("/a") }, get("/b"), RequestKind { weight: 0, ..get("/c") }];
-        measure(&Plan { requests, seed, ..plan(&server, 200) });
+        measure(&LoadPlan { requests, seed, ..plan(&server, 200) });
         server.paths()
     };
     let paths = drawn(5);
@@ -144,7 +144,7 @@ fn an_open_model_issues_its_schedule_whatever_the_server_does() {
     });
     let arrival = Arrival::Constant { per_second: 1000.0 };
     let span = Span::Time(Nanos::from_millis(400));
-    let report = measure(&Plan { arrival, span, ..plan(&server, 1) });
+    let report = measure(&LoadPlan { arrival, span, ..plan(&server, 1) });
     assert_eq!((report.books.issued, report.books.ok, server.requests()), (400, 400, 400));
     let [response, lag, wait] = [
         report.latency.response_hdr.as_deref(),
@@ -165,21 +165,21 @@ fn poisson_arrivals_follow_the_seed_and_a_count() {
     let arrival = Arrival::Poisson { per_second: 3000.0 };
     let timed = |seed| {
         let span = Span::Time(Nanos::from_millis(200));
-        let plan = Plan { arrival: arrival.clone(), connections: 8, span, seed, ..plan(&server, 1) };
+        let plan = LoadPlan { arrival: arrival.clone(), connections: 8, span, seed, ..plan(&server, 1) };
         measure(&plan).books.issued
     };
     let issued = timed(1);
     assert_eq!(issued, timed(1));
     // Six standard deviations of a Poisson count of 600.
     assert!((453..=747).contains(&issued), "{issued}");
-    all_right(&Plan { arrival, connections: 8, pipeline: 2, ..plan(&server, 300) }, &server, 300);
+    all_right(&LoadPlan { arrival, connections: 8, pipeline: 2, ..plan(&server, 300) }, &server, 300);
 }
 
 #[test]
 fn a_warm_up_is_in_the_books_and_not_in_the_window() {
     let server = Server::start(|_| Act::Answer(hello()));
     let ms = Nanos::from_millis;
-    let plan = Plan { connections: 4, warmup: ms(100), span: Span::Time(ms(200)), ..plan(&server, 1) };
+    let plan = LoadPlan { connections: 4, warmup: ms(100), span: Span::Time(ms(200)), ..plan(&server, 1) };
     let report = measure(&plan);
     assert_eq!((report.books.issued, report.books.ok), (server.requests(), server.requests()));
     assert!(report.window.ok > 0 && report.window.ok < report.books.ok);
@@ -187,7 +187,7 @@ fn a_warm_up_is_in_the_books_and_not_in_the_window() {
     // Times are of the requests that began in the window, answers of those that ended in it.
     assert!(histogram(&report.latency.service_hdr).count().abs_diff(report.window.ok) <= 4);
     let little = report.checks.iter().find(|check| check.rule == Rule::LittlesLaw).unwrap();
-    assert_eq!(little.outcome, Outcome::Pass, "{little:?}");
+    assert_eq!(little.outcome, CheckOutcome::Pass, "{little:?}");
     assert!(report.generator.cpu_ns() > Nanos::ZERO && report.thread_busy_shares[0] > 0.0);
 }
 
@@ -195,7 +195,7 @@ fn a_warm_up_is_in_the_books_and_not_in_the_window() {
 fn a_short_warm_up_is_load_and_no_rest() {
     let server = Server::start(|_| Act::Answer(hello()));
     let warmup = Nanos::from_millis(90);
-    let plan = Plan { connections: 2, warmup, span: Span::Time(warmup), ..plan(&server, 1) };
+    let plan = LoadPlan { connections: 2, warmup, span: Span::Time(warmup), ..plan(&server, 1) };
     let report = measure(&plan);
     // What was in flight at the window's end was answered after it, and nothing else.
     let before = report.books.ok - report.window.ok;
@@ -206,7 +206,7 @@ fn a_short_warm_up_is_load_and_no_rest() {
 fn a_stop_ends_the_load_and_keeps_what_was_measured() {
     let server = Server::start(|_| Act::Answer(hello()));
     let hour = Nanos::from_secs_f64(3600.0);
-    let plan = Plan { connections: 2, span: Span::Time(hour), ..plan(&server, 1) };
+    let plan = LoadPlan { connections: 2, span: Span::Time(hour), ..plan(&server, 1) };
     let stop = AtomicBool::new(false);
     let mut last = None;
     let report = run(&plan, &stop, |news| {
@@ -227,11 +227,11 @@ fn what_is_unanswered_at_the_end_is_censored() {
     let server =
         Server::start(|seen| if seen.number < 10 { Act::Answer(hello()) } else { Act::Stall(Vec::new()) });
     let ms = Nanos::from_millis;
-    let plan = Plan { connections: 3, span: Span::Time(ms(300)), drain: ms(50), ..plan(&server, 1) };
+    let plan = LoadPlan { connections: 3, span: Span::Time(ms(300)), drain: ms(50), ..plan(&server, 1) };
     let report = measure(&plan);
     assert_eq!((report.books.ok, report.books.censored, server.requests()), (10, 3, 13));
     let arrival = Arrival::Constant { per_second: 1000.0 };
-    let report = measure(&Plan { arrival, ..plan });
+    let report = measure(&LoadPlan { arrival, ..plan });
     assert_eq!((report.books.issued, report.books.censored), (300, 3));
     assert_eq!(report.books.errors[&ErrorClass::UnsentEnd], 297);
 }

@@ -4,11 +4,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::support::{Act, Server, answer, hello, plan};
-use assay_load::{News, Plan, Second, Span, run};
+use assay_load::{News, LoadPlan, Second, Span, run};
 use assay_model::load::{Arrival, LoadReport, Phase};
 use assay_model::units::Nanos;
 
-fn measure(plan: &Plan) -> (LoadReport, Vec<Second>) {
+fn measure(plan: &LoadPlan) -> (LoadReport, Vec<Second>) {
     let mut seconds = Vec::new();
     let report = run(plan, &AtomicBool::new(false), |news| {
         if let News::Second(second) = news {
@@ -28,7 +28,7 @@ fn the_seconds_add_up_to_the_whole() {
     for arrival in [Arrival::Closed, Arrival::Constant { per_second: 400.0 }] {
         let common = plan(&server, 1);
         let cpus = vec![common.cpus[0]; 2];
-        let plan = Plan {
+        let plan = LoadPlan {
             connections: 8,
             arrival: arrival.clone(),
             warmup: ms(200),

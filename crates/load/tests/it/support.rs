@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use assay_host::cpuset;
-use assay_load::{LoadError, Plan, Span, run};
+use assay_load::{LoadError, LoadPlan, Span, run};
 use assay_model::load::{ErrorClass, LoadReport};
 use assay_model::workload::{Expect, RequestKind};
 
@@ -200,19 +200,19 @@ pub(crate) fn get(path: &str) -> RequestKind {
 }
 
 /// `n` requests over one connection.
-pub(crate) fn plan(server: &Server, n: u64) -> Plan {
+pub(crate) fn plan(server: &Server, n: u64) -> LoadPlan {
     let cpu = cpuset::allowed().first().unwrap();
-    Plan { cpus: vec![cpu], span: Span::Requests(n), ..Plan::new(server.address, vec![get("/")]) }
+    LoadPlan { cpus: vec![cpu], span: Span::Requests(n), ..LoadPlan::new(server.address, vec![get("/")]) }
 }
 
 /// Runs a plan; the books of the report balance.
-pub(crate) fn measure(plan: &Plan) -> LoadReport {
+pub(crate) fn measure(plan: &LoadPlan) -> LoadReport {
     let report = try_measure(plan).unwrap();
     assert!(report.books.balance(), "{:?}", report.books);
     report
 }
 
-pub(crate) fn try_measure(plan: &Plan) -> Result<LoadReport, LoadError> {
+pub(crate) fn try_measure(plan: &LoadPlan) -> Result<LoadReport, LoadError> {
     run(plan, &AtomicBool::new(false), |_| {})
 }
 

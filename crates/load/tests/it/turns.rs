@@ -6,8 +6,8 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use crate::support::{Act, Server, hello, plan};
-use assay_load::{LoadError, News, Plan, WindowOrder, run_windows};
-use assay_model::check::Outcome;
+use assay_load::{LoadError, News, LoadPlan, WindowOrder, run_windows};
+use assay_model::check::CheckOutcome;
 use assay_model::load::{LoadReport, LoadTurn};
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
@@ -20,7 +20,7 @@ fn order() -> WindowOrder {
 }
 
 /// Measures [`TURNS`] windows with a rest before each.
-fn measure(plan: &Plan, rest: Duration) -> Result<(LoadReport, Vec<LoadTurn>), LoadError> {
+fn measure(plan: &LoadPlan, rest: Duration) -> Result<(LoadReport, Vec<LoadTurn>), LoadError> {
     let turns = RefCell::new(Vec::new());
     let orders = (0..TURNS).map(|_| {
         sleep(rest);
@@ -34,8 +34,8 @@ fn measure(plan: &Plan, rest: Duration) -> Result<(LoadReport, Vec<LoadTurn>), L
     Ok((report, turns.into_inner()))
 }
 
-fn slices(plan: Plan) -> Plan {
-    Plan { series_interval: Nanos::from_millis(10), series_from_start: true, ..plan }
+fn slices(plan: LoadPlan) -> LoadPlan {
+    LoadPlan { series_interval: Nanos::from_millis(10), series_from_start: true, ..plan }
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn the_books_of_all_windows_together_are_the_servers() {
     let server = Server::start(|_| Act::Answer(hello()));
     for threads in [1, 2] {
         let (before, connections) = (server.requests(), server.connections());
-        let plan = slices(Plan { connections: 5, cpus: vec![0; threads], ..plan(&server, 1) });
+        let plan = slices(LoadPlan { connections: 5, cpus: vec![0; threads], ..plan(&server, 1) });
         let (report, turns) = measure(&plan, Duration::ZERO).expect("report");
         assert_eq!(server.requests() - before, report.books.issued);
         assert_eq!(server.connections() - connections, 5, "they stay open");
@@ -64,7 +64,7 @@ fn the_books_of_all_windows_together_are_the_servers() {
         let settling = sum(|turn| turn.slices.ok[..5].iter().sum());
         assert!(settling > 0, "there is load before a window too: {turns:?}");
         let little = report.checks.iter().find(|check| check.rule == Rule::LittlesLaw).expect("checked");
-        assert_eq!(little.outcome, Outcome::Pass, "{little:?}");
+        assert_eq!(little.outcome, CheckOutcome::Pass, "{little:?}");
     }
 }
 
@@ -75,7 +75,7 @@ fn a_connection_that_the_server_closed_between_windows_is_made_again_before_the_
         15 => Act::End(hello()),
         _ => Act::Answer(hello()),
     });
-    let plan = slices(Plan { connections: 2, ..plan(&server, 1) });
+    let plan = slices(LoadPlan { connections: 2, ..plan(&server, 1) });
     let (report, turns) = measure(&plan, Duration::from_millis(20)).expect("report");
     assert!(turns.iter().all(|turn| turn.ok > 0), "{turns:?}");
     assert_eq!(report.books.issued, report.books.ok + report.books.failed() + report.books.censored);
@@ -85,7 +85,7 @@ fn a_connection_that_the_server_closed_between_windows_is_made_again_before_the_
 #[test]
 fn connections_that_were_idle_for_too_long_are_all_made_anew_and_no_request_fails() {
     let server = Server::with_patience(Some(Duration::from_millis(60)), |_| Act::Answer(hello()));
-    let plan = slices(Plan { connections: 8, ..plan(&server, 1) });
+    let plan = slices(LoadPlan { connections: 8, ..plan(&server, 1) });
     let (report, turns) = measure(&plan, Duration::from_millis(200)).expect("reachable at every window");
     assert!(turns.iter().all(|turn| turn.ok > 0), "{turns:?}");
     assert_eq!(report.books.failed(), 0, "{:?}", report.books);
@@ -97,7 +97,7 @@ fn what_is_unanswered_at_the_end_of_a_window_does_not_reach_the_next() {
     let server =
         Server::start(|seen| if seen.number == 10 { Act::Stall(Vec::new()) } else { Act::Answer(hello()) });
     let patience = Nanos::from_millis(50);
-    let plan = slices(Plan { connections: 2, drain: patience, ..plan(&server, 1) });
+    let plan = slices(LoadPlan { connections: 2, drain: patience, ..plan(&server, 1) });
     let (report, turns) = measure(&plan, Duration::ZERO).expect("report");
     assert_eq!((report.books.censored, report.books.failed()), (1, 0), "{:?}", report.books);
     assert_eq!(report.books.issued, report.books.ok + 1);
@@ -112,7 +112,7 @@ fn a_server_that_ends_between_windows_is_told() {
         _ => Act::Retire(hello()),
     });
     let timeout = Nanos::from_millis(500);
-    let plan = slices(Plan { connections: 2, timeout, drain: timeout, ..plan(&server, 1) });
+    let plan = slices(LoadPlan { connections: 2, timeout, drain: timeout, ..plan(&server, 1) });
     match measure(&plan, Duration::ZERO) {
         Ok((report, _)) => assert!(report.books.failed() + report.books.censored > 0, "{:?}", report.books),
         Err(error) => assert!(matches!(error, LoadError::Unreachable { .. }), "{error}"),

@@ -1,6 +1,6 @@
 //! T9, T10, T14: what goes wrong is counted exactly, and what never ends is not forgotten.
 
-use assay_load::{Plan, Span};
+use assay_load::{LoadPlan, Span};
 use assay_model::load::{Arrival, ErrorClass};
 use assay_model::units::Nanos;
 use assay_serve::stub::{Faults, Program};
@@ -22,7 +22,7 @@ fn t9_a_black_hole_times_out_and_the_percentiles_it_reaches_are_lower_bounds() {
     let timeout = Nanos::from_millis(2_000);
     each(0..30, |seed| {
         for arrival in [constant(1_000.0), Arrival::Closed] {
-            let plan = Plan { timeout, ..plan(50, arrival, 3_000) };
+            let plan = LoadPlan { timeout, ..plan(50, arrival, 3_000) };
             let run = Trial::new(seed, faulty("never=0.01"), plan).run();
             let lost = run.report.books.errors[&ErrorClass::HeadTimeout];
             // 1 % of 3000 ± 4 σ.
@@ -42,7 +42,7 @@ fn t9_a_black_hole_times_out_and_the_percentiles_it_reaches_are_lower_bounds() {
 fn t9_what_is_unfinished_at_the_end_is_censored() {
     let (span, drain) = (Span::Time(Nanos::from_millis(500)), Nanos::from_millis(200));
     each(0..30, |seed| {
-        let plan = Plan { span, drain, ..plan(50, constant(1_000.0), 1) };
+        let plan = LoadPlan { span, drain, ..plan(50, constant(1_000.0), 1) };
         let run = Trial::new(seed, faulty("never=0.02"), plan).run();
         assert!(run.report.books.censored > 0);
         assert_eq!(run.report.books.censored, run.counts.never_answered);
@@ -72,7 +72,7 @@ fn t10_each_fault_is_counted_in_its_own_class() {
 fn t14_the_books_balance_at_any_depth() {
     each(0..30, |seed| {
         for (connections, pipeline) in [(1, 1), (7, 4), (3, 32)] {
-            let plan = Plan { pipeline, ..plan(connections, Arrival::Closed, 1_001) };
+            let plan = LoadPlan { pipeline, ..plan(connections, Arrival::Closed, 1_001) };
             assert_eq!(Trial::new(seed, faulty("wrong-byte=0.1"), plan).run().report.books.issued, 1_001);
         }
     });

@@ -2,7 +2,7 @@
 
 use assay_engine::{Config, Engine as _, Event};
 use assay_http::{BodyReader, Framing};
-use assay_load::Plan;
+use assay_load::LoadPlan;
 use assay_model::load::Arrival;
 use assay_model::units::Nanos;
 use assay_model::workload::{Expect, RequestKind};
@@ -20,7 +20,7 @@ const WITH_BODY: [&str; 8] =
 fn all_right(seed: u64, weather: Weather, kind: RequestKind, n: u64) {
     let path = kind.path.clone();
     // A long head through a small window takes thousands of ways.
-    let plan = Plan { requests: vec![kind], timeout: seconds(600), ..plan(2, Arrival::Closed, n) };
+    let plan = LoadPlan { requests: vec![kind], timeout: seconds(600), ..plan(2, Arrival::Closed, n) };
     let report = Trial { weather, ..Trial::new(seed, program("0s"), plan) }.run().report;
     assert_eq!(report.books.ok, n, "{path}: {:?} {:?}", report.books, report.samples);
 }
@@ -55,7 +55,7 @@ fn t13_a_long_body_is_counted_to_the_byte() {
         (Weather { segment_bytes: 2_000, short_receives: 0.2, ..Weather::still(WAY) }, 1_000_003),
     ] {
         let kind = RequestKind { expect: expect.clone(), ..get(&format!("/pattern/{len}")) };
-        let plan = Plan { requests: vec![kind], ..plan(1, Arrival::Closed, 2) };
+        let plan = LoadPlan { requests: vec![kind], ..plan(1, Arrival::Closed, 2) };
         let report = Trial { weather, ..Trial::new(0, program("0s"), plan) }.run().report;
         assert_eq!((report.books.ok, report.window.body_bytes), (2, 2 * len));
     }

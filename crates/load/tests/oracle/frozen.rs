@@ -1,6 +1,6 @@
 //! T7, T8: a process that gets no CPU for a while. Whose it is, is told apart to the nanosecond.
 
-use assay_model::check::Outcome;
+use assay_model::check::CheckOutcome;
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
 use assay_sim::{BEGINNING, Freeze, Weather};
@@ -23,7 +23,7 @@ fn t7_a_frozen_server_is_charged_with_everything_that_was_due_meanwhile() {
     assert_eq!(run.response(), &expected);
     quantiles(run.response(), &[(0.95, 3_000.0), (0.99, 5_400.0), (0.999, 5_940.0), (1.0, 6_000.0)]);
     assert!((run.response().mean().unwrap() / 1e9 - 0.3).abs() < 0.001);
-    assert_eq!(run.outcome(Rule::SendLag), Outcome::Pass, "the generator was always in time");
+    assert_eq!(run.outcome(Rule::SendLag), CheckOutcome::Pass, "the generator was always in time");
 }
 
 #[test]
@@ -41,5 +41,5 @@ fn t8_a_frozen_generator_takes_the_blame_itself() {
     quantiles(&run.service, &[(0.99, 1.0)]);
     let lag = Histogram::from_hdr_base64(run.report.latency.client_lag_hdr.as_ref().unwrap()).unwrap();
     quantiles(&lag, &[(0.99, 90.0), (1.0, 100.0)]);
-    assert_ne!(run.outcome(Rule::SendLag), Outcome::Pass);
+    assert_ne!(run.outcome(Rule::SendLag), CheckOutcome::Pass);
 }

@@ -8,7 +8,7 @@ use std::thread;
 
 use assay_engine::{Config, EngineKind, Uring};
 use assay_host::cpuset;
-use assay_load::{Plan, run};
+use assay_load::{LoadPlan, run};
 use assay_model::load::{Arrival, ErrorClass, LoadReport};
 use assay_model::units::Nanos;
 use assay_serve::stub::{self, Counts, Program, Site};
@@ -34,14 +34,14 @@ fn tries(engine: EngineKind) {
     let stall = Some("20ms/200ms".parse().unwrap());
     let program = Program { faults, stall, ..program("200us") };
     for arrival in [Arrival::Closed, constant(2_000.0)] {
-        let plan = Plan { timeout: Nanos::from_millis(1_000), ..plan(32, arrival, 2_000) };
+        let plan = LoadPlan { timeout: Nanos::from_millis(1_000), ..plan(32, arrival, 2_000) };
         let cpus = cpuset::allowed().first().into_iter().collect();
-        audit(&measure(&program, &Plan { stack: engine.into(), cpus, ..plan }));
+        audit(&measure(&program, &LoadPlan { stack: engine.into(), cpus, ..plan }));
     }
 }
 
 /// Puts the load on a stub on the last CPU.
-fn measure(program: &Program, plan: &Plan) -> (LoadReport, Counts) {
+fn measure(program: &Program, plan: &LoadPlan) -> (LoadReport, Counts) {
     let site = Site {
         address: SocketAddr::from(([127, 0, 0, 1], 0)),
         cpus: cpuset::allowed().iter().last().into_iter().collect(),
@@ -55,7 +55,7 @@ fn measure(program: &Program, plan: &Plan) -> (LoadReport, Counts) {
         // However it ends, or the scope would wait for the stub for ever.
         let ending = StopAtEnd(&stop);
         let target = receiver.recv().unwrap();
-        let plan = Plan { target, host: target.to_string(), ..plan.clone() };
+        let plan = LoadPlan { target, host: target.to_string(), ..plan.clone() };
         let report = run(&plan, &AtomicBool::new(false), |_| {}).unwrap();
         drop(ending);
         (report, stub.join().unwrap().unwrap())

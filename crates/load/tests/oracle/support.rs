@@ -1,8 +1,8 @@
 //! A stub and the generator on a simulated network, and the audit that every run has to pass.
 
 use assay_engine::{Config, Engine as _};
-use assay_load::{Plan, Span, run_on};
-use assay_model::check::Outcome;
+use assay_load::{LoadPlan, Span, run_on};
+use assay_model::check::CheckOutcome;
 use assay_model::load::{Arrival, ErrorClass, LoadReport};
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
@@ -24,7 +24,7 @@ pub(crate) struct Trial {
     pub(crate) seed: u64,
     pub(crate) weather: Weather,
     pub(crate) program: Program,
-    pub(crate) plan: Plan,
+    pub(crate) plan: LoadPlan,
     pub(crate) pace: Pace,
     /// When the server, and when the generator, does nothing.
     pub(crate) frozen: [Option<Freeze>; 2],
@@ -43,9 +43,9 @@ pub(crate) struct Run {
 
 impl Trial {
     /// A server with this program under this load, on a network without any weather.
-    pub(crate) fn new(seed: u64, program: Program, plan: Plan) -> Self {
+    pub(crate) fn new(seed: u64, program: Program, plan: LoadPlan) -> Self {
         let program = Program { seed, ..program };
-        let plan = Plan { seed, seconds: true, ..plan };
+        let plan = LoadPlan { seed, seconds: true, ..plan };
         Self { seed, weather: Weather::still(WAY), program, plan, pace: Pace::EXACT, frozen: [None; 2] }
     }
 
@@ -74,7 +74,7 @@ impl Trial {
         let config = Config { max_connections: self.plan.connections as usize };
         let mut engine = network.driving(config, self.pace, act);
         self.frozen[1].into_iter().for_each(|freeze| engine.freeze(freeze));
-        let plan = Plan { target, host: target.to_string(), ..self.plan.clone() };
+        let plan = LoadPlan { target, host: target.to_string(), ..self.plan.clone() };
         let report = run_on(&plan, engine, |second| {
             service.merge(&second.service);
             if let Some(part) = &second.response {
@@ -112,7 +112,7 @@ impl Run {
         let unanswered = books.errors.get(&ErrorClass::HeadTimeout).copied().unwrap_or(0) + books.censored;
         assert_eq!(unanswered, counts.never_answered);
         let little = report.checks.iter().find(|check| check.rule == Rule::LittlesLaw);
-        assert!(little.is_none_or(|check| check.outcome == Outcome::Pass), "{little:?}");
+        assert!(little.is_none_or(|check| check.outcome == CheckOutcome::Pass), "{little:?}");
         assert_eq!(self.service.count(), books.ok);
         assert!(
             self.service.sum() >= u128::from(counts.programmed_ns),
@@ -126,7 +126,7 @@ impl Run {
     }
 
     /// How the rule came out.
-    pub(crate) fn outcome(&self, rule: Rule) -> Outcome {
+    pub(crate) fn outcome(&self, rule: Rule) -> CheckOutcome {
         self.report.checks.iter().find(|check| check.rule == rule).unwrap().outcome
     }
 
@@ -159,9 +159,9 @@ pub(crate) fn poisson(per_second: f64) -> Arrival {
 }
 
 /// `n` requests.
-pub(crate) fn plan(connections: u32, arrival: Arrival, n: u64) -> Plan {
+pub(crate) fn plan(connections: u32, arrival: Arrival, n: u64) -> LoadPlan {
     let nowhere = "10.0.0.1:80".parse().unwrap();
-    Plan { connections, arrival, span: Span::Requests(n), ..Plan::new(nowhere, vec![get("/")]) }
+    LoadPlan { connections, arrival, span: Span::Requests(n), ..LoadPlan::new(nowhere, vec![get("/")]) }
 }
 
 /// So many seconds.

@@ -1,8 +1,8 @@
 //! T1–T4, T11, T12: times to the nanosecond.
 
 use assay_load::arrivals::{Arrivals, Constant, Poisson, Share};
-use assay_load::{Plan, Span};
-use assay_model::check::Outcome;
+use assay_load::{LoadPlan, Span};
+use assay_model::check::CheckOutcome;
 use assay_model::load::Arrival;
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
@@ -38,7 +38,7 @@ fn t1_a_fixed_delay_is_measured_as_it_is() {
             let run = Trial::new(seed, program("1ms"), plan(100, arrival, 2_000)).run();
             let expected = histogram(vec![truth; 2_000]);
             assert_eq!((run.response(), &run.service), (&expected, &expected));
-            assert_eq!(run.outcome(Rule::SendLag), Outcome::Pass);
+            assert_eq!(run.outcome(Rule::SendLag), CheckOutcome::Pass);
         }
     });
 }
@@ -93,7 +93,7 @@ fn t2_a_loop_that_waits_for_answers_hardly_sees_the_stall_and_we_do_not_claim_it
 fn t2c_a_closed_loop_loses_the_throughput_of_the_stall() {
     for (service, window, rate) in [("1ms", 3, 14_400), ("200us", 1, 72_000)] {
         let span = Span::Time(seconds(window));
-        let plan = Plan { span, ..plan(16, Arrival::Closed, 1) };
+        let plan = LoadPlan { span, ..plan(16, Arrival::Closed, 1) };
         let run =
             Trial { weather: Weather::still(Nanos::ZERO), ..Trial::new(0, stalling(service), plan) }.run();
         // The last of each connection's answers comes at the very end, which belongs to the window no more.
@@ -143,7 +143,7 @@ fn t4_the_slow_mode_of_a_bimodal_server_stays_one_in_a_hundred() {
 fn t11_a_mix_is_drawn_per_request() {
     let (n, mut slow, mut all) = (2_000, 0, 0);
     each(0..30, |seed| {
-        let plan = Plan { requests: vec![get("/1ms"), get("/10ms")], ..plan(64, Arrival::Closed, n) };
+        let plan = LoadPlan { requests: vec![get("/1ms"), get("/10ms")], ..plan(64, Arrival::Closed, n) };
         let run = Trial::new(seed, program("1s"), plan).run();
         run.took_what_was_programmed();
         let beyond = run.counts.programmed_ns - n * MS.0;
@@ -180,7 +180,7 @@ fn t12_arrivals_are_as_many_and_as_even_as_they_should_be() {
 #[test]
 fn t12_what_was_due_in_the_window_is_what_arrives() {
     let span = Span::Time(seconds(1));
-    let even = Plan { span, ..plan(100, constant(10_000.0), 1) };
+    let even = LoadPlan { span, ..plan(100, constant(10_000.0), 1) };
     let counts = Trial::new(0, program("0s"), even).run().counts;
     assert_eq!(
         (counts.requests, counts.gap_ns, counts.gap_variation()),
@@ -188,7 +188,7 @@ fn t12_what_was_due_in_the_window_is_what_arrives() {
     );
     let mut variations = Vec::new();
     each(0..20, |seed| {
-        let uneven = Plan { span, ..plan(100, poisson(10_000.0), 1) };
+        let uneven = LoadPlan { span, ..plan(100, poisson(10_000.0), 1) };
         let counts = Trial::new(seed, program("0s"), uneven).run().counts;
         assert!(counts.requests.abs_diff(10_000) <= 4 * 100, "{counts:?}");
         variations.push(counts.gap_variation().unwrap());

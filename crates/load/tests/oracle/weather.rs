@@ -2,7 +2,7 @@
 //! accounted for, and what both sides count is the same.
 
 use assay_engine::Engine as _;
-use assay_load::{Plan, Reuse, run_on};
+use assay_load::{LoadPlan, Reuse, run_on};
 use assay_model::load::Arrival;
 use assay_model::workload::Expect;
 use assay_serve::stub::{Discipline, Faults, Program, Stall};
@@ -53,7 +53,7 @@ fn trial(seed: u64) -> Trial {
         ..program(service)
     };
     let plan = plan(connections as u32, arrival, n);
-    let plan = Plan { requests: vec![get(path)], pipeline, reuse, timeout: seconds(20), ..plan };
+    let plan = LoadPlan { requests: vec![get(path)], pipeline, reuse, timeout: seconds(20), ..plan };
     Trial { weather, ..Trial::new(seed, program, plan) }
 }
 
@@ -109,7 +109,7 @@ fn the_reference_server_answers_rightly_in_any_weather() {
         let plan = plan(1 + dice.below(8) as u32, dice.one_of(&[Arrival::Closed, poisson(500.0)]), 20);
         let pipeline = 1 + dice.below(4) as u32;
         let requests = paths.iter().map(kind).collect();
-        let plan = Plan { requests, pipeline, target, seed, timeout: seconds(600), ..plan };
+        let plan = LoadPlan { requests, pipeline, target, seed, timeout: seconds(600), ..plan };
         let report = run_on(&plan, client, |_| {}).unwrap();
         assert_eq!(
             (report.books.ok, report.books.issued),

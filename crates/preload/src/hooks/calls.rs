@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use crate::core::Way;
 use crate::host;
 use crate::process::{self, Shared};
-use crate::waiting::{self, Outcome, Wants};
+use crate::waiting::{self, WaitOutcome, Wants};
 
 /// A program that asks again and again without ever waiting is given a turn of the engine after so long.
 const TURN_AT_LEAST_EVERY: Nanos = Nanos::from_millis(1);
@@ -91,11 +91,11 @@ pub(super) fn perform<T>(
     let wants = Wants::Any(vec![(fd, ready)]);
     let attempt = |shared: &mut Shared| Some(call(shared)).filter(|outcome| !would_wait(outcome));
     match waiting::wait(&wants, &[], deadline, None, attempt)? {
-        Outcome::Done(outcome) => {
+        WaitOutcome::Done(outcome) => {
             process::access()?.turn(Nanos::ZERO)?;
             outcome
         }
-        Outcome::Host | Outcome::TimedOut => Err(Errno::AGAIN),
+        WaitOutcome::Host | WaitOutcome::TimedOut => Err(Errno::AGAIN),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::core::Report;
 use crate::host::{self, answer, real};
 use crate::marks;
 use crate::process::{self, Shared};
-use crate::waiting::{self, Outcome, Wants, watched};
+use crate::waiting::{self, WaitOutcome, Wants, watched};
 
 /// While the stack has something to report, the kernel is asked for its own descriptors at most so often: each time costs a
 /// system call.
@@ -264,10 +264,10 @@ fn wait(
     loop {
         let attempt = |shared: &mut Shared| Some(collect(shared, set, room)).filter(|&n| n > 0);
         match waiting::wait(&Wants::Set(set), &[watched(set)], deadline, mask, attempt)? {
-            Outcome::Done(n) => return Ok(Some(n)),
-            Outcome::TimedOut => return Ok(Some(0)),
+            WaitOutcome::Done(n) => return Ok(Some(n)),
+            WaitOutcome::TimedOut => return Ok(Some(0)),
             // Another thread may have taken it.
-            Outcome::Host => match take(set, room)? {
+            WaitOutcome::Host => match take(set, room)? {
                 0 => {}
                 n => return Ok(Some(n)),
             },

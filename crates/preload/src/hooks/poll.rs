@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use super::io::unfortified;
 use crate::host::{self, answer, real};
 use crate::process::{self, Shared};
-use crate::waiting::{self, Outcome, Wants};
+use crate::waiting::{self, WaitOutcome, Wants};
 use crate::{fdinfo, marks};
 
 /// Bits of a word of a set of select(2).
@@ -207,8 +207,8 @@ fn wait(
     if found == 0 && timeout != Some(Nanos::ZERO) {
         let attempt = |shared: &mut Shared| Some(look(shared, list)).filter(|&n| n > 0);
         match waiting::wait(&Wants::Any(ours), &host, deadline, mask, attempt)? {
-            Outcome::Done(n) => found = n,
-            Outcome::Host | Outcome::TimedOut => {}
+            WaitOutcome::Done(n) => found = n,
+            WaitOutcome::Host | WaitOutcome::TimedOut => {}
         }
     }
     if host.iter().any(|entry| entry.fd >= 0) {

@@ -1,6 +1,6 @@
 //! A comparison for a pull request.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::comparison::{Comparison, Row};
 
 use super::{sentence, words};
@@ -47,9 +47,9 @@ fn headline(comparison: &Comparison) -> String {
     findings.sort_by_key(|finding| std::cmp::Reverse(words::gravity(finding)));
     let line = |finding: &&assay_model::comparison::Finding| {
         let sign = match words::gravity(finding) {
-            Outcome::Void => "❌",
-            Outcome::Warn => "⚠️",
-            Outcome::Pass => "✅",
+            CheckOutcome::Void => "❌",
+            CheckOutcome::Warn => "⚠️",
+            CheckOutcome::Pass => "✅",
         };
         let sentence = foreign::markdown(&words::sentence(comparison, finding));
         format!("- {sign} **{}**: {sentence}\n", words::label(finding))

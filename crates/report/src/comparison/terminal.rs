@@ -1,6 +1,6 @@
 //! A comparison on a terminal.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::comparison::{Comparison, Row, Shift};
 
 use super::{sentence, words};
@@ -28,9 +28,9 @@ pub fn render(comparison: &Comparison, style: &Style) -> String {
     }
     for finding in &comparison.findings {
         let ansi = match words::gravity(finding) {
-            Outcome::Void => ALARM,
-            Outcome::Warn => CAUTION,
-            Outcome::Pass => PLAIN,
+            CheckOutcome::Void => ALARM,
+            CheckOutcome::Warn => CAUTION,
+            CheckOutcome::Pass => PLAIN,
         };
         paragraph(&mut page, words::label(finding), &words::sentence(comparison, finding), ansi);
     }
@@ -50,9 +50,9 @@ pub fn render(comparison: &Comparison, style: &Style) -> String {
 fn told(page: &mut Page, caveat: &Check) {
     let (label, text) = words::caveat(caveat);
     match caveat.outcome {
-        Outcome::Void => paragraph(page, &label.to_uppercase(), &text, ALARM),
-        Outcome::Warn => paragraph(page, label, &text, CAUTION),
-        Outcome::Pass => paragraph(page, label, &text, PLAIN),
+        CheckOutcome::Void => paragraph(page, &label.to_uppercase(), &text, ALARM),
+        CheckOutcome::Warn => paragraph(page, label, &text, CAUTION),
+        CheckOutcome::Pass => paragraph(page, label, &text, PLAIN),
     }
 }
 

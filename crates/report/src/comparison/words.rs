@@ -1,6 +1,6 @@
 //! A comparison in words, the same for every format.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::comparison::{Change, Comparison, Crossing, Finding, Metric, Pairing, Row, Shift};
 use assay_model::rule::Rule;
 
@@ -119,11 +119,11 @@ fn margins(comparison: &Comparison) -> String {
 }
 
 /// How grave a finding is.
-pub(super) fn gravity(finding: &Finding) -> Outcome {
+pub(super) fn gravity(finding: &Finding) -> CheckOutcome {
     match finding.outcome {
-        Crossing::Shown | Crossing::NotAlike => Outcome::Void,
-        Crossing::Possible { .. } | Crossing::Unknown => Outcome::Warn,
-        Crossing::Excluded => Outcome::Pass,
+        Crossing::Shown | Crossing::NotAlike => CheckOutcome::Void,
+        Crossing::Possible { .. } | Crossing::Unknown => CheckOutcome::Warn,
+        Crossing::Excluded => CheckOutcome::Pass,
     }
 }
 
@@ -176,15 +176,15 @@ pub(super) fn caveats(comparison: &Comparison) -> (Vec<&Check>, Vec<&Check>) {
 
 /// Whether figures mean nothing before it is read.
 pub(super) fn is_first(caveat: &Check) -> bool {
-    caveat.rule == Rule::LikeAnswers && caveat.outcome == Outcome::Void
+    caveat.rule == Rule::LikeAnswers && caveat.outcome == CheckOutcome::Void
 }
 
 /// A caveat as a label and a sentence.
 pub(super) fn caveat(caveat: &Check) -> (&'static str, String) {
     let label = match caveat.outcome {
-        Outcome::Void => "not comparable",
-        Outcome::Warn => "warning",
-        Outcome::Pass => "note",
+        CheckOutcome::Void => "not comparable",
+        CheckOutcome::Warn => "warning",
+        CheckOutcome::Pass => "note",
     };
     let remedy = crate::words::remedy(caveat).map(|remedy| format!(" → {remedy}")).unwrap_or_default();
     (label, format!("{}{remedy}", crate::words::evidence(caveat)))

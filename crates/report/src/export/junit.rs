@@ -1,6 +1,6 @@
 //! A run as continuous integration servers show tests: a suite for each cell, a case for each contender.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::experiment::Cell;
 use assay_model::record::{Entry, NotRun, Record, Stage};
 use assay_model::rule::Rule;
@@ -52,9 +52,9 @@ fn suite(record: &Record, cell: &Cell, case: impl Fn(&Entry) -> TestCase) -> Tes
 
 fn of_check(check: &Check, strict: bool) -> TestCase {
     let status = match check.outcome {
-        Outcome::Pass => TestCaseStatus::success(),
-        Outcome::Void if strict => failure("void", &words::evidence(check)),
-        Outcome::Warn | Outcome::Void => skipped(&words::evidence(check)),
+        CheckOutcome::Pass => TestCaseStatus::success(),
+        CheckOutcome::Void if strict => failure("void", &words::evidence(check)),
+        CheckOutcome::Warn | CheckOutcome::Void => skipped(&words::evidence(check)),
     };
     case(check.rule.name(), status, &told(check))
 }
@@ -62,8 +62,8 @@ fn of_check(check: &Check, strict: bool) -> TestCase {
 fn of_standing(record: &Record, entry: &Entry, standing: Option<&Standing>, strict: bool) -> TestCase {
     let Some(standing) = standing else { return unmeasured(record, entry) };
     let wrong =
-        standing.checks.iter().find(|check| check.rule == Rule::Errors && check.outcome == Outcome::Void);
-    let void = standing.checks.iter().find(|check| check.outcome == Outcome::Void);
+        standing.checks.iter().find(|check| check.rule == Rule::Errors && check.outcome == CheckOutcome::Void);
+    let void = standing.checks.iter().find(|check| check.outcome == CheckOutcome::Void);
     let status = match (wrong, void, &standing.withheld) {
         (Some(check), ..) => failure("wrong answer", &words::evidence(check)),
         (_, Some(check), _) if strict => failure("void", &words::evidence(check)),

@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use assay_model::check::Outcome;
+use assay_model::check::CheckOutcome;
 use assay_model::experiment::Cell;
 use assay_model::record::Record;
 use assay_model::verdict::{Interval, LatencyStanding, Standing, Verdict};
@@ -64,9 +64,9 @@ fn run_families(record: &Record, verdict: &Verdict) -> Vec<Family> {
         Family::new("assay_check", "", "Checks over the whole run: 0 passed, 1 warning, 2 void.");
     for check in &verdict.trust {
         let outcome = match check.outcome {
-            Outcome::Pass => 0.0,
-            Outcome::Warn => 1.0,
-            Outcome::Void => 2.0,
+            CheckOutcome::Pass => 0.0,
+            CheckOutcome::Warn => 1.0,
+            CheckOutcome::Void => 2.0,
         };
         checks.add([run.as_slice(), &[("rule", check.rule.to_string())]].concat(), Some(outcome));
     }

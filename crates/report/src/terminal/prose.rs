@@ -1,7 +1,7 @@
 //! What follows the tables, in words: the verdict, who did not run, whether to trust it.
 
 use anstyle::Style as Ansi;
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::conformance::{Conformance, Earlier};
 use assay_model::record::{Entry, Origin, Record};
 use assay_model::rule::Rule;
@@ -92,7 +92,7 @@ pub(crate) fn trust_of(
     timing: Option<String>,
     Warnings { warnings, judged }: &Warnings,
 ) {
-    let mut passed: Vec<&Check> = checks.iter().filter(|check| check.outcome == Outcome::Pass).collect();
+    let mut passed: Vec<&Check> = checks.iter().filter(|check| check.outcome == CheckOutcome::Pass).collect();
     passed.sort_by_key(|check| FIRST.iter().position(|rule| *rule == check.rule).unwrap_or(FIRST.len()));
     let (first, others): (Vec<&Check>, Vec<&Check>) =
         passed.into_iter().partition(|check| FIRST.contains(&check.rule));
@@ -107,8 +107,8 @@ pub(crate) fn trust_of(
     }
     for warning in warnings {
         let (label, ansi) = match warning.outcome {
-            Outcome::Void => ("Void", ALARM),
-            Outcome::Warn | Outcome::Pass => ("Warning", CAUTION),
+            CheckOutcome::Void => ("Void", ALARM),
+            CheckOutcome::Warn | CheckOutcome::Pass => ("Warning", CAUTION),
         };
         let rule = warning.rule.name().replace('-', " ");
         let places = match warning.places.as_slice() {

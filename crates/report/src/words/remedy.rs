@@ -1,6 +1,6 @@
 //! What to do about what a check objects to.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::Evidence;
 use assay_model::rule::Rule;
 use assay_model::running::Running;
@@ -21,7 +21,7 @@ const STALLED: &str =
 
 /// What to do; nothing where there is nothing to object to, or nobody knows.
 pub fn remedy(check: &Check) -> Option<String> {
-    if check.outcome == Outcome::Pass {
+    if check.outcome == CheckOutcome::Pass {
         return None;
     }
     let own = of_evidence(&check.evidence).map(str::to_owned);

@@ -1,6 +1,6 @@
 //! What each workload came to, and who is missing.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::contender::Kind;
 use assay_model::experiment::Protocol;
 use assay_model::network::Network;
@@ -226,7 +226,7 @@ fn absent(record: &Record, cells: &[CellVerdict], with_withheld: bool) -> Vec<St
 
 /// The first check that voids the run as a whole.
 fn void(checks: &[Check]) -> Option<&Check> {
-    checks.iter().find(|check| check.outcome == Outcome::Void)
+    checks.iter().find(|check| check.outcome == CheckOutcome::Void)
 }
 
 #[cfg(test)]

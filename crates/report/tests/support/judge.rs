@@ -1,6 +1,6 @@
 //! A verdict for the made-up record: the plain textbook version of what the lab does with care.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::conformance::{Conformance, Score};
 use assay_model::evidence::{Bottleneck, Evidence, Withheld};
 use assay_model::experiment::Cell;
@@ -20,17 +20,17 @@ pub(crate) fn verdict(record: &Record) -> Verdict {
         trust: vec![
             check(
                 Rule::Headroom,
-                Outcome::Pass,
+                CheckOutcome::Pass,
                 "The generator used at most 61 % of its core; headroom 1.9×.",
             ),
             check(
                 Rule::Little,
-                Outcome::Pass,
+                CheckOutcome::Pass,
                 "Requests in flight match throughput × time: Little 0.99–1.01.",
             ),
-            check(Rule::Books, Outcome::Pass, "Every one of 14,012,331 requests is accounted for."),
-            check(Rule::NoiseFloor, Outcome::Pass, "One server measured twice differs by 1.1 %."),
-            check(Rule::Steal, Outcome::Warn, "The machine is virtual (kvm): neighbours may take its CPU."),
+            check(Rule::Books, CheckOutcome::Pass, "Every one of 14,012,331 requests is accounted for."),
+            check(Rule::NoiseFloor, CheckOutcome::Pass, "One server measured twice differs by 1.1 %."),
+            check(Rule::Steal, CheckOutcome::Warn, "The machine is virtual (kvm): neighbours may take its CPU."),
         ],
         rounds: ROUNDS,
         margin: MARGIN,
@@ -47,13 +47,13 @@ pub(crate) fn verdict(record: &Record) -> Verdict {
     }
 }
 
-fn check(rule: Rule, outcome: Outcome, sentence: &str) -> Check {
+fn check(rule: Rule, outcome: CheckOutcome, sentence: &str) -> Check {
     Check { rule, outcome, evidence: Evidence::Told { sentence: sentence.to_owned() } }
 }
 
 /// A number that is withheld for it.
 pub(crate) fn because(sentence: &str) -> Withheld {
-    Withheld::void(&check(Rule::GeneratorSaturated, Outcome::Void, sentence))
+    Withheld::void(&check(Rule::GeneratorSaturated, CheckOutcome::Void, sentence))
 }
 
 fn judge(record: &Record, cell: Cell) -> CellVerdict {
@@ -133,11 +133,11 @@ fn checks(name: &str) -> Vec<Check> {
     match name {
         WITHHELD => vec![check(
             Rule::GeneratorSaturated,
-            Outcome::Void,
+            CheckOutcome::Void,
             "The generator's thread was 99.8 % busy while the server's CPU was 31 % idle.",
         )],
         DYING => {
-            vec![check(Rule::FailedRuns, Outcome::Warn, "One of 6 rounds yielded nothing: the server died.")]
+            vec![check(Rule::FailedRuns, CheckOutcome::Warn, "One of 6 rounds yielded nothing: the server died.")]
         }
         _ => Vec::new(),
     }

@@ -35,7 +35,7 @@ pub use timing::{Discipline, Stall};
 pub use warming::Warming;
 
 use crate::config::ServeError;
-use crate::threads::{Place, Stand, on_each_cpu};
+use crate::threads::{ThreadPlace, Stand, on_each_cpu};
 
 /// The body of a right answer.
 pub const BODY: &str = "as programmed";
@@ -119,7 +119,7 @@ impl<R: FnOnce(SocketAddr)> Work for Serving<'_, R> {
     }
 }
 
-fn serve<E: Engine>(program: &Program, place: &Place<'_>, mut engine: E) -> Result<Counts, ServeError> {
+fn serve<E: Engine>(program: &Program, place: &ThreadPlace<'_>, mut engine: E) -> Result<Counts, ServeError> {
     // Timers are otherwise rounded by 50 us (prctl(2), PR_SET_TIMERSLACK). Where that is forbidden, the spin is longer.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
     place.listen(&mut engine)?;

@@ -23,7 +23,7 @@ pub(super) const HALVINGS: usize = 14;
 
 /// What shall be compared, and how surely.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Plan {
+pub struct ComparisonPlan {
     /// Contenders of a table.
     pub contenders: usize,
     /// Tables of the run, which shall hold together.
@@ -76,7 +76,7 @@ pub struct Expectation {
 ///
 /// # Errors
 /// When the plan has fewer than two rounds, or a confidence that is not strictly between 0 and 1.
-pub fn shows(plan: &Plan, noise: &Components, design: Design) -> Result<Option<f64>, StatsError> {
+pub fn shows(plan: &ComparisonPlan, noise: &Components, design: Design) -> Result<Option<f64>, StatsError> {
     let rotations = design.rotations.max(1) as f64;
     let own = design.rounds.saturating_sub(1) as f64;
     let within = 2.0 * noise.window_sd.powi(2) / rotations;
@@ -107,7 +107,7 @@ fn standard_error(noise: &Components, design: Design) -> f64 {
 /// # Errors
 /// As [`shows`], and when a cost or the budget is not a finite number above 0.
 pub fn best(
-    plan: &Plan,
+    plan: &ComparisonPlan,
     noise: &Components,
     costs: &Costs,
     budget_s: f64,
@@ -117,7 +117,7 @@ pub fn best(
 
 /// The same among designs that show no more than `at_most`; those that cannot are not worth a simulation.
 fn below(
-    plan: &Plan,
+    plan: &ComparisonPlan,
     noise: &Components,
     costs: &Costs,
     budget_s: f64,
@@ -155,7 +155,7 @@ fn below(
 /// # Errors
 /// As [`best`].
 pub fn budget_for(
-    plan: &Plan,
+    plan: &ComparisonPlan,
     noise: &Components,
     costs: &Costs,
     difference: f64,
@@ -182,7 +182,7 @@ mod tests {
     /// As measured: restarts vary by 1.5 %, windows of a tenth of a second by 23 %.
     const NOISE: Components =
         Components { restart_sd: 0.015, window_sd: 0.23, windows: 20.0, degrees_of_freedom: 60.0 };
-    const SHOWDOWN: Plan = Plan { contenders: 7, tables: 3, confidence: 0.95, margin: 0.01, looks: false };
+    const SHOWDOWN: ComparisonPlan = ComparisonPlan { contenders: 7, tables: 3, confidence: 0.95, margin: 0.01, looks: false };
     /// Six seconds to start and warm up everybody, 0.13 s for each of 21 windows.
     const COSTS: Costs = Costs { round_s: 6.0, rotation_s: 2.7 };
 
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn more_of_anything_shows_more() {
         assert!(at(3, 20) > at(3, 40) && at(3, 20) > at(6, 20) && at(2, 20) > at(3, 20));
-        let looking = Plan { looks: true, ..SHOWDOWN };
+        let looking = ComparisonPlan { looks: true, ..SHOWDOWN };
         let looked = shows(&looking, &NOISE, Design { rounds: 6, rotations: 20 }).unwrap().unwrap();
         assert!(looked > at(6, 20), "looks cost power");
     }
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn the_budget_for_a_difference_is_the_least_that_shows_it() {
-        let pair = Plan { contenders: 2, tables: 1, ..SHOWDOWN };
+        let pair = ComparisonPlan { contenders: 2, tables: 1, ..SHOWDOWN };
         let duet = Components { restart_sd: 0.0044, window_sd: 0.021, ..NOISE };
         let costs = Costs { round_s: 4.0, rotation_s: 0.2 };
         let found = budget_for(&pair, &duet, &costs, 0.02).unwrap().unwrap();

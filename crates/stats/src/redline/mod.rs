@@ -30,7 +30,7 @@ const MOST_VOID: u32 = 5;
 
 /// What to search, and how long at most. Loads are in requests per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Plan {
+pub struct SearchPlan {
     /// The first load to try; a guess near the truth saves trials.
     pub start: f64,
     /// Factor of the first step away from it, above 1 and at most 2: small where the guess is a good one.
@@ -51,7 +51,7 @@ pub struct Plan {
 
 /// How a trial ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum TrialOutcome {
     /// It kept the goal.
     Pass,
     /// It missed the goal.
@@ -64,7 +64,7 @@ pub enum Outcome {
     Void,
 }
 
-impl Outcome {
+impl TrialOutcome {
     /// Whether the goal was missed.
     fn is_fail(self) -> bool {
         matches!(self, Self::Fail | Self::NoneInTime)
@@ -194,13 +194,13 @@ enum Floor {
 /// A search in progress.
 #[derive(Debug, Clone)]
 pub struct Search {
-    plan: Plan,
+    plan: SearchPlan,
     phase: Phase,
     lower: Option<Bound>,
     upper: Option<Bound>,
     floor: Floor,
     descending: Option<f64>,
-    last: Option<(Purpose, Outcome)>,
+    last: Option<(Purpose, TrialOutcome)>,
     trials: u32,
     void_in_a_row: u32,
 }
@@ -210,7 +210,7 @@ impl Search {
     ///
     /// # Errors
     /// When the loads are not 0 < lowest ≤ floor ≤ start ≤ highest, the step is not above 1 and at most 2, the width is not above 0, or no server or trial is allowed.
-    pub fn new(plan: Plan) -> Result<Self, StatsError> {
+    pub fn new(plan: SearchPlan) -> Result<Self, StatsError> {
         let check = |holds: bool, name: &'static str, range: &'static str, value: f64| {
             if holds { Ok(()) } else { Err(StatsError::OutOfRange { name, range, value }) }
         };
@@ -240,11 +240,11 @@ impl Search {
     }
 
     /// Takes the outcome of the trial that [`Self::step`] asked for; ignored when the search is over.
-    pub fn tell(&mut self, outcome: Outcome) {
+    pub fn tell(&mut self, outcome: TrialOutcome) {
         let Step::Try(trial) = self.step() else { return };
         self.trials += 1;
-        self.void_in_a_row = if outcome == Outcome::Void { self.void_in_a_row + 1 } else { 0 };
-        if outcome != Outcome::Void {
+        self.void_in_a_row = if outcome == TrialOutcome::Void { self.void_in_a_row + 1 } else { 0 };
+        if outcome != TrialOutcome::Void {
             match self.phase {
                 Phase::Search if trial.purpose == Purpose::Floor => self.tried_the_floor(outcome),
                 Phase::Search => self.searched(trial.per_second, outcome),
@@ -301,7 +301,7 @@ impl Search {
             }
             (Some(lower), Some(upper)) => ((lower.per_second * upper.per_second).sqrt(), Purpose::Narrow),
         };
-        let overloaded = self.last.is_none_or(|(_, outcome)| outcome != Outcome::Pass);
+        let overloaded = self.last.is_none_or(|(_, outcome)| outcome != TrialOutcome::Pass);
         Trial { per_second, fresh_server: overloaded, purpose }
     }
 
@@ -311,17 +311,17 @@ impl Search {
         so_far.clamp(self.plan.step, 2.0)
     }
 
-    fn searched(&mut self, per_second: f64, outcome: Outcome) {
+    fn searched(&mut self, per_second: f64, outcome: TrialOutcome) {
         match outcome {
-            Outcome::Pass => self.lower = Some(Bound::seen(per_second)),
-            Outcome::Fail => self.upper = Some(Bound::seen(per_second)),
-            Outcome::NoneInTime => {
+            TrialOutcome::Pass => self.lower = Some(Bound::seen(per_second)),
+            TrialOutcome::Fail => self.upper = Some(Bound::seen(per_second)),
+            TrialOutcome::NoneInTime => {
                 self.upper = Some(Bound::seen(per_second));
                 if self.floor == Floor::NotNeeded {
                     self.floor = Floor::Next;
                 }
             }
-            Outcome::Undecided | Outcome::Void => return self.suppose_around(per_second),
+            TrialOutcome::Undecided | TrialOutcome::Void => return self.suppose_around(per_second),
         }
         match (self.lower, self.upper) {
             (Some(lower), None) if lower.per_second >= self.plan.highest => {
@@ -339,9 +339,9 @@ impl Search {
     }
 
     /// A floor that passes, or fails in part, says only that the search is worth its time.
-    fn tried_the_floor(&mut self, outcome: Outcome) {
+    fn tried_the_floor(&mut self, outcome: TrialOutcome) {
         self.floor = Floor::Tried;
-        if outcome == Outcome::NoneInTime {
+        if outcome == TrialOutcome::NoneInTime {
             self.upper = Some(Bound::seen(self.plan.floor));
             self.phase = Phase::Over(End::BelowLowest);
         }
@@ -377,15 +377,15 @@ impl Search {
         }
         if above < self.plan.restarts {
             // The server that has just passed at the lower bound may go on to the upper one.
-            let fresh_server = self.last != Some((Purpose::ConfirmLower, Outcome::Pass));
+            let fresh_server = self.last != Some((Purpose::ConfirmLower, TrialOutcome::Pass));
             return Trial { per_second: load(self.upper), fresh_server, purpose: Purpose::ConfirmUpper };
         }
         Trial { per_second: load(self.lower), fresh_server: true, purpose: Purpose::ConfirmLower }
     }
 
-    fn confirmed(&mut self, purpose: Purpose, outcome: Outcome) {
+    fn confirmed(&mut self, purpose: Purpose, outcome: TrialOutcome) {
         let (bound, agrees, outwards) = if purpose == Purpose::ConfirmLower {
-            (&mut self.lower, outcome == Outcome::Pass, 1.0 / (1.0 + self.plan.width))
+            (&mut self.lower, outcome == TrialOutcome::Pass, 1.0 / (1.0 + self.plan.width))
         } else {
             (&mut self.upper, outcome.is_fail(), 1.0 + self.plan.width)
         };
@@ -440,8 +440,8 @@ impl Search {
         Trial { per_second, fresh_server: false, purpose: Purpose::Descend }
     }
 
-    fn descended(&mut self, per_second: f64, outcome: Outcome, failed: f64, passed: Option<f64>, steps: u32) {
-        let passes = outcome == Outcome::Pass;
+    fn descended(&mut self, per_second: f64, outcome: TrialOutcome, failed: f64, passed: Option<f64>, steps: u32) {
+        let passes = outcome == TrialOutcome::Pass;
         let (failed, passed) = if passes { (failed, Some(per_second)) } else { (per_second, passed) };
         self.descending = passed;
         let recovered_at_once = passes && steps == 0;

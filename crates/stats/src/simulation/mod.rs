@@ -15,7 +15,7 @@ use crate::table::Windows;
 
 pub use duets::{DuetOutcome, Duets};
 pub use resampled::{Material, Resampled};
-pub use trials::{Outcome, Trials};
+pub use trials::{SimulationOutcome, Trials};
 
 /// Runs whose truth is known: simulated by a model, or made of what was measured.
 pub trait Truth {

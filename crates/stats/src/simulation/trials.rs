@@ -32,7 +32,7 @@ pub struct Trials<T = World> {
 
 /// What became of them, as shares.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Outcome {
+pub struct SimulationOutcome {
     /// Runs in which any two equals were called different, or two others the wrong way round.
     pub false_runs: f64,
     /// Runs in which the simultaneous intervals of all pairs held the true ratios.
@@ -65,7 +65,7 @@ impl<T: Truth> Trials<T> {
     ///
     /// # Errors
     /// When the world has no contenders or fewer than two rounds.
-    pub fn outcome(&self, runs: u32, rng: &mut impl Rng) -> Result<Outcome, StatsError> {
+    pub fn outcome(&self, runs: u32, rng: &mut impl Rng) -> Result<SimulationOutcome, StatsError> {
         let mut counts = Counts::default();
         for _ in 0..runs {
             self.run(&mut counts, rng)?;
@@ -191,13 +191,13 @@ impl Counts {
         self.detectable.extend(&run.detectable);
     }
 
-    fn outcome(mut self, runs: f64) -> Outcome {
+    fn outcome(mut self, runs: f64) -> SimulationOutcome {
         let share = |count: u32, of: u32| f64::from(count) / f64::from(of.max(1));
         let of_differing = |of: f64| if self.real > 0 { of } else { f64::NAN };
         let of_runs = |count: u32| f64::from(count) / runs.max(1.0);
         self.widest_open.sort_unstable_by(f64::total_cmp);
         let ninth_tenth = (0.9 * runs) as usize;
-        Outcome {
+        SimulationOutcome {
             false_runs: of_runs(self.false_runs),
             all_covered: of_runs(self.all_covered),
             covered: share(self.covered, self.intervals),

@@ -10,7 +10,7 @@ use super::{Connection, Counts, State, flag};
 
 /// A segment that may leave now.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct SegmentPlan {
     pub(crate) sequence: Seq,
     pub(crate) acknowledgement: Seq,
     /// Of [`flag`].
@@ -51,7 +51,7 @@ enum Carries {
 impl Connection {
     /// The segment that is to leave next, if any may leave now; the same one until [`sent`](Self::sent). All that the wire brought
     /// until `rx_watermark` has arrived here: a timer that ran out later may be answered by what still lies in the wire.
-    pub(crate) fn next_segment(&mut self, now: Nanos, rx_watermark: Nanos, counts: &mut Counts) -> Option<Plan> {
+    pub(crate) fn next_segment(&mut self, now: Nanos, rx_watermark: Nanos, counts: &mut Counts) -> Option<SegmentPlan> {
         if self.alarm_at <= rx_watermark {
             self.wake(now, counts);
         }
@@ -78,13 +78,13 @@ impl Connection {
     }
 
     /// The data of a segment.
-    pub(crate) fn data(&self, plan: &Plan) -> &[u8] {
+    pub(crate) fn data(&self, plan: &SegmentPlan) -> &[u8] {
         self.outbox.as_slice().get(plan.offset..plan.offset + plan.length).unwrap_or_default()
     }
 
     /// The options of a segment.
     #[inline]
-    pub(crate) fn options(&self, plan: &Plan) -> Option<Written> {
+    pub(crate) fn options(&self, plan: &SegmentPlan) -> Option<Written> {
         match plan.carries {
             Carries::Nothing => None,
             Carries::Offer => Some(Written::offer(&self.offer())),
@@ -104,7 +104,7 @@ impl Connection {
     /// What was never sent. While nothing is under way: after a pause the congestion window is no longer what it was; and should the
     /// peer's window not admit it, that window is asked for (RFC 9293 §3.8.6.1).
     #[inline]
-    fn plan_first_or_further(&mut self, now: Nanos) -> Option<Plan> {
+    fn plan_first_or_further(&mut self, now: Nanos) -> Option<SegmentPlan> {
         let is_first = self.flight.is_empty();
         if is_first && now - self.sent_at > self.timing.rto() {
             self.congestion.on_idle();
@@ -117,20 +117,20 @@ impl Connection {
     }
 
     /// What was lost: the first segment at once (RFC 6675 §5, step 4.3), others as far as the congestion window admits them.
-    fn plan_lost(&self) -> Option<Plan> {
+    fn plan_lost(&self) -> Option<SegmentPlan> {
         let (place, sent) = self.flight.first_lost()?;
         let under_way = self.flight.pipe();
         let fits = place == 0 || under_way + sent.octets() <= self.congestion.cwnd;
         fits.then(|| self.plan_again(sent, Kind::Again(place)))
     }
 
-    fn plan_tail_loss_probe(&self) -> Option<Plan> {
+    fn plan_tail_loss_probe(&self) -> Option<SegmentPlan> {
         let (place, sent) = self.flight.last()?;
         Some(self.plan_again(sent, Kind::TailLossProbe(place)))
     }
 
     /// A segment that was sent before.
-    fn plan_again(&self, sent: Sent, kind: Kind) -> Plan {
+    fn plan_again(&self, sent: Sent, kind: Kind) -> SegmentPlan {
         if sent.start == self.iss {
             return self.plan_syn(kind);
         }
@@ -141,9 +141,9 @@ impl Connection {
         self.plan_data(kind, sent.start, length, flags)
     }
 
-    pub(super) fn plan_syn(&self, kind: Kind) -> Plan {
+    pub(super) fn plan_syn(&self, kind: Kind) -> SegmentPlan {
         let window = self.inbox.room().min(u16::MAX.into());
-        Plan {
+        SegmentPlan {
             window: window as u16,
             edge: self.inbox.rcv_nxt + window,
             carries: Carries::Offer,
@@ -154,7 +154,7 @@ impl Connection {
     /// What waits and was never sent, as far as the peer's window and the congestion window admit it, without silly windows (RFC 9293
     /// §3.8.6.2.1). It does not wait for acknowledgements: Nagle's algorithm is off, as with TCP_NODELAY.
     #[inline]
-    fn plan_fresh(&self) -> Option<Plan> {
+    fn plan_fresh(&self) -> Option<SegmentPlan> {
         if self.snd_nxt == self.iss {
             return Some(self.plan_syn(Kind::Fresh));
         }
@@ -178,16 +178,16 @@ impl Connection {
 
     /// A segment of `length` octets of the outbox.
     #[inline]
-    fn plan_data(&self, kind: Kind, sequence: Seq, length: usize, flags: u8) -> Plan {
+    fn plan_data(&self, kind: Kind, sequence: Seq, length: usize, flags: u8) -> SegmentPlan {
         let plan = self.plan(kind, sequence, flags);
         // Ranges go with data only where they fit beside it.
         let has_room = length + Written::MOST_BYTES <= self.segment_bytes.into();
         let carries = if has_room { plan.carries } else { Carries::Nothing };
-        Plan { offset: sequence.beyond(self.outbox_start) as usize, length, carries, ..plan }
+        SegmentPlan { offset: sequence.beyond(self.outbox_start) as usize, length, carries, ..plan }
     }
 
     /// An acknowledgement that is due, news of our window, or a question (RFC 9293 §3.8.4: an old number, which the peer answers).
-    fn plan_acknowledgement(&self, now: Nanos) -> Option<Plan> {
+    fn plan_acknowledgement(&self, now: Nanos) -> Option<SegmentPlan> {
         let is_due = self.delayed_ack_at <= now || self.owes_probe || self.has_window_news();
         if !is_due || self.state == State::SynSent {
             return None;
@@ -197,11 +197,11 @@ impl Connection {
     }
 
     #[inline]
-    fn plan(&self, kind: Kind, sequence: Seq, flags: u8) -> Plan {
+    fn plan(&self, kind: Kind, sequence: Seq, flags: u8) -> SegmentPlan {
         let next = self.inbox.rcv_nxt;
         let window = (self.edge().beyond(next) >> self.rcv_wind_shift).min(u16::MAX.into());
         let has_ranges = self.inbox.has_gap() && self.sack_permitted;
-        Plan {
+        SegmentPlan {
             sequence,
             acknowledgement: next,
             flags: flags | if self.state == State::SynSent { 0 } else { flag::ACK },
@@ -246,7 +246,7 @@ impl Connection {
     }
 
     /// The planned segment has left.
-    pub(crate) fn sent(&mut self, plan: &Plan, now: Nanos, counts: &mut Counts) {
+    pub(crate) fn sent(&mut self, plan: &SegmentPlan, now: Nanos, counts: &mut Counts) {
         self.sent_at = now;
         if plan.flags & flag::ACK != 0 {
             self.last_ack_sent = self.inbox.rcv_nxt;
@@ -274,7 +274,7 @@ impl Connection {
         }
     }
 
-    fn sent_fresh(&mut self, plan: &Plan, now: Nanos) {
+    fn sent_fresh(&mut self, plan: &SegmentPlan, now: Nanos) {
         if self.flight.is_empty() {
             self.progress = now;
         }
@@ -297,7 +297,7 @@ impl Connection {
     }
 }
 
-impl Plan {
+impl SegmentPlan {
     /// The number behind those that it takes.
     fn end(&self) -> Seq {
         let has = |flag| u32::from(self.flags & flag != 0);

@@ -34,7 +34,7 @@ use assay_model::units::Nanos;
 
 use bytes::Bytes;
 use congestion::Congestion;
-pub(crate) use depart::Plan;
+pub(crate) use depart::SegmentPlan;
 use flight::Flight;
 use options::Offer;
 use receive::Inbox;

@@ -3,7 +3,7 @@
 
 mod looks;
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::contender::Kind;
 use assay_model::evidence::Evidence as Found;
 use assay_model::record::{Entry, Record};
@@ -77,7 +77,7 @@ impl<'r> Slow<'r> {
                 .filter(|share| *share < USELESS),
             long_look_ns: ends.and_then(|ends| ends.into_iter().min()),
         };
-        Some(Check { rule: Rule::SlowModes, outcome: Outcome::Pass, evidence })
+        Some(Check { rule: Rule::SlowModes, outcome: CheckOutcome::Pass, evidence })
     }
 
     /// Whether a slow mode of a contender may still be hidden.
@@ -112,7 +112,7 @@ fn objection(trend: Option<&Ageing>, later: Option<&Later>) -> Option<Check> {
     let worth_telling = |change: f64| share(change).abs() >= WORTH_TELLING;
     let later = later.filter(|later| later.is_shown() && worth_telling(later.change)).map(long_look);
     let trend = || trend.filter(|trend| trend.is_shown() && worth_telling(trend.change())).map(slow_mode);
-    Some(Check::objection(Rule::SlowModes, Outcome::Warn, later.or_else(trend)?))
+    Some(Check::objection(Rule::SlowModes, CheckOutcome::Warn, later.or_else(trend)?))
 }
 
 fn slow_mode(trend: &Ageing) -> Found {

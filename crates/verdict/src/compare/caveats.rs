@@ -1,6 +1,6 @@
 //! What differed between two runs besides the contenders, and so may be what changed the figures.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::comparison::Row;
 use assay_model::evidence::{Difference, Evidence, Foreign};
 use assay_model::record::Record;
@@ -35,7 +35,7 @@ fn disagreement(row: &Row, together: &Interval, alone: &Interval) -> Check {
     let apart_share = (together.estimate / alone.estimate).ln().abs().exp_m1();
     let (new, base) = (row.new.contender.clone(), row.base.contender.clone());
     let evidence = Evidence::DuetApart { base, new, cell: row.cell.clone(), apart_share };
-    Check::objection(Rule::DuetAgrees, Outcome::Warn, evidence)
+    Check::objection(Rule::DuetAgrees, CheckOutcome::Warn, evidence)
 }
 
 /// What became of the windows of both at once, where some are void or those of one at a time tell nothing.
@@ -46,7 +46,7 @@ pub(super) fn lost_pairs(row: &Planned<'_>) -> Option<Check> {
         return None;
     }
     let is_withheld = played.is_withheld();
-    let outcome = if is_withheld || turns.is_some() { Outcome::Warn } else { Outcome::Pass };
+    let outcome = if is_withheld || turns.is_some() { CheckOutcome::Warn } else { CheckOutcome::Pass };
     let (base, new) = (row.base.contender.clone(), row.new.contender.clone());
     let evidence =
         Evidence::LostPairs { base, new, cell: row.cell.clone(), void: played.void, is_withheld, turns };
@@ -66,20 +66,20 @@ pub(super) fn without_control(record: &Record) -> Option<Check> {
     let comparing = record.experiment.comparing.as_ref()?;
     let evidence = || Evidence::NoControl { base: comparing.base.clone() };
     let has_none = record.contenders.iter().all(|entry| entry.control_of.is_none());
-    has_none.then(|| Check::objection(Rule::NoiseFloor, Outcome::Warn, evidence()))
+    has_none.then(|| Check::objection(Rule::NoiseFloor, CheckOutcome::Warn, evidence()))
 }
 
 fn between(base: &Record, new: &Record) -> Vec<Check> {
     let runs = Evidence::DifferentRuns { base: base.id.clone(), new: new.id.clone() };
-    let unpaired = Check::objection(Rule::Pairing, Outcome::Warn, runs);
+    let unpaired = Check::objection(Rule::Pairing, CheckOutcome::Warn, runs);
     let origins = imported(base, new);
     let imported = (!origins.is_empty()).then(|| {
-        Check::objection(Rule::Imported, Outcome::Void, Evidence::NotMeasuredHere { runs: origins })
+        Check::objection(Rule::Imported, CheckOutcome::Void, Evidence::NotMeasuredHere { runs: origins })
     });
     let differences = [
-        (Outcome::Void, Rule::Machine, machine(base, new)),
-        (Outcome::Warn, Rule::MachineState, state(base, new)),
-        (Outcome::Warn, Rule::Method, method(base, new)),
+        (CheckOutcome::Void, Rule::Machine, machine(base, new)),
+        (CheckOutcome::Warn, Rule::MachineState, state(base, new)),
+        (CheckOutcome::Warn, Rule::Method, method(base, new)),
     ];
     let told = differences
         .into_iter()

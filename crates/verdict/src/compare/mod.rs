@@ -9,7 +9,7 @@ mod series;
 mod sides;
 mod threshold;
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::comparison::{COMPARISON_SCHEMA, Comparison, Objection, Pairing, Row, Subject, Threshold};
 use assay_model::design::Design;
 use assay_model::evidence::Withheld;
@@ -147,7 +147,7 @@ fn trust(base: &Verdict, judged: &[(&Side, &Evidence<'_>, Verdict)], one_run: bo
     let mut told: Vec<Check> = Vec::new();
     let news = judged.iter().map(|(_, _, verdict)| verdict);
     for check in std::iter::once(base).chain(news).flat_map(|verdict| &verdict.trust) {
-        if (one_run || check.outcome != Outcome::Pass) && !told.contains(check) {
+        if (one_run || check.outcome != CheckOutcome::Pass) && !told.contains(check) {
             told.push(check.clone());
         }
     }
@@ -158,7 +158,7 @@ fn trust(base: &Verdict, judged: &[(&Side, &Evidence<'_>, Verdict)], one_run: bo
 fn objections(planned: &[Planned<'_>]) -> Vec<Objection> {
     let mut told: Vec<Objection> = Vec::new();
     for (row, party) in planned.iter().flat_map(|row| [(row, &row.base), (row, &row.new)]) {
-        let checks = party.checks(&row.cell).filter(|check| check.outcome != Outcome::Pass);
+        let checks = party.checks(&row.cell).filter(|check| check.outcome != CheckOutcome::Pass);
         for check in checks {
             let contender = party.contender.clone();
             let objection = Objection { contender, cell: row.cell.clone(), check: check.clone() };

@@ -1,6 +1,6 @@
 //! Records made up, compared.
 
-use assay_model::check::Outcome;
+use assay_model::check::CheckOutcome;
 use assay_model::comparison::{Comparison, Crossing, Metric, Pairing, Row, Shift, Threshold};
 use assay_model::design::{Because, Comparing, Design, Side as Seat};
 use assay_model::evidence::{Evidence, Part, Withheld};
@@ -111,9 +111,9 @@ fn what_differed_besides_the_contenders_is_named() {
     new.host.mitigations = vec!["Spectre".to_owned()];
     new.experiment.window_s = 3.0;
     let found = compare(&side(&base, ""), &[side(&new, "")], &[]).unwrap();
-    let caveats: Vec<(&str, Outcome)> = found.caveats.iter().map(|c| (c.rule.name(), c.outcome)).collect();
-    let warn = |rule| (rule, Outcome::Warn);
-    assert_eq!(caveats, [warn("pairing"), ("machine", Outcome::Void), warn("machine-state"), warn("method")]);
+    let caveats: Vec<(&str, CheckOutcome)> = found.caveats.iter().map(|c| (c.rule.name(), c.outcome)).collect();
+    let warn = |rule| (rule, CheckOutcome::Warn);
+    assert_eq!(caveats, [warn("pairing"), ("machine", CheckOutcome::Void), warn("machine-state"), warn("method")]);
     let between = |caveat: usize| match &found.caveats[caveat].evidence {
         Evidence::Differences { between } => {
             between.iter().map(|of| format!("{} {} {}", of.property, of.base, of.new)).collect::<Vec<_>>()
@@ -245,7 +245,7 @@ fn a_duet_that_says_something_else_than_turns_is_a_caveat_with_both_figures() {
     let run = duets(0.9, 0.97, 1.0);
     let found = compare(&side(&run, "old"), &[side(&run, "new")], &[]).unwrap();
     let [caveat] = found.caveats.as_slice() else { panic!("{:?}", found.caveats) };
-    assert_eq!((caveat.rule.name(), caveat.outcome), ("duet-agrees", Outcome::Warn));
+    assert_eq!((caveat.rule.name(), caveat.outcome), ("duet-agrees", CheckOutcome::Warn));
     let Evidence::DuetApart { apart_share, .. } = &caveat.evidence else { panic!("{caveat:?}") };
     assert!((0.077..0.079).contains(apart_share), "{caveat:?}");
     let change = rps(&found.rows[0]);

@@ -1,7 +1,7 @@
 //! A diagnosis for people: one line for what is good, three for what is not.
 
 use anstyle::{AnsiColor, Style as Ansi};
-use assay_model::check::Outcome;
+use assay_model::check::CheckOutcome;
 use assay_model::doctor::{Area, Diagnosis, Finding, Fitness};
 use assay_report::foreign;
 use assay_report::terminal::Style;
@@ -47,11 +47,11 @@ fn name_of(area: Area) -> &'static str {
     }
 }
 
-fn word_of(outcome: Outcome) -> (&'static str, Ansi) {
+fn word_of(outcome: CheckOutcome) -> (&'static str, Ansi) {
     match outcome {
-        Outcome::Pass => ("ok", GOOD),
-        Outcome::Warn => ("caution", CAUTION),
-        Outcome::Void => ("unfit", ALARM),
+        CheckOutcome::Pass => ("ok", GOOD),
+        CheckOutcome::Warn => ("caution", CAUTION),
+        CheckOutcome::Void => ("unfit", ALARM),
     }
 }
 
@@ -87,8 +87,8 @@ impl Page {
         };
         let (verdict, ansi) = match diagnosis.fitness {
             Fitness::Fit => ("fit: nothing found that spoils a measurement".to_owned(), GOOD),
-            Fitness::UsableWithCaution => (format!("usable with caution: {}", rules(Outcome::Warn)), CAUTION),
-            Fitness::Unfit => (format!("unfit: {}", rules(Outcome::Void)), ALARM),
+            Fitness::UsableWithCaution => (format!("usable with caution: {}", rules(CheckOutcome::Warn)), CAUTION),
+            Fitness::Unfit => (format!("unfit: {}", rules(CheckOutcome::Void)), ALARM),
         };
         let settings: usize = diagnosis.findings.iter().map(|finding| finding.settings.len()).sum();
         self.out.push('\n');
@@ -127,8 +127,8 @@ mod tests {
     use super::*;
     use assay_model::host::{HostFacts, Isolation};
 
-    fn finding(rule: &str, outcome: Outcome) -> Finding {
-        let objects = outcome != Outcome::Pass;
+    fn finding(rule: &str, outcome: CheckOutcome) -> Finding {
+        let objects = outcome != CheckOutcome::Pass;
         let tell = |text: &str| objects.then(|| text.repeat(12));
         Finding {
             rule: rule.to_owned(),
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn no_line_is_wider_than_the_terminal() {
         let all =
-            diagnosis([Outcome::Pass, Outcome::Warn, Outcome::Void].map(|o| finding("rule", o)).to_vec());
+            diagnosis([CheckOutcome::Pass, CheckOutcome::Warn, CheckOutcome::Void].map(|o| finding("rule", o)).to_vec());
         for width in [60, 80, 200] {
             let text = render(&all, &Style { width, colour: false, ascii: true, full: false });
             assert!(text.lines().all(|line| line.len() <= width), "{text}");
@@ -171,8 +171,8 @@ mod tests {
     fn the_verdict_names_what_decided_it() {
         let style = Style { width: 80, colour: false, ascii: false, full: false };
         let last = |findings| render(&diagnosis(findings), &style).lines().last().map(str::to_owned);
-        assert!(last(vec![finding("a", Outcome::Pass)]).is_some_and(|line| line.contains("fit: nothing")));
-        let both = vec![finding("a", Outcome::Warn), finding("b", Outcome::Void)];
+        assert!(last(vec![finding("a", CheckOutcome::Pass)]).is_some_and(|line| line.contains("fit: nothing")));
+        let both = vec![finding("a", CheckOutcome::Warn), finding("b", CheckOutcome::Void)];
         assert_eq!(last(both).as_deref(), Some(" Verdict  unfit: b"));
     }
 }

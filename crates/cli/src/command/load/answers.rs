@@ -5,7 +5,7 @@ use std::time::Duration;
 use assay_lab::Url;
 use assay_lab::contender::learn::{Door, Lesson, Occasion, Question, learn};
 use assay_link::Link;
-use assay_load::Plan;
+use assay_load::LoadPlan;
 use assay_model::learnt::Learnt;
 
 use crate::args::LoadArguments;
@@ -19,7 +19,7 @@ pub(super) struct Answers {
 
 impl Answers {
     /// Asks for what the plan leaves open, and has it expect that.
-    pub(super) fn learn(arguments: &LoadArguments, plan: &mut Plan) -> Self {
+    pub(super) fn learn(arguments: &LoadArguments, plan: &mut LoadPlan) -> Self {
         let authority = Url::parse(&arguments.url).ok().map(|url| url.authority());
         let authority = authority.filter(|_| is_open(arguments, plan));
         let mut answers = Self { authority, learnt: None };
@@ -28,14 +28,14 @@ impl Answers {
     }
 
     /// Asks once more. Returns whether more turns out to vary than the plan expected.
-    pub(super) fn are_looser(&mut self, plan: &mut Plan) -> bool {
+    pub(super) fn are_looser(&mut self, plan: &mut LoadPlan) -> bool {
         let before = self.learnt.clone();
         self.ask(plan, Occasion::Later);
         before.zip(self.learnt.as_ref()).is_some_and(|(before, now)| before.varies_less_than(now))
     }
 
     /// A server that does not answer is not learnt from; the load tells what befalls it.
-    fn ask(&mut self, plan: &mut Plan, occasion: Occasion) {
+    fn ask(&mut self, plan: &mut LoadPlan, occasion: Occasion) {
         let (Some(authority), [kind]) = (&self.authority, plan.requests.as_mut_slice()) else { return };
         let timeout = Duration::from_nanos(plan.timeout.0);
         let question = Question { workload: "", number: 0, kind, timeout };
@@ -51,7 +51,7 @@ impl Answers {
 
 /// Whether nobody says what is right. What is not safe to repeat (RFC 9110 §9.2.1) is not asked beside the load, and over the
 /// user-space stack there is no socket to ask with.
-fn is_open(arguments: &LoadArguments, plan: &Plan) -> bool {
+fn is_open(arguments: &LoadArguments, plan: &LoadPlan) -> bool {
     let is_safe = matches!(arguments.request.method(), "GET" | "HEAD" | "OPTIONS");
     let is_silent = plan.requests.iter().all(|request| request.expect.is_silent());
     arguments.workload.is_none() && is_silent && is_safe && plan.stack.is_kernel()

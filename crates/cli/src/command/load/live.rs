@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use assay_load::{Plan, Progress, Span};
+use assay_load::{LoadPlan, Progress, Span};
 use assay_model::load::Phase;
 use assay_model::units::Nanos;
 use assay_report::format;
@@ -23,7 +23,7 @@ pub(super) struct Live {
 }
 
 impl Live {
-    pub(super) fn new(plan: &Plan, wanted: bool) -> Self {
+    pub(super) fn new(plan: &LoadPlan, wanted: bool) -> Self {
         let watched = wanted && std::io::stderr().is_terminal();
         let bar = watched.then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
@@ -109,11 +109,11 @@ mod tests {
     fn each_phase_has_its_words() {
         let ms = Nanos::from_millis;
         let target = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
-        let plan = Plan {
+        let plan = LoadPlan {
             connections: 9000,
             warmup: ms(2000),
             span: Span::Time(ms(10_000)),
-            ..Plan::new(target, Vec::new())
+            ..LoadPlan::new(target, Vec::new())
         };
         let mut live = Live::new(&plan, false);
         let mut text = |phase, elapsed, ok| {

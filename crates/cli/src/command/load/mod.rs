@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_lab::Exit;
-use assay_load::{News, Plan};
+use assay_load::{News, LoadPlan};
 use assay_model::load::LoadReport;
 use assay_report::foreign;
 use assay_verdict::ending_of_load;
@@ -37,11 +37,11 @@ pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
         return on_request::run(plan);
     }
     let mut seconds = Seconds::open(arguments.stream.as_deref(), arguments.hdr.as_deref())?;
-    let mut plan = Plan { seconds: seconds.are_wanted(), ..plan };
+    let mut plan = LoadPlan { seconds: seconds.are_wanted(), ..plan };
     let stop = signals::flag()?;
     assay_load::check(&plan)?;
     let mut answers = Answers::learn(&arguments, &mut plan);
-    let mut measure = |plan: &Plan| measure(plan, server.as_ref(), &mut seconds, &arguments, &stop);
+    let mut measure = |plan: &LoadPlan| measure(plan, server.as_ref(), &mut seconds, &arguments, &stop);
     let mut report = measure(&plan)?;
     let is_suspicious = report.books.errors.keys().any(|class| class.is_wrong_answer());
     // Seconds that were told cannot be taken back.
@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: LoadArguments) -> Result<Exit, Failure> {
 }
 
 fn measure(
-    plan: &Plan,
+    plan: &LoadPlan,
     server: Option<&Server>,
     seconds: &mut Seconds,
     arguments: &LoadArguments,

@@ -2,7 +2,7 @@
 
 use assay_lab::Exit;
 use assay_lab::generator::CONNECTED;
-use assay_load::{News, Plan, WindowOrder};
+use assay_load::{News, LoadPlan, WindowOrder};
 use assay_model::units::Nanos;
 
 use crate::failure::Failure;
@@ -12,8 +12,8 @@ use crate::{output, signals};
 const SLICE: Nanos = Nanos::from_millis(10);
 
 /// Tells that the connections are made, and measures until standard input ends.
-pub(super) fn run(plan: Plan) -> Result<Exit, Failure> {
-    let plan = Plan { series_interval: SLICE, series_from_start: true, ..plan };
+pub(super) fn run(plan: LoadPlan) -> Result<Exit, Failure> {
+    let plan = LoadPlan { series_interval: SLICE, series_from_start: true, ..plan };
     let stop = signals::flag()?;
     let orders = std::io::stdin().lines().map_while(Result::ok).map_while(|line| parse(&line));
     let mut told = Ok(());

@@ -9,7 +9,7 @@ use assay_lab::catalogue::Catalogue;
 use assay_lab::contender::before::{Commands, Ready, Surroundings};
 use assay_lab::{Exit, Scheme, Stop, Url};
 use assay_link::Link;
-use assay_load::{Plan, Reuse, Span};
+use assay_load::{LoadPlan, Reuse, Span};
 use assay_model::load::Arrival;
 use assay_model::workload::{RequestKind, Workload};
 use assay_tls::Client;
@@ -32,13 +32,13 @@ pub(super) fn build(
     arguments: &LoadArguments,
     target: SocketAddr,
     server: Option<&Server>,
-) -> Result<Plan, Failure> {
+) -> Result<LoadPlan, Failure> {
     let url = Url::parse(&arguments.url)?;
     // A ring ends in memory of this machine, whatever the address in it.
     if !arguments.stack.is_in_memory() {
         arguments.consent.to_address(&url.host, target)?;
     }
-    let plan = Plan {
+    let plan = LoadPlan {
         host: url.host_field(),
         connections: arguments.connections,
         cpus: cpus(arguments, server)?,
@@ -53,14 +53,14 @@ pub(super) fn build(
         sources: arguments.sources.clone(),
         seed: arguments.seed,
         checking: arguments.check.rule(),
-        ..Plan::new(target, requests(arguments, &url)?)
+        ..LoadPlan::new(target, requests(arguments, &url)?)
     };
     let stack = arguments.stack.stack(End::Second, None, || engine(arguments, &plan))?;
-    Ok(Plan { stack, ..plan })
+    Ok(LoadPlan { stack, ..plan })
 }
 
 /// The engine that was asked for or, if that is left to us, the best one that can hold the connections.
-fn engine(arguments: &LoadArguments, plan: &Plan) -> EngineKind {
+fn engine(arguments: &LoadArguments, plan: &LoadPlan) -> EngineKind {
     let kind = arguments.engine.kind();
     if arguments.engine == EngineName::Auto && !plan.fits(kind) { EngineKind::Epoll } else { kind }
 }

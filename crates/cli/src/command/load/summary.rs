@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use assay_model::check::Outcome;
+use assay_model::check::CheckOutcome;
 use assay_model::learnt::Learnt;
 use assay_model::load::{Arrival, BodyChecks, Books, ErrorClass, LoadReport};
 use assay_report::foreign;
@@ -92,9 +92,9 @@ fn meaning(report: &LoadReport) -> String {
 
 /// What the generator holds against its own numbers, with the remedies.
 fn objections(report: &LoadReport) -> impl Iterator<Item = (&'static str, String)> {
-    let objecting = report.checks.iter().filter(|check| check.outcome != Outcome::Pass);
+    let objecting = report.checks.iter().filter(|check| check.outcome != CheckOutcome::Pass);
     objecting.map(|check| {
-        let word = if check.outcome == Outcome::Void { "void" } else { "caution" };
+        let word = if check.outcome == CheckOutcome::Void { "void" } else { "caution" };
         let remedy = words::remedy(check).map_or_else(String::new, |remedy| format!(" — {remedy}"));
         (word, format!("{}{remedy}", words::evidence(check)))
     })
@@ -103,7 +103,7 @@ fn objections(report: &LoadReport) -> impl Iterator<Item = (&'static str, String
 /// What all checks together come to.
 fn trust(report: &LoadReport) -> String {
     let count = |outcome| report.checks.iter().filter(|check| check.outcome == outcome).count();
-    match (count(Outcome::Void), count(Outcome::Warn)) {
+    match (count(CheckOutcome::Void), count(CheckOutcome::Warn)) {
         (0, 0) => "nothing to object; what limited the server is not known from here".to_owned(),
         (0, 1) => "believe these numbers with the caution above in mind".to_owned(),
         (0, n) => format!("believe these numbers with the {n} cautions above in mind"),
@@ -273,14 +273,14 @@ mod tests {
             outcome,
             evidence: assay_model::evidence::Evidence::RightAnswers { ok: 0 },
         };
-        let said = |outcomes: &[Outcome]| {
+        let said = |outcomes: &[CheckOutcome]| {
             trust(&LoadReport {
                 checks: outcomes.iter().map(|o| check(*o)).collect(),
                 ..LoadReport::default()
             })
         };
-        assert!(said(&[Outcome::Pass]).starts_with("nothing to object"));
-        assert!(said(&[Outcome::Warn, Outcome::Warn]).contains("2 cautions"));
-        assert!(said(&[Outcome::Warn, Outcome::Void]).starts_with("do not believe"));
+        assert!(said(&[CheckOutcome::Pass]).starts_with("nothing to object"));
+        assert!(said(&[CheckOutcome::Warn, CheckOutcome::Warn]).contains("2 cautions"));
+        assert!(said(&[CheckOutcome::Warn, CheckOutcome::Void]).starts_with("do not believe"));
     }
 }

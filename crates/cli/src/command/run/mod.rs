@@ -13,7 +13,7 @@ pub(crate) use plan::{build, own_command, own_workload, program, tools};
 use assay_lab::rounds;
 use assay_lab::store::Store;
 
-use assay_lab::{Exit, LabError, Plan, Prediction, Subject};
+use assay_lab::{Exit, LabError, RunPlan, Prediction, Subject};
 use assay_model::experiment::{Experiment, Span};
 use assay_model::offered::Offered;
 use assay_model::outlook::Outlook;
@@ -61,7 +61,7 @@ pub(crate) fn record(arguments: &RunArguments) -> Result<Record, Failure> {
     measure(&plan, &arguments.places.runs)
 }
 
-fn measure(plan: &Plan, runs: &Path) -> Result<Record, Failure> {
+fn measure(plan: &RunPlan, runs: &Path) -> Result<Record, Failure> {
     let mut live = Live::new(plan.windows_per_round() as u64);
     let stop = signals::stop(|stop| {
         output::note(if stop.now() {
@@ -130,7 +130,7 @@ impl Target {
     }
 }
 
-fn describe(plan: &Plan, outlook: Option<&Outlook>) -> String {
+fn describe(plan: &RunPlan, outlook: Option<&Outlook>) -> String {
     let prediction = plan.prediction();
     let names: Vec<&str> = plan.subjects.iter().map(|s| s.name.as_str()).collect();
     let cells: Vec<String> = plan.experiment.cells().iter().map(ToString::to_string).collect();
@@ -158,7 +158,7 @@ fn describe(plan: &Plan, outlook: Option<&Outlook>) -> String {
 }
 
 /// What is run before the load, if anything.
-fn before_in_words(plan: &Plan) -> String {
+fn before_in_words(plan: &RunPlan) -> String {
     let mut commands: Vec<&str> = plan.workloads.iter().filter_map(|w| w.before.as_deref()).collect();
     commands.dedup();
     let line = |command| format!("before      {}, whenever a server is ready\n", secrets().hide(command));
@@ -166,7 +166,7 @@ fn before_in_words(plan: &Plan) -> String {
 }
 
 /// How long the windows are at each kind of load, each once.
-fn windows_in_words(plan: &Plan) -> String {
+fn windows_in_words(plan: &RunPlan) -> String {
     let experiment = &plan.experiment;
     let mut words: Vec<String> = Vec::new();
     for cell in experiment.cells() {

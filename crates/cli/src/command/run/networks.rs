@@ -1,6 +1,6 @@
 //! From `--stack` and `--link` to the networks of an experiment.
 
-use assay_lab::Plan;
+use assay_lab::RunPlan;
 use assay_link::Spec;
 use assay_model::experiment::{Cell, Experiment};
 use assay_model::network::{Network, Stack};
@@ -46,7 +46,7 @@ fn networks(links: &[Spec], stacks: &[Stack]) -> Vec<Network> {
 }
 
 /// Stack and wire of every network of a plan.
-pub(super) fn describe(plan: &Plan) -> String {
+pub(super) fn describe(plan: &RunPlan) -> String {
     let name = |network: Option<Network>| network.unwrap_or_else(|| Network::kernel(plan.link)).to_string();
     plan.experiment.networks().into_iter().map(name).collect::<Vec<_>>().join(", ")
 }

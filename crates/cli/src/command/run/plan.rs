@@ -11,7 +11,7 @@ use assay_lab::contender::Tools;
 use assay_lab::database::Source;
 use assay_lab::design;
 use assay_lab::running;
-use assay_lab::{Launch, Plan, Subject, database_of};
+use assay_lab::{Launch, RunPlan, Subject, database_of};
 use assay_model::contender::Kind;
 use assay_model::database::DatabaseKind;
 use assay_model::experiment::{Experiment, Measure, Protocol};
@@ -53,7 +53,7 @@ const LATENCY: [Offered; 6] = [
 /// The workload of a URL or command of the user's own: whatever is there, as long as it is a 2xx.
 const OWN_WORKLOAD: &str = "get";
 
-pub(crate) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
+pub(crate) fn build(arguments: &RunArguments) -> Result<RunPlan, Failure> {
     if arguments.request.is_given() && (!arguments.workload.is_empty() || arguments.experiment.is_some()) {
         return Err(Failure::usage(
             "a workload says itself what is asked; give the request in its file, or leave --workload and --experiment out",
@@ -86,7 +86,7 @@ pub(crate) fn build(arguments: &RunArguments) -> Result<Plan, Failure> {
         workloads.iter_mut().for_each(|workload| (workload.before, workload.folder) = typed());
     }
     let (isolation, database) = places(arguments, &catalogue, &subjects, &workloads)?;
-    let plan = Plan {
+    let plan = RunPlan {
         experiment,
         workloads,
         subjects,

@@ -1,6 +1,6 @@
 //! Against what answers were held, and how those of two servers differ.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::{Against, Answered, Checked};
 use assay_model::learnt::{Held, Learnt};
 
@@ -40,8 +40,8 @@ pub fn held_in_words(held: Held) -> &'static str {
 /// How two servers answered what they were both asked: alike where that passed.
 pub(super) fn both(check: &Check, base: &Answered, new: &Answered) -> String {
     let how = match check.outcome {
-        Outcome::Pass => "bodies differ and are alike",
-        Outcome::Warn | Outcome::Void => "the sides do not answer alike",
+        CheckOutcome::Pass => "bodies differ and are alike",
+        CheckOutcome::Warn | CheckOutcome::Void => "the sides do not answer alike",
     };
     let one = |of: &Answered| format!("{} {}", of.contender, described(&of.answer));
     format!("{how}: on {}, {}; {}", base.answer.workload, one(base), one(new))
@@ -106,7 +106,7 @@ mod tests {
             new: answered("new", "text/plain", "database is down"),
         };
         assert_eq!(
-            evidence(&Check::objection(Rule::LikeAnswers, Outcome::Void, of.clone())),
+            evidence(&Check::objection(Rule::LikeAnswers, CheckOutcome::Void, of.clone())),
             "the sides do not answer alike: on hello, old 200 application/json, 19 bytes '{\"message\":\"hello\"}'; \
              new 200 text/plain, 16 bytes 'database is down'"
         );

@@ -1,6 +1,6 @@
 //! What the generator found out about itself.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::Part;
 use assay_model::units::Nanos;
 
@@ -99,7 +99,7 @@ pub(super) fn headroom(check: &Check, times: f64, contender: Option<&str>) -> St
     let times = format::quotient(times);
     match (contender, check.outcome) {
         (None, _) => format!("the generator could send only {times} times as much"),
-        (Some(name), Outcome::Pass) => {
+        (Some(name), CheckOutcome::Pass) => {
             format!("the generator could send at least {times} times what a contender took ({name})")
         }
         (Some(name), _) => format!("the generator could send only {times} times what {name} took"),

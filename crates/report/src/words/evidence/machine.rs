@@ -1,6 +1,6 @@
 //! What was found out about the machine and what else it did.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::{HeldBack, Part};
 use assay_model::rule::Rule;
 
@@ -12,7 +12,7 @@ pub(super) fn taken(check: &Check, share: f64, void: Part) -> String {
         Rule::Steal => ("a hypervisor took", "of a window's CPU time"),
         _ => ("other programs used", "of the server's CPUs"),
     };
-    let most = if check.outcome == Outcome::Pass { "at most" } else { "up to" };
+    let most = if check.outcome == CheckOutcome::Pass { "at most" } else { "up to" };
     let lost = match void.hits {
         0 => String::new(),
         _ => format!("; {} do not count", part(void, "window")),

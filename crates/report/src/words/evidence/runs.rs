@@ -1,6 +1,6 @@
 //! What was found out about a run as a whole, and about two of them.
 
-use assay_model::check::{Check, Outcome};
+use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::{Difference, Foreign, Part};
 use assay_model::experiment::Cell;
 use assay_model::imported::Imported;
@@ -21,7 +21,7 @@ pub(super) fn build(version: &str, profile: &str) -> String {
 
 pub(super) fn rounds(check: &Check, complete: u32) -> String {
     match check.outcome {
-        Outcome::Pass => {
+        CheckOutcome::Pass => {
             format!("{complete} complete rounds, each with fresh processes of all that assay starts")
         }
         _ => {
@@ -56,7 +56,7 @@ pub(super) fn change(check: &Check, change_share: f64, p: f64) -> String {
         Rule::Order => "from the first to the last place within a round",
         _ => "from the first to the last round",
     };
-    if check.outcome == Outcome::Pass {
+    if check.outcome == CheckOutcome::Pass {
         return format!("no change {span} beyond chance");
     }
     let way = if change_share < 0.0 { "fell" } else { "rose" };

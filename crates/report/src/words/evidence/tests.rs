@@ -1,4 +1,4 @@
-use assay_model::check::Outcome;
+use assay_model::check::CheckOutcome;
 use assay_model::evidence::{Bottleneck, Busiest, Difference, HeldBack, Withheld};
 use assay_model::experiment::Cell;
 use assay_model::rule::Rule;
@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use super::*;
 use crate::words::{in_words, remedy, withheld};
 
-fn told(rule: Rule, outcome: Outcome, of: Evidence) -> String {
+fn told(rule: Rule, outcome: CheckOutcome, of: Evidence) -> String {
     evidence(&Check::objection(rule, outcome, of))
 }
 
 #[test]
 fn figures_of_a_window_read_as_sentences() {
-    let (pass, warn) = (Outcome::Pass, Outcome::Warn);
+    let (pass, warn) = (CheckOutcome::Pass, CheckOutcome::Warn);
     let errors = [(assay_model::load::ErrorClass::EarlyEof, 7)].into();
     for (rule, outcome, of, sentence) in [
         (
@@ -80,7 +80,7 @@ fn age_is_told_with_how_much_and_when() {
         from_ns: s(2),
         to_ns: s(7),
     };
-    let gains = Check::objection(Rule::SlowModes, Outcome::Warn, mode(slow));
+    let gains = Check::objection(Rule::SlowModes, CheckOutcome::Warn, mode(slow));
     assert_eq!(
         evidence(&gains),
         "it gets faster with age: from 2.00 s to 7.00 s under load by 9.0 % (5.0 % to 13 %)"
@@ -96,18 +96,18 @@ fn age_is_told_with_how_much_and_when() {
         end_ns: s(60),
     };
     assert_eq!(
-        told(Rule::SlowModes, Outcome::Warn, later),
+        told(Rule::SlowModes, CheckOutcome::Warn, later),
         "it gets slower later: after 40.0 s to 60.0 s under load by 20 % (16 % to 24 %) than in its first 7.00 s, in which \
          it was measured"
     );
     let ages = Ages { loaded_from_ns: s(2), loaded_to_ns: s(7), lived_from_ns: s(3), lived_to_ns: s(50) };
     let of = |could_show_share, long_look_ns| Evidence::Ages { ages, could_show_share, long_look_ns };
     assert_eq!(
-        told(Rule::SlowModes, Outcome::Pass, of(Some(0.04), Some(s(60)))),
+        told(Rule::SlowModes, CheckOutcome::Pass, of(Some(0.04), Some(s(60)))),
         "servers were measured after 2.00 s to 7.00 s under load, 3.00 s to 50.0 s after their start; a change of 4.0 % over \
          that time would have been seen; one life of each was looked at for 60.0 s under load"
     );
-    assert!(told(Rule::SlowModes, Outcome::Pass, of(None, None)).ends_with("get faster or slower with age"));
+    assert!(told(Rule::SlowModes, CheckOutcome::Pass, of(None, None)).ends_with("get faster or slower with age"));
     let pauses = Evidence::Pauses {
         pauses: 9,
         watched_ns: s(20),
@@ -117,7 +117,7 @@ fn age_is_told_with_how_much_and_when() {
         others_watched_ns: s(90),
     };
     assert_eq!(
-        told(Rule::Pauses, Outcome::Warn, pauses),
+        told(Rule::Pauses, CheckOutcome::Warn, pauses),
         "it stood still 9 times for 50.0 ms or longer, once for 120 ms at least, in 20.0 s under load; the others 1 time in \
          90.0 s"
     );
@@ -157,7 +157,7 @@ fn what_runs_differ_in_is_told_with_both_values() {
         Difference { property: "window_s".into(), base: json!(1.0), new: json!(3.0) },
     ];
     assert_eq!(
-        told(Rule::Machine, Outcome::Void, Evidence::Differences { between }),
+        told(Rule::Machine, CheckOutcome::Void, Evidence::Differences { between }),
         "they ran on different machines: CPU unknown → \"another\"; seconds of a window 1.0 → 3.0"
     );
 }
@@ -167,14 +167,14 @@ fn a_contender_against_itself_and_a_quota_are_told_with_their_sizes() {
     let ratio = Interval { estimate: 1.0312, low: 1.02, high: 1.0422, confidence: 0.95 };
     let apart = Some(SelfRatio { cell: Cell::closed("hello", 64), ratio });
     let noise = Evidence::NoiseFloor { restart_cv: Some(0.012), contender: Some("a".into()), apart };
-    let sentence = told(Rule::NoiseFloor, Outcome::Warn, noise);
+    let sentence = told(Rule::NoiseFloor, CheckOutcome::Warn, noise);
     assert!(
         sentence.ends_with("restarted it was 1.031 times as fast, between 1.020 and 1.042"),
         "{sentence}"
     );
     let held = Some(HeldBack { server: true, windows: Part::new(1, 2), share: 0.25 });
     assert_eq!(
-        told(Rule::Throttled, Outcome::Warn, Evidence::Quota { cpus: 1.5, held }),
+        told(Rule::Throttled, CheckOutcome::Warn, Evidence::Quota { cpus: 1.5, held }),
         "a quota of 1.5 CPUs held the server back in 1 of 2 windows, for 25 % of one of them in sum over the CPUs"
     );
 }
@@ -195,21 +195,21 @@ fn who_objects_says_what_to_do_and_the_nearer_evidence_says_it_better() {
     };
     let remedy =
         |outcome, of| remedy(&Check::objection(Rule::GeneratorDisturbed, outcome, of)).unwrap_or_default();
-    assert_eq!(remedy(Outcome::Pass, waited(false)), "");
-    assert!(remedy(Outcome::Warn, waited(false)).contains("--cpus"));
-    assert!(remedy(Outcome::Warn, over(true)).contains("three physical cores"));
-    assert!(remedy(Outcome::Warn, over(false)).contains("assay doctor"));
+    assert_eq!(remedy(CheckOutcome::Pass, waited(false)), "");
+    assert!(remedy(CheckOutcome::Warn, waited(false)).contains("--cpus"));
+    assert!(remedy(CheckOutcome::Warn, over(true)).contains("three physical cores"));
+    assert!(remedy(CheckOutcome::Warn, over(false)).contains("assay doctor"));
     let older = Evidence::Told { sentence: "It waited.".to_owned() };
     assert!(
-        remedy(Outcome::Void, older.clone()).contains("assay doctor"),
+        remedy(CheckOutcome::Void, older.clone()).contains("assay doctor"),
         "a record of before has no figures"
     );
-    assert_eq!(told(Rule::GeneratorDisturbed, Outcome::Void, older), "It waited");
+    assert_eq!(told(Rule::GeneratorDisturbed, CheckOutcome::Void, older), "It waited");
 }
 
 #[test]
 fn a_document_has_the_sentence_beside_the_figures() {
-    let check = Check::objection(Rule::Answers, Outcome::Void, Evidence::RightAnswers { ok: 0 });
+    let check = Check::objection(Rule::Answers, CheckOutcome::Void, Evidence::RightAnswers { ok: 0 });
     let reason = Withheld::FewWindows { windows: Part::new(2, 6), rules: vec![Rule::Steal] };
     assert_eq!(withheld(&reason), "only 2 of 6 windows count (steal)");
     let document = in_words(json!({ "checks": [check], "standing": { "withheld_for": reason, "tier": 1 } }));
