@@ -19,9 +19,9 @@ use assay_verdict::Times;
 use thiserror::Error;
 
 use crate::contender::{Inherited, Purpose, Tools};
-use crate::supervisor::{Bounded, SupervisorOptions, Supervised, RunError, run_bounded, tail};
 use crate::pipe::Pipe;
 use crate::stack::UserEnd;
+use crate::supervisor::{Bounded, RunError, Supervised, SupervisorOptions, run_bounded, tail};
 use crate::tls::{CIPHER, SERVER_NAME};
 use crate::url::Url;
 
@@ -305,7 +305,8 @@ impl Generator {
             match self.told.recv_timeout(TICK) {
                 Ok(line) => return Ok(line),
                 Err(RecvTimeoutError::Disconnected) => {
-                    let ended = self.supervised.wait(MARGIN).map_or_else(String::new, |ended| ended.to_string());
+                    let ended =
+                        self.supervised.wait(MARGIN).map_or_else(String::new, |ended| ended.to_string());
                     return Err(self.broken(ended));
                 }
                 Err(RecvTimeoutError::Timeout) if !wanted() => {

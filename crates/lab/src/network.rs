@@ -150,7 +150,10 @@ fn workers(isolation: &Isolation) -> u16 {
 /// The link over which servers are asked for the rules of HTTP: these are the program's and the same on every network, and
 /// the suite asks with the kernel's sockets.
 pub(crate) fn for_asking(provisioned: &[ProvisionedNetwork]) -> Link {
-    provisioned.iter().find(|provisioned| provisioned.is_kernels()).map_or_else(Link::loopback, |provisioned| provisioned.link.clone())
+    provisioned
+        .iter()
+        .find(|provisioned| provisioned.is_kernels())
+        .map_or_else(Link::loopback, |provisioned| provisioned.link.clone())
 }
 
 #[cfg(test)]
@@ -196,7 +199,11 @@ mod tests {
             let provisioned = provisioned(network);
             let own = provisioned.queues(&subject(per_worker, false), &isolation);
             assert_eq!(own, queues, "{network} {per_worker}");
-            assert_eq!(provisioned.generator_cpus(own, &isolation).to_string(), threads, "{network} {per_worker}");
+            assert_eq!(
+                provisioned.generator_cpus(own, &isolation).to_string(),
+                threads,
+                "{network} {per_worker}"
+            );
         }
     }
 

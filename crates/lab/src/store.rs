@@ -61,7 +61,8 @@ impl Store {
         // Logs are written by processes that run in other folders.
         let root = self.root.canonicalize().map_err(|source| LabError::read(&self.root, source))?;
         let name = format!("{}-{experiment}", now.to_zoned(TimeZone::UTC).strftime("%Y%m%d-%H%M%S"));
-        let names = std::iter::once(name.clone()).chain((2..MAX_NAMESAKES).map(|number| format!("{name}-{number}")));
+        let names =
+            std::iter::once(name.clone()).chain((2..MAX_NAMESAKES).map(|number| format!("{name}-{number}")));
         for id in names {
             let path = root.join(&id);
             match std::fs::create_dir(&path).and_then(|()| std::fs::create_dir(path.join("logs"))) {

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use assay_host::group::Group;
 use assay_host::process::{descendants, find};
-use assay_lab::supervisor::{SupervisorOptions, Supervised};
+use assay_lab::supervisor::{Supervised, SupervisorOptions};
 use assay_skip::skip;
 use common::{eventually, processes_with, testkit};
 use rand::rngs::StdRng;
@@ -90,7 +90,9 @@ impl Owner {
                 .is_ok_and(|line| line.windows(11).any(|word| word == b"\0supervise\0"))
         };
         let child = |parent: u32| {
-            descendants(parent).into_iter().find(|process| process.parent == parent && is_supervisor(process.pid))
+            descendants(parent)
+                .into_iter()
+                .find(|process| process.parent == parent && is_supervisor(process.pid))
         };
         let mut parts = vec![self.process.id()];
         parts.extend(child(parts[0]).map(|guard| guard.pid));
@@ -191,9 +193,12 @@ fn when_all_three_are_killed_the_command_goes_and_the_next_guard_ends_the_rest()
     eventually("the family is complete", || owner.family().len() >= FAMILY_SIZE);
     let had_group = owner.has_group();
     let supervisor = *owner.parts().last().expect("supervisor");
-    let command = descendants(supervisor).into_iter().find(|process| process.parent == supervisor).expect("command");
+    let command =
+        descendants(supervisor).into_iter().find(|process| process.parent == supervisor).expect("command");
     kill_at_once(&owner.parts());
-    eventually("the command went with its supervisor", || find(command.pid).is_none_or(|process| process.zombie));
+    eventually("the command went with its supervisor", || {
+        find(command.pid).is_none_or(|process| process.zombie)
+    });
     if !had_group {
         skip("cgroup", "needs a control group that may be written");
         end_strays(&owner);

@@ -127,7 +127,8 @@ fn nobody_else_reaches_them() {
 fn a_netns_holder_that_dies_is_an_error_and_not_a_lesser_link() {
     let Some(link) = link("veth") else { return };
     let side = link.server_side().expect("a side");
-    let netns_holder: i32 = side.network.iter().nth(2).and_then(|pid| pid.to_str()?.parse().ok()).expect("pid");
+    let netns_holder: i32 =
+        side.network.iter().nth(2).and_then(|pid| pid.to_str()?.parse().ok()).expect("pid");
     let pid = rustix::process::Pid::from_raw(netns_holder).expect("pid");
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("killed");
     assert!(link.listen(0).is_err());

@@ -8,8 +8,8 @@ mod common;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_lab::supervisor::{SupervisorOptions, Supervised, RunError, tail};
 use assay_lab::secrets::Secrets;
+use assay_lab::supervisor::{RunError, Supervised, SupervisorOptions, tail};
 use common::{eventually, processes_with, testkit};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -149,8 +149,8 @@ fn what_cannot_be_started_is_told_with_a_remedy() {
     assert!(error_of(&options).contains("chmod +x"), "{}", error_of(&options));
     options.cpus = Some("1000".parse().expect("cpus"));
     assert!(error_of(&options).contains("1000"), "{}", error_of(&options));
-    let error =
-        Supervised::start(Path::new("/no/such/assay"), &options, Path::new("/"), []).expect_err("no supervisor");
+    let error = Supervised::start(Path::new("/no/such/assay"), &options, Path::new("/"), [])
+        .expect_err("no supervisor");
     assert!(matches!(error, RunError::Supervisor(_)), "{error}");
 }
 

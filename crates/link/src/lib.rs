@@ -29,12 +29,12 @@ mod attribute;
 mod device;
 mod end;
 mod error;
-mod netns_holder;
 mod link;
 mod loss;
 mod meter;
 mod middle;
 mod netlink;
+mod netns_holder;
 mod passing;
 mod shape;
 mod space;
@@ -42,9 +42,9 @@ mod space;
 pub use assay_model::network::{Cable, Spec, SpecError};
 pub use end::DEVICE;
 pub use error::LinkError;
-pub use netns_holder::hold_netns;
 pub use link::Link;
 pub use meter::Meter;
+pub use netns_holder::hold_netns;
 pub use space::{Side, enter};
 
 /// Reads a datagram in every way in which the kernel's answers are read: for those who try what else could come (`fuzz/`).

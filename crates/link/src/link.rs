@@ -17,9 +17,9 @@ use rustix::io::Errno;
 use crate::device::{self, Counted};
 use crate::end::{self, DEVICE};
 use crate::error::LinkError;
-use crate::netns_holder::{HolderReport, HolderRequest, Ready};
 use crate::middle::{Dropped, PORTS};
 use crate::netlink::Netlink;
+use crate::netns_holder::{HolderReport, HolderRequest, Ready};
 use crate::passing::take;
 use crate::space::Side;
 use assay_model::network::{Cable, Spec};
@@ -238,7 +238,10 @@ fn exits(control: &UnixStream, middle: bool) -> Result<[Exit; 2], LinkError> {
         Ok(Exit { netlink, device })
     };
     if middle {
-        return Ok([exit(HolderRequest::MiddleNetlink, PORTS[0])?, exit(HolderRequest::MiddleNetlink, PORTS[1])?]);
+        return Ok([
+            exit(HolderRequest::MiddleNetlink, PORTS[0])?,
+            exit(HolderRequest::MiddleNetlink, PORTS[1])?,
+        ]);
     }
     Ok([exit(HolderRequest::GeneratorNetlink, DEVICE)?, exit(HolderRequest::ServerNetlink, DEVICE)?])
 }

@@ -31,10 +31,13 @@ pub fn run_on<E: Engine>(
     let order = Order { settle: plan.warmup, span: plan.span };
     let usage = ThreadUsage::of_cpu_time;
     let mut window = Window { start: Nanos::ZERO, settle: order.settle, outcomes: Vec::new() };
-    ThreadPlace { plan, signals: &signals, thread: 0, usage, alone: Some(order) }.measure(engine, |outcome| {
-        window.outcomes.push(outcome);
-        false
-    })?;
+    ThreadPlace { plan, signals: &signals, thread: 0, usage, alone: Some(order) }.measure(
+        engine,
+        |outcome| {
+            window.outcomes.push(outcome);
+            false
+        },
+    )?;
     window.start = signals.start().unwrap_or_default();
     if window.outcomes.iter().all(|outcome| outcome.statistics.connected == 0) {
         return Err(unreachable(plan, &window));

@@ -328,7 +328,9 @@ mod tests {
     #[test]
     fn a_generator_that_must_wait_for_its_cpu_is_told() {
         let recorder = recorder(false);
-        for (share, expected) in [(0.009, CheckOutcome::Pass), (0.02, CheckOutcome::Warn), (0.11, CheckOutcome::Void)] {
+        for (share, expected) in
+            [(0.009, CheckOutcome::Pass), (0.02, CheckOutcome::Warn), (0.11, CheckOutcome::Void)]
+        {
             let shares = [0.0, share];
             let waiting = |window| {
                 let evidence =
@@ -456,7 +458,10 @@ mod tests {
         for is_open in [false, true] {
             let mut recorder = traffic(is_open, 0);
             (0..20).for_each(|_| recorder.sent(Nanos(1000)));
-            assert_eq!(outcome(&all(&evidence(is_open, &recorder, &[0.1])), Rule::LittlesLaw), CheckOutcome::Void);
+            assert_eq!(
+                outcome(&all(&evidence(is_open, &recorder, &[0.1])), Rule::LittlesLaw),
+                CheckOutcome::Void
+            );
         }
     }
 

@@ -7,11 +7,11 @@ use assay_stats::Histogram;
 
 use crate::flow::{Edges, Flow};
 use crate::handshakes::Handshakes;
+use crate::outcome_counts::OutcomeCounts;
 use crate::reader::Depth;
 use crate::schedule::Due;
 use crate::seconds::Seen;
 use crate::slot::Flight;
-use crate::outcome_counts::OutcomeCounts;
 
 /// Wrong answers of one class kept for people, per thread.
 const SAMPLES_PER_CLASS: usize = 3;

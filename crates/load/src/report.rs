@@ -14,10 +14,10 @@ use assay_tcp::Stack;
 use crate::LoadError;
 use crate::checks::{self, Evidence};
 use crate::judge::SAMPLED_ONE_IN;
+use crate::outcome_counts::OutcomeCounts;
 use crate::plan::{LoadPlan, Reuse, Span};
 use crate::recorder::Recorder;
-use crate::outcome_counts::OutcomeCounts;
-use crate::thread::{ThreadOutcome, Reading};
+use crate::thread::{Reading, ThreadOutcome};
 
 /// One window, as all threads saw it.
 pub(crate) struct Window {

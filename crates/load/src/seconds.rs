@@ -6,10 +6,10 @@ use assay_model::load::{LoadSecond, Phase, SECOND_SCHEMA};
 use assay_model::units::Nanos;
 use assay_stats::Histogram;
 
+use crate::outcome_counts::OutcomeCounts;
 use crate::reader::Depth;
 use crate::schedule::Hours;
 use crate::slot::Flight;
-use crate::outcome_counts::OutcomeCounts;
 
 const SECOND: Nanos = Nanos::from_millis(1000);
 
@@ -107,7 +107,11 @@ pub(crate) struct Seen {
 
 impl Seen {
     pub(crate) fn new(is_open: bool) -> Self {
-        Self { outcomes: OutcomeCounts::default(), service: Histogram::new(), response: is_open.then(Histogram::new) }
+        Self {
+            outcomes: OutcomeCounts::default(),
+            service: Histogram::new(),
+            response: is_open.then(Histogram::new),
+        }
     }
 
     /// A request was answered rightly.

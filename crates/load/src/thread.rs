@@ -127,7 +127,10 @@ impl<'a> ThreadPlace<'a> {
     }
 
     /// One window, from its connections to its books.
-    fn window<E: Engine, A: Arrivals>(&self, worker: &mut Worker<'a, E, A>) -> Result<ThreadOutcome, LoadError> {
+    fn window<E: Engine, A: Arrivals>(
+        &self,
+        worker: &mut Worker<'a, E, A>,
+    ) -> Result<ThreadOutcome, LoadError> {
         let hours = self.connect(worker)?;
         let series_start = if self.plan.series_from_start { hours.start } else { hours.window };
         worker.begin(hours, self.quota(), series_start, self.plan.seconds);

@@ -13,7 +13,7 @@ use assay_wire::stats_page::StatsPage;
 use assay_wire::{AnyWire, Station};
 use rustix::io::Errno;
 
-use crate::settings::{self, Kind, WirePlace, Settings};
+use crate::settings::{self, Kind, Settings, WirePlace};
 
 /// The one engine of this process.
 pub(crate) enum Stack {

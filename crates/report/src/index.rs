@@ -89,7 +89,8 @@ fn row(run: &Listed<'_>, machines: &[Machine]) -> String {
         Some(href) => format!("<a href=\"{}\">{when}</a>", markup(href)),
         None => when,
     };
-    let proper = record.contenders.iter().filter(|entry| entry.control_of.is_none() && entry.not_run.is_none());
+    let proper =
+        record.contenders.iter().filter(|entry| entry.control_of.is_none() && entry.not_run.is_none());
     let sentences = words::sentences(run.record, run.verdict);
     let finding = sentences.first().map_or("nothing was measured", String::as_str);
     let state =

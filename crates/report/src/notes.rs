@@ -162,8 +162,9 @@ pub(crate) fn places_in_short(places: &[NotePlace], judged: usize) -> String {
     if all <= PLACES_AT_MOST {
         return places_in_words(places);
     }
-    let on =
-        |place: &NotePlace| (hits(&|other| other.workload == place.workload), format!("on {}", place.workload));
+    let on = |place: &NotePlace| {
+        (hits(&|other| other.workload == place.workload), format!("on {}", place.workload))
+    };
     let with = |place: &NotePlace| {
         (hits(&|other| other.contender == place.contender), format!("with {}", place.contender))
     };

@@ -14,7 +14,7 @@ use crate::files::Folder;
 use crate::route::Files;
 use crate::server::Server;
 use crate::site::Site;
-use crate::threads::{ThreadPlace, Stand, on_each_cpu};
+use crate::threads::{Stand, ThreadPlace, on_each_cpu};
 
 /// What a server did.
 #[derive(Clone, Debug, Default)]
@@ -176,7 +176,11 @@ impl<E: Engine> Server<E> {
     }
 }
 
-fn serve<E: Engine>(config: &Config, place: &ThreadPlace<'_>, engine: E) -> Result<ThreadSummary, ServeError> {
+fn serve<E: Engine>(
+    config: &Config,
+    place: &ThreadPlace<'_>,
+    engine: E,
+) -> Result<ThreadSummary, ServeError> {
     let mut server = Server::on(config, engine)?;
     place.listen(&mut server.engine)?;
     server.serve(|| place.stopped())?;

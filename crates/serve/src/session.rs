@@ -268,7 +268,13 @@ impl Session {
 
     /// Answers a request that has been read to its end. `more` says whether input is left behind it.
     #[inline]
-    pub(crate) fn carry_out(&mut self, plan: AnswerPlan, reply: Reply, more: bool, cx: &mut Context<'_>) -> Turn {
+    pub(crate) fn carry_out(
+        &mut self,
+        plan: AnswerPlan,
+        reply: Reply,
+        more: bool,
+        cx: &mut Context<'_>,
+    ) -> Turn {
         match plan {
             AnswerPlan::Answer(answer) => {
                 cx.site.answers.append(answer, reply.head_only, reply.persistence, cx.out);

@@ -12,7 +12,7 @@ use crate::Shared;
 use crate::connection::{Connection, Drained};
 use crate::freeze::Freeze;
 use crate::side::{News, SideId};
-use crate::wait::{WaitPlace, Wait};
+use crate::wait::{Wait, WaitPlace};
 
 /// An [`Engine`] on a [`Network`](crate::Network), which waits in the way of `W`.
 pub struct SimEngine<W> {

@@ -6,7 +6,7 @@
 )]
 
 use assay_stats::redline::{
-    Decision, End, Judge, TrialOutcome, SearchPlan, Purpose, Redline, Search, Slice, Step, Trial,
+    Decision, End, Judge, Purpose, Redline, Search, SearchPlan, Slice, Step, Trial, TrialOutcome,
 };
 use rand::{Rng, RngExt as _};
 use rand_chacha::ChaCha8Rng;
@@ -47,7 +47,8 @@ fn step_at(limit: f64) -> impl FnMut(&Trial) -> TrialOutcome {
 #[test]
 fn a_sharp_redline_is_enclosed_within_the_width_from_any_start() {
     for start in [10.0, 400.0, 1234.0, 900_000.0] {
-        let (redline, trials) = search(SearchPlan { start, floor: PLAN.floor.min(start), ..PLAN }, step_at(1234.0));
+        let (redline, trials) =
+            search(SearchPlan { start, floor: PLAN.floor.min(start), ..PLAN }, step_at(1234.0));
         let (lower, upper) = (redline.lower.unwrap(), redline.upper.unwrap());
         assert!(lower <= 1234.0 && 1234.0 < upper && upper / lower <= 1.02, "{lower} {upper} from {start}");
         assert_eq!((redline.end, redline.descending), (End::Confirmed, redline.lower));

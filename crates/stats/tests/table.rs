@@ -4,7 +4,9 @@
 use assay_stats::moderation::Prior;
 use assay_stats::ratio::paired_log_ratio;
 use assay_stats::sequential::Settled;
-use assay_stats::simulation::{SimulationOutcome, Shape, Simulated, Trials, Truth as _, World, alike, ladder, uneven};
+use assay_stats::simulation::{
+    Shape, Simulated, SimulationOutcome, Trials, Truth as _, World, alike, ladder, uneven,
+};
 use assay_stats::simultaneous::{Looks, each_of};
 use assay_stats::table::{Comparison, Table, Windows};
 use assay_stats::tiers::LEAST_MARGIN;

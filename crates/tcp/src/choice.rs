@@ -107,7 +107,8 @@ impl Link {
         if let Some(path) = &self.stats_page {
             let call = || format!("stats page {}", path.display());
             stack.publish_in(
-                StatsPage::open(path, queue).map_err(|source| EngineError::System { call: call(), source })?,
+                StatsPage::open(path, queue)
+                    .map_err(|source| EngineError::System { call: call(), source })?,
             );
         }
         Ok(stack)

@@ -28,11 +28,11 @@ use crate::endpoint::{Endpoint, Owner};
 use crate::flow::Flow;
 use crate::frame::{IPV4_BYTES, IPV6_BYTES, TCP_BYTES};
 use crate::handshakes::Handshakes;
-use crate::rx_watermark::RxWatermark;
 use crate::listeners::Listeners;
 use crate::memory::Memory;
 use crate::neighbours::Neighbours;
 use crate::ports::Ports;
+use crate::rx_watermark::RxWatermark;
 use crate::table::{Flows, secret};
 use crate::template::Template;
 

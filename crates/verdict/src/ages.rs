@@ -55,7 +55,8 @@ mod tests {
     fn told(record: &assay_model::record::Record) -> Option<Ages> {
         let evidence = Evidence::of(record).expect("readable");
         let server_runs = evidence.rounds.iter().flatten();
-        of(server_runs.flat_map(|server_run| server_run.windows.iter().map(|window| (server_run.run, window))))
+        of(server_runs
+            .flat_map(|server_run| server_run.windows.iter().map(|window| (server_run.run, window))))
     }
 
     #[test]

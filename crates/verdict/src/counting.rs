@@ -78,7 +78,11 @@ pub(crate) fn count(rounds: &mut [Vec<ServerRun<'_>>], least: Nanos) {
     let mut found: BTreeMap<(&str, Option<Network>, &str), Vec<Early>> = BTreeMap::new();
     for round in rounds.iter() {
         for (server_run, window, differences) in differences(round, &settle) {
-            let key = (server_run.run.contender.as_str(), server_run.run.network, window.measured.cell.workload.as_str());
+            let key = (
+                server_run.run.contender.as_str(),
+                server_run.run.network,
+                window.measured.cell.workload.as_str(),
+            );
             found.entry(key).or_default().extend(differences);
         }
     }
@@ -126,7 +130,9 @@ fn differences<'l, 'r>(
         // The rotations of another group were at another time.
         let beside = |other: &usize| {
             let (beside, its) = riders[*other];
-            *other != index && its.measured.cell == window.measured.cell && beside.run.group == server_run.run.group
+            *other != index
+                && its.measured.cell == window.measured.cell
+                && beside.run.group == server_run.run.group
         };
         let others: Vec<&BTreeMap<u32, f64>> =
             (0..riders.len()).filter(beside).map(|other| &deviations[other]).collect();

@@ -8,7 +8,9 @@ use assay_model::record::Measurement;
 use assay_model::rule::Rule;
 use assay_model::slo::Slo;
 use assay_stats::Histogram;
-use assay_stats::redline::{Decision, Judge, TrialOutcome, SearchPlan, Purpose, Redline, Search, Slice, Step, Trial};
+use assay_stats::redline::{
+    Decision, Judge, Purpose, Redline, Search, SearchPlan, Slice, Step, Trial, TrialOutcome,
+};
 
 use crate::rates::offered_rate;
 use crate::window::Window;

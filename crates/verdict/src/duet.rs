@@ -32,7 +32,8 @@ impl Played {
     pub(crate) fn of(evidence: &Evidence<'_>, cell: &Cell, base: &str, new: &str) -> Self {
         let generators = evidence.record.isolation.generator_cpus.parse::<CpuSet>();
         let shares_cpu = generators.is_ok_and(|cpus| cpus.len() == 1);
-        let windows = |name| evidence.server_runs(name, cell).into_iter().map(|server_run| server_run?.window(cell));
+        let windows =
+            |name| evidence.server_runs(name, cell).into_iter().map(|server_run| server_run?.window(cell));
         let both = windows(base).zip(windows(new)).filter_map(|(base, new)| Some((base?, new?)));
         let mut played = Self::default();
         for (of_base, of_new) in both {

@@ -80,7 +80,9 @@ fn objection(own: Watched, others: Watched, tests: usize) -> Option<Check> {
 /// In all closed loops of a contender, the long look among them.
 fn watched(evidence: &Evidence<'_>, contender: &str) -> Watched {
     let server_runs = evidence.rounds.iter().flatten().chain(&evidence.long_look);
-    let windows = server_runs.filter(|server_run| server_run.run.contender == contender).flat_map(|server_run| &server_run.windows);
+    let windows = server_runs
+        .filter(|server_run| server_run.run.contender == contender)
+        .flat_map(|server_run| &server_run.windows);
     let closed = windows.filter(|window| window.measured.cell.offered.is_capacity() && window.counts());
     closed.filter_map(of_window).fold(Watched::default(), Watched::and)
 }

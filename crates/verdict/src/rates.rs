@@ -50,8 +50,10 @@ pub fn course_of(record: &Record, own: &Run, cell: &Cell) -> Result<Option<Cours
 
 /// The same of a contender whose run is over.
 pub(crate) fn course_in(evidence: &Evidence<'_>, contender: &str, cell: &Cell) -> Option<Course> {
-    let server_runs = evidence.rounds.iter().flatten().filter(|server_run| server_run.run.contender == contender);
-    let windows = server_runs.flat_map(|server_run| &server_run.windows).filter(|window| window.cell == *cell);
+    let server_runs =
+        evidence.rounds.iter().flatten().filter(|server_run| server_run.run.contender == contender);
+    let windows =
+        server_runs.flat_map(|server_run| &server_run.windows).filter(|window| window.cell == *cell);
     course(first_capacity(runs_of(evidence.record, contender), cell), cell, windows)
 }
 

@@ -81,7 +81,8 @@ fn windows_at<'e, 'r>(
     cell: &Cell,
     per_second: f64,
 ) -> Vec<&'e Window<'r>> {
-    let server_runs = evidence.rounds.iter().flatten().filter(|server_run| server_run.run.contender == contender);
+    let server_runs =
+        evidence.rounds.iter().flatten().filter(|server_run| server_run.run.contender == contender);
     let at = |window: &&Window<'_>| {
         window.measured.cell == *cell
             && offered_rate(window.measured).is_some_and(|offered| (offered - per_second).abs() < 1.0)

@@ -285,7 +285,8 @@ fn stalls(sample: &Sample<'_>) -> Option<Check> {
         windows: Some(Part::new(stalled, windows)),
     };
     // A single bad window is no reason to throw the others away; the intervals show it.
-    let outcome = if stalled * 2 > windows || sample.is_limit() { CheckOutcome::Void } else { CheckOutcome::Warn };
+    let outcome =
+        if stalled * 2 > windows || sample.is_limit() { CheckOutcome::Void } else { CheckOutcome::Warn };
     Some(Check::objection(Rule::ServerRetransmissions, outcome, evidence))
 }
 
@@ -321,7 +322,11 @@ pub(crate) fn generator_objections(sample: &Sample<'_>) -> Vec<Check> {
     let windows = sample.measured().count();
     for known in &mut found {
         let hit = |window: &&assay_model::record::Measurement| {
-            window.load.checks.iter().any(|check| check.rule == known.rule && check.outcome != CheckOutcome::Pass)
+            window
+                .load
+                .checks
+                .iter()
+                .any(|check| check.rule == known.rule && check.outcome != CheckOutcome::Pass)
         };
         let hits = sample.measured().filter(hit).count();
         known.evidence = Evidence::InWindows {

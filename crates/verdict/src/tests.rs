@@ -103,7 +103,8 @@ fn a_machine_on_which_equals_differ_is_not_fit() {
     assert!((0.2..0.25).contains(&verdict.margin), "the bias that is shown at least: {}", verdict.margin);
     let told = check(&verdict.trust, "noise-floor");
     assert!(
-        told.outcome == CheckOutcome::Warn && matches!(told.evidence, Evidence::NoiseFloor { apart: Some(_), .. }),
+        told.outcome == CheckOutcome::Warn
+            && matches!(told.evidence, Evidence::NoiseFloor { apart: Some(_), .. }),
         "{told:?}"
     );
 }

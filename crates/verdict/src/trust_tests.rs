@@ -131,9 +131,11 @@ fn where_waiting_is_not_counted_switches_speak() {
 
 #[test]
 fn other_programs_and_steal_are_told_before_they_void() {
-    for (share, outcome, void) in
-        [(0.02, CheckOutcome::Pass, false), (0.05, CheckOutcome::Warn, false), (0.2, CheckOutcome::Warn, true)]
-    {
+    for (share, outcome, void) in [
+        (0.02, CheckOutcome::Pass, false),
+        (0.05, CheckOutcome::Warn, false),
+        (0.2, CheckOutcome::Warn, true),
+    ] {
         let busy = spoilt(|window| window.machine.server_other_share = share);
         assert_eq!(check(&judged(&busy).trust, "other-programs").outcome, outcome, "{share}");
         assert_eq!(!void_rules(&busy).is_empty(), void, "{share}");

@@ -194,19 +194,24 @@ impl<'r> Evidence<'r> {
             let last = round.iter().map(|server_run| server_run.run.group).max().unwrap_or(0);
             if is_turned { last } else { 0 }
         };
-        let of_round = |(round, server_runs)| (0..=groups(server_runs)).map(move |group| Block { round, group });
+        let of_round =
+            |(round, server_runs)| (0..=groups(server_runs)).map(move |group| Block { round, group });
         self.rounds.iter().enumerate().flat_map(of_round).collect()
     }
 
     /// The life of a contender in each block of a cell; in a round that is one block, the one in which it was measured.
     pub(crate) fn server_runs(&self, contender: &str, cell: &Cell) -> Vec<Option<&ServerRun<'r>>> {
         let is_turned = self.record.experiment.is_turned(cell);
-        let its = |server_run: &&ServerRun<'r>| server_run.run.contender == contender && server_run.run.network == cell.network;
+        let its = |server_run: &&ServerRun<'r>| {
+            server_run.run.contender == contender && server_run.run.network == cell.network
+        };
         let of_block = |block: &Block| {
             let server_runs = || self.rounds[block.round].iter().filter(its);
             match is_turned {
                 true => server_runs().find(|server_run| server_run.run.group == block.group),
-                false => server_runs().find(|server_run| server_run.window(cell).is_some()).or_else(|| server_runs().next()),
+                false => server_runs()
+                    .find(|server_run| server_run.window(cell).is_some())
+                    .or_else(|| server_runs().next()),
             }
         };
         self.blocks(cell).iter().map(of_block).collect()

@@ -34,7 +34,8 @@ impl StatsPage {
         // Not a mere length: a page that cannot be had later would kill the process that touches it.
         rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, BYTES as u64)?;
         let mapping = Mapping::of_shared_file(file.as_fd(), BYTES)?;
-        let mut stats_page = Self { mapping, offset: usize::from(queue) * size_of::<Row>(), base: [0; WORDS] };
+        let mut stats_page =
+            Self { mapping, offset: usize::from(queue) * size_of::<Row>(), base: [0; WORDS] };
         for n in 0..WORDS {
             let outside = || io::Error::new(io::ErrorKind::InvalidInput, "it has no row for this queue");
             stats_page.base[n] = stats_page.word(n).ok_or_else(outside)?.load(Ordering::Relaxed);
@@ -72,7 +73,8 @@ mod tests {
     fn others_read_what_all_queues_have_counted() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("stats");
-        let (first, last) = (StatsPage::open(&path, 0).expect("a row"), StatsPage::open(&path, 255).expect("a row"));
+        let (first, last) =
+            (StatsPage::open(&path, 0).expect("a row"), StatsPage::open(&path, 255).expect("a row"));
         first.write(&counts(3));
         first.write(&counts(4));
         last.write(&counts(10));

@@ -2,7 +2,7 @@
 //! second by 17 to 30 %, 5 % of windows are void.
 
 use assay_stats::simulation::{
-    DuetOutcome, Duets, SimulationOutcome, Shape, Simulated, Trials, World, alike, ladder, uneven,
+    DuetOutcome, Duets, Shape, Simulated, SimulationOutcome, Trials, World, alike, ladder, uneven,
 };
 use assay_stats::simultaneous::Looks;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use assay_lab::store::Store;
 use assay_model::record::{Measurement, Record};
-use assay_stats::simulation::{Material, SimulationOutcome, Resampled, Trials};
+use assay_stats::simulation::{Material, Resampled, SimulationOutcome, Trials};
 use assay_verdict::material::{Measured, measured};
 use clap::Args;
 use rand_chacha::ChaCha8Rng;

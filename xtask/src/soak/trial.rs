@@ -64,7 +64,8 @@ impl Trial<'_> {
         let stats_page = files.path().join("stats");
         let [server_end, generator_end] = self.ends(memory.path());
         let mut server_command = self.server(files.path(), &server_end).map_err(say)?;
-        let server = Running::start(server_command.env("ASSAY_STACK_STATS", &stats_page), &self.place.server_cpu)?;
+        let server =
+            Running::start(server_command.env("ASSAY_STACK_STATS", &stats_page), &self.place.server_cpu)?;
         let mut load = self.load(&generator_end);
         let generator = Running::start(&mut load, &self.place.client_cpu)?;
         let (samples, report) = self.watch(&server, generator)?;

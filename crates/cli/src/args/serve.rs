@@ -50,7 +50,14 @@ pub(crate) struct Listening {
     #[command(flatten)]
     pub(crate) stack: StackArguments,
     /// File in which others can read what our own stack counts, while it works and after it was killed
-    #[arg(long, alias = "tally", value_name = "FILE", env = "ASSAY_STACK_STATS", help_heading = "Stack", hide_env = true)]
+    #[arg(
+        long,
+        alias = "tally",
+        value_name = "FILE",
+        env = "ASSAY_STACK_STATS",
+        help_heading = "Stack",
+        hide_env = true
+    )]
     pub(crate) stats_page: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) tls: TlsServing,

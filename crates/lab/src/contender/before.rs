@@ -17,9 +17,9 @@ use assay_model::workload::Workload;
 
 use super::{Inherited, NOT_FOUND, Purpose, Tools};
 use crate::clean::SCRATCH_PREFIX;
-use crate::supervisor::{Bounded, SupervisorOptions, run_bounded, tail};
 use crate::pipe::Pipe;
 use crate::stop::Stop;
+use crate::supervisor::{Bounded, SupervisorOptions, run_bounded, tail};
 use crate::url::Scheme;
 
 /// Longest time that the command may take.

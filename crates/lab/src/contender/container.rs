@@ -7,9 +7,9 @@ use std::time::Duration;
 use assay_host::process::descendants;
 
 use super::{Inherited, Purpose, Tools};
-use crate::supervisor::{SupervisorOptions, run_bounded};
 use crate::stop::Stop;
 use crate::subject::Container;
+use crate::supervisor::{SupervisorOptions, run_bounded};
 
 /// Longest time for the engine to answer a question.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -29,7 +29,8 @@ pub(super) fn first_process(
     let id = std::fs::read_to_string(scratch.join(&container.id_file)).ok()?;
     let question = [&container.engine, "inspect", "--format", "{{.State.Pid}}", id.trim()];
     let answer = scratch.join("inspected");
-    let mut options = SupervisorOptions::new(scratch.join("inspect.log"), question.map(OsString::from).to_vec());
+    let mut options =
+        SupervisorOptions::new(scratch.join("inspect.log"), question.map(OsString::from).to_vec());
     options.stdout = Some(answer.clone());
     let mut wanted = || !stop.now();
     let variables = inherited.variables(Purpose::Serving);

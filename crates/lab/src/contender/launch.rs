@@ -13,10 +13,10 @@ use super::environment::{Environment, Told};
 use super::port;
 use super::server::StartOrder;
 use crate::clean::scratch_in;
-use crate::supervisor::{SupervisorOptions, Supervised, tail};
 use crate::secrets::Secrets;
 use crate::stack::{self, Ends};
 use crate::subject::Process;
+use crate::supervisor::{Supervised, SupervisorOptions, tail};
 
 /// Most bytes of a server's log that are kept, each round.
 const LOG_BYTES: u64 = 256 << 10;
@@ -153,7 +153,15 @@ pub(super) fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, 
     let supervised = Supervised::start(&order.tools.assay, &options, &process.folder, variables)
         .map_err(|error| failed(error.to_string(), "mend the command, or install what it needs"))?;
     let secrets = order.tools.secrets.clone();
-    Ok(Held { supervised, log: order.log.clone(), port, ends, first: FirstProcess::Started, scratch, secrets })
+    Ok(Held {
+        supervised,
+        log: order.log.clone(),
+        port,
+        ends,
+        first: FirstProcess::Started,
+        scratch,
+        secrets,
+    })
 }
 
 /// Refuses what a preload library cannot carry before it is started: on addresses that the kernel does not have it would end

@@ -11,9 +11,9 @@ use assay_model::record::{NotRun, Stage};
 use super::environment::{Environment, Told};
 use super::version::{compare, first_version};
 use super::{Purpose, Tools};
-use crate::supervisor::{Bounded, SupervisorOptions, RunError, run_bounded, tail};
 use crate::stop::Stop;
 use crate::subject::Process;
+use crate::supervisor::{Bounded, RunError, SupervisorOptions, run_bounded, tail};
 
 /// Longest time for a command that only prints a version.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
@@ -108,7 +108,8 @@ impl Preparation<'_> {
         });
         let words: Result<Vec<OsString>, _> =
             command.iter().map(|word| environment.fill(word).map(Into::into)).collect();
-        let mut options = SupervisorOptions::new(PathBuf::from(log), words.map_err(|error| error.to_string())?);
+        let mut options =
+            SupervisorOptions::new(PathBuf::from(log), words.map_err(|error| error.to_string())?);
         options.log_limit_bytes = log_limit;
         let mut wanted = || !self.stop.soon();
         let inherited = self.process.inherited.variables(Purpose::Building);

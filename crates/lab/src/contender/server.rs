@@ -21,11 +21,11 @@ use super::probe::{self, ANSWER_TIMEOUT, USER_START_TIMEOUT};
 use super::ready::Readiness;
 use super::{NOT_FOUND, Tools};
 use crate::database::Access;
-use crate::supervisor::Ended;
 use crate::running;
 use crate::stack::UserEnd;
 use crate::stop::Stop;
 use crate::subject::{Launch, Process, Subject};
+use crate::supervisor::Ended;
 use crate::tls::RunTls;
 use crate::url::Scheme;
 
@@ -280,7 +280,8 @@ impl Server {
         if problem.stage != Stage::Start {
             return problem;
         }
-        let others: Vec<String> = port::ports_of(&held.supervised.processes()).iter().map(u16::to_string).collect();
+        let others: Vec<String> =
+            port::ports_of(&held.supervised.processes()).iter().map(u16::to_string).collect();
         let tenths = (waited.as_secs_f64() * 10.0).round() / 10.0;
         problem.reason = format!("not ready within {tenths} s: {}", problem.reason);
         problem.remedy = Some(if others.is_empty() || others.contains(&held.port.to_string()) {

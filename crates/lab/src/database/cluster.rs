@@ -13,9 +13,9 @@ use tempfile::TempDir;
 use super::{DatabaseError, Order, guests, in_full};
 use crate::clean::CLUSTER_PREFIX;
 use crate::contender::{Inherited, Purpose};
-use crate::supervisor::{Bounded, SupervisorOptions, Supervised, run_bounded, tail};
 use crate::secrets::Secrets;
 use crate::stop::Stop;
+use crate::supervisor::{Bounded, Supervised, SupervisorOptions, run_bounded, tail};
 
 const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const USER: &str = "benchmark";

@@ -16,8 +16,8 @@ use super::{DatabaseError, Order};
 use crate::clean::STORE_PREFIX;
 use crate::contender::environment::{Environment, Told};
 use crate::contender::{Preparation, Purpose};
-use crate::supervisor::{SupervisorOptions, Supervised, tail};
 use crate::subject::{Launch, Process, Subject};
+use crate::supervisor::{Supervised, SupervisorOptions, tail};
 
 /// Name of the socket in the store's folder, where it appears when the store is filled.
 const SOCKET: &str = "mongodb.sock";

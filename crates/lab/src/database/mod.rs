@@ -35,8 +35,8 @@ pub(crate) use supply::{Access, Supplied, absent, not_run, supply};
 pub use url::GivenUrl;
 
 use crate::contender::Tools;
-use crate::supervisor::RunError;
 use crate::stop::Stop;
+use crate::supervisor::RunError;
 use cluster::Cluster;
 use count::Statements;
 use own::OwnDatabase;

@@ -69,7 +69,9 @@ impl Rotations<'_> {
     ) -> Vec<(usize, Option<NotRun>)> {
         let mut failures = Vec::new();
         let mut riders = Vec::new();
-        for (place, ongoing) in server_runs.iter_mut().filter(|(_, ongoing)| ongoing.server_run.cells.contains(self.cell)) {
+        for (place, ongoing) in
+            server_runs.iter_mut().filter(|(_, ongoing)| ongoing.server_run.cells.contains(self.cell))
+        {
             let settle = settle(&ongoing.run.contender);
             match self.mount(ongoing, settle) {
                 Ok(rider) => riders.push((*place, rider)),
@@ -118,7 +120,8 @@ impl Rotations<'_> {
             let order = rotation(self.seed, self.round, self.number, number, riders.len());
             for (place, index) in (0..).zip(order) {
                 let rider = &mut riders[index].1;
-                telling.notice(&Event::Measuring { contender: &rider.ongoing.run.contender, cell: self.cell });
+                telling
+                    .notice(&Event::Measuring { contender: &rider.ongoing.run.contender, cell: self.cell });
                 failed.extend(self.turn(rider, number, place).err().map(|failure| (index, failure)));
             }
             failed.sort_by_key(|(index, _)| std::cmp::Reverse(*index));

@@ -114,7 +114,8 @@ impl Duets<'_> {
         let mut generators = Vec::new();
         for (number, cpus) in apart.iter().enumerate() {
             let name = format!("duet{number}");
-            let mut generator = ongoing.server_run.generator_on(&mut ongoing.server, self.cell, cpus, &name)?;
+            let mut generator =
+                ongoing.server_run.generator_on(&mut ongoing.server, self.cell, cpus, &name)?;
             wanted(&mut ongoing.server, self.stop, |wanted| generator.await_connections(wanted))?;
             generators.push(generator);
         }
@@ -215,7 +216,9 @@ impl Player<'_, '_> {
     fn end(&mut self, side: Side, span: Span<'_>) -> Result<LoadTurn, Option<NotRun>> {
         let Self { ongoing, generators, .. } = self;
         let generator = generator(generators, side);
-        wanted(&mut ongoing.server, span.stop, |wanted| generator.end_window(span.settle, span.length, wanted))
+        wanted(&mut ongoing.server, span.stop, |wanted| {
+            generator.end_window(span.settle, span.length, wanted)
+        })
     }
 }
 

@@ -61,7 +61,11 @@ pub(super) struct EndedRun {
 
 impl Ensemble<'_> {
     /// Lives all `lives` at once, in the same order; `None` for one that found no room.
-    pub(super) fn perform(&self, server_runs: Vec<ServerRun<'_>>, telling: &Telling<'_>) -> Vec<Option<EndedRun>> {
+    pub(super) fn perform(
+        &self,
+        server_runs: Vec<ServerRun<'_>>,
+        telling: &Telling<'_>,
+    ) -> Vec<Option<EndedRun>> {
         let mut parts = self.begin_all(server_runs, telling);
         let after = self.time_after_the_turns(&mut parts);
         self.rotate(&mut parts, after, telling);
@@ -70,7 +74,11 @@ impl Ensemble<'_> {
     }
 
     /// The same without anything that is measured in one piece.
-    pub(super) fn take_turns(&self, server_runs: Vec<ServerRun<'_>>, telling: &Telling<'_>) -> Vec<Option<EndedRun>> {
+    pub(super) fn take_turns(
+        &self,
+        server_runs: Vec<ServerRun<'_>>,
+        telling: &Telling<'_>,
+    ) -> Vec<Option<EndedRun>> {
         let mut parts = self.begin_all(server_runs, telling);
         let stopping = TYPICAL_STOP * u32::try_from(parts.len()).unwrap_or(u32::MAX);
         self.rotate(&mut parts, stopping, telling);

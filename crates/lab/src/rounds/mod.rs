@@ -1,17 +1,17 @@
 //! The runner: prepares all contenders, measures round after round, saves after each.
 
 mod carousel;
+mod control;
 mod duet;
 mod ensemble;
 mod event;
 mod learning;
-mod server_run;
 mod long_look;
 mod preparing;
 mod round;
+mod server_run;
 mod settle;
 mod telling;
-mod control;
 mod warmup;
 mod watch;
 
@@ -57,7 +57,12 @@ const MAX_FAILURES: u32 = 2;
 /// # Errors
 /// When the plan does not fit together or the store cannot be written; [`LabError::Unsaved`] holds what was kept until then.
 /// Contenders that fail are no error.
-pub fn run(plan: &RunPlan, store: &Store, observer: &mut dyn Observer, stop: &Stop) -> Result<Record, LabError> {
+pub fn run(
+    plan: &RunPlan,
+    store: &Store,
+    observer: &mut dyn Observer,
+    stop: &Stop,
+) -> Result<Record, LabError> {
     plan.check()?;
     let mut runner = Runner::begin(plan, store, observer, stop)?;
     runner.go().map_err(|cause| runner.with_what_was_kept(cause))
@@ -359,9 +364,18 @@ impl Drop for Runner<'_> {
     }
 }
 
-fn empty_record(plan: &RunPlan, provisioned: &[ProvisionedNetwork], networks: Vec<NetworkFacts>, id: &str, now: Timestamp) -> Record {
+fn empty_record(
+    plan: &RunPlan,
+    provisioned: &[ProvisionedNetwork],
+    networks: Vec<NetworkFacts>,
+    id: &str,
+    now: Timestamp,
+) -> Record {
     // Where the experiment names networks, each tells of its own link.
-    let link = provisioned.iter().find(|provisioned| provisioned.network.is_none()).map(|provisioned| &provisioned.link);
+    let link = provisioned
+        .iter()
+        .find(|provisioned| provisioned.network.is_none())
+        .map(|provisioned| &provisioned.link);
     Record {
         schema: RECORD_SCHEMA.to_owned(),
         id: id.to_owned(),

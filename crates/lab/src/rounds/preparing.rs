@@ -119,7 +119,10 @@ impl Runner<'_> {
     /// Keeps a subject out of the networks on which it cannot be.
     fn close_networks(&mut self, subject: usize) {
         let closed = |provisioned: &ProvisionedNetwork| {
-            Some((provisioned.network, provisioned.closed_to(&self.plan.subjects[subject], &self.plan.isolation)?))
+            Some((
+                provisioned.network,
+                provisioned.closed_to(&self.plan.subjects[subject], &self.plan.isolation)?,
+            ))
         };
         let closed: Vec<_> = self.networks.iter().filter_map(closed).collect();
         for (network, reason) in closed {
@@ -164,7 +167,10 @@ impl Runner<'_> {
 
     /// The network over which servers are asked, among those that are measured.
     fn asked_on(&self) -> Option<Network> {
-        self.networks.iter().find(|provisioned| provisioned.is_kernels()).and_then(|provisioned| provisioned.network)
+        self.networks
+            .iter()
+            .find(|provisioned| provisioned.is_kernels())
+            .and_then(|provisioned| provisioned.network)
     }
 }
 

@@ -227,7 +227,13 @@ impl Runner<'_> {
     }
 
     /// One life of a subject on a network, its cells in the round's order.
-    pub(super) fn server_run<'l>(&'l self, round: u32, part: Part, place: &'l Allotment, order: &[usize]) -> ServerRun<'l> {
+    pub(super) fn server_run<'l>(
+        &'l self,
+        round: u32,
+        part: Part,
+        place: &'l Allotment,
+        order: &[usize],
+    ) -> ServerRun<'l> {
         let ProvisionedNetwork { network, link, .. } = &self.networks[part.network];
         let subject = &self.subjects[part.subject];
         let own = self.cells_of(subject);
@@ -258,7 +264,8 @@ impl Runner<'_> {
 
     /// Where the output of a life goes.
     fn log(&self, part: Part, number: impl Display) -> PathBuf {
-        self.folder.log(&log_name(&self.subjects[part.subject].name, self.networks[part.network].network), number)
+        self.folder
+            .log(&log_name(&self.subjects[part.subject].name, self.networks[part.network].network), number)
     }
 
     /// Whether it takes part on a network not at all or no longer: nothing to measure, given up, or settled. The limit and the A/A pair stay to the end, because every round

@@ -9,7 +9,7 @@ use assay_model::record::{NotRun, Warmup};
 use assay_model::units::Nanos;
 use assay_model::usage::Counted;
 
-use super::server_run::{OngoingRun, ServerRun, Order, wanted};
+use super::server_run::{OngoingRun, Order, ServerRun, wanted};
 use crate::contender::Server;
 use crate::contender::learn::Occasion;
 use crate::schedule::MAX_WARMUP_CONNECTIONS;

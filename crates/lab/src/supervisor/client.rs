@@ -76,7 +76,8 @@ impl Supervised {
                 RunError::Supervisor(format!("{} in {}: {error}", assay.display(), folder.display()))
             })?;
         let (orders, events) = (guard.stdin.take(), follow(guard.stdout.take()));
-        let mut supervised = Self { guard, pid: 0, traces, orders, events, grace: options.grace, ended: None };
+        let mut supervised =
+            Self { guard, pid: 0, traces, orders, events, grace: options.grace, ended: None };
         match supervised.events.recv_timeout(START_TIMEOUT) {
             Ok(SupervisorEvent::Started { pid, group }) => {
                 supervised.pid = pid;

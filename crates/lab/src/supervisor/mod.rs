@@ -36,9 +36,9 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-pub use client::{Bounded, Supervised, RunError, run_bounded};
+pub use client::{Bounded, RunError, Supervised, run_bounded};
 pub use log::tail;
-pub use options::{SupervisorOptions, OptionError, Part};
+pub use options::{OptionError, Part, SupervisorOptions};
 
 /// What happened to the command, one JSON object a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -199,7 +199,8 @@ mod tests {
 
     #[test]
     fn arguments_survive_the_journey() {
-        let mut options = SupervisorOptions::new("/tmp/a log".into(), vec!["--x".into(), "--".into(), "".into()]);
+        let mut options =
+            SupervisorOptions::new("/tmp/a log".into(), vec!["--x".into(), "--".into(), "".into()]);
         assert_eq!(SupervisorOptions::from_arguments(options.to_arguments()), Ok(options.clone()));
         options.cpus = Some("0-3,8".parse().expect("cpus"));
         options.stdin = Some("/tmp/in".into());

@@ -35,7 +35,8 @@ pub(super) fn supervise(options: &SupervisorOptions, events: &mut dyn Write) -> 
     let result = match start(options) {
         Ok((pid, pump)) => {
             let pid_number = pid.as_raw_nonzero().get().unsigned_abs();
-            let told = tell(events, &SupervisorEvent::Started { pid: pid_number, group: options.group.clone() });
+            let told =
+                tell(events, &SupervisorEvent::Started { pid: pid_number, group: options.group.clone() });
             let grace = if told.is_ok() { watch(pid, options, &woken, events) } else { Duration::ZERO };
             let group = Group::at(options.group.clone());
             ending::end_all(Instant::now() + grace, &woken, &group);

@@ -160,7 +160,8 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path, what: &str) -> Result<T, La
     }
     let text = std::fs::read_to_string(path).map_err(|source| LabError::read(path, source))?;
     serde_json::from_str(&text).map_err(|error| {
-        let place = SourcePlace { file: path.to_owned(), line: error.line().max(1), column: error.column().max(1) };
+        let place =
+            SourcePlace { file: path.to_owned(), line: error.line().max(1), column: error.column().max(1) };
         let problem = error.to_string();
         let problem = problem.rsplit_once(" at line ").map_or(problem.as_str(), |(words, _)| words);
         LabError::File { place, problem: problem.to_owned(), mend: format!("give {what}, whole") }

@@ -22,8 +22,13 @@ fn bodies_of_which_nothing_is_expected_are_dropped_and_counted_to_the_byte() {
     for engine in engines() {
         for (connections, pipeline) in [(1, 1), (3, 1), (2, 8)] {
             let requests = vec![kind(Expect::default())];
-            let report =
-                measure(&LoadPlan { requests, connections, pipeline, stack: engine.into(), ..plan(&server, 60) });
+            let report = measure(&LoadPlan {
+                requests,
+                connections,
+                pipeline,
+                stack: engine.into(),
+                ..plan(&server, 60)
+            });
             assert_eq!((report.books.ok, report.bodies.unjudged), (60, 60), "{:?}", report.samples);
             assert_eq!(report.window.body_bytes, 60 * LENGTH as u64);
             assert_eq!(report.books.received_bytes, 60 * answer(200, &right()).len() as u64);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::support::{Act, Server, answer, get, hello, measure, plan};
 use assay_engine::{Config, EngineKind, Uring};
-use assay_load::{News, LoadPlan, Reuse, Span, run};
+use assay_load::{LoadPlan, News, Reuse, Span, run};
 use assay_model::check::CheckOutcome;
 use assay_model::load::{Arrival, ErrorClass};
 use assay_model::rule::Rule;

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::support::{Act, Server, answer, hello, plan};
-use assay_load::{News, LoadPlan, Second, Span, run};
+use assay_load::{LoadPlan, News, Second, Span, run};
 use assay_model::load::{Arrival, LoadReport, Phase};
 use assay_model::units::Nanos;
 

@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use crate::support::{Act, Server, hello, plan};
-use assay_load::{LoadError, News, LoadPlan, WindowOrder, run_windows};
+use assay_load::{LoadError, LoadPlan, News, WindowOrder, run_windows};
 use assay_model::check::CheckOutcome;
 use assay_model::load::{LoadReport, LoadTurn};
 use assay_model::rule::Rule;

@@ -61,8 +61,10 @@ fn of_check(check: &Check, strict: bool) -> TestCase {
 
 fn of_standing(record: &Record, entry: &Entry, standing: Option<&Standing>, strict: bool) -> TestCase {
     let Some(standing) = standing else { return unmeasured(record, entry) };
-    let wrong =
-        standing.checks.iter().find(|check| check.rule == Rule::Errors && check.outcome == CheckOutcome::Void);
+    let wrong = standing
+        .checks
+        .iter()
+        .find(|check| check.rule == Rule::Errors && check.outcome == CheckOutcome::Void);
     let void = standing.checks.iter().find(|check| check.outcome == CheckOutcome::Void);
     let status = match (wrong, void, &standing.withheld) {
         (Some(check), ..) => failure("wrong answer", &words::evidence(check)),

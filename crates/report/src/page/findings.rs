@@ -153,7 +153,8 @@ fn windows<'a>(
     let record = evidence.record;
     let mut windows = Vec::new();
     for (position, (round, server_runs)) in record.rounds.iter().zip(&evidence.rounds).enumerate() {
-        for server_run in server_runs.iter().filter(|server_run| is_proper(record, &server_run.run.contender)) {
+        for server_run in server_runs.iter().filter(|server_run| is_proper(record, &server_run.run.contender))
+        {
             let run = server_run.run;
             for timed in server_run.windows.iter().filter(|window| Spot::of(&window.cell) == *spot) {
                 let measurement = timed.measured;

@@ -30,7 +30,11 @@ pub(crate) fn verdict(record: &Record) -> Verdict {
             ),
             check(Rule::Books, CheckOutcome::Pass, "Every one of 14,012,331 requests is accounted for."),
             check(Rule::NoiseFloor, CheckOutcome::Pass, "One server measured twice differs by 1.1 %."),
-            check(Rule::Steal, CheckOutcome::Warn, "The machine is virtual (kvm): neighbours may take its CPU."),
+            check(
+                Rule::Steal,
+                CheckOutcome::Warn,
+                "The machine is virtual (kvm): neighbours may take its CPU.",
+            ),
         ],
         rounds: ROUNDS,
         margin: MARGIN,
@@ -137,7 +141,11 @@ fn checks(name: &str) -> Vec<Check> {
             "The generator's thread was 99.8 % busy while the server's CPU was 31 % idle.",
         )],
         DYING => {
-            vec![check(Rule::FailedRuns, CheckOutcome::Warn, "One of 6 rounds yielded nothing: the server died.")]
+            vec![check(
+                Rule::FailedRuns,
+                CheckOutcome::Warn,
+                "One of 6 rounds yielded nothing: the server died.",
+            )]
         }
         _ => Vec::new(),
     }

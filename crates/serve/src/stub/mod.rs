@@ -35,7 +35,7 @@ pub use timing::{Discipline, Stall};
 pub use warming::Warming;
 
 use crate::config::ServeError;
-use crate::threads::{ThreadPlace, Stand, on_each_cpu};
+use crate::threads::{Stand, ThreadPlace, on_each_cpu};
 
 /// The body of a right answer.
 pub const BODY: &str = "as programmed";

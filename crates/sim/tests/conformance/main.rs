@@ -16,8 +16,8 @@ use std::sync::Arc;
 use assay_engine::{Config, Engine as _};
 use assay_model::units::Nanos;
 use assay_sim::{Network, RealTime, SimEngine, Weather};
-use far::{Far, FarPeer};
 use conformance::{CONFIG, Peer as _, World};
+use far::{Far, FarPeer};
 
 /// Connections on each side where many are wanted.
 const MANY: usize = 10_000;

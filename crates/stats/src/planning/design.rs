@@ -182,7 +182,8 @@ mod tests {
     /// As measured: restarts vary by 1.5 %, windows of a tenth of a second by 23 %.
     const NOISE: Components =
         Components { restart_sd: 0.015, window_sd: 0.23, windows: 20.0, degrees_of_freedom: 60.0 };
-    const SHOWDOWN: ComparisonPlan = ComparisonPlan { contenders: 7, tables: 3, confidence: 0.95, margin: 0.01, looks: false };
+    const SHOWDOWN: ComparisonPlan =
+        ComparisonPlan { contenders: 7, tables: 3, confidence: 0.95, margin: 0.01, looks: false };
     /// Six seconds to start and warm up everybody, 0.13 s for each of 21 windows.
     const COSTS: Costs = Costs { round_s: 6.0, rotation_s: 2.7 };
 

@@ -12,7 +12,7 @@ use crate::simultaneous::MOST_ROUNDS;
 use crate::{StatsError, student};
 
 pub use crate::table::Components;
-pub use design::{Costs, Design, Expectation, ComparisonPlan, best, budget_for, shows};
+pub use design::{ComparisonPlan, Costs, Design, Expectation, best, budget_for, shows};
 pub use duet::{duet_for, duet_shows};
 
 /// The fewest rounds after which the half-width to expect of one ratio is at most `goal` (0.014 for ± 1.4 %), when the ratio

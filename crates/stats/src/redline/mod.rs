@@ -440,7 +440,14 @@ impl Search {
         Trial { per_second, fresh_server: false, purpose: Purpose::Descend }
     }
 
-    fn descended(&mut self, per_second: f64, outcome: TrialOutcome, failed: f64, passed: Option<f64>, steps: u32) {
+    fn descended(
+        &mut self,
+        per_second: f64,
+        outcome: TrialOutcome,
+        failed: f64,
+        passed: Option<f64>,
+        steps: u32,
+    ) {
         let passes = outcome == TrialOutcome::Pass;
         let (failed, passed) = if passes { (failed, Some(per_second)) } else { (per_second, passed) };
         self.descending = passed;

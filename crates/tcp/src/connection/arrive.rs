@@ -5,8 +5,8 @@ use assay_model::units::Nanos;
 use super::receive::Change;
 use super::recovery::Alarm;
 use super::{
-    DELAYED_ACK_TIMEOUT, CHALLENGE_INTERVAL, Connection, Counts, Failure, Segment, State, TIME_WAIT,
-    Verdict, flag,
+    CHALLENGE_INTERVAL, Connection, Counts, DELAYED_ACK_TIMEOUT, Failure, Segment, State, TIME_WAIT, Verdict,
+    flag,
 };
 
 impl Connection {

@@ -51,7 +51,12 @@ enum Carries {
 impl Connection {
     /// The segment that is to leave next, if any may leave now; the same one until [`sent`](Self::sent). All that the wire brought
     /// until `rx_watermark` has arrived here: a timer that ran out later may be answered by what still lies in the wire.
-    pub(crate) fn next_segment(&mut self, now: Nanos, rx_watermark: Nanos, counts: &mut Counts) -> Option<SegmentPlan> {
+    pub(crate) fn next_segment(
+        &mut self,
+        now: Nanos,
+        rx_watermark: Nanos,
+        counts: &mut Counts,
+    ) -> Option<SegmentPlan> {
         if self.alarm_at <= rx_watermark {
             self.wake(now, counts);
         }

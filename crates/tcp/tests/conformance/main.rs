@@ -14,8 +14,8 @@ use std::sync::Arc;
 use assay_engine::Engine;
 use assay_tcp::{Cidr, Config, UserStack};
 use assay_wire::ring::{self, Ring};
-use far::{Far, FarPeer};
 use conformance::{CONFIG, World};
+use far::{Far, FarPeer};
 
 /// Connections on each side where many are wanted.
 const MANY: usize = 10_000;

@@ -14,8 +14,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use assay_engine::{Config, Engine, EngineError, Epoll, Uring};
 use assay_model::units::Nanos;
 use assay_tls::{Client, Terms, Tls};
-use peer::TlsPeer;
 use conformance::{CONFIG, World};
+use peer::TlsPeer;
 use support::acquainted;
 
 /// Connections on each side where many are wanted: each takes a handshake.

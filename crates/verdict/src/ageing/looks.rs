@@ -31,8 +31,10 @@ pub(super) fn looks(evidence: &Evidence<'_>, entry: &Entry) -> Vec<Look> {
         *name == entry.name || control.is_some_and(|other| other.control_of.as_ref() == Some(&entry.name))
     };
     let mut found = Vec::new();
-    let server_runs =
-        evidence.rounds.iter().flat_map(|round| round.iter().filter(is_its).map(move |server_run| (round, server_run)));
+    let server_runs = evidence
+        .rounds
+        .iter()
+        .flat_map(|round| round.iter().filter(is_its).map(move |server_run| (round, server_run)));
     for (number, (round, server_run)) in server_runs.enumerate() {
         let is_cold = is_cold_to_its_end(server_run);
         for (index, cell) in cells.iter().enumerate() {
@@ -67,10 +69,15 @@ fn with_cold<'r>(window: &Window<'r>) -> Window<'r> {
 /// Age and log rate in the long look at a contender, in the order of time; empty where there was none.
 pub(super) fn long_look(evidence: &Evidence<'_>, entry: &Entry) -> Vec<(f64, f64)> {
     let server_runs = &evidence.long_look;
-    let Some(server_run) = server_runs.iter().find(|server_run| server_run.run.contender == entry.name) else { return Vec::new() };
+    let Some(server_run) = server_runs.iter().find(|server_run| server_run.run.contender == entry.name)
+    else {
+        return Vec::new();
+    };
     let windows = server_run.windows.iter().filter(|window| window.counts());
     windows
-        .flat_map(|window| points(window, limit_beside(evidence, server_runs, server_run, &window.measured.cell)))
+        .flat_map(|window| {
+            points(window, limit_beside(evidence, server_runs, server_run, &window.measured.cell))
+        })
         .collect()
 }
 
@@ -83,7 +90,8 @@ fn limit_beside<'l, 'r>(
 ) -> Option<&'l Window<'r>> {
     let is_limit = |server_run: &&ServerRun<'_>| {
         let named = evidence.record.contenders.iter().find(|entry| entry.name == server_run.run.contender);
-        let lived_beside = server_run.run.group == beside.run.group && server_run.run.network == beside.run.network;
+        let lived_beside =
+            server_run.run.group == beside.run.group && server_run.run.network == beside.run.network;
         named.is_some_and(|entry| entry.kind == Kind::Limit && entry.control_of.is_none()) && lived_beside
     };
     let window = round.iter().find(is_limit)?.window(cell)?;

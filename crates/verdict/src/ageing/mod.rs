@@ -102,8 +102,10 @@ pub fn needs_long_look(record: &Record) -> Result<bool, Unreadable> {
 
 /// At which ages a contender was measured at capacity.
 fn ages_of(evidence: &Evidence<'_>, entry: &Entry) -> Option<Ages> {
-    let server_runs = evidence.rounds.iter().flatten().filter(|server_run| server_run.run.contender == entry.name);
-    let windows = server_runs.flat_map(|server_run| server_run.windows.iter().map(|window| (server_run.run, window)));
+    let server_runs =
+        evidence.rounds.iter().flatten().filter(|server_run| server_run.run.contender == entry.name);
+    let windows =
+        server_runs.flat_map(|server_run| server_run.windows.iter().map(|window| (server_run.run, window)));
     ages::of(windows.filter(|(_, window)| window.measured.cell.offered.is_capacity()))
 }
 

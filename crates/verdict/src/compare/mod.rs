@@ -238,8 +238,9 @@ impl Party<'_> {
     /// Whether it failed too often while another was under load beside it.
     fn failed_at_once(&self, cell: &Cell) -> Option<Withheld> {
         let server_runs = self.evidence.server_runs(&self.contender, cell).into_iter().flatten();
-        let share =
-            duet::failed_share(server_runs.filter_map(|server_run| server_run.window(cell)).map(|window| window.measured));
+        let share = duet::failed_share(
+            server_runs.filter_map(|server_run| server_run.window(cell)).map(|window| window.measured),
+        );
         (share > MAX_ERROR_SHARE).then_some(Withheld::FailedAtOnce { share })
     }
 

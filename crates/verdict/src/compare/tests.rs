@@ -111,9 +111,13 @@ fn what_differed_besides_the_contenders_is_named() {
     new.host.mitigations = vec!["Spectre".to_owned()];
     new.experiment.window_s = 3.0;
     let found = compare(&side(&base, ""), &[side(&new, "")], &[]).unwrap();
-    let caveats: Vec<(&str, CheckOutcome)> = found.caveats.iter().map(|c| (c.rule.name(), c.outcome)).collect();
+    let caveats: Vec<(&str, CheckOutcome)> =
+        found.caveats.iter().map(|c| (c.rule.name(), c.outcome)).collect();
     let warn = |rule| (rule, CheckOutcome::Warn);
-    assert_eq!(caveats, [warn("pairing"), ("machine", CheckOutcome::Void), warn("machine-state"), warn("method")]);
+    assert_eq!(
+        caveats,
+        [warn("pairing"), ("machine", CheckOutcome::Void), warn("machine-state"), warn("method")]
+    );
     let between = |caveat: usize| match &found.caveats[caveat].evidence {
         Evidence::Differences { between } => {
             between.iter().map(|of| format!("{} {} {}", of.property, of.base, of.new)).collect::<Vec<_>>()

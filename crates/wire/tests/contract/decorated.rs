@@ -5,8 +5,8 @@ use std::path::Path;
 use assay_model::units::Nanos;
 use assay_wire::{AnyWire, End, Wire, open};
 
-use super::frames::{self, SHORTEST};
 use super::conformance;
+use super::frames::{self, SHORTEST};
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").expect("shared memory")

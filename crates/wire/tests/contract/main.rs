@@ -2,13 +2,13 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod conformance;
 mod decorated;
 #[cfg(feature = "dpdk")]
 mod dpdks;
 mod frames;
 mod hostile;
 mod processes;
-mod conformance;
 mod sharing;
 mod space;
 mod taps;

@@ -6,8 +6,8 @@ use std::time::Instant;
 use assay_model::units::Nanos;
 use assay_wire::{End, Receiver as _, Sender as _, Wire, open, tap};
 
-use super::frames::PATIENCE;
 use super::conformance;
+use super::frames::PATIENCE;
 use super::space::{ip, try_ip, within};
 
 fn no_taps() -> Option<String> {

@@ -9,8 +9,8 @@ use assay_model::units::Nanos;
 use assay_wire::xdp::{self, Mode};
 use assay_wire::{End, Receiver as _, Wire, open};
 
-use super::frames::{self, PATIENCE, SHORTEST};
 use super::conformance;
+use super::frames::{self, PATIENCE, SHORTEST};
 use super::space::{ip, try_ip, within};
 
 const MODES: [Mode; 2] = [Mode::Generic, Mode::Native];

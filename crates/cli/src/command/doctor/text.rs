@@ -87,7 +87,9 @@ impl Page {
         };
         let (verdict, ansi) = match diagnosis.fitness {
             Fitness::Fit => ("fit: nothing found that spoils a measurement".to_owned(), GOOD),
-            Fitness::UsableWithCaution => (format!("usable with caution: {}", rules(CheckOutcome::Warn)), CAUTION),
+            Fitness::UsableWithCaution => {
+                (format!("usable with caution: {}", rules(CheckOutcome::Warn)), CAUTION)
+            }
             Fitness::Unfit => (format!("unfit: {}", rules(CheckOutcome::Void)), ALARM),
         };
         let settings: usize = diagnosis.findings.iter().map(|finding| finding.settings.len()).sum();
@@ -155,8 +157,9 @@ mod tests {
 
     #[test]
     fn no_line_is_wider_than_the_terminal() {
-        let all =
-            diagnosis([CheckOutcome::Pass, CheckOutcome::Warn, CheckOutcome::Void].map(|o| finding("rule", o)).to_vec());
+        let all = diagnosis(
+            [CheckOutcome::Pass, CheckOutcome::Warn, CheckOutcome::Void].map(|o| finding("rule", o)).to_vec(),
+        );
         for width in [60, 80, 200] {
             let text = render(&all, &Style { width, colour: false, ascii: true, full: false });
             assert!(text.lines().all(|line| line.len() <= width), "{text}");
@@ -171,7 +174,9 @@ mod tests {
     fn the_verdict_names_what_decided_it() {
         let style = Style { width: 80, colour: false, ascii: false, full: false };
         let last = |findings| render(&diagnosis(findings), &style).lines().last().map(str::to_owned);
-        assert!(last(vec![finding("a", CheckOutcome::Pass)]).is_some_and(|line| line.contains("fit: nothing")));
+        assert!(
+            last(vec![finding("a", CheckOutcome::Pass)]).is_some_and(|line| line.contains("fit: nothing"))
+        );
         let both = vec![finding("a", CheckOutcome::Warn), finding("b", CheckOutcome::Void)];
         assert_eq!(last(both).as_deref(), Some(" Verdict  unfit: b"));
     }

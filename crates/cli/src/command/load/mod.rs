@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_lab::Exit;
-use assay_load::{News, LoadPlan};
+use assay_load::{LoadPlan, News};
 use assay_model::load::LoadReport;
 use assay_report::foreign;
 use assay_verdict::ending_of_load;

@@ -2,7 +2,7 @@
 
 use assay_lab::Exit;
 use assay_lab::generator::CONNECTED;
-use assay_load::{News, LoadPlan, WindowOrder};
+use assay_load::{LoadPlan, News, WindowOrder};
 use assay_model::units::Nanos;
 
 use crate::failure::Failure;

@@ -13,7 +13,7 @@ pub(crate) use plan::{build, own_command, own_workload, program, tools};
 use assay_lab::rounds;
 use assay_lab::store::Store;
 
-use assay_lab::{Exit, LabError, RunPlan, Prediction, Subject};
+use assay_lab::{Exit, LabError, Prediction, RunPlan, Subject};
 use assay_model::experiment::{Experiment, Span};
 use assay_model::offered::Offered;
 use assay_model::outlook::Outlook;

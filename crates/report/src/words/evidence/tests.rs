@@ -107,7 +107,9 @@ fn age_is_told_with_how_much_and_when() {
         "servers were measured after 2.00 s to 7.00 s under load, 3.00 s to 50.0 s after their start; a change of 4.0 % over \
          that time would have been seen; one life of each was looked at for 60.0 s under load"
     );
-    assert!(told(Rule::SlowModes, CheckOutcome::Pass, of(None, None)).ends_with("get faster or slower with age"));
+    assert!(
+        told(Rule::SlowModes, CheckOutcome::Pass, of(None, None)).ends_with("get faster or slower with age")
+    );
     let pauses = Evidence::Pauses {
         pauses: 9,
         watched_ns: s(20),
