@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command for developers talks to them")]
 
 mod bench;
+mod circles;
 mod claims;
 mod dependencies;
 mod figures;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::unused::Uses;
-use crate::{claims, dependencies, figures, layers, references};
+use crate::{circles, claims, dependencies, figures, layers, references};
 
 /// Longer files want to be two.
 const LINES_AT_MOST: usize = 600;
@@ -38,6 +38,7 @@ pub(crate) fn run(root: &Path) -> Result<(), Vec<String>> {
     let promised = std::fs::read_to_string(root.join(claims::CLAIMS)).unwrap_or_default();
     findings.extend(claims::check(&promised, &functions));
     findings.extend(references::check(&files));
+    findings.extend(circles::check(&files));
     findings.extend(dependencies::check(&files));
     findings.extend(uses.findings());
     if findings.is_empty() { Ok(()) } else { Err(findings) }

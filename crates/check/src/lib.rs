@@ -21,6 +21,7 @@
 mod answer;
 mod dialogue;
 mod objection;
+mod route;
 mod rule;
 mod rules;
 mod site;
@@ -28,7 +29,8 @@ mod suite;
 mod target;
 mod types;
 
-pub use rule::{Rule, Tempo, of_http};
+pub use route::{Route, TestType};
+pub use rule::{Rule, Tempo};
+pub use rules::of_http;
 pub use suite::{Pace, ask};
 pub use target::{Counts, Ledger, Patience, Planted, Target, TargetError};
-pub use types::{Route, TestType};

@@ -1,9 +1,8 @@
-//! What a rule is, and the list of them all.
+//! What a rule is.
 
 use assay_model::conformance::Severity;
 
 use crate::objection::Keeping;
-use crate::rules;
 use crate::site::Site;
 
 /// Something that a server has to keep.
@@ -49,27 +48,5 @@ impl Rule {
     /// The same rule at another tempo.
     pub(crate) const fn at(self, tempo: Tempo) -> Self {
         Self { tempo, ..self }
-    }
-}
-
-/// Every rule of HTTP/1.1, in the order in which findings are told.
-pub fn of_http() -> impl Iterator<Item = &'static Rule> {
-    rules::ALL.iter().flat_map(|theme| theme.iter())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::TestType;
-
-    #[test]
-    fn every_rule_has_a_name_of_its_own_a_sentence_and_a_source() {
-        let all: Vec<&Rule> = of_http().chain(TestType::ALL.into_iter().flat_map(TestType::rules)).collect();
-        for (i, rule) in all.iter().enumerate() {
-            assert!(all[..i].iter().all(|other| other.id != rule.id), "{} twice", rule.id);
-            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-            assert!(rule.id.chars().all(plain), "{}", rule.id);
-            assert!(rule.sentence.ends_with('.') && !rule.source.is_empty(), "{}", rule.id);
-        }
     }
 }

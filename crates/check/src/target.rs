@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use assay_host::names;
 
-use crate::types::Route;
+use crate::route::Route;
 
 /// How long to wait for what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,6 @@ use assay_report::{foreign, format, outlook};
 use assay_verdict::Settling;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::command::run;
 use crate::output;
 
 /// Follows a run on standard error: one line that changes on a terminal, one line a round elsewhere.
@@ -133,7 +132,7 @@ impl Observer for Live {
                 self.redraw(if builds.is_some() { "building and starting" } else { "starting" });
             }
             Event::NoDatabase { reason } => self.warn("the database", "is not run", reason),
-            Event::DatabaseLeft { problem } => self.say(&run::left(problem)),
+            Event::DatabaseLeft { problem } => self.say(&left_in_words(problem)),
             Event::Probing { contender } => {
                 (*contender).clone_into(&mut self.contender);
                 self.redraw("what it needs");
@@ -225,6 +224,11 @@ fn on(what: &str, network: Option<&Network>) -> String {
 pub(crate) fn clock(span: Duration) -> String {
     let seconds = span.as_secs_f64().round() as u64;
     if seconds < 60 { format!("{seconds} s") } else { format!("{}:{:02} min", seconds / 60, seconds % 60) }
+}
+
+/// What is said of a database that could not be removed.
+pub(crate) fn left_in_words(problem: &str) -> String {
+    format!("{problem}; `assay clean --database URL` removes it")
 }
 
 #[cfg(test)]

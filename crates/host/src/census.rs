@@ -1,7 +1,7 @@
 //! The CPU time of every process over a short span, from one clock per process.
 //!
 //! The kernel keeps a clock for each process that counts its CPU time in nanoseconds, all threads together, ended ones too
-//! (`clock_getcpuclockid(3)`). Reading it is one system call, however many threads there are: [`crate::snapshot::Sampler`]
+//! (`clock_getcpuclockid(3)`). Reading it is one system call, however many threads there are: [`crate::sampler::Sampler`]
 //! reads three files for each thread, which takes a tenth of a second with a few hundred of them.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -126,7 +126,7 @@ mod tests {
     use std::process::{Child, Command, Stdio};
 
     use super::*;
-    use crate::snapshot::Sampler;
+    use crate::sampler::Sampler;
 
     /// A child that the test ends.
     struct Busy(Child);

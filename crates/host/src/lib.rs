@@ -29,6 +29,7 @@ pub mod memory;
 pub mod names;
 pub mod probe;
 pub mod process;
+pub mod sampler;
 pub mod snapshot;
 pub mod system;
 mod text;

@@ -12,10 +12,9 @@
 use std::time::Instant;
 
 use assay_model::units::Nanos;
-use assay_model::usage::{Usage, UsageSource};
+use assay_model::usage::UsageSource;
 
 use crate::process::{Process, same_family, scan_trees};
-use crate::window::{Window, difference};
 
 /// How often a scan is repeated when processes come or go during it.
 const ATTEMPTS: u32 = 3;
@@ -92,50 +91,6 @@ pub struct Gone {
     pub pid: u32,
 }
 
-/// What the tree of `root` has consumed since its start, ended workers included as far as they were waited
-/// for. `wall_ns` is zero: take a [`Sampler`] for a span.
-///
-/// # Errors
-/// When `root` has ended.
-pub fn tree_usage(root: u32) -> Result<Usage, Gone> {
-    let snapshot = Snapshot::of_tree(root)?;
-    let nothing = Snapshot { at: snapshot.at, processes: Vec::new(), steady: true };
-    Ok(snapshot.since(&nothing).with_memory().usage)
-}
-
-/// Reads one tree, or several, before and after a span.
-#[derive(Clone, Debug)]
-pub struct Sampler {
-    roots: Vec<u32>,
-    before: Snapshot,
-}
-
-impl Sampler {
-    /// Begins a span for `root` and all below it.
-    ///
-    /// # Errors
-    /// When `root` has ended.
-    pub fn start(root: u32) -> Result<Self, Gone> {
-        Self::start_all(&[root])
-    }
-
-    /// Begins a span for several processes and all below them.
-    ///
-    /// # Errors
-    /// When one of `roots` has ended.
-    pub fn start_all(roots: &[u32]) -> Result<Self, Gone> {
-        Ok(Self { roots: roots.to_vec(), before: Snapshot::of_trees(roots)? })
-    }
-
-    /// What was used since the start. May be called again for a longer span.
-    ///
-    /// # Errors
-    /// When a root has ended.
-    pub fn finish(&self) -> Result<Window, Gone> {
-        Ok(Snapshot::of_trees(&self.roots)?.since(&self.before))
-    }
-}
-
 impl Snapshot {
     /// Reads `root` and all processes below it.
     ///
@@ -166,11 +121,6 @@ impl Snapshot {
             }
             attempt += 1;
         }
-    }
-
-    /// The difference to an `earlier` snapshot of the same tree.
-    pub fn since(&self, earlier: &Self) -> Window {
-        difference(earlier, self)
     }
 }
 

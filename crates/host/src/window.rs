@@ -96,13 +96,20 @@ impl Window {
     }
 }
 
+impl Snapshot {
+    /// The difference to an `earlier` snapshot of the same tree.
+    pub fn since(&self, earlier: &Self) -> Window {
+        difference(earlier, self)
+    }
+}
+
 type Identity = (u32, u64);
 
 fn identity(usage: &ProcessUsage) -> Identity {
     (usage.process.pid, usage.process.start_ticks)
 }
 
-pub(crate) fn difference(before: &Snapshot, after: &Snapshot) -> Window {
+fn difference(before: &Snapshot, after: &Snapshot) -> Window {
     let known: BTreeMap<Identity, &ProcessUsage> =
         before.processes.iter().map(|usage| (identity(usage), usage)).collect();
     let earlier = |usage: &ProcessUsage| known.get(&identity(usage)).copied();

@@ -12,7 +12,7 @@ use std::time::Duration;
 use assay_host::accounting::interrupts_are_apart;
 use assay_host::census::Census;
 use assay_host::cpuset::{CpuSet, allowed, pin_current_thread};
-use assay_host::snapshot::Sampler;
+use assay_host::sampler::Sampler;
 use assay_host::system::SystemSample;
 use assay_model::units::Nanos;
 

@@ -6,7 +6,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 
 use assay_host::process::{descendants, find, group_members};
-use assay_host::snapshot::{Gone, Sampler, Snapshot, tick, tree_usage};
+use assay_host::sampler::{Sampler, tree_usage};
+use assay_host::snapshot::{Gone, Snapshot, tick};
 use assay_model::units::Nanos;
 
 /// A shell that obeys lines on stdin; killed and reaped when dropped.

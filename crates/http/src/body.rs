@@ -1,6 +1,10 @@
 //! Reading a body incrementally, whatever its framing.
 
-use crate::chunked::{BodyLimits, Chunked};
+mod chunked;
+
+pub use chunked::BodyLimits;
+use chunked::Chunked;
+
 use crate::error::BodyError;
 
 /// How the end of a body is found.

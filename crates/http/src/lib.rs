@@ -47,7 +47,6 @@
 
 mod body;
 mod chars;
-mod chunked;
 pub mod date;
 mod error;
 mod field;
@@ -61,8 +60,7 @@ pub mod status;
 pub mod target;
 mod template;
 
-pub use body::{BodyReader, Framing, Step};
-pub use chunked::BodyLimits;
+pub use body::{BodyLimits, BodyReader, Framing, Step};
 pub use error::{BodyError, ParseError, ParseErrorKind};
 pub use field::{Field, Fields};
 pub use known::{KnownField, KnownFields};

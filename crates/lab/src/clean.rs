@@ -1,7 +1,5 @@
 //! What killed runs left behind. Processes and network namespaces never are: they end with the run, however it ends.
 
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -9,7 +7,7 @@ use procfs::process::{Process, all_processes};
 use rand::RngExt as _;
 use rand::distr::Alphanumeric;
 
-use crate::store::Store;
+use crate::store::{Store, is_own};
 
 /// Beginnings of the names of temporary folders, behind which there are random characters.
 pub(crate) const SCRATCH_PREFIX: &str = "assay-scratch-";
@@ -65,17 +63,6 @@ fn is_old(path: &Path) -> bool {
     metadata.is_dir() && is_own(&metadata) && age.is_some_and(|age| age >= MIN_AGE)
 }
 
-/// Whether it belongs to this user. Root hands the folders of databases over to whoever runs them, but keeps their group,
-/// which nobody else could give them (chown(2)).
-pub(crate) fn is_own(found: &Metadata) -> bool {
-    is_own_of(rustix::process::getuid().as_raw(), found.uid(), found.gid())
-}
-
-fn is_own_of(me: u32, owner: u32, group: u32) -> bool {
-    const ROOT: u32 = 0;
-    owner == me || (me == ROOT && group == ROOT)
-}
-
 /// What a process has to do with folders.
 struct User {
     working_folder: Option<PathBuf>,
@@ -118,13 +105,6 @@ mod tests {
         {
             assert!(!is_ours(name), "{name}");
         }
-    }
-
-    #[test]
-    fn what_others_left_is_theirs_also_for_root() {
-        assert!(is_own_of(1000, 1000, 100) && is_own_of(0, 0, 0));
-        assert!(is_own_of(0, 65_534, 0), "handed over by root");
-        assert!(!is_own_of(0, 1000, 1000) && !is_own_of(1000, 0, 0) && !is_own_of(1000, 1001, 1000));
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub mod design;
 mod error;
 pub mod generator;
 mod groups;
+mod names;
 mod network;
 mod outlook;
 mod pipe;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::fs::File;
+use std::fs::{File, Metadata};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,7 +16,6 @@ use rustix::fs::{FlockOperation, flock};
 use serde::Deserialize;
 
 use crate::catalogue::hint;
-use crate::clean;
 use crate::error::LabError;
 
 const RECORD_FILE: &str = "record.json";
@@ -88,7 +88,7 @@ impl Store {
         };
         let with_logs =
             folders.filter(|folder| folder.join("logs").is_dir() || folder.join(RECORD_FILE).is_file());
-        let is_own = |folder: &PathBuf| folder.symlink_metadata().is_ok_and(|found| clean::is_own(&found));
+        let is_own = |folder: &PathBuf| folder.symlink_metadata().is_ok_and(|found| is_own(&found));
         with_logs.filter(is_own).filter(is_over).flat_map(own).collect()
     }
 
@@ -301,6 +301,17 @@ pub fn histogram_log(evidence: &Evidence<'_>) -> String {
     log
 }
 
+/// Whether it belongs to this user. Root hands the folders of databases over to whoever runs them, but keeps their group,
+/// which nobody else could give them (chown(2)).
+pub(crate) fn is_own(found: &Metadata) -> bool {
+    is_own_of(rustix::process::getuid().as_raw(), found.uid(), found.gid())
+}
+
+fn is_own_of(me: u32, owner: u32, group: u32) -> bool {
+    const ROOT: u32 = 0;
+    owner == me || (me == ROOT && group == ROOT)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -445,5 +456,12 @@ mod tests {
         assert_eq!(lines.len(), 4);
         assert!(lines[0].starts_with("Tag=a/hello/64/0,"), "{}", lines[0]);
         assert!(lines.iter().all(|line| line.split(',').nth(4).is_some_and(|h| h.starts_with("HIST"))));
+    }
+
+    #[test]
+    fn what_others_left_is_theirs_also_for_root() {
+        assert!(is_own_of(1000, 1000, 100) && is_own_of(0, 0, 0));
+        assert!(is_own_of(0, 65_534, 0), "handed over by root");
+        assert!(!is_own_of(0, 1000, 1000) && !is_own_of(1000, 0, 0) && !is_own_of(1000, 1001, 1000));
     }
 }

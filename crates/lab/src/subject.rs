@@ -9,9 +9,9 @@ use assay_model::contender::{Build, Contender, Kind, Need, Run};
 use assay_model::record::{Entry, Origin};
 use assay_model::workload::Workload;
 
-use crate::catalogue::name_of;
 use crate::contender::Inherited;
 use crate::error::LabError;
+use crate::names::name_of;
 use crate::secrets::Secrets;
 use crate::url::{Scheme, Url};
 

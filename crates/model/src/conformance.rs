@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::record::{NotRun, Program};
+use crate::not_run::NotRun;
+use crate::program::Program;
 use crate::units::Nanos;
 
 /// Name and version of the format of [`CheckReport`].

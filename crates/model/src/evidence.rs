@@ -1,5 +1,6 @@
 //! What a judgement rests on: numbers and names, without a word of prose. Sentences and remedies are made of it where it is shown.
 
+mod ages;
 mod answers;
 mod bottleneck;
 mod withheld;
@@ -10,15 +11,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::error_class::ErrorClass;
 use crate::experiment::Cell;
 use crate::imported::Imported;
-use crate::load::ErrorClass;
+use crate::interval::Interval;
 use crate::running::Running;
 use crate::units::Nanos;
-use crate::verdict::{Ages, LimitedBy, SelfRatio};
 
+pub use ages::Ages;
 pub use answers::{Against, Answered, Checked};
-pub use bottleneck::{Bottleneck, Busiest};
+pub use bottleneck::{Bottleneck, Busiest, LimitedBy};
 pub use withheld::Withheld;
 pub(crate) use withheld::with_sentences;
 
@@ -549,6 +551,16 @@ impl Difference {
         let value = |value: &T| serde_json::to_value(value).unwrap_or_default();
         (base != new).then(|| Self { property: property.to_owned(), base: value(base), new: value(new) })
     }
+}
+
+/// A contender's throughput over its own, paired by round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SelfRatio {
+    /// Which cell.
+    #[serde(flatten)]
+    pub cell: Cell,
+    /// The ratio.
+    pub ratio: Interval,
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::design::{Comparing, Design};
-use crate::load::Arrival;
 use crate::network::Network;
 use crate::offered::Offered;
 use crate::published::Published;
@@ -467,6 +466,25 @@ fn default_turn_s() -> f64 {
 
 fn default_timeout_s() -> f64 {
     5.0
+}
+
+/// When requests are issued.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "model")]
+pub enum Arrival {
+    /// The next request follows the last response.
+    #[default]
+    Closed,
+    /// At even intervals, whatever the answers do.
+    Constant {
+        /// Offered load in requests per second.
+        per_second: f64,
+    },
+    /// At exponentially distributed intervals, whatever the answers do.
+    Poisson {
+        /// Offered load in requests per second.
+        per_second: f64,
+    },
 }
 
 #[cfg(test)]

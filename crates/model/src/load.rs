@@ -8,9 +8,12 @@ use serde::{Deserialize, Serialize};
 use crate::check::Check;
 use crate::learnt::Learnt;
 use crate::running::Running;
-use crate::tls::{TlsFault, TlsReport};
+use crate::tls::TlsReport;
 use crate::units::Nanos;
 use crate::usage::Usage;
+
+pub use crate::error_class::ErrorClass;
+pub use crate::experiment::Arrival;
 
 /// Name and version of the format of [`LoadReport`].
 pub const LOAD_SCHEMA: &str = "assay-load/1";
@@ -190,25 +193,6 @@ impl StackCounts {
     }
 }
 
-/// When requests are issued.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", tag = "model")]
-pub enum Arrival {
-    /// The next request follows the last response.
-    #[default]
-    Closed,
-    /// At even intervals, whatever the answers do.
-    Constant {
-        /// Offered load in requests per second.
-        per_second: f64,
-    },
-    /// At exponentially distributed intervals, whatever the answers do.
-    Poisson {
-        /// Offered load in requests per second.
-        per_second: f64,
-    },
-}
-
 /// Every request accounted for: `issued = ok + Σ errors + censored`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Books {
@@ -250,130 +234,6 @@ pub struct WindowCounts {
     pub errors: BTreeMap<ErrorClass, u64>,
     /// Bytes of right answers' bodies.
     pub body_bytes: u64,
-}
-
-/// Why a request failed; the classes are disjoint (docs/method/validation.md#classes-of-failure).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ErrorClass {
-    /// Nobody listens at the address.
-    ConnectRefused,
-    /// The connection was not established in time.
-    ConnectTimeout,
-    /// Any other failure to connect.
-    ConnectOther,
-    /// No local port was left.
-    AddressExhausted,
-    /// The server's certificate is for another name.
-    TlsWrongName,
-    /// The server's certificate was issued by nobody who is trusted.
-    TlsUnknownIssuer,
-    /// The server's certificate is not valid yet, or no longer.
-    TlsExpired,
-    /// The server's certificate is wrong in another way.
-    TlsBadCertificate,
-    /// No application protocol in common (ALPN).
-    TlsNoProtocol,
-    /// The server refused the handshake: for want of common parameters, or of a certificate of ours.
-    TlsRefused,
-    /// The server speaks no TLS.
-    TlsNotSpoken,
-    /// The server closed the connection in the handshake.
-    TlsClosed,
-    /// What the server sent breaks the rules of TLS.
-    TlsBroken,
-    /// Reset while the request was being sent.
-    SendReset,
-    /// Reset before the response's head was complete.
-    ResetBeforeHead,
-    /// Reset inside the response's body.
-    ResetInBody,
-    /// The connection ended before the response did.
-    EarlyEof,
-    /// No complete head in time.
-    HeadTimeout,
-    /// No complete body in time.
-    BodyTimeout,
-    /// Not HTTP/1.1 by RFC 9112.
-    Parse,
-    /// Another status than expected.
-    UnexpectedStatus,
-    /// A body of the right length with other content.
-    WrongBody,
-    /// A body of another length than expected.
-    WrongLength,
-    /// A header field other than expected.
-    WrongHeader,
-    /// Due, but no connection could be had before the end.
-    UnsentNoConnection,
-    /// Due, but not sent before the end.
-    UnsentEnd,
-    /// A fault of the generator itself.
-    ClientInternal,
-}
-
-impl ErrorClass {
-    /// Whether an answer came that was not the right one; unlike no answer, which a crowded machine can cause.
-    pub fn is_wrong_answer(self) -> bool {
-        matches!(
-            self,
-            Self::Parse | Self::UnexpectedStatus | Self::WrongBody | Self::WrongLength | Self::WrongHeader
-        )
-    }
-}
-
-impl From<TlsFault> for ErrorClass {
-    fn from(fault: TlsFault) -> Self {
-        match fault {
-            TlsFault::WrongName => Self::TlsWrongName,
-            TlsFault::UnknownIssuer => Self::TlsUnknownIssuer,
-            TlsFault::Expired | TlsFault::NotYetValid => Self::TlsExpired,
-            TlsFault::BadCertificate => Self::TlsBadCertificate,
-            TlsFault::NoProtocol => Self::TlsNoProtocol,
-            TlsFault::NoCommonParameters | TlsFault::CertificateWanted | TlsFault::Refused(_) => {
-                Self::TlsRefused
-            }
-            TlsFault::NotTls => Self::TlsNotSpoken,
-            TlsFault::ClosedInHandshake => Self::TlsClosed,
-            TlsFault::Truncated => Self::EarlyEof,
-            TlsFault::Broken => Self::TlsBroken,
-        }
-    }
-}
-
-impl std::fmt::Display for ErrorClass {
-    /// The class as it stands behind a number: "12 connection refused".
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str(match self {
-            Self::ConnectRefused => "connection refused",
-            Self::ConnectTimeout => "no connection in time",
-            Self::ConnectOther => "other failure to connect",
-            Self::AddressExhausted => "no local port left",
-            Self::TlsWrongName => "certificate for another name",
-            Self::TlsUnknownIssuer => "certificate of an unknown issuer",
-            Self::TlsExpired => "certificate not valid at this time",
-            Self::TlsBadCertificate => "invalid certificate",
-            Self::TlsNoProtocol => "no application protocol in common",
-            Self::TlsRefused => "TLS handshake refused",
-            Self::TlsNotSpoken => "no TLS spoken",
-            Self::TlsClosed => "closed in the TLS handshake",
-            Self::TlsBroken => "TLS broken",
-            Self::SendReset => "reset while sending",
-            Self::ResetBeforeHead => "reset before the head",
-            Self::ResetInBody => "reset in the body",
-            Self::EarlyEof => "ended too early",
-            Self::HeadTimeout => "no head in time",
-            Self::BodyTimeout => "no whole body in time",
-            Self::Parse => "no valid HTTP",
-            Self::UnexpectedStatus => "unexpected status",
-            Self::WrongBody => "wrong body",
-            Self::WrongLength => "wrong length",
-            Self::WrongHeader => "wrong header",
-            Self::UnsentNoConnection => "unsent for want of a connection",
-            Self::UnsentEnd => "unsent at the end",
-            Self::ClientInternal => "fault of the generator",
-        })
-    }
 }
 
 /// Histograms as base64 of the HdrHistogram V2 compressed format, in nanoseconds, two significant figures.

@@ -24,6 +24,9 @@ use crate::units::Nanos;
 use crate::usage::{Counted, Usage};
 use crate::workload::Workload;
 
+pub use crate::not_run::{NotRun, Stage};
+pub use crate::program::Program;
+
 /// Name and version of the format of [`Record`].
 pub const RECORD_SCHEMA: &str = "assay-record/1";
 
@@ -166,15 +169,6 @@ pub enum DatabaseOrigin {
     Given,
 }
 
-/// A program's identity.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Program {
-    /// Version of assay.
-    pub version: String,
-    /// `release` or `debug`; only the former measures well.
-    pub profile: String,
-}
-
 /// A contender as it took part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Entry {
@@ -235,37 +229,6 @@ pub enum Origin {
     Command,
     /// A server that was already running.
     Url(String),
-}
-
-/// Why a contender, or one run of it, yielded nothing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct NotRun {
-    /// At which step.
-    pub stage: Stage,
-    /// What happened, in a sentence.
-    pub reason: String,
-    /// How to mend it, if known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub remedy: Option<String>,
-    /// The last lines of its log.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub log_tail: Vec<String>,
-}
-
-/// The steps in a contender's life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Stage {
-    /// Something it needs is missing.
-    Needs,
-    /// Its build failed.
-    Build,
-    /// It did not start, or was not ready in time.
-    Start,
-    /// It answered wrongly before any load.
-    Answer,
-    /// It died or stopped answering under load.
-    Load,
 }
 
 /// One randomised block: every contender once on every network; where not all could live at once, one of them once in each

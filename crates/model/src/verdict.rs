@@ -8,22 +8,10 @@ use crate::conformance::Score;
 use crate::evidence::{Bottleneck, Withheld};
 use crate::experiment::Cell;
 use crate::network::Network;
-use crate::published::Beside;
-use crate::units::Nanos;
+use crate::published::Figures;
 
-/// An estimate with its interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Interval {
-    /// Best guess.
-    pub estimate: f64,
-    /// Lower end.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-    /// Probability that a procedure like this covers the truth, 0 to 1; 0 where one round gave a single figure, which is
-    /// then also both ends.
-    pub confidence: f64,
-}
+pub use crate::evidence::{Ages, LimitedBy, SelfRatio};
+pub use crate::interval::Interval;
 
 /// The judgement of a whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -149,42 +137,6 @@ pub struct Noise {
 pub struct Timing {
     /// Share of the rounds' time in which something was measured that counts, 0 to 1.
     pub measured_share: f64,
-}
-
-/// How old servers were when what counts of them was measured: from the youngest to the oldest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Ages {
-    /// Least load that one had behind it when something that counts began.
-    pub loaded_from_ns: Nanos,
-    /// Most load that one had behind it when something that counts ended.
-    pub loaded_to_ns: Nanos,
-    /// Least time since it was started.
-    pub lived_from_ns: Nanos,
-    /// Most time.
-    pub lived_to_ns: Nanos,
-}
-
-impl Ages {
-    /// From the youngest to the oldest of both.
-    #[must_use]
-    pub fn and(self, other: Self) -> Self {
-        Self {
-            loaded_from_ns: self.loaded_from_ns.min(other.loaded_from_ns),
-            loaded_to_ns: self.loaded_to_ns.max(other.loaded_to_ns),
-            lived_from_ns: self.lived_from_ns.min(other.lived_from_ns),
-            lived_to_ns: self.lived_to_ns.max(other.lived_to_ns),
-        }
-    }
-}
-
-/// A contender's throughput over its own, paired by round.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SelfRatio {
-    /// Which cell.
-    #[serde(flatten)]
-    pub cell: Cell,
-    /// The ratio.
-    pub ratio: Interval,
 }
 
 /// The response times of one cell at a given rate.
@@ -436,30 +388,6 @@ pub struct Price {
     pub rss_idle_bytes: Option<f64>,
 }
 
-/// What held a throughput where it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum LimitedBy {
-    /// The server's CPUs were saturated, all of them.
-    Server,
-    /// One CPU of the server was saturated, or one of its threads, while others idled.
-    ServerCore,
-    /// The generator's CPUs were saturated: the server could do more.
-    Generator,
-    /// Both were: the server is at least this fast.
-    Both,
-    /// Neither was, but the database's CPUs, or one of its processes.
-    Database,
-    /// The link carried all that it can in a direction: the server could do more.
-    Link,
-    /// Neither was, because too few requests were in flight.
-    Connections,
-    /// Neither was: waiting or locks.
-    Neither,
-    /// The server's CPUs could not be observed.
-    Unknown,
-}
-
 /// The comparison of two contenders in one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pair {
@@ -483,4 +411,51 @@ pub enum Call {
     Tie,
     /// Shown to differ by less than the margin (two one-sided tests).
     Equivalent,
+}
+
+/// A published table and ours beside it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Beside {
+    /// Where the published figures are from, and on what machine.
+    pub source: String,
+    /// What they are, in words.
+    pub quantity: String,
+    /// What they are.
+    pub figures: Figures,
+    /// Name of the contender to which the others stand in ratio, in both tables: the first of the source's that was measured
+    /// here; absent where none was.
+    pub baseline: Option<String>,
+    /// The network of our figures where a row names no other: loopback on the kernel's stack if that was measured, else the
+    /// first of the kernel's, since whoever publishes seldom has another stack, else the first.
+    pub network: Network,
+    /// What differs from column to column, as the source has it.
+    pub columns: Vec<String>,
+    /// The source's contenders in its order, then the others of ours.
+    pub rows: Vec<BesideRow>,
+}
+
+/// One contender in both tables. Every list has an entry for each column, absent where there is no figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::evidence::with_sentences)]
+pub struct BesideRow {
+    /// How the source calls it; our name where the source does not have it.
+    pub title: String,
+    /// Name of the contender here; absent where there is none.
+    pub contender: Option<String>,
+    /// The network of our figures, where it is not [`Beside::network`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
+    /// The published figures.
+    pub values: Vec<Option<f64>>,
+    /// Published figure over that of the baseline.
+    pub ratio_to_baseline: Vec<Option<f64>>,
+    /// Our figures.
+    pub ours: Vec<Option<Interval>>,
+    /// Our figure over that of the baseline, paired by round.
+    pub our_ratio: Vec<Option<Interval>>,
+    /// Why it was not run, if so.
+    pub not_run: Option<String>,
+    /// Why its figures are withheld although it was run, if so.
+    #[serde(rename = "withheld_for", default)]
+    pub withheld: Option<Withheld>,
 }

@@ -1,5 +1,7 @@
 //! What is asked of a contender, and what counts as an answer.
 
+pub mod family;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -7,10 +9,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::database::{DatabaseKind, kind_or_flag};
-use crate::family::{Family, Parameter};
 use crate::html::Page;
 use crate::shape::{BadShape, Shape};
 use crate::template::{BadPlaceholder, Draw, Numbers, is_name, placeholders, with_values};
+use family::{Family, Parameter};
 
 /// A mix of requests with their right answers; `workloads/NAME.toml`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

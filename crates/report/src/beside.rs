@@ -2,9 +2,9 @@
 
 use assay_model::experiment::{Cell, Experiment};
 use assay_model::offered::Offered;
-use assay_model::published::{Beside, BesideRow, Figures};
+use assay_model::published::Figures;
 use assay_model::record::Record;
-use assay_model::verdict::{AnsweredStanding, AnsweredVerdict};
+use assay_model::verdict::{AnsweredStanding, AnsweredVerdict, Beside, BesideRow};
 
 use crate::{foreign, format, notes, words};
 

@@ -5,9 +5,9 @@ use assay_model::evidence::Withheld;
 use assay_model::experiment::Cell;
 use assay_model::network::{Network, Spec, Stack};
 use assay_model::offered::Offered;
-use assay_model::published::{Beside, BesideRow, Figures, Published, PublishedRow};
+use assay_model::published::{Figures, Published, PublishedRow};
 use assay_model::record::{Entry, Record};
-use assay_model::verdict::{CellVerdict, Interval, Standing};
+use assay_model::verdict::{Beside, BesideRow, CellVerdict, Interval, Standing};
 use assay_stats::ratio::paired_log_ratio;
 
 use super::sample::sample_of;

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_host::snapshot::tree_usage;
+use assay_host::sampler::tree_usage;
 use assay_model::load::Arrival;
 use assay_stats::robust::median;
 use clap::{Args, ValueEnum};

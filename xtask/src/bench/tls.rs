@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use assay_host::snapshot::tree_usage;
+use assay_host::sampler::tree_usage;
 use clap::{Args, ValueEnum};
 
 use super::blocks::{Sample, Series, measure_in_blocks, middle, ratio, sample, series};

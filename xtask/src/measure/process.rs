@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use assay_host::cpuset::{CpuSet, pin_current_thread};
-use assay_host::snapshot::tree_usage;
+use assay_host::sampler::tree_usage;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use assay_host::snapshot::tree_usage;
+use assay_host::sampler::tree_usage;
 use assay_model::load::{LoadReport, StackCounts};
 use assay_model::stats_page;
 use rustix::process::Signal;

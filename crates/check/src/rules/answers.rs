@@ -75,7 +75,7 @@ fn head_length(site: &Site) -> Keeping {
 }
 
 fn date(site: &Site) -> Keeping {
-    for request in [site.get(), site.request_for("GET", super::targets::NOWHERE, "", "")] {
+    for request in [site.get(), site.request_for("GET", super::NOWHERE, "", "")] {
         let mut talk = site.open()?;
         talk.send(&request)?;
         let answer = talk.answer()?;

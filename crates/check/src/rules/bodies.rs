@@ -126,6 +126,5 @@ fn one_more(site: &Site, mut talk: Dialogue, answer: &Answer) -> Keeping {
 
 /// A whole request, to be sent as a body. Were it answered, its answer would stand where that of the next belongs.
 fn hidden(site: &Site) -> String {
-    String::from_utf8_lossy(&site.request_for("GET", super::targets::NOWHERE, "X-Hidden: yes\r\n", ""))
-        .into_owned()
+    String::from_utf8_lossy(&site.request_for("GET", super::NOWHERE, "X-Hidden: yes\r\n", "")).into_owned()
 }

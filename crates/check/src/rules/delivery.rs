@@ -133,7 +133,7 @@ impl Pipeline {
     fn of(site: &Site) -> Result<Self, Objection> {
         site.needs_keep_alive()?;
         let get = site.get();
-        let missing = site.request_for("GET", super::targets::NOWHERE, "", "");
+        let missing = site.request_for("GET", super::NOWHERE, "", "");
         let answer = site.ask(&missing)?;
         let distinct = answer.status() != site.plain.status && !answer.is_last();
         let (mut bytes, mut statuses) = (Vec::new(), Vec::new());

@@ -2,12 +2,11 @@
 
 use assay_model::conformance::Severity::{Must, Should};
 
+use super::NOWHERE;
 use crate::objection::{Keeping, Objection};
 use crate::rule::Rule;
 use crate::site::Site;
 
-/// A path that nobody has.
-pub(crate) const NOWHERE: &str = "/assay-check/there-is-nothing-here";
 /// A method that nobody knows.
 const UNKNOWN_METHOD: &str = "ASSAYCHECK";
 /// RFC 9112 §3 recommends that request lines of 8000 octets are supported.

@@ -2,8 +2,8 @@
 
 use assay_model::conformance::Severity::{Must, Should};
 
-use super::TestType::Cached;
 use super::{common, rows};
+use crate::route::TestType::Cached;
 use crate::rule::{Rule, Tempo};
 
 const SOURCE: &str = "TechEmpower, cached queries";

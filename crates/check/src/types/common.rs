@@ -1,9 +1,9 @@
 //! What the answers of all test types have in common.
 
-use super::{Route, TestType};
 use crate::answer::Answer;
 use crate::dialogue::Dialogue;
 use crate::objection::{Keeping, Objection};
+use crate::route::{Route, TestType};
 use crate::rules::{date_of, moves};
 use crate::site::Site;
 

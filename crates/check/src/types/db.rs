@@ -2,9 +2,9 @@
 
 use assay_model::conformance::Severity::Must;
 
-use super::TestType::Db;
 use super::{common, rows};
 use crate::objection::Keeping;
+use crate::route::TestType::Db;
 use crate::rule::{Rule, Tempo};
 use crate::site::Site;
 

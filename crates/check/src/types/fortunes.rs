@@ -3,9 +3,9 @@
 use assay_model::conformance::Severity::Must;
 use assay_model::html::Page;
 
-use super::TestType::Fortunes;
 use super::{common, rows};
 use crate::objection::{Keeping, Objection};
+use crate::route::TestType::Fortunes;
 use crate::rule::{Rule, Tempo};
 use crate::site::Site;
 

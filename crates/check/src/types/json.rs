@@ -3,9 +3,9 @@
 use assay_model::conformance::Severity::Must;
 use serde_json::{Value, json};
 
-use super::TestType::Json;
 use super::common;
 use crate::objection::{Keeping, shown};
+use crate::route::TestType::Json;
 use crate::rule::{Rule, Tempo};
 use crate::site::Site;
 

@@ -2,9 +2,9 @@
 
 use assay_model::conformance::Severity::Must;
 
-use super::TestType::Plaintext;
 use super::common;
 use crate::objection::{Keeping, Objection, shown};
+use crate::route::TestType::Plaintext;
 use crate::rule::{Rule, Tempo};
 use crate::site::Site;
 

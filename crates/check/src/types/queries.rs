@@ -2,9 +2,9 @@
 
 use assay_model::conformance::Severity::{Must, Should};
 
-use super::TestType::Queries;
 use super::{common, rows};
 use crate::objection::Keeping;
+use crate::route::TestType::Queries;
 use crate::rule::{Rule, Tempo};
 use crate::site::Site;
 

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{TestType, common};
+use super::common;
 use crate::dialogue::Dialogue;
 use crate::objection::{Keeping, Objection, shown};
+use crate::route::TestType;
 use crate::site::Site;
 use crate::target::Counts;
 

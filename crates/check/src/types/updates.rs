@@ -2,9 +2,9 @@
 
 use assay_model::conformance::Severity::{Must, Should};
 
-use super::TestType::Updates;
 use super::{common, rows};
 use crate::objection::Keeping;
+use crate::route::TestType::Updates;
 use crate::rule::{Rule, Tempo};
 use crate::site::Site;
 

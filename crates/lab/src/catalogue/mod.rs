@@ -2,7 +2,6 @@
 
 mod check;
 mod file;
-mod names;
 mod select;
 mod workload;
 
@@ -18,10 +17,10 @@ pub use file::Warning;
 pub use select::{all_exclude, with_defaults};
 
 use crate::error::LabError;
+pub(crate) use crate::names::{hint, is_name};
 use crate::subject::Subject;
 pub(crate) use check::fault_of_experiment;
 use file::Source;
-pub(crate) use names::{hint, is_name, name_of, sha256};
 
 /// Everything that can be named on the command line.
 #[derive(Clone, Debug)]

@@ -8,10 +8,10 @@ use assay_model::contender::Run;
 use assay_model::record::{NotRun, Stage};
 
 use super::Purpose;
+use super::StartOrder;
 use super::container;
 use super::environment::{Environment, Told};
 use super::port;
-use super::server::StartOrder;
 use crate::clean::scratch_in;
 use crate::secrets::Secrets;
 use crate::stack::{self, Ends};

@@ -15,7 +15,7 @@ use assay_model::workload::{BadRequest, Expect, RequestKind};
 use super::answer::{self, Answer, media_type};
 pub use super::ask::Door;
 use super::ask::{AskError, Line};
-use crate::catalogue::sha256;
+use crate::names::sha256;
 
 /// Requests on the connection that is kept.
 const KEPT: u64 = 2;

@@ -15,14 +15,24 @@ mod ready;
 mod server;
 mod version;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use assay_host::cpuset::CpuSet;
+use assay_link::Link;
+use assay_model::network::Network;
+use assay_model::workload::Workload;
 
 pub use inherited::Inherited;
 pub(crate) use inherited::Purpose;
 pub(crate) use prepare::Preparation;
-pub(crate) use server::{OnUserStack, Server, StartOrder};
+pub(crate) use server::Server;
 
+use before::Commands;
+
+use crate::database::Access;
 use crate::secrets::Secrets;
+use crate::stop::Stop;
+use crate::tls::RunTls;
 
 /// The shell's exit status for a command that it does not find (POSIX.1-2024, Shell Command Language 2.8.2).
 const NOT_FOUND: i32 = 127;
@@ -30,7 +40,7 @@ const NOT_FOUND: i32 = 127;
 /// The programs that the lab starts, and the files that contenders serve.
 #[derive(Clone, Debug)]
 pub struct Tools {
-    /// Our own program, for its subcommands `keep` and `load`.
+    /// Our own program, for its subcommands `supervise` and `load`.
     pub assay: PathBuf,
     /// The folder of the catalogue whose files are served, `workloads/files`, from the root.
     pub files: PathBuf,
@@ -38,4 +48,41 @@ pub struct Tools {
     pub preload: Option<PathBuf>,
     /// What nothing that they print may repeat.
     pub secrets: Secrets,
+}
+
+/// What one start needs to know.
+pub(crate) struct StartOrder<'a> {
+    /// Our own program.
+    pub tools: &'a Tools,
+    /// What joins it and the generator.
+    pub link: &'a Link,
+    /// The user-space stack that it is to be started on; absent for the kernel's, over the link.
+    pub user: Option<OnUserStack<'a>>,
+    /// What secures its connections; absent for plain HTTP.
+    pub tls: Option<&'a RunTls>,
+    /// CPUs of the server.
+    pub cpus: &'a CpuSet,
+    /// Where its output goes.
+    pub log: PathBuf,
+    /// Its database, for one that needs it.
+    pub database: Option<&'a Access>,
+    /// What it will be asked for, every kind of request to be answered rightly before the load.
+    pub workloads: Vec<Workload>,
+    /// Runs what they want to be run before that.
+    pub commands: &'a Commands,
+    /// Ends the waiting when asked twice.
+    pub stop: &'a Stop,
+}
+
+/// A start on the user-space stack.
+#[derive(Clone, Copy)]
+pub(crate) struct OnUserStack<'a> {
+    /// Over which wire.
+    pub network: Network,
+    /// CPUs of the generator, which asks for the first answers: one for each queue.
+    pub generator_cpus: &'a CpuSet,
+    /// Queues of the wire: one for each worker.
+    pub queues: u16,
+    /// A folder for what it is told and tells.
+    pub work: &'a Path,
 }

@@ -12,7 +12,7 @@ use assay_model::workload::{RequestKind, Workload};
 
 use super::answer;
 use super::ask::{AskError, Door, ask};
-use super::server::{OnUserStack, StartOrder};
+use super::{OnUserStack, StartOrder};
 use crate::generator::{LoadOrder, write_workload};
 use crate::stack::UserEnd;
 use crate::url::Scheme;

@@ -1,32 +1,26 @@
 //! A running server: started under a supervisor and found ready, or found running; stopped without a trace.
 
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use assay_host::cpuset::CpuSet;
-use assay_host::snapshot::Sampler;
+use assay_host::sampler::Sampler;
 use assay_link::Link;
 use assay_model::load::StackCounts;
-use assay_model::network::Network;
 use assay_model::record::{NotRun, Stage};
 use assay_model::units::Nanos;
 use assay_model::workload::{RequestKind, Workload};
 
 use super::ask::Door;
-use super::before::{Commands, Ready, Surroundings};
+use super::before::{Ready, Surroundings};
 use super::container;
 use super::launch::{FirstProcess, Held, launch};
 use super::port::{self, Listener};
 use super::probe::{self, ANSWER_TIMEOUT, USER_START_TIMEOUT};
 use super::ready::Readiness;
-use super::{NOT_FOUND, Tools};
-use crate::database::Access;
+use super::{NOT_FOUND, StartOrder};
 use crate::running;
 use crate::stack::UserEnd;
-use crate::stop::Stop;
 use crate::subject::{Launch, Process, Subject};
 use crate::supervisor::Ended;
-use crate::tls::RunTls;
 use crate::url::Scheme;
 
 /// Time between two looks while it starts: short at first, because it is part of the start-up time that is reported.
@@ -41,43 +35,6 @@ const END_PATIENCE: Duration = Duration::from_millis(200);
 /// Longest wait until a port is free when its last process has gone: what an io_uring held of it, the kernel closes only when it
 /// takes the ring down, which is behind the process's end (io_uring.c, io_ring_exit_work) and takes long with many requests.
 const PORT_PATIENCE: Duration = Duration::from_secs(5);
-
-/// What one start needs to know.
-pub(crate) struct StartOrder<'a> {
-    /// Our own program.
-    pub tools: &'a Tools,
-    /// What joins it and the generator.
-    pub link: &'a Link,
-    /// The user-space stack that it is to be started on; absent for the kernel's, over the link.
-    pub user: Option<OnUserStack<'a>>,
-    /// What secures its connections; absent for plain HTTP.
-    pub tls: Option<&'a RunTls>,
-    /// CPUs of the server.
-    pub cpus: &'a CpuSet,
-    /// Where its output goes.
-    pub log: PathBuf,
-    /// Its database, for one that needs it.
-    pub database: Option<&'a Access>,
-    /// What it will be asked for, every kind of request to be answered rightly before the load.
-    pub workloads: Vec<Workload>,
-    /// Runs what they want to be run before that.
-    pub commands: &'a Commands,
-    /// Ends the waiting when asked twice.
-    pub stop: &'a Stop,
-}
-
-/// A start on the user-space stack.
-#[derive(Clone, Copy)]
-pub(crate) struct OnUserStack<'a> {
-    /// Over which wire.
-    pub network: Network,
-    /// CPUs of the generator, which asks for the first answers: one for each queue.
-    pub generator_cpus: &'a CpuSet,
-    /// Queues of the wire: one for each worker.
-    pub queues: u16,
-    /// A folder for what it is told and tells.
-    pub work: &'a Path,
-}
 
 /// A server that has answered every kind of request rightly. Dropping it stops what was started.
 pub(crate) struct Server {

@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use assay_host::census::Spent;
-use assay_host::snapshot::Sampler;
+use assay_host::sampler::Sampler;
 use assay_model::experiment::Cell;
 use assay_model::record::{Measurement, NotRun, Turn};
 use assay_model::units::Nanos;

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use assay_host::snapshot::tree_usage;
+use assay_host::sampler::tree_usage;
 use assay_host::topology::Topology;
 use assay_model::experiment::Cell;
 use assay_model::record::{NotRun, Run};

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use assay_host::cpuset::CpuSet;
 use assay_host::probe::Probe;
-use assay_host::snapshot::{Sampler, tree_usage};
+use assay_host::sampler::{Sampler, tree_usage};
 use assay_link::Link;
 use assay_model::experiment::{Cell, Span};
 use assay_model::load::{Arrival, LoadReport};

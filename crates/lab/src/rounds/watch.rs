@@ -5,7 +5,7 @@ use std::time::Duration;
 use assay_host::census::{Census, Spent};
 use assay_host::cgroup::{self, Throttling};
 use assay_host::memory::proportional;
-use assay_host::snapshot::Sampler;
+use assay_host::sampler::Sampler;
 use assay_host::system::{SystemDelta, SystemSample};
 use assay_host::window::Window;
 use assay_link::Meter;

@@ -12,9 +12,10 @@ use assay_model::record::Origin;
 use serde::Deserialize;
 
 use super::{TestType, results};
-use crate::catalogue::{Warning, name_of};
+use crate::catalogue::Warning;
 use crate::contender::Inherited;
 use crate::error::{LabError, SourcePlace};
+use crate::names::name_of;
 use crate::subject::{Container, Launch, OwnPaths, Process, Subject};
 
 const CONFIG: &str = "benchmark_config.json";

@@ -74,3 +74,27 @@ pub enum Busiest {
         from_server: bool,
     },
 }
+
+/// What held a throughput where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitedBy {
+    /// The server's CPUs were saturated, all of them.
+    Server,
+    /// One CPU of the server was saturated, or one of its threads, while others idled.
+    ServerCore,
+    /// The generator's CPUs were saturated: the server could do more.
+    Generator,
+    /// Both were: the server is at least this fast.
+    Both,
+    /// Neither was, but the database's CPUs, or one of its processes.
+    Database,
+    /// The link carried all that it can in a direction: the server could do more.
+    Link,
+    /// Neither was, because too few requests were in flight.
+    Connections,
+    /// Neither was: waiting or locks.
+    Neither,
+    /// The server's CPUs could not be observed.
+    Unknown,
+}

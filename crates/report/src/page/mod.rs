@@ -12,9 +12,8 @@ mod schema;
 mod window;
 
 use assay_model::check::Check;
-use assay_model::published::Beside;
 use assay_model::record::{Entry, Record};
-use assay_model::verdict::{NoiseFloor, Standing, Verdict};
+use assay_model::verdict::{Beside, NoiseFloor, Standing, Verdict};
 use assay_verdict::Evidence;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;

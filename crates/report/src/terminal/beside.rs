@@ -1,8 +1,7 @@
 //! Figures of others beside ours, and shares answered in time.
 
-use assay_model::published::{Beside, BesideRow};
 use assay_model::record::Record;
-use assay_model::verdict::{AnsweredStanding, AnsweredVerdict};
+use assay_model::verdict::{AnsweredStanding, AnsweredVerdict, Beside, BesideRow};
 
 use super::table::{Column, Row, table};
 use super::{Page, prose};

@@ -2,8 +2,9 @@
 
 use assay_model::cpuset::CpuSet;
 use assay_model::network::Spec;
-use assay_model::published::{Beside, BesideRow, Figures, SourceCpus};
+use assay_model::published::{Figures, SourceCpus};
 use assay_model::record::Record;
+use assay_model::verdict::{Beside, BesideRow};
 
 use super::phrases::count_of;
 use crate::format;

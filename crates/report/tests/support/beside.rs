@@ -3,9 +3,9 @@
 use assay_model::evidence::{Part, Withheld};
 use assay_model::experiment::Cell;
 use assay_model::network::{Network, Spec};
-use assay_model::published::{Beside, BesideRow, Figures};
+use assay_model::published::Figures;
 use assay_model::rule::Rule;
-use assay_model::verdict::{AnsweredStanding, AnsweredVerdict, Interval};
+use assay_model::verdict::{AnsweredStanding, AnsweredVerdict, Beside, BesideRow, Interval};
 
 use crate::support::ROUNDS;
 

@@ -14,7 +14,7 @@ use assay_report::foreign;
 
 use crate::args::CheckArguments;
 use crate::failure::Failure;
-use crate::{command, output, signals};
+use crate::{command, output, progress, signals};
 
 pub(crate) fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     let inquiry = plan::build(arguments)?;
@@ -43,7 +43,7 @@ fn notice(event: &Event<'_>) {
         Event::StartingDatabase { builds: Some(program) } => {
             output::note(format_args!("building and starting {program}"));
         }
-        Event::DatabaseLeft { problem } => output::warning(command::run::left(problem)),
+        Event::DatabaseLeft { problem } => output::warning(progress::left_in_words(problem)),
         _ => {}
     }
 }

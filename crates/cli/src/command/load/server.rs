@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use assay_host::cpuset::{self, CpuSet};
 use assay_host::isolation;
 use assay_host::listener::{self, Found, Unseen};
-use assay_host::snapshot::Sampler;
+use assay_host::sampler::Sampler;
 use assay_host::topology::Topology;
 use assay_lab::running;
 use assay_model::load::LoadReport;

@@ -35,8 +35,3 @@ fn tell_what_is_ignored(kind: DatabaseKind) {
     };
     output::note(format_args!("{variable} is set, and not used: assay starts a database of its own{other}"));
 }
-
-/// What is said of a database that could not be removed.
-pub(crate) fn left(problem: &str) -> String {
-    format!("{problem}; `assay clean --database URL` removes it")
-}

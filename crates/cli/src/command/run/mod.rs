@@ -7,7 +7,7 @@ mod plan;
 use std::path::Path;
 use std::time::Duration;
 
-pub(crate) use database::{left, private};
+pub(crate) use database::private;
 pub(crate) use plan::{build, own_command, own_workload, program, tools};
 
 use assay_lab::rounds;

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::{Expect, RequestKind, Workload};
 use crate::template::with_values;
-use crate::workload::{Expect, RequestKind, Workload};
 
 /// A number that a workload's file leaves open: `${NAME}` in its requests and answers stands for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,6 +1,6 @@
 //! The chunked transfer coding (RFC 9112 §7.1), decoded in place and resumable at every byte.
 
-use crate::body::Step;
+use super::Step;
 use crate::chars::{is_field_text, is_token};
 use crate::error::BodyError;
 

@@ -1,0 +1,35 @@
+//! Why something was not run.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Why a contender, or one run of it, yielded nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NotRun {
+    /// At which step.
+    pub stage: Stage,
+    /// What happened, in a sentence.
+    pub reason: String,
+    /// How to mend it, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
+    /// The last lines of its log.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub log_tail: Vec<String>,
+}
+
+/// The steps in a contender's life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Something it needs is missing.
+    Needs,
+    /// Its build failed.
+    Build,
+    /// It did not start, or was not ready in time.
+    Start,
+    /// It answered wrongly before any load.
+    Answer,
+    /// It died or stopped answering under load.
+    Load,
+}
