@@ -7,6 +7,7 @@ use assay_model::verdict::Noise;
 
 use crate::error::ReportError;
 use crate::text::wrap;
+use crate::words::restarts_vary;
 use crate::{foreign, format};
 
 /// Shares of two designs' differences from which the better one is worth a line.
@@ -124,7 +125,7 @@ fn paragraph(label: &str, fact: &str, width: usize) -> String {
 
 fn noise(outlook: &Outlook) -> String {
     let Noise { restart_cv, window_cv, .. } = outlook.noise;
-    let restarts = format!("restarts vary by {}", format::percent(restart_cv));
+    let restarts = restarts_vary(restart_cv);
     let windows = match window_cv > 0.0 {
         true => format!(", windows of one restart by {}", format::percent(window_cv)),
         false => String::new(),

@@ -17,6 +17,7 @@ use crate::format;
 pub(crate) use age::measured_under_load;
 pub use answers::{described, held_in_words};
 pub(crate) use limit::bottleneck;
+pub(crate) use runs::restarts_vary;
 
 /// What a check found: a sentence without a full stop, so that it can stand in another.
 pub fn evidence(check: &Check) -> String {

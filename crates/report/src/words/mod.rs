@@ -12,7 +12,7 @@ mod standings;
 mod withheld;
 mod written;
 
-pub(crate) use evidence::{bottleneck, measured_under_load};
+pub(crate) use evidence::{bottleneck, measured_under_load, restarts_vary};
 pub use evidence::{described, evidence, held_in_words};
 pub use remedy::remedy;
 pub use withheld::withheld;

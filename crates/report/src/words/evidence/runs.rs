@@ -64,11 +64,18 @@ pub(super) fn change(check: &Check, change_share: f64, p: f64) -> String {
     format!("throughput {way} by {share} {span} (p = {})", format::probability(p))
 }
 
+/// By how much restarts vary; where windows explain all of it, 0 would read as if every start were alike.
+pub(crate) fn restarts_vary(cv: f64) -> String {
+    if cv > 0.0 {
+        format!("restarts vary by {}", format::percent(cv))
+    } else {
+        "restarts vary by no more than their windows explain".to_owned()
+    }
+}
+
 pub(super) fn noise(restart_cv: Option<f64>, contender: Option<&str>, apart: Option<&SelfRatio>) -> String {
-    let noise = restart_cv.map_or_else(
-        || "too few rounds count to tell how much restarts vary".to_owned(),
-        |cv| format!("restarts vary by {}", format::percent(cv)),
-    );
+    let noise = restart_cv
+        .map_or_else(|| "too few rounds count to tell how much restarts vary".to_owned(), restarts_vary);
     match (contender, apart) {
         (None, _) => format!("{noise}; no contender took part twice as an A/A control"),
         (Some(name), None) => format!("{noise}; A/A control: {name} is not shown to differ from itself"),

@@ -174,6 +174,11 @@ fn a_contender_against_itself_and_a_quota_are_told_with_their_sizes() {
         sentence.ends_with("restarted it was 1.031 times as fast, between 1.020 and 1.042"),
         "{sentence}"
     );
+    let alike = Evidence::NoiseFloor { restart_cv: Some(0.0), contender: Some("a".into()), apart: None };
+    assert_eq!(
+        told(Rule::NoiseFloor, CheckOutcome::Pass, alike),
+        "restarts vary by no more than their windows explain; A/A control: a is not shown to differ from itself"
+    );
     let held = Some(HeldBack { server: true, windows: Part::new(1, 2), share: 0.25 });
     assert_eq!(
         told(Rule::Throttled, CheckOutcome::Warn, Evidence::Quota { cpus: 1.5, held }),
