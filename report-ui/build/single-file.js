@@ -25,7 +25,7 @@ function assemble(page, code, css) {
   const script = `\n${code.replaceAll("</script", "<\\/script").trim()}\n`;
   const hash = createHash("sha256").update(script).digest("base64");
   // Observable Plot sets style attributes and adds a style element to each chart, hence 'unsafe-inline' for styles only.
-  const policy = `default-src 'none'; script-src 'sha256-${hash}'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'`;
+  const policy = `default-src 'none'; script-src 'sha256-${hash}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'`;
   // Replacements are functions because `$&` and its kin occur in the bundle.
   return page
     .replace(/\s*<link rel="stylesheet"[^>]*>/g, "")

@@ -91,13 +91,14 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
     });
   }
 
+  const headlineIs = async (tab: Tab, sentence: string | undefined): Promise<void> => expect((await tab.locator("h1").innerText()).replaceAll("\u00a0", " ")).toBe(sentence);
   const hashOf = (tab: Tab): string => new URL(tab.url()).hash;
   const namesIn = (tab: Tab, place: string): Promise<string[]> => tab.locator(`${place} tbody th .open`).allInnerTexts();
 
   test("says what was found, in title and heading, and has every section", () =>
     visit({}, async (tab) => {
       expect(await tab.title()).toBe(data.title);
-      expect((await tab.locator("h1").innerText()).replaceAll("\u00a0", " ")).toBe(head().sentences[0]);
+      await headlineIs(tab, cellOf("hello", 64).sentences[0]);
       expect(await tab.locator("main > section").evaluateAll((all) => all.map((section) => section.id))).toEqual(SECTIONS);
       const charts = await tab.locator(".chart svg.plot").count();
       expect(charts).toBe(await tab.locator(".chart").count());
@@ -109,6 +110,7 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
       await tab.getByRole("radio", { name: "json" }).check({ force: true });
       await tab.getByRole("radio", { name: "256" }).check({ force: true });
       await standingsMatch(tab, "json", 256);
+      await headlineIs(tab, cellOf("json", 256).sentences[0]);
       expect(hashOf(tab)).toBe("#workload=json&connections=256");
     }));
 
@@ -253,6 +255,31 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
     }, "", name),
   );
 
+  test("shows every column of the standings beside the contents at 1280 px", () =>
+    visit({ viewport: { width: 1280, height: 800 } }, async (tab) => {
+      const [content, seen] = await tab.locator("#standings .scroll").evaluate((box) => [box.scrollWidth, box.clientWidth]);
+      expect(content).toBeLessThanOrEqual(seen ?? 0);
+    }));
+
+  test("hands over its tables as text and its figures as files", () =>
+    visit({ acceptDownloads: true, permissions: ["clipboard-read", "clipboard-write"] }, async (tab) => {
+      const first = cellOf("hello", 64).standings[0]?.throughput_per_second;
+      const pasted = async (): Promise<string> => tab.evaluate(() => navigator.clipboard.readText());
+      for (const [format, begin] of [["Markdown", "| contender | tier | req/s |"], ["CSV", "contender,tier,req/s,"]] as const) {
+        await tab.locator("#standings .take").getByRole("button", { name: `copy as ${format}` }).click();
+        await tab.locator("#standings .take", { hasText: "copied" }).waitFor();
+        expect((await pasted()).startsWith(begin)).toBe(true);
+        expect(await pasted()).toContain(first ? rateInterval(first).estimate : "nobody measured");
+      }
+      for (const [format, begin] of [["SVG", "<svg"], ["PNG", "\u0089PNG"]] as const) {
+        const download = tab.waitForEvent("download");
+        await tab.locator("#standings .take").getByRole("button", { name: `save as ${format}` }).click();
+        const file = await download;
+        expect(file.suggestedFilename()).toMatch(new RegExp(`^throughput-.*\\.${format.toLowerCase()}$`));
+        expect(readFileSync(await file.path(), "latin1").startsWith(begin)).toBe(true);
+      }
+    }));
+
   test("is light or dark as the system says, until the reader says otherwise", () =>
     visit({ colorScheme: "dark" }, async (tab) => {
       const paper = (): Promise<string> => tab.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
@@ -306,7 +333,7 @@ describe.skipIf(missing !== "")(`the page${missing}`, () => {
   test("forbids itself the network", () =>
     visit({}, async (tab) => {
       const policy = await tab.locator('meta[http-equiv="Content-Security-Policy"]').getAttribute("content");
-      expect(policy).toMatch(/^default-src 'none'; script-src 'sha256-[^']+'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'$/);
+      expect(policy).toMatch(/^default-src 'none'; script-src 'sha256-[^']+'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'$/);
     }));
 
   test("without data says how to make some", async () => {

@@ -66,6 +66,7 @@ export function cellOf(report: Report, spot: Spot, findings: Findings): Cell {
     spot,
     where: `${spot.workload} at ${widthOf(spot)} connections${onNetwork(report.head, spot.network)}`,
     all: findings.standings,
+    sentences: findings.sentences,
     standings: mine(findings.standings),
     pairs: findings.pairs,
     latency: findings.latency.map((judged) => ({ ...judged, standings: mine(judged.standings) })),

@@ -101,6 +101,10 @@ export interface Findings {
    */
   samples: Sample[];
   /**
+   * What came of it in words: the headline of a page that shows this place.
+   */
+  sentences: string[];
+  /**
    * Contenders at capacity, fastest first; the limit stands among them. Empty when the capacity was not measured.
    */
   standings: Standing[];
@@ -1537,7 +1541,7 @@ export interface PublishedRow {
    */
   contender?: string | null;
   /**
-   * The network of ours that stands beside it; [`Beside::network`] when absent.
+   * The network of ours that stands beside it; [`crate::verdict::Beside::network`] when absent.
    */
   network?: Network | null;
   /**

@@ -4,6 +4,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Draw } from "../charts/common";
 import { whenNeeded } from "../schedule";
 import { pageTheme } from "../theme";
+import { TakeFigure } from "./Take";
 
 interface Props {
   /** What the chart shows, for those who cannot see it. */
@@ -40,6 +41,7 @@ export function Chart({ label, draw, twin }: Props): JSX.Element {
   return (
     <figure class="chart">
       <div ref={box} class={width === 0 ? "undrawn" : ""} role="img" aria-label={label} />
+      <TakeFigure box={box} name={label.replace(/[;.].*/, "")} />
       {twin && (
         <details class="twin" onToggle={(event) => setOpen(event.currentTarget.open)}>
           <summary>The same as a table</summary>

@@ -1,6 +1,7 @@
 /** A table whose columns sort when their heads are pressed; it scrolls sideways inside itself, never the page. */
 import type { ComponentChildren, JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
+import { TakeTable } from "./Take";
 
 export interface Column<Row> {
   head: string;
@@ -27,6 +28,7 @@ interface Props<Row> {
 type Order = { column: number; descending: boolean } | null;
 
 export function Table<Row>({ caption, columns, rows, rowClass, across, order: given, onOrder }: Props<Row>): JSX.Element {
+  const table = useRef<HTMLTableElement>(null);
   const [own, setOwn] = useState("");
   const order = orderOf(given ?? own, columns);
   const setOrder = (order: Order): void => (onOrder ?? setOwn)(order ? (order.descending ? "-" : "") + columns[order.column]?.head : "");
@@ -34,44 +36,47 @@ export function Table<Row>({ caption, columns, rows, rowClass, across, order: gi
   const sorted = order && by ? sortRows(rows, by, order.descending) : rows;
   const kind = (column: Column<Row>): string => (column.text ? "text" : "figure");
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label={caption}>
-      <table>
-        <caption>{caption}</caption>
-        <thead>
-          <tr>
-            {columns.map((column, i) => (
-              <th key={column.head} scope="col" class={kind(column)} aria-sort={sortState(order, i)}>
-                {column.sort ? (
-                  <button type="button" onClick={() => setOrder(next(order, i))}>
-                    {column.head}
-                  </button>
-                ) : (
-                  column.head
-                )}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {sorted.map((row, r) => {
-            const only = across?.(row) ?? null;
-            const shown = only === null ? columns : columns.slice(0, 1);
-            return (
-              <tr key={r} class={rowClass?.(row) ?? ""}>
-                {shown.map((column, i) =>
-                  i === 0 ? (
-                    <th key={column.head} scope="row" class={kind(column)}>{column.cell(row)}</th>
+    <>
+      <div class="scroll" tabIndex={0} role="region" aria-label={caption}>
+        <table ref={table}>
+          <caption>{caption}</caption>
+          <thead>
+            <tr>
+              {columns.map((column, i) => (
+                <th key={column.head} scope="col" class={kind(column)} aria-sort={sortState(order, i)}>
+                  {column.sort ? (
+                    <button type="button" onClick={() => setOrder(next(order, i))}>
+                      {column.head}
+                    </button>
                   ) : (
-                    <td key={column.head} class={kind(column)}>{column.cell(row)}</td>
-                  ),
-                )}
-                {only !== null && <td class="text across" colSpan={columns.length - 1}>{only}</td>}
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
+                    column.head
+                  )}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {sorted.map((row, r) => {
+              const only = across?.(row) ?? null;
+              const shown = only === null ? columns : columns.slice(0, 1);
+              return (
+                <tr key={r} class={rowClass?.(row) ?? ""}>
+                  {shown.map((column, i) =>
+                    i === 0 ? (
+                      <th key={column.head} scope="row" class={kind(column)}>{column.cell(row)}</th>
+                    ) : (
+                      <td key={column.head} class={kind(column)}>{column.cell(row)}</td>
+                    ),
+                  )}
+                  {only !== null && <td class="text across" colSpan={columns.length - 1}>{only}</td>}
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+      <TakeTable table={table} />
+    </>
   );
 }
 

@@ -1,13 +1,13 @@
-/** The findings in words, most important first. */
+/** The findings in words: what is looked at first, then the rest of the run, most important first. */
 import type { JSX } from "preact";
 import { unbroken } from "../format";
-import type { Report } from "../select";
+import type { Cell, Report } from "../select";
 
 /** Findings that are read at once; a run over many places has more, and the sections say them again. */
 const AT_ONCE = 8;
 
-export function VerdictSection({ report }: { report: Report }): JSX.Element {
-  const [first, ...others] = report.head.sentences;
+export function VerdictSection({ report, cell }: { report: Report; cell: Cell | undefined }): JSX.Element {
+  const [first, ...others] = [...new Set([...(cell?.sentences ?? []), ...report.head.sentences])];
   // One that is alone behind a fold would not be worth it.
   const shown = others.length <= AT_ONCE + 1 ? others.length : AT_ONCE;
   const paragraphs = (sentences: string[]): JSX.Element[] => sentences.map((sentence) => <p key={sentence}>{unbroken(sentence)}</p>);

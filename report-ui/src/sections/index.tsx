@@ -30,7 +30,7 @@ export function sectionsOf(report: Report, cell: Cell | undefined): SectionEntry
   const { head } = report;
   const missing = head.failures.length > 0 || head.contenders.some((entry) => entry.not_run || (entry.not_run_on ?? []).length > 0) || head.run.networks.some(({ not_run }) => not_run);
   return [
-    { id: "verdict", title: "Verdict", wide: true, draw: () => <VerdictSection report={report} /> },
+    { id: "verdict", title: "Verdict", wide: true, draw: () => <VerdictSection report={report} cell={cell} /> },
     { id: "trust", title: "Can I trust this?", draw: () => <TrustSection report={report} /> },
     ...(cell ? cellSections(report, cell) : []),
     ...(head.published ? [{ id: "published", title: "As published", wide: true, draw: () => <PublishedSection report={report} /> }] : []),

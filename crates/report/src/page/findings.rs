@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use super::curve::{Curve, Durations, curve};
 use super::window::{is_proper, per_second};
+use crate::words;
 
 /// The quantiles of every sample.
 pub(super) const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
@@ -37,6 +38,8 @@ pub struct Spot {
 /// What was found there.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Findings {
+    /// What came of it in words: the headline of a page that shows this place.
+    pub sentences: Vec<String>,
     /// Contenders at capacity, fastest first; the limit stands among them. Empty when the capacity was not measured.
     pub standings: Vec<Standing>,
     /// Every pair of ranked contenders.
@@ -125,6 +128,9 @@ pub(super) fn findings(evidence: &Evidence<'_>, verdict: &Verdict, spot: &Spot) 
         verdict.latency.iter().filter(|judged| at(&judged.cell)).cloned().collect();
     let windows = windows(evidence, judged, &latency, spot);
     Findings {
+        sentences: judged
+            .map(|judged| words::of_cell(evidence.record, judged, &verdict.trust))
+            .unwrap_or_default(),
         standings: judged.map(|judged| judged.standings.clone()).unwrap_or_default(),
         pairs: judged.map(pairs).unwrap_or_default(),
         redlines: verdict.redlines.iter().filter(|judged| at(&judged.cell)).cloned().collect(),

@@ -19,8 +19,16 @@ pub use withheld::withheld;
 pub(crate) use written::FINDINGS;
 pub use written::in_words;
 
+use assay_model::check::Check;
 use assay_model::record::Record;
-use assay_model::verdict::Verdict;
+use assay_model::verdict::{CellVerdict, Verdict};
+
+/// What came of one cell, after what has to be said before anything else.
+pub(crate) fn of_cell(record: &Record, judged: &CellVerdict, trust: &[Check]) -> Vec<String> {
+    let mut sentences = standings::warning(trust);
+    sentences.extend(standings::of_cell(record, judged));
+    sentences
+}
 
 /// The findings, most important first.
 pub fn sentences(record: &Record, verdict: &Verdict) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::contender::Kind;
-use assay_model::experiment::Protocol;
+use assay_model::experiment::{Cell, Protocol};
 use assay_model::network::Network;
 use assay_model::record::{NetworkFacts, NotRunOn, Record};
 use assay_model::verdict::{Call, CellVerdict, LimitedBy, Pair, Standing};
@@ -45,27 +45,42 @@ pub(super) fn missing(record: &Record, cells: &[CellVerdict], trust: &[Check]) -
 
 /// What happened on a workload on a network, at the number of connections where the best was best.
 fn headline(record: &Record, cells: &[CellVerdict], workload: &str, network: Option<Network>) -> Vec<String> {
-    let speak = Speaker { record };
     let best_rate =
         |cell: &&CellVerdict| ranked(record, cell).first().map_or(0.0, |standing| rate_of(standing));
     let of_workload = cells.iter().filter(|c| c.cell.workload == workload && c.cell.network == network);
-    let Some(cell) = of_workload.max_by(|a, b| best_rate(a).total_cmp(&best_rate(b))) else {
-        return Vec::new();
-    };
+    match of_workload.max_by(|a, b| best_rate(a).total_cmp(&best_rate(b))) {
+        Some(cell) if ranked(record, cell).is_empty() => {
+            let place = format!("On {workload}{}{}", with(network), over(cell.cell.protocol));
+            vec![nobody(&place, cell)]
+        }
+        Some(cell) => of_cell(record, cell),
+        None => Vec::new(),
+    }
+}
+
+/// What happened in a cell.
+pub(super) fn of_cell(record: &Record, cell: &CellVerdict) -> Vec<String> {
+    let speak = Speaker { record };
     let ranked = ranked(record, cell);
     let Some(best) = ranked.first() else {
-        let measured = if cell.standings.is_empty() {
-            "no contender was measured"
-        } else {
-            "no contender can be ranked"
-        };
-        let place = with(network) + &over(cell.cell.protocol);
-        return vec![format!("On {workload}{place}, {measured}.")];
+        return vec![nobody(&at(&cell.cell), cell)];
     };
     let mut sentences = vec![speak.opening(cell, best, &ranked)];
     sentences.extend(speak.comparison(cell, best, &ranked));
     sentences.extend(speak.limit(best));
     sentences
+}
+
+fn nobody(place: &str, cell: &CellVerdict) -> String {
+    let measured =
+        if cell.standings.is_empty() { "no contender was measured" } else { "no contender can be ranked" };
+    format!("{place}, {measured}.")
+}
+
+/// `On hello at 64 connections`.
+fn at(cell: &Cell) -> String {
+    let connections = count_of(cell.connections as usize, "connection");
+    format!("On {} at {connections}{}{}", cell.workload, with(cell.network), over(cell.protocol))
 }
 
 /// What is spoken, where that is not HTTP/1.1 alone.
@@ -110,12 +125,7 @@ fn nothing_shown(record: &Record) -> &'static str {
 impl Speaker<'_> {
     /// Who is in front, alone or not, and how far from the limit.
     fn opening(&self, cell: &CellVerdict, best: &Standing, ranked: &[&Standing]) -> String {
-        let at = format!(
-            "On {} at {}{}",
-            cell.cell.workload,
-            count_of(cell.cell.connections as usize, "connection"),
-            with(cell.cell.network) + &over(cell.cell.protocol)
-        );
+        let at = at(&cell.cell);
         let of_limit = best.share_of_limit.map_or_else(String::new, |share| {
             format!(", {} of this machine's limit", format::percent(share.estimate))
         });
