@@ -30,6 +30,8 @@ macro_rules! rules {
 }
 
 rules! {
+    /// It is known how old servers were when they were measured, and which change with age would have been seen.
+    Ages => "ages",
     /// A right answer came in the window.
     Answers => "answers",
     /// A contender can be told from the machine's limit.

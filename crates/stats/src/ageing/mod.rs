@@ -12,12 +12,17 @@
 //! freedom, however many there are, because what disturbs one may last into the next. Residual variances are moderated over
 //! all contenders ([`moderation`](crate::moderation)), and intervals hold for all of them at once (Bonferroni).
 //!
+//! **The yardstick may drift.** Rates of all contenders are those over one yardstick, or over none, so what that does, or the machine,
+//! is told of everybody at once. A slope is therefore also taken beside those of all others ([`beside_others`]).
+//!
 //! A single life that lasts long is another matter ([`later`]): there is nothing to replicate but its own stretches.
 
+mod beside;
 mod later;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use beside::beside_others;
 pub use later::{Later, later};
 
 use crate::StatsError;
@@ -79,23 +84,33 @@ impl Ageing {
 }
 
 /// How the rates of several contenders change with age, by the looks at each; nothing of one whose lives are too few to tell.
-/// With a chance of `confidence`, no interval of them all misses the truth.
+/// `is_over_yardstick`: whether rates are those over a yardstick that all share, which counts as one of the others then. With a
+/// chance of `confidence`, no interval of them all misses the truth.
 ///
 /// # Errors
 /// When `confidence` is not strictly between 0 and 1.
-pub fn ageing(contenders: &[Vec<Look>], confidence: f64) -> Result<Vec<Option<Ageing>>, StatsError> {
+pub fn ageing(
+    contenders: &[Vec<Look>],
+    is_over_yardstick: bool,
+    confidence: f64,
+) -> Result<Vec<Option<Ageing>>, StatsError> {
     open_unit("confidence", confidence)?;
     let trends: Vec<[Trend; 2]> = contenders.iter().map(|looks| trends(looks)).collect();
     let priors = [0, 1].map(|stratum| prior(trends.iter().map(|of| of[stratum])));
     let combined: Vec<Option<Combined>> = trends.iter().map(|of| Combined::of(of, &priors)).collect();
     let tests = combined.iter().flatten().count().max(1) as f64;
     let each = 1.0 - (1.0 - confidence) / tests;
-    let told = combined.iter().zip(contenders).map(|(combined, looks)| {
-        let combined = combined.as_ref()?;
-        let critical = critical_value_of(each, combined.degrees_of_freedom).ok()?;
-        let (from_s, to_s) = span(looks)?;
-        let half_width = critical * combined.variance.sqrt();
-        Some(Ageing { per_second: combined.slope, half_width, from_s, to_s })
+    let alone: Vec<Option<(f64, f64)>> = combined
+        .iter()
+        .map(|combined| {
+            let combined = combined.as_ref()?;
+            let critical = critical_value_of(each, combined.degrees_of_freedom).ok()?;
+            Some((combined.slope, critical * combined.variance.sqrt()))
+        })
+        .collect();
+    let told = beside_others(&alone, is_over_yardstick).into_iter().zip(contenders).map(|(slope, looks)| {
+        let ((per_second, half_width), (from_s, to_s)) = (slope?, span(looks)?);
+        Some(Ageing { per_second, half_width, from_s, to_s })
     });
     Ok(told.collect())
 }

@@ -46,15 +46,32 @@ fn looks(layout: Layout, rate: impl Fn(f64) -> f64, rng: &mut ChaCha8Rng) -> Vec
     found
 }
 
+/// The same over those of a yardstick, look by look.
+fn over(mut looks: Vec<Look>, yardstick: &[Look]) -> Vec<Look> {
+    looks.iter_mut().zip(yardstick).for_each(|(look, of)| look.log_rate -= of.log_rate);
+    looks
+}
+
 /// Runs of six contenders of which the first changes with its age: how often it is told, and how often anybody is.
 fn told(layout: Layout, rate: impl Fn(f64) -> f64 + Copy, runs: u64) -> (f64, f64) {
+    told_over(layout, |_| 1.0, rate, runs)
+}
+
+/// The same over a yardstick that changes too.
+fn told_over(
+    layout: Layout,
+    yardstick: impl Fn(f64) -> f64 + Copy,
+    rate: impl Fn(f64) -> f64 + Copy,
+    runs: u64,
+) -> (f64, f64) {
     let (mut first, mut any) = (0, 0);
     for seed in 0..runs {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let changing = looks(layout, rate, &mut rng);
-        let others = (0..5).map(|_| looks(layout, |_| 1.0, &mut rng));
+        let yardstick = looks(layout, yardstick, &mut rng);
+        let changing = over(looks(layout, rate, &mut rng), &yardstick);
+        let others = (0..5).map(|_| over(looks(layout, |_| 1.0, &mut rng), &yardstick));
         let all: Vec<Vec<Look>> = std::iter::once(changing).chain(others).collect();
-        let found = ageing(&all, 0.95).unwrap();
+        let found = ageing(&all, true, 0.95).unwrap();
         let shown: Vec<bool> = found.iter().map(|one| one.is_some_and(|one| one.is_shown())).collect();
         first += u32::from(shown[0]);
         any += u32::from(shown.contains(&true));
@@ -76,6 +93,18 @@ fn a_steady_server_is_told_in_no_more_than_one_run_in_twenty() {
 }
 
 #[test]
+fn a_yardstick_that_drifts_is_told_of_nobody() {
+    for (name, layout) in [("four cells", SHOWDOWN), ("one cell", ONE_CELL)] {
+        for per_second in [-0.02_f64, 0.005, 0.02] {
+            let (_, any) = told_over(layout, |age_s| (per_second * age_s).exp(), |_| 1.0, 500);
+            assert!(any <= 0.05, "{name}, {per_second} per second: {any}");
+            let (found, _) = told_over(layout, |age_s| (per_second * age_s).exp(), warming(10.0), 100);
+            assert!(found >= 0.7, "{name}, {per_second} per second: {found}");
+        }
+    }
+}
+
+#[test]
 fn a_server_with_a_time_constant_of_ten_seconds_is_found() {
     for (name, layout) in [("four cells", SHOWDOWN), ("one cell", ONE_CELL)] {
         let (found, _) = told(layout, warming(10.0), 200);
@@ -89,7 +118,7 @@ fn a_server_with_a_time_constant_of_ten_seconds_is_found() {
 fn what_is_told_is_the_change_over_a_typical_life() {
     let quiet = Layout { look_sd: 1e-4, restart_sd: 0.1, cell_sd: 1e-4, ..SHOWDOWN };
     let mut rng = ChaCha8Rng::seed_from_u64(7);
-    let found = ageing(&[looks(quiet, |age_s| (0.02 * age_s).exp(), &mut rng)], 0.95).unwrap();
+    let found = ageing(&[looks(quiet, |age_s| (0.02 * age_s).exp(), &mut rng)], true, 0.95).unwrap();
     let found = found[0].expect("told");
     assert!(found.is_shown() && (found.per_second - 0.02).abs() < 1e-3, "{found:?}");
     assert!((found.from_s - 1.5).abs() < 1e-9 && (found.to_s - 6.1).abs() < 1e-9, "{found:?}");
@@ -100,13 +129,13 @@ fn what_is_told_is_the_change_over_a_typical_life() {
 fn one_life_tells_nothing_and_outliers_do_not_tell_a_trend() {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let alone = Layout { lives: 1, ..ONE_CELL };
-    assert_eq!(ageing(&[looks(alone, warming(10.0), &mut rng), Vec::new()], 0.95).unwrap(), [None, None]);
+    assert_eq!(ageing(&[looks(alone, warming(10.0), &mut rng), Vec::new()], true, 0.95).unwrap(), [None, None]);
     let mut steady = looks(ONE_CELL, |_| 1.0, &mut rng);
     let last = steady.iter().map(|look| look.age_s).fold(0.0, f64::max);
     for look in steady.iter_mut().filter(|look| look.age_s == last) {
         look.log_rate -= 8.0;
     }
-    let found = ageing(&[steady], 0.95).unwrap()[0].expect("told");
+    let found = ageing(&[steady], true, 0.95).unwrap()[0].expect("told");
     assert!(found.per_second.abs() < 0.1, "{found:?}");
-    assert!(ageing(&[], 1.0).is_err());
+    assert!(ageing(&[], true, 1.0).is_err());
 }

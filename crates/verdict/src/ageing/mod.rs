@@ -10,7 +10,8 @@ use assay_model::record::{Entry, Record};
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
 use assay_model::verdict::{Ages, CellVerdict};
-use assay_stats::ageing::{Ageing, Later, ageing, later};
+use assay_stats::ageing::{Ageing, Later, ageing, beside_others, later};
+use assay_stats::tiers::LEAST_MARGIN;
 
 use super::window::{Evidence, Unreadable};
 use super::{CONFIDENCE, ages};
@@ -40,7 +41,9 @@ impl<'r> Slow<'r> {
         let looks: Vec<_> = entries.iter().map(|entry| looks::looks(evidence, entry)).collect();
         // Where there are long looks, too, both have half of the chance to be wrong.
         let wrong = (1.0 - CONFIDENCE) / if evidence.long_look.is_empty() { 1.0 } else { 2.0 };
-        let trends = ageing(&looks, 1.0 - wrong).unwrap_or_else(|_| vec![None; entries.len()]);
+        let is_over_limit = evidence.record.contenders.iter().any(|entry| entry.kind == Kind::Limit);
+        let trends =
+            ageing(&looks, is_over_limit, 1.0 - wrong).unwrap_or_else(|_| vec![None; entries.len()]);
         let long: Vec<_> = entries.iter().map(|entry| looks::long_look(evidence, entry)).collect();
         let looked_at = long.iter().filter(|looks| !looks.is_empty()).count().max(1);
         let each = 1.0 - wrong / looked_at as f64;
@@ -48,8 +51,10 @@ impl<'r> Slow<'r> {
             let young = ages_of(evidence, entry)?.loaded_to_ns.as_secs_f64();
             later(looks, young, each).ok().flatten()
         };
-        let found = entries.into_iter().zip(trends).zip(&long);
-        Self { found: found.map(|((entry, trend), long)| (entry, trend, later(entry, long))).collect() }
+        let alone: Vec<_> = entries.iter().zip(&long).map(|(entry, long)| later(entry, long)).collect();
+        let laters = beside(&alone, is_over_limit);
+        let found = entries.into_iter().zip(trends).zip(laters);
+        Self { found: found.map(|((entry, trend), later)| (entry, trend, later)).collect() }
     }
 
     /// Adds to each standing what speaks against it.
@@ -77,7 +82,7 @@ impl<'r> Slow<'r> {
                 .filter(|share| *share < USELESS),
             long_look_ns: ends.and_then(|ends| ends.into_iter().min()),
         };
-        Some(Check { rule: Rule::SlowModes, outcome: CheckOutcome::Pass, evidence })
+        Some(Check { rule: Rule::Ages, outcome: CheckOutcome::Pass, evidence })
     }
 
     /// Whether a slow mode of a contender may still be hidden.
@@ -109,12 +114,27 @@ fn ages_of(evidence: &Evidence<'_>, entry: &Entry) -> Option<Ages> {
     ages::of(windows.filter(|(_, window)| window.measured.cell.offered.is_capacity()))
 }
 
+/// What the long looks show, each beside the others'.
+fn beside(alone: &[Option<Later>], is_over_limit: bool) -> Vec<Option<Later>> {
+    let changes: Vec<Option<(f64, f64)>> =
+        alone.iter().map(|later| later.map(|later| (later.change, later.half_width))).collect();
+    let found = beside_others(&changes, is_over_limit).into_iter().zip(alone);
+    found
+        .map(|(change, later)| change.zip(*later))
+        .map(|both| both.map(|((change, half_width), later)| Later { change, half_width, ..later }))
+        .collect()
+}
+
 /// The long look sees more than the rounds do, where both see something.
 fn objection(trend: Option<&Ageing>, later: Option<&Later>) -> Option<Check> {
-    let worth_telling = |change: f64| share(change).abs() >= WORTH_TELLING;
-    let later = later.filter(|later| later.is_shown() && worth_telling(later.change)).map(long_look);
-    let trend = || trend.filter(|trend| trend.is_shown() && worth_telling(trend.change())).map(slow_mode);
+    let later = later.filter(|later| is_told(later.change, later.half_width)).map(long_look);
+    let trend = || trend.filter(|trend| is_told(trend.change(), trend.could_show())).map(slow_mode);
     Some(Check::objection(Rule::SlowModes, CheckOutcome::Warn, later.or_else(trend)?))
+}
+
+/// Whether a change is great enough to be told, and shown to be greater than differences that count as none.
+fn is_told(change: f64, half_width: f64) -> bool {
+    share(change).abs() >= WORTH_TELLING && change.abs() - half_width > LEAST_MARGIN.ln_1p()
 }
 
 fn slow_mode(trend: &Ageing) -> Found {

@@ -109,6 +109,25 @@ fn steady_servers_are_told_in_no_more_than_one_run_in_twenty() {
 }
 
 #[test]
+fn a_limit_that_drifts_is_told_of_no_contender() {
+    /// By 4 % over a life of the rounds.
+    fn drifting(age_s: f64) -> f64 {
+        (-0.006 * age_s).exp()
+    }
+    for long in [0, 150] {
+        let wrong = share_of_runs([steady, steady, drifting], long, 200, |told| !told.is_empty());
+        assert!(wrong <= 0.05, "{wrong} with a long look of {long}");
+    }
+}
+
+#[test]
+fn a_change_that_may_be_one_of_those_that_count_as_none_is_not_told() {
+    assert!(is_told(0.05, 0.03) && is_told(-0.05, 0.03));
+    assert!(!is_told(0.033, 0.027), "it may be 0.6 %");
+    assert!(!is_told(0.02, 0.001), "nobody minds");
+}
+
+#[test]
 fn a_long_look_tells_what_comes_after_the_rounds() {
     /// All of it comes when the lives of the rounds are over.
     fn late(age_s: f64) -> f64 {
@@ -133,7 +152,8 @@ fn the_verdict_tells_ages_and_objects_where_it_was_measured() {
         standing.checks.iter().map(|check| check.rule).collect()
     };
     assert!(rules("a").contains(&Rule::SlowModes) && !rules("b").contains(&Rule::SlowModes));
-    let check = verdict.trust.iter().find(|check| check.rule == Rule::SlowModes).expect("told");
+    assert!(verdict.trust.iter().all(|check| check.rule != Rule::SlowModes), "that is said of contenders alone");
+    let check = verdict.trust.iter().find(|check| check.rule == Rule::Ages).expect("told");
     let Found::Ages { ages, could_show_share: Some(share), long_look_ns: None } = check.evidence else {
         panic!("{check:?}")
     };

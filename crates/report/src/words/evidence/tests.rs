@@ -103,13 +103,11 @@ fn age_is_told_with_how_much_and_when() {
     let ages = Ages { loaded_from_ns: s(2), loaded_to_ns: s(7), lived_from_ns: s(3), lived_to_ns: s(50) };
     let of = |could_show_share, long_look_ns| Evidence::Ages { ages, could_show_share, long_look_ns };
     assert_eq!(
-        told(Rule::SlowModes, CheckOutcome::Pass, of(Some(0.04), Some(s(60)))),
+        told(Rule::Ages, CheckOutcome::Pass, of(Some(0.04), Some(s(60)))),
         "servers were measured after 2.00 s to 7.00 s under load, 3.00 s to 50.0 s after their start; a change of 4.0 % over \
          that time would have been seen; one life of each was looked at for 60.0 s under load"
     );
-    assert!(
-        told(Rule::SlowModes, CheckOutcome::Pass, of(None, None)).ends_with("get faster or slower with age")
-    );
+    assert!(told(Rule::Ages, CheckOutcome::Pass, of(None, None)).ends_with("get faster or slower with age"));
     let pauses = Evidence::Pauses {
         pauses: 9,
         watched_ns: s(20),
