@@ -173,8 +173,15 @@ impl Observer for Live {
                 self.warn(contender, &on("ended early", network.as_ref()), reason);
             }
             Event::LookingLong { contenders, length } => self.look_long(*contenders, *length),
-            Event::RoundSaved { index, of, precision, settling, left } => {
-                self.settled = settling.as_ref().map(in_words);
+            Event::NobodyLeft { rounds } => {
+                let after = if *rounds == 1 { "one round".to_owned() } else { format!("{rounds} rounds") };
+                self.say(&format!("nobody is left to be measured: the run ends after {after}"));
+            }
+            Event::RoundSaved { index, of, measured, precision, settling, left } => {
+                self.settled = match measured {
+                    0 => Some("nobody was measured in it".to_owned()),
+                    _ => settling.as_ref().map(in_words),
+                };
                 self.end_round(*index, *of, *precision, *left);
             }
         }

@@ -38,6 +38,17 @@ pub struct Spent {
     pub cpu_ns: Option<Nanos>,
 }
 
+/// What some processes used between two looks, whoever of them came or ended meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Used {
+    /// Length of the span.
+    pub wall: Duration,
+    /// CPU time of all of them together.
+    pub cpu_ns: Nanos,
+    /// That of the one that used most, of those that were there all the time.
+    pub busiest_ns: Nanos,
+}
+
 impl Spent {
     /// Both together, one after the other.
     #[must_use]
@@ -69,6 +80,25 @@ impl Census {
         Some(Spent { wall: later.at.saturating_duration_since(self.at), cpu_ns })
     }
 
+    /// What `roots` and all below them used until `later`. What ended meanwhile is told by its parent's account, in clock ticks. `None`
+    /// when one of `roots` had ended.
+    pub fn used(&self, later: &Self, roots: &[u32]) -> Option<Used> {
+        let both = [self, later].map(|census| census.below(roots));
+        let is_there = |root: &u32| both.iter().all(|members| members.iter().any(|of| of.pid == *root));
+        if !roots.iter().all(is_there) {
+            return None;
+        }
+        let total = |census: &Self, members: &[Process]| -> Nanos {
+            members.iter().map(|of| census.account(of)).sum()
+        };
+        let own = |member: &Process| Some(*later.cpu.get(&member.pid)? - *self.cpu.get(&member.pid)?);
+        Some(Used {
+            wall: later.at.saturating_duration_since(self.at),
+            cpu_ns: total(later, &both[1]) - total(self, &both[0]),
+            busiest_ns: both[0].iter().filter_map(own).max().unwrap_or_default(),
+        })
+    }
+
     /// CPU time that others than `roots`, all below them and the caller used until `later`, of those whose main thread may run on
     /// one of `cpus`; wherever they ran, so it is a bound for what they took of these. What ended meanwhile is told by its
     /// parent's account, in clock ticks. `None` where not all processes of the machine can be seen.
@@ -91,13 +121,15 @@ impl Census {
                 let is_gone = !later.cpu.contains_key(&process.pid) && others.contains(&process.parent);
                 others.contains(&process.pid) || is_gone
             });
-            let used = counted.map(|process| {
-                let reaped = from_ticks(process.reaped_ticks.iter().sum());
-                census.cpu.get(&process.pid).copied().unwrap_or_default() + reaped
-            });
-            used.sum::<Nanos>()
+            counted.map(|process| census.account(process)).sum::<Nanos>()
         };
         Some(total(later) - total(self))
+    }
+
+    /// CPU time of a process and of its children that ended and were waited for.
+    fn account(&self, process: &Process) -> Nanos {
+        let reaped = from_ticks(process.reaped_ticks.iter().sum());
+        self.cpu.get(&process.pid).copied().unwrap_or_default() + reaped
     }
 
     fn below(&self, roots: &[u32]) -> Vec<Process> {
@@ -175,6 +207,29 @@ mod tests {
         child.0.wait().expect("ended");
         let now = Census::take();
         assert!(now.spent(&now, &roots).is_none());
+    }
+
+    #[test]
+    fn a_family_that_changes_has_used_what_it_has() {
+        let script =
+            "read line; sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'; echo done; read other";
+        let mut shell = Command::new("sh");
+        let shell = shell.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = Busy(shell.spawn().expect("sh"));
+        let roots = [child.0.id()];
+        let before = Census::take();
+        child.0.stdin.as_mut().expect("piped").write_all(b"\n").expect("written");
+        let mut told = String::new();
+        let mut lines = std::io::BufReader::new(child.0.stdout.take().expect("piped"));
+        std::io::BufRead::read_line(&mut lines, &mut told).expect("told");
+        let after = Census::take();
+        assert_eq!(before.spent(&after, &roots).expect("alive").cpu_ns, None, "a child came and ended");
+        let used = before.used(&after, &roots).expect("alive");
+        let reaped = crate::process::find(roots[0]).expect("alive").reaped_ticks.iter().sum();
+        assert!(from_ticks(reaped) > Nanos::ZERO && used.cpu_ns >= from_ticks(reaped), "{used:?}");
+        assert!(used.busiest_ns < used.cpu_ns && used.wall > Duration::ZERO, "{used:?}");
+        drop(child);
+        assert_eq!(before.used(&Census::take(), &roots), None);
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub fn compare(mut plan: RunPlan, asked: Option<Design>) -> Result<RunPlan, LabE
     plan.experiment.comparing = Some(Comparing { base, design, because });
     plan.experiment.aa = true;
     let wanted = plan.experiment.rounds.min(LEAST_ROUNDS_WITH_CONTROL);
-    plan.experiment.aa = plan.prediction().rounds >= wanted;
+    plan.experiment.aa = plan.rounds_that_fit() >= wanted;
     Ok(plan)
 }
 

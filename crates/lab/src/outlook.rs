@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use assay_host::isolation::Isolation;
-use assay_model::experiment::{Cell, Experiment};
+use assay_model::experiment::Experiment;
 use assay_model::host::HostFacts;
 use assay_model::outlook::{DuetOutlook, Outlook};
 use assay_model::record::Record;
@@ -11,7 +11,7 @@ use assay_verdict::outlook::{DuetIntent, Intent, Past, duet_outlook, outlook, pa
 
 use crate::plan::RunPlan;
 use crate::rounds::{CONTROL_EVERY, MAX_ROTATIONS, MIN_ROTATIONS, SHARE_OF_TURNS};
-use crate::schedule::{predicted_round, turns_of};
+use crate::schedule::{Lives, predicted_round, turns_of};
 use crate::store::Store;
 use crate::subject::Subject;
 
@@ -27,13 +27,13 @@ impl RunPlan {
     /// would take to show `difference` (0.02 for 2 %), where that is asked. `None` where nobody is compared at capacity.
     pub fn outlook(&self, store: &Store, difference: Option<f64>) -> Option<Outlook> {
         let past = self.past(store);
-        let prediction = self.prediction();
-        let rotation = self.rotation(past.as_ref());
+        let prediction = self.prediction(past.as_ref());
+        let costs = self.costs(past.as_ref());
         let (round, turns) = match self.takes_turns() {
             false => (prediction.round, None),
             true => {
-                let besides = self.besides_turns();
-                (besides, Some(self.turns(prediction.round, besides, rotation)))
+                let besides = costs.besides(prediction.rounds);
+                (besides, Some(self.turns(prediction.round, besides, costs.rotation)))
             }
         };
         let contenders = self.subjects.iter().filter(|subject| !subject.is_limit()).count();
@@ -43,7 +43,7 @@ impl RunPlan {
             rounds: prediction.rounds,
             turns,
             round: round.into(),
-            rotation: rotation.into(),
+            rotation: costs.rotation.into(),
             difference,
         };
         let told = outlook(&intent, past.as_ref())?;
@@ -67,7 +67,8 @@ impl RunPlan {
         let controls = if self.experiment.aa { 2.0 / f64::from(CONTROL_EVERY) } else { 0.0 };
         let rotation =
             window.mul_f64((2.0 * others as f64 + controls) * cells as f64 / (1.0 - SHARE_OF_TURNS));
-        let (prediction, besides) = (self.prediction(), self.besides_turns());
+        let prediction = self.prediction(None);
+        let besides = self.costs(None).besides(prediction.rounds);
         let intent = DuetIntent {
             rows: others * cells,
             rounds: prediction.rounds,
@@ -80,7 +81,7 @@ impl RunPlan {
     }
 
     /// The latest usable run of this machine on these CPUs whose windows were like those of this plan.
-    fn past(&self, store: &Store) -> Option<Past> {
+    pub fn past(&self, store: &Store) -> Option<Past> {
         self.alike(store).find_map(|record| {
             let known = past(&record).ok().flatten()?;
             let of = &record.experiment;
@@ -102,7 +103,7 @@ impl RunPlan {
 
     /// Turns in each cell of a round that takes so long.
     fn turns(&self, round: Duration, besides: Duration, rotation: Duration) -> u32 {
-        if !self.fills_the_budget() {
+        if !self.allots() && !self.fills_the_budget() {
             return turns_of(&self.experiment);
         }
         let fitting = round.saturating_sub(besides).as_secs_f64() / rotation.as_secs_f64().max(1e-9);
@@ -110,27 +111,45 @@ impl RunPlan {
         (fitting.floor() as u32).clamp(MIN_ROTATIONS, MAX_ROTATIONS)
     }
 
-    /// One turn of everybody in each cell: as long as it was, or as it is predicted.
-    fn rotation(&self, past: Option<&Past>) -> Duration {
+    /// What rounds are predicted to take, or took in a run of the `past`.
+    pub(crate) fn costs(&self, past: Option<&Past>) -> RoundCosts {
         let parts = self.parts();
+        let of_turns = |turns: u32, lives: Lives| {
+            let window_s = f64::from(turns) * self.experiment.turn_s;
+            predicted_round(&Experiment { window_s, ..self.experiment.clone() }, &parts, lives)
+        };
+        let predicted = of_turns(2, Lives::First).saturating_sub(of_turns(1, Lives::First));
+        let besides = |lives| of_turns(1, lives).saturating_sub(predicted);
         let turns = parts.iter().flatten().filter(|cell| self.experiment.is_turned(cell)).count();
-        match past.and_then(|past| past.turn) {
-            Some(turn) => Duration::from_nanos(turn.0).mul_f64(turns as f64),
-            None => self.of_turns(2, &parts).saturating_sub(self.of_turns(1, &parts)),
+        let timed = past.and_then(|past| past.turn).map(|turn| Duration::from(turn).mul_f64(turns as f64));
+        RoundCosts {
+            first: besides(Lives::First),
+            later: besides(Lives::Later),
+            rotation: timed.unwrap_or(predicted),
         }
     }
+}
 
-    /// A round without its turns.
-    fn besides_turns(&self) -> Duration {
-        let parts = self.parts();
-        let one = self.of_turns(1, &parts);
-        one.saturating_sub(self.of_turns(2, &parts).saturating_sub(one))
+/// What rounds take whose servers take turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RoundCosts {
+    /// The first one, besides its turns.
+    pub(crate) first: Duration,
+    /// Each of the others, besides its turns.
+    pub(crate) later: Duration,
+    /// One turn of everybody in each cell.
+    pub(crate) rotation: Duration,
+}
+
+impl RoundCosts {
+    /// So many rounds with so many turns in each cell.
+    pub(crate) fn of(&self, rounds: u32, turns: u32) -> Duration {
+        self.first + self.later * rounds.saturating_sub(1) + self.rotation * turns * rounds
     }
 
-    /// A round with so many turns in each cell.
-    fn of_turns(&self, turns: u32, parts: &[Vec<Cell>]) -> Duration {
-        let window_s = f64::from(turns) * self.experiment.turn_s;
-        predicted_round(&Experiment { window_s, ..self.experiment.clone() }, parts)
+    /// A typical one of so many rounds, besides its turns.
+    fn besides(&self, rounds: u32) -> Duration {
+        self.of(rounds, 0) / rounds.max(1)
     }
 }
 

@@ -8,15 +8,19 @@ use assay_model::database::DatabaseKind;
 use assay_model::design::Design;
 use assay_model::experiment::{Cell, Experiment, Measure};
 use assay_model::network::{Network, Stack};
+use assay_model::offered::Offered;
 use assay_model::record::Program;
 use assay_model::workload::Workload;
+use assay_verdict::allocation::{Further, Means, opening};
+use assay_verdict::outlook::Past;
 
 use crate::catalogue::{self, Catalogue};
 use crate::contender::Tools;
 use crate::database::Source;
 use crate::error::LabError;
 use crate::groups::{Need, Role, Room, common, groups};
-use crate::schedule::{affordable_rounds, predicted_conformance, predicted_round};
+use crate::rounds::{MAX_ROTATIONS, MIN_ROTATIONS};
+use crate::schedule::{Lives, affordable_rounds, least_number, predicted_conformance, predicted_round};
 use crate::subject::{Launch, Subject, check_link};
 
 /// Share of a round that is left for turns at least, where the budget bounds them: with fewer rounds each has more of them.
@@ -252,23 +256,76 @@ impl RunPlan {
         Need { holding: None, port: subject.fixed_port(), cells, role }
     }
 
-    /// How long it will take when all contenders take part.
-    pub fn prediction(&self) -> Prediction {
-        let round = predicted_round(&self.experiment, &self.parts());
+    /// How long it will take when all contenders take part, and is as noisy as a run of the `past`.
+    pub fn prediction(&self, past: Option<&Past>) -> Prediction {
         let asked = self.subjects.iter().filter(|subject| self.is_asked(subject)).count();
         let conformance = predicted_conformance(asked);
-        if !self.fills_the_budget() {
-            let rounds = affordable_rounds(&self.experiment, conformance, round);
-            return Prediction { conformance, rounds, round };
-        }
-        let shortest =
-            predicted_round(&Experiment { window_s: 0.0, ..self.experiment.clone() }, &self.parts());
-        let rounds = affordable_rounds(&self.experiment, conformance, shortest.div_f64(1.0 - LEAST_SHARE));
-        let budget = Duration::from_secs_f64(self.experiment.budget_s.unwrap_or(0.0));
-        Prediction { conformance, rounds, round: shortest.max(budget.saturating_sub(conformance) / rounds) }
+        let Some(budget_s) = self.experiment.budget_s.filter(|_| self.takes_turns()) else {
+            let round = predicted_round(&self.experiment, &self.parts(), Lives::First);
+            return Prediction { conformance, rounds: self.rounds_that_fit(), round };
+        };
+        let left = Duration::from_secs_f64(budget_s).saturating_sub(conformance);
+        let rounds = if self.allots() { self.opening(left, past).rounds } else { self.rounds_that_fit() };
+        let least = self.costs(past).of(rounds, MIN_ROTATIONS);
+        Prediction { conformance, rounds, round: least.max(left) / rounds.max(1) }
     }
 
-    /// Whether the turns of a fixed number of rounds are as many as the budget allows.
+    /// The time without which nothing can be measured: the fewest rounds, with the fewest turns. A search for a redline ends where
+    /// its time does.
+    pub fn least_time(&self) -> Duration {
+        if self.experiment.cells().iter().any(|cell| matches!(cell.offered, Offered::Redline(_))) {
+            return Duration::ZERO;
+        }
+        let asked = self.subjects.iter().filter(|subject| self.is_asked(subject)).count();
+        let rounds = self.least_rounds();
+        predicted_conformance(asked)
+            + match self.takes_turns() {
+                true => self.costs(None).of(rounds, MIN_ROTATIONS),
+                false => predicted_round(&self.experiment, &self.parts(), Lives::First) * rounds,
+            }
+    }
+
+    /// Fewest rounds of the run: one alone shows no difference.
+    pub fn least_rounds(&self) -> u32 {
+        least_number(&self.experiment)
+    }
+
+    /// The first rounds where the run spends `left` itself: by what rounds are predicted to take.
+    pub(crate) fn opening(&self, left: Duration, past: Option<&Past>) -> Further {
+        let costs = self.costs(past);
+        let means = Means {
+            left: left.saturating_sub(costs.first.saturating_sub(costs.later)).into(),
+            round: costs.later.into(),
+            rotation: costs.rotation.into(),
+            rounds: [self.least_rounds(), self.experiment.rounds],
+            turns: [MIN_ROTATIONS, MAX_ROTATIONS],
+        };
+        let contenders = self.subjects.iter().filter(|subject| !subject.is_limit()).count();
+        opening(&self.experiment, contenders, &means, past)
+            .unwrap_or(Further { rounds: self.least_rounds(), turns: MIN_ROTATIONS })
+    }
+
+    /// Rounds that the budget allows, each as long as the first, or with a part of it left for turns.
+    pub(crate) fn rounds_that_fit(&self) -> u32 {
+        let asked = self.subjects.iter().filter(|subject| self.is_asked(subject)).count();
+        let round = if self.fills_the_budget() {
+            let short = Experiment { window_s: 0.0, ..self.experiment.clone() };
+            predicted_round(&short, &self.parts(), Lives::First).div_f64(1.0 - LEAST_SHARE)
+        } else {
+            predicted_round(&self.experiment, &self.parts(), Lives::First)
+        };
+        affordable_rounds(&self.experiment, predicted_conformance(asked), round)
+    }
+
+    /// Whether the run decides itself, by what it sees, how many turns each round has, and how many rounds there are: where there is
+    /// a budget, and nothing but turns is measured.
+    pub fn allots(&self) -> bool {
+        let experiment = &self.experiment;
+        let in_turns_alone = |cell: &Cell| experiment.is_turned(cell) && !experiment.is_duet(cell);
+        self.takes_turns() && experiment.budget_s.is_some() && experiment.cells().iter().all(in_turns_alone)
+    }
+
+    /// Whether the turns are as many as the budget allows, whatever is settled.
     pub fn fills_the_budget(&self) -> bool {
         self.takes_turns() && self.experiment.budget_s.is_some() && !self.experiment.until_settled
     }
@@ -278,6 +335,11 @@ impl RunPlan {
     pub(crate) fn is_asked(&self, subject: &Subject) -> bool {
         let started = matches!(subject.launch, Launch::Process(_));
         self.conformance && started && !self.cells_of(subject).is_empty()
+    }
+
+    /// Servers that are started in one round when all contenders take part.
+    pub fn lives_per_round(&self) -> usize {
+        self.parts().len()
     }
 
     /// Windows in one round when all contenders take part.

@@ -14,7 +14,7 @@ pub const ENOUGH_ROUNDS: u32 = 6;
 /// The same where response times are measured, at rates that are known to all after the first round only.
 pub const ENOUGH_LATENCY_ROUNDS: u32 = ENOUGH_ROUNDS + 1;
 /// How many rounds more than fit are planned where contenders may be left out of later ones, which then take less time.
-const SPARE_ROUNDS: f64 = 1.25;
+pub(crate) const SPARE_ROUNDS: f64 = 1.25;
 /// Sets the random numbers of rotations apart from those of rounds.
 const ROTATIONS: u64 = 0x726f_7461_7465_0001;
 /// Sets those of duets apart from both.
@@ -22,19 +22,23 @@ const DUETS: u64 = 0x6475_6574_0000_0002;
 /// What starting and stopping a contender takes, before any was timed.
 const TYPICAL_START: Duration = Duration::from_millis(500);
 /// What warming a contender up on one workload takes, in seconds, before any was timed; most are warm sooner than an
-/// experiment allows.
-const TYPICAL_WARMUP_S: f64 = 1.0;
+/// experiment allows. Less than one and a half tells nothing.
+const TYPICAL_WARMUP_S: f64 = 1.7;
 /// Most connections that warm a server up: ten thousand warm nothing that a thousand do not, and making them anew for each
 /// slice takes seconds. The load before each window has as many as the window.
 pub(crate) const MAX_WARMUP_CONNECTIONS: u32 = 1024;
 /// What counting system calls on one workload and starting the generators for all that takes, before any was timed.
-const TYPICAL_COUNTING: Duration = Duration::from_millis(700);
+const TYPICAL_COUNTING: Duration = Duration::from_millis(450);
 /// Windows of each life for each turn that an experiment asks for, where most of them are duets.
 const DUETS_FOR_EACH: f64 = 1.5;
 /// What asking a contender for the rules takes, before any was timed.
 const TYPICAL_CONFORMANCE: Duration = Duration::from_millis(1000);
+/// The same of a later life: most need none, and those that never settled need all of it.
+const TYPICAL_LATER_WARMUP_S: f64 = 0.5;
+/// From the end of a turn to the beginning of the next, before any was timed.
+const TYPICAL_CHANGE: Duration = Duration::from_millis(20);
 /// What starting the generator, connecting and saving takes for one cell, before any was timed.
-const TYPICAL_OVERHEAD: Duration = Duration::from_millis(120);
+const TYPICAL_OVERHEAD: Duration = Duration::from_millis(80);
 
 /// What making one connection takes, before any was timed: noticed with thousands only.
 const TYPICAL_CONNECT: Duration = Duration::from_micros(100);
@@ -89,11 +93,24 @@ fn permutation(rng: &mut ChaCha8Rng, n: usize) -> Vec<usize> {
     keyed.into_iter().map(|(_, index)| index).collect()
 }
 
+/// Which of a contender's lives: the first is warmed up for as long as it needs, the others as long as it did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lives {
+    /// That of the first round.
+    First,
+    /// Those of all others.
+    Later,
+}
+
 /// How long one round will take when each contender is measured in `cells`.
-pub fn predicted_round(experiment: &Experiment, contenders: &[Vec<Cell>]) -> Duration {
+pub fn predicted_round(experiment: &Experiment, contenders: &[Vec<Cell>], lives: Lives) -> Duration {
     let warm_up = |cells: &Vec<Cell>| {
         let workloads = cells.iter().map(|cell| &cell.workload).collect::<BTreeSet<_>>().len().max(1);
-        let each_s = (experiment.warmup_s / workloads as f64).min(TYPICAL_WARMUP_S);
+        let each_s = experiment.warmup_s / workloads as f64;
+        if lives == Lives::Later {
+            return Duration::from_secs_f64(each_s.min(TYPICAL_LATER_WARMUP_S) * workloads as f64);
+        }
+        let each_s = each_s.min(TYPICAL_WARMUP_S);
         let widest = cells.iter().map(|cell| cell.connections).max().unwrap_or(0);
         let connecting = TYPICAL_CONNECT * widest.min(MAX_WARMUP_CONNECTIONS) * TYPICAL_GENERATORS;
         (Duration::from_secs_f64(each_s) + TYPICAL_COUNTING + connecting).mul_f64(workloads as f64)
@@ -113,10 +130,14 @@ pub fn predicted_window(experiment: &Experiment, cell: &Cell) -> Duration {
         Span::Seconds(seconds) => seconds,
         Span::Requests(n) => f64::from(n) / TYPICAL_PER_SECOND,
     };
-    let times = if experiment.is_turned(cell) { turns_of(experiment) } else { 1 };
+    let (times, change) = match experiment.is_turned(cell) {
+        true => (turns_of(experiment), TYPICAL_CHANGE),
+        false => (1, Duration::ZERO),
+    };
     // In a duet two are loaded at once, on both sides, besides some turns: about as much again for each life.
     let windows = if experiment.is_duet(cell) { DUETS_FOR_EACH } else { 1.0 };
     Duration::from_secs_f64((f64::from(times) * experiment.settle_at(cell.offered) + length_s) * windows)
+        + change * times
         + TYPICAL_OVERHEAD
         + TYPICAL_CONNECT * cell.connections
 }
@@ -133,13 +154,18 @@ pub fn predicted_conformance(contenders: usize) -> Duration {
 }
 
 /// Rounds that the budget allows when each takes `round` and `before` is gone when the first begins, never fewer than
-/// [`MIN_ROUNDS`] nor more than planned.
+/// [`least_number`] nor more than planned.
 pub fn affordable_rounds(experiment: &Experiment, before: Duration, round: Duration) -> u32 {
     let Some(budget_s) = experiment.budget_s else { return experiment.rounds };
     let left_s = (budget_s - before.as_secs_f64()).max(0.0);
     let fitting = (left_s / round.as_secs_f64().max(1e-9)).floor().min(f64::from(u32::MAX));
     // `as` saturates, and the value is a whole number in range.
-    (fitting as u32).max(MIN_ROUNDS).min(experiment.rounds)
+    (fitting as u32).max(least_number(experiment)).min(experiment.rounds)
+}
+
+/// Rounds that are measured whatever they take: from one alone nothing can be shown.
+pub fn least_number(experiment: &Experiment) -> u32 {
+    experiment.least_rounds.unwrap_or(MIN_ROUNDS).min(experiment.rounds).max(1)
 }
 
 /// Most rounds of a run that looks after each, to be fixed before the first look: those that fit after `before`
@@ -170,7 +196,7 @@ pub fn allows_another(experiment: &Experiment, done: u32, elapsed: Duration, rou
         return false;
     }
     let within = experiment.budget_s.is_none_or(|budget_s| (elapsed + round).as_secs_f64() <= budget_s);
-    done < MIN_ROUNDS || within
+    done < least_number(experiment) || within
 }
 
 #[cfg(test)]
@@ -244,20 +270,26 @@ mod tests {
     fn a_prediction_counts_every_cell() {
         let plan = experiment("warmup_s = 2.0\nsettle_s = 0.5\nwindow_s = 1.5\none_at_a_time = true");
         let cells = vec![Cell::closed("w", 1)];
-        let one = predicted_round(&plan, std::slice::from_ref(&cells));
+        let one = predicted_round(&plan, std::slice::from_ref(&cells), Lives::First);
         assert!(one >= Duration::from_secs(4) && one < Duration::from_secs(5));
         // Ten turns settle ten times.
         let turned = Experiment { one_at_a_time: false, ..plan.clone() };
-        assert_eq!(predicted_round(&turned, std::slice::from_ref(&cells)) - one, Duration::from_millis(4500));
-        assert_eq!(predicted_round(&plan, &[cells.clone(), cells]), one * 2);
-        assert_eq!(predicted_round(&plan, &[]), Duration::ZERO);
+        let first = |plan: &Experiment, parts: &[Vec<Cell>]| predicted_round(plan, parts, Lives::First);
+        let ten_changes = TYPICAL_CHANGE * 10;
+        assert_eq!(
+            first(&turned, std::slice::from_ref(&cells)) - one - ten_changes,
+            Duration::from_millis(4500)
+        );
+        assert_eq!(first(&plan, &[cells.clone(), cells.clone()]), one * 2);
+        assert_eq!(first(&plan, &[]), Duration::ZERO);
+        let later = predicted_round(&plan, &[cells], Lives::Later);
+        let spared = Duration::from_secs_f64(TYPICAL_WARMUP_S - TYPICAL_LATER_WARMUP_S) + TYPICAL_COUNTING;
+        assert_eq!(one - later, spared + TYPICAL_CONNECT * TYPICAL_GENERATORS);
         // A window of a number of requests has no load before it, and thousands of connections take time to make.
         let counted = |n| Cell { offered: Offered::Requests(n), ..Cell::closed("w", 1) };
-        let few = predicted_round(&plan, &[vec![counted(50_000)]]);
+        let few = first(&plan, &[vec![counted(50_000)]]);
         assert_eq!(one - few, Duration::from_secs(1));
-        assert_eq!(predicted_round(&plan, &[vec![counted(100_000)]]) - few, Duration::from_secs(1));
-        assert!(
-            predicted_round(&plan, &[vec![Cell::closed("w", 10_000)]]) > one + Duration::from_millis(1300)
-        );
+        assert_eq!(first(&plan, &[vec![counted(100_000)]]) - few, Duration::from_secs(1));
+        assert!(first(&plan, &[vec![Cell::closed("w", 10_000)]]) > one + Duration::from_millis(1300));
     }
 }

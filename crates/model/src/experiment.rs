@@ -21,9 +21,13 @@ pub struct Experiment {
     /// The loads, each measured in every round.
     #[serde(rename = "measure")]
     pub measures: Vec<Measure>,
-    /// Most rounds; each starts every contender afresh, in random order.
+    /// Most rounds; each starts every contender afresh, in random order. Where servers take turns within a budget, the run chooses
+    /// how many there are, by how much restarts and turns vary.
     #[serde(default = "default_rounds")]
     pub rounds: u32,
+    /// Fewest rounds. Absent: two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_rounds: Option<u32>,
     /// Whether to stop before that as soon as every pair is settled, and to spend the rounds on the pairs that are not. The
     /// intervals are then those of a sequential rule: wider, because they allow for looking after each round.
     #[serde(default)]
@@ -35,6 +39,10 @@ pub struct Experiment {
     /// far equals seem to differ on this machine.
     #[serde(default = "yes")]
     pub aa: bool,
+    /// Whether everybody is looked at once more for long, for slow modes and pauses, where the rounds leave it open and a part of
+    /// the budget for it.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub long_look: bool,
     /// Longest time for all rounds, in seconds; no round is begun that would exceed it. Absent: no bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_s: Option<f64>,
@@ -326,9 +334,11 @@ impl Experiment {
             contenders: Vec::new(),
             measures,
             rounds: default_rounds(),
+            least_rounds: None,
             until_settled: false,
             precision: None,
             aa: yes(),
+            long_look: yes(),
             budget_s: None,
             warmup_s: default_warmup_s(),
             settle_s: default_settle_s(),
@@ -442,6 +452,10 @@ fn is_capacity_alone(rates: &Vec<Offered>) -> bool {
 
 fn yes() -> bool {
     true
+}
+
+fn is_yes(wish: &bool) -> bool {
+    *wish
 }
 
 fn default_rounds() -> u32 {

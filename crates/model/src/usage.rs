@@ -92,6 +92,24 @@ impl Usage {
         Self { wall_ns, user_ns, system_ns: cpu_ns - user_ns, ..self.clone() }
     }
 
+    /// The part of it that somebody's requests caused among others': so much CPU time in a span of their own, and of what is counted
+    /// as large a share as of the CPU time.
+    #[must_use]
+    pub fn of_share(&self, wall_ns: Nanos, cpu_ns: Nanos, busiest_thread_ns: Nanos) -> Self {
+        let share = (cpu_ns.0 as f64 / self.cpu_ns().0.max(1) as f64).min(1.0);
+        // `as` saturates, and a share of a count is none that is too great.
+        let part = |count: u64| (count as f64 * share).round() as u64;
+        Self {
+            run_delay_ns: self.run_delay_ns.map(|delay| Nanos(part(delay.0))),
+            busiest_thread_ns: Some(busiest_thread_ns),
+            voluntary_switches: part(self.voluntary_switches),
+            involuntary_switches: part(self.involuntary_switches),
+            minor_faults: part(self.minor_faults),
+            major_faults: part(self.major_faults),
+            ..self.of_part(wall_ns, cpu_ns)
+        }
+    }
+
     /// Memory in use at the end of the span, in bytes: proportional where the kernel tells it, else resident, which counts what
     /// processes share in each of them.
     pub fn memory_bytes(&self) -> u64 {
@@ -158,5 +176,23 @@ mod tests {
         assert_eq!((part.wall_ns, part.user_ns, part.system_ns), (ms(400), ms(25), ms(75)));
         assert_eq!(part.voluntary_switches, 7);
         assert_eq!(Usage::default().of_part(ms(1), ms(2)).system_ns, ms(2));
+    }
+
+    #[test]
+    fn a_share_has_as_much_of_what_is_counted_as_of_the_time() {
+        let ms = Nanos::from_millis;
+        let whole = Usage {
+            user_ns: ms(30),
+            system_ns: ms(90),
+            run_delay_ns: Some(ms(60)),
+            voluntary_switches: 9,
+            rss_bytes: 1000,
+            ..Usage::default()
+        };
+        let share = whole.of_share(ms(400), ms(40), ms(10));
+        assert_eq!((share.wall_ns, share.user_ns, share.system_ns), (ms(400), ms(10), ms(30)));
+        assert_eq!((share.run_delay_ns, share.busiest_thread_ns), (Some(ms(20)), Some(ms(10))));
+        assert_eq!((share.voluntary_switches, share.rss_bytes), (3, 1000));
+        assert_eq!(Usage::default().of_share(ms(1), ms(2), ms(2)).cpu_ns(), ms(2));
     }
 }

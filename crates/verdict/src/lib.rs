@@ -11,6 +11,7 @@
 
 mod ageing;
 mod ages;
+pub mod allocation;
 mod answered;
 mod answers;
 mod cell;

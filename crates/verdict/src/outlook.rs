@@ -78,7 +78,7 @@ pub fn outlook(intent: &Intent<'_>, past: Option<&Past>) -> Option<Outlook> {
         margin: LEAST_MARGIN,
         looks: experiment.until_settled,
     };
-    let noise = past.map_or_else(|| usual(intent), |past| past.noise);
+    let noise = past.map_or_else(|| usual(experiment, intent.turns), |past| past.noise);
     let expected = Expected { plan, noise: components(&noise, intent.turns), costs: costs(intent) };
     let run = expected.of(Design { rounds: intent.rounds as usize, rotations: turns(intent) });
     Some(Outlook {
@@ -147,7 +147,7 @@ fn costs(intent: &Intent<'_>) -> Costs {
 }
 
 /// Where there is one window for each restart, what it adds cannot be had apart.
-fn components(noise: &Noise, turns: Option<u32>) -> Components {
+pub(super) fn components(noise: &Noise, turns: Option<u32>) -> Components {
     let known = Components {
         restart_sd: noise.restart_cv,
         window_sd: noise.window_cv,
@@ -160,13 +160,13 @@ fn components(noise: &Noise, turns: Option<u32>) -> Components {
     }
 }
 
-fn usual(intent: &Intent<'_>) -> Noise {
-    let experiment = intent.experiment;
-    let window_s = if intent.turns.is_some() { experiment.turn_s } else { experiment.window_s };
+/// What runs of windows as long, so many in each life, usually vary by.
+pub(super) fn usual(experiment: &Experiment, turns: Option<u32>) -> Noise {
+    let window_s = if turns.is_some() { experiment.turn_s } else { experiment.window_s };
     Noise {
         restart_cv: USUAL_RESTARTS,
         window_cv: USUAL_WINDOWS * (USUAL_WINDOW_S / window_s.max(USUAL_WINDOW_S)).sqrt(),
-        windows_per_life: turns(intent) as f64,
+        windows_per_life: turns.map_or(1.0, f64::from),
     }
 }
 

@@ -57,24 +57,54 @@ pub fn settling(record: &Record) -> Result<Settling, Unreadable> {
     };
     let tables = Tables::of(evidence);
     for cell in closed(record).into_iter().filter(asked_for) {
-        let names = comparable(evidence, &tables, &cell);
-        let pairs = tables.ranking(&cell, &names).pairs;
-        let settled = |a: &str, b: &str| {
-            let of_both =
-                |pair: &&Pair| [&pair.faster, &pair.slower].iter().all(|name| *name == a || *name == b);
-            pairs.iter().find(of_both).is_some_and(|pair| is_settled(pair, record.experiment.precision))
-        };
-        for (index, first) in names.iter().enumerate() {
-            for second in &names[index + 1..] {
-                settling.pairs += 1;
-                if !settled(first, second) {
-                    settling.open += 1;
-                    settling.unsettled.extend([*first, *second].map(str::to_owned));
-                }
-            }
+        let (_, pairs) = pairs_in(evidence, &tables, &cell);
+        settling.pairs += pairs.len();
+        for open in pairs.iter().filter(|pair| !pair.settled) {
+            settling.open += 1;
+            settling.unsettled.extend(open.names.map(str::to_owned));
         }
     }
     Ok(settling)
+}
+
+/// Who is told apart from everybody, and in which cells; nobody where there is nobody else.
+pub(crate) fn told_apart(evidence: &Evidence<'_>, tables: &Tables<'_>) -> BTreeSet<(String, Cell)> {
+    let mut found = BTreeSet::new();
+    for cell in closed(evidence.record) {
+        let (names, pairs) = pairs_in(evidence, tables, &cell);
+        let is_open = |name: &&str| pairs.iter().any(|pair| !pair.settled && pair.names.contains(name));
+        let apart = names.into_iter().filter(|name| !pairs.is_empty() && !is_open(name));
+        found.extend(apart.map(|name| (name.to_owned(), cell.clone())));
+    }
+    found
+}
+
+/// Two who are compared in a cell.
+struct Compared<'r> {
+    names: [&'r str; 2],
+    settled: bool,
+}
+
+/// Who is compared in a cell, and all pairs of them.
+fn pairs_in<'r>(
+    evidence: &'r Evidence<'_>,
+    tables: &Tables<'_>,
+    cell: &Cell,
+) -> (Vec<&'r str>, Vec<Compared<'r>>) {
+    let names = comparable(evidence, tables, cell);
+    let pairs = tables.ranking(cell, &names).pairs;
+    let precision = evidence.record.experiment.precision;
+    let settled = |a: &str, b: &str| {
+        let of_both = |pair: &&Pair| [&pair.faster, &pair.slower].iter().all(|name| *name == a || *name == b);
+        pairs.iter().find(of_both).is_some_and(|pair| is_settled(pair, precision))
+    };
+    let later = |index: usize| names[index + 1..].iter().map(move |second| (index, *second));
+    let compared = (0..names.len()).flat_map(later).map(|(index, second)| {
+        let names = [names[index], second];
+        Compared { names, settled: settled(names[0], second) }
+    });
+    let compared = compared.collect();
+    (names, compared)
 }
 
 /// Every redline to be found: a cell and the name of a contender that still takes part.

@@ -127,6 +127,17 @@ impl<'r> Tables<'r> {
         })
     }
 
+    /// The parts of the noise, over all cells: before two rounds of anybody, what windows say alone.
+    pub(crate) fn components(&self) -> Option<Components> {
+        let tables = || self.cells.iter().map(|of| &of.table);
+        Components::of_run(tables()).or_else(|| Components::of_windows(tables()))
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.cells.len()
+    }
+
     fn cell(&self, cell: &Cell) -> Option<&CellTable<'r>> {
         self.cells.iter().find(|of| of.cell == *cell)
     }

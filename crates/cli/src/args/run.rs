@@ -96,6 +96,9 @@ pub(crate) struct RunArguments {
     /// Measure no contender twice: saves its time, and leaves this machine's noise unknown
     #[arg(long, help_heading = "Length")]
     pub(crate) no_aa: bool,
+    /// Look at no server for long after the rounds: slow modes and rare pauses stay hidden, and the run ends sooner
+    #[arg(long, help_heading = "Length")]
+    pub(crate) no_long_look: bool,
     /// Longest time for all rounds, and for a long look at each server where they leave a part of it; implies --rounds auto
     /// [default: 5m with --rounds auto]
     #[arg(long, value_name = "TIME", value_parser = value::span, help_heading = "Length")]

@@ -60,7 +60,8 @@ fn a_dry_run_says_how_long_windows_are_and_what_bounds_them() {
         said(&["--full", "-d", "1s"]).contains("windows     1 s in turns of 0.15 s, 30 requests\n"),
         "a time that is asked for wins"
     );
-    assert!(said(&["--budget", "1s"]).contains("two rounds are measured whatever they take"));
+    let refused = lab.assay(&["run", "-e", "repeat", "--dry-run", "--budget", "1s"]).assert().code(2);
+    refused.stderr(contains("--budget 1 s: 2 rounds of ")).stderr(contains("at least; allow that, or"));
     lab.write(
         "experiments/plain.toml",
         &EXPERIMENT.replace("repeat", "plain").replace("[full]\nwindow_requests = 40\n", ""),

@@ -118,7 +118,7 @@ fn a_run_without_a_number_of_rounds_goes_on_until_all_is_settled() {
     let run = ["run", "first", "second", "-d", "50ms", "--warmup", "50ms", "-c", "2"];
     let dry = lab.assay(&[&run[..], &["--dry-run", "--budget", "60s"]].concat()).assert().code(0);
     assert!(stdout(&dry).contains("one contender takes part twice"), "{}", stdout(&dry));
-    let assert = lab.assay(&[&run[..], &["--precision", "90%", "--budget", "15s"]].concat()).assert().code(0);
+    let assert = lab.assay(&[&run[..], &["--precision", "90%", "--budget", "30s"]].concat()).assert().code(0);
     assert!(stderr(&assert).contains("round 2 of"), "{}", stderr(&assert));
     let record = lab.record();
     let experiment = &record.experiment;

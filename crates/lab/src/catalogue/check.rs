@@ -220,6 +220,10 @@ pub(crate) fn fault_of_experiment(experiment: &Experiment) -> Option<Fault> {
     if !(1..=MAX_ROUNDS).contains(&experiment.rounds) {
         return fault("rounds", format!("{} rounds", experiment.rounds), format!("write 1 to {MAX_ROUNDS}"));
     }
+    if let Some(least) = experiment.least_rounds.filter(|least| !(1..=experiment.rounds).contains(least)) {
+        let mend = format!("write 1 to {}, which are the most", experiment.rounds);
+        return fault("least_rounds", format!("at least {least} rounds"), mend);
+    }
     if experiment.window_requests == Some(0) {
         return fault("window_requests", "a window of 0 requests", "write at least 1");
     }

@@ -11,6 +11,7 @@ use assay_model::experiment::Cell;
 use assay_model::record::{Measurement, NotRun, Turn};
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
+use assay_verdict::allocation::{SETTLED_EVERY, Settled};
 
 use super::event::Event;
 use super::server_run::{Age, OngoingRun, wanted};
@@ -31,6 +32,8 @@ pub(super) struct Rotations<'a> {
     /// Length of each window.
     pub(super) length: Nanos,
     pub(super) pace: Pace,
+    /// Who gets fewer turns.
+    pub(super) settled: &'a Settled,
     pub(super) seed: u64,
     pub(super) round: u32,
     /// Which of the experiment's cells this is.
@@ -38,13 +41,11 @@ pub(super) struct Rotations<'a> {
     pub(super) stop: &'a Stop,
 }
 
-/// When a cell has had its rotations.
+/// When a cell has had its rotations: after so many, or when another one would end later than that.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Pace {
-    /// After so many.
-    Rotations(u32),
-    /// When another one would end later than that.
-    Until(Instant),
+pub(super) struct Pace {
+    pub(super) most: u32,
+    pub(super) until: Option<Instant>,
 }
 
 /// One who takes turns.
@@ -52,6 +53,8 @@ struct Rider<'l, 'a> {
     ongoing: &'l mut OngoingRun<'a>,
     generator: Generator,
     settle: Nanos,
+    /// How many rotations it has one turn in.
+    every: u32,
     turns: Vec<Turn>,
     seen: Option<Seen>,
     /// From just before the first rotation, to know what it used while others had their turns.
@@ -69,6 +72,7 @@ impl Rotations<'_> {
     ) -> Vec<(usize, Option<NotRun>)> {
         let mut failures = Vec::new();
         let mut riders = Vec::new();
+        let database = self.watch_database(server_runs);
         for (place, ongoing) in
             server_runs.iter_mut().filter(|(_, ongoing)| ongoing.server_run.cells.contains(self.cell))
         {
@@ -80,10 +84,20 @@ impl Rotations<'_> {
         }
         self.connect(&mut riders, &mut failures);
         self.rotate(&mut riders, &mut failures, telling);
+        let database = database.and_then(|sampler| sampler.finish().ok()).map(|window| window.usage);
         for (place, rider) in riders {
-            failures.extend(self.dismount(rider, telling).err().map(|failure| (place, failure)));
+            failures.extend(
+                self.dismount(rider, database.as_ref(), telling).err().map(|failure| (place, failure)),
+            );
         }
         failures
+    }
+
+    /// One close look at the database for the turns of all.
+    fn watch_database(&self, server_runs: &[(usize, &mut OngoingRun<'_>)]) -> Option<Sampler> {
+        let (_, first) =
+            server_runs.iter().find(|(_, ongoing)| ongoing.server_run.cells.contains(self.cell))?;
+        Sampler::start(first.server_run.database_of(self.cell)?.pid?).ok()
     }
 
     fn mount<'l, 'a>(
@@ -93,7 +107,9 @@ impl Rotations<'_> {
     ) -> Result<Rider<'l, 'a>, Option<NotRun>> {
         let generator = ongoing.server_run.generator(&mut ongoing.server, self.cell)?;
         let sampler = ongoing.server.watch();
-        Ok(Rider { ongoing, generator, settle, turns: Vec::new(), seen: None, sampler })
+        let is_settled = self.settled.has(&ongoing.run.contender, self.cell);
+        let every = if is_settled { SETTLED_EVERY } else { 1 };
+        Ok(Rider { ongoing, generator, settle, every, turns: Vec::new(), seen: None, sampler })
     }
 
     /// Waits until all connections are made: a ramp beside somebody else's window would be load on its generator.
@@ -120,6 +136,9 @@ impl Rotations<'_> {
             let order = rotation(self.seed, self.round, self.number, number, riders.len());
             for (place, index) in (0..).zip(order) {
                 let rider = &mut riders[index].1;
+                if number % rider.every != 0 {
+                    continue;
+                }
                 telling
                     .notice(&Event::Measuring { contender: &rider.ongoing.run.contender, cell: self.cell });
                 failed.extend(self.turn(rider, number, place).err().map(|failure| (index, failure)));
@@ -146,7 +165,12 @@ impl Rotations<'_> {
     }
 
     /// Files what a rider's turns were together, unless their answers were held against what turns out to vary: the next round knows.
-    fn dismount(&self, rider: Rider<'_, '_>, telling: &Telling<'_>) -> Result<(), Option<NotRun>> {
+    fn dismount(
+        &self,
+        rider: Rider<'_, '_>,
+        database: Option<&Usage>,
+        telling: &Telling<'_>,
+    ) -> Result<(), Option<NotRun>> {
         let Rider { ongoing, generator, turns, seen, sampler, .. } = rider;
         let whole = sampler.and_then(|sampler| sampler.finish().ok());
         let (Some(seen), Some(first)) = (seen, turns.first()) else { return Ok(()) };
@@ -156,6 +180,7 @@ impl Rotations<'_> {
             Some(whole) => seen.with(&ongoing.server, whole),
             None => seen,
         };
+        let seen = seen.with_database(database);
         let load = wanted(&mut ongoing.server, self.stop, |wanted| generator.finish(wanted))?;
         ongoing.check_server(load.books.failed() > 0)?;
         if ongoing.unlearns(&load)? {
@@ -178,24 +203,19 @@ fn idle_share(whole: &Usage, own: Spent) -> Option<f64> {
 impl Pace {
     /// A share of it, but the least number of rotations at least.
     pub(super) fn part(self, share: f64) -> Self {
-        match self {
-            // `as` saturates, and the value is a whole number in range.
-            Self::Rotations(all) => {
-                Self::Rotations(((f64::from(all) * share).round() as u32).max(MIN_ROTATIONS.min(all)))
-            }
-            Self::Until(deadline) => {
-                let now = Instant::now();
-                Self::Until(now + deadline.saturating_duration_since(now).mul_f64(share))
-            }
+        let now = Instant::now();
+        // `as` saturates, and the value is a whole number in range.
+        let most = (f64::from(self.most) * share).round() as u32;
+        Self {
+            most: most.max(MIN_ROTATIONS.min(self.most)),
+            until: self.until.map(|until| now + until.saturating_duration_since(now).mul_f64(share)),
         }
     }
 
     /// Whether rotation `number`, the first being 0, may begin when the longest so far took `longest`.
     pub(super) fn allows(self, number: u32, longest: Duration) -> bool {
-        match self {
-            Self::Rotations(most) => number < most,
-            Self::Until(deadline) => number < MIN_ROTATIONS || Instant::now() + longest <= deadline,
-        }
+        let in_time = |until| number < MIN_ROTATIONS || Instant::now() + longest <= until;
+        number < self.most && self.until.is_none_or(in_time)
     }
 }
 

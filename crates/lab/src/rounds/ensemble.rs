@@ -8,6 +8,7 @@ use assay_host::topology::Topology;
 use assay_model::experiment::Cell;
 use assay_model::record::{NotRun, Run};
 use assay_model::units::Nanos;
+use assay_verdict::allocation::Settled;
 
 use super::carousel::{Pace, Rotations};
 use super::duet::Duets;
@@ -17,7 +18,7 @@ use super::telling::Telling;
 use crate::database::Supplied;
 use crate::groups::{Holding, Room};
 use crate::plan::RunPlan;
-use crate::schedule::{predicted_window, turns_of};
+use crate::schedule::predicted_window;
 use crate::stop::Stop;
 
 /// What stopping a server takes, before any was timed.
@@ -31,8 +32,10 @@ pub(super) struct Ensemble<'a> {
     pub(super) round: u32,
     /// The cells in which servers take turns, with their numbers, in the round's order.
     pub(super) cells: Vec<(usize, Cell)>,
-    /// When the round must be over, if that is given; the turns use the time that is left.
-    pub(super) until: Option<Instant>,
+    /// Most turns of each life in a cell, and when the round must be over, if that is given.
+    pub(super) pace: Pace,
+    /// Who gets fewer turns.
+    pub(super) settled: &'a Settled,
     pub(super) stop: &'a Stop,
     pub(super) settles: &'a Settles,
     /// What there is for all who live at once.
@@ -144,12 +147,13 @@ impl Ensemble<'_> {
     /// Has the lives take turns in each cell, so that `after` is left of the time.
     fn rotate(&self, parts: &mut [Part<'_>], after: Duration, telling: &Telling<'_>) {
         for (done, (number, cell)) in self.cells.iter().enumerate() {
-            let pace = self.pace(self.cells.len() - done, after);
+            let pace = self.pace(&self.cells[done..], parts, after);
             let is_duet = self.plan.experiment.is_duet(cell);
             let rotations = Rotations {
                 cell,
                 length: self.length_of_a_turn(),
                 pace: if is_duet { pace.part(SHARE_OF_TURNS) } else { pace },
+                settled: self.settled,
                 seed: self.plan.seed,
                 round: self.round,
                 number: *number,
@@ -195,16 +199,24 @@ impl Ensemble<'_> {
     /// A window that is shorter than a turn is one.
     fn length_of_a_turn(&self) -> Nanos {
         let experiment = &self.plan.experiment;
-        let most_s = if self.until.is_some() { f64::INFINITY } else { experiment.window_s };
+        let most_s = if self.pace.until.is_some() { f64::INFINITY } else { experiment.window_s };
         Nanos::from_secs_f64(experiment.turn_s.min(most_s))
     }
 
-    /// Each cell that is left has the same part of the time that is left.
-    fn pace(&self, cells: usize, after: Duration) -> Pace {
-        let Some(until) = self.until else { return Pace::Rotations(turns_of(&self.plan.experiment)) };
+    /// The first of the `cells` that are left has its part of the time that is left: as many turns as the others, however many
+    /// take part in it.
+    fn pace(&self, cells: &[(usize, Cell)], parts: &mut [Part<'_>], after: Duration) -> Pace {
+        let Some(until) = self.pace.until else { return self.pace };
         let now = Instant::now();
         let left = until.saturating_duration_since(now).saturating_sub(after);
-        Pace::Until(now + left / u32::try_from(cells).unwrap_or(u32::MAX))
+        let mut turns_in = |cell: &Cell| -> f64 {
+            let riders = alive(parts).filter(|(_, ongoing)| ongoing.server_run.cells.contains(cell));
+            riders.map(|(_, ongoing)| self.settled.share_of(&ongoing.run.contender, cell)).sum()
+        };
+        let all: f64 = cells.iter().map(|(_, cell)| turns_in(cell)).sum();
+        let own = cells.first().map_or(0.0, |(_, cell)| turns_in(cell));
+        let share = if all > 0.0 { own / all } else { 0.0 };
+        Pace { until: Some(now + left.mul_f64(share)), ..self.pace }
     }
 
     /// What is measured in one piece, and stopping, probably takes.

@@ -112,17 +112,24 @@ pub enum Event<'a> {
         /// How long it takes in all.
         length: Duration,
     },
+    /// Too few contenders are left for the run to go on.
+    NobodyLeft {
+        /// Rounds that were measured.
+        rounds: u32,
+    },
     /// A round was measured and saved.
     RoundSaved {
         /// 0, 1, 2 …
         index: u32,
         /// How many there will probably be.
         of: u32,
+        /// Contenders that have a window in it, the limit aside.
+        measured: usize,
         /// Half-width of a typical interval of a ratio so far, as a share; absent before the second round.
         precision: Option<f64>,
         /// What is settled; absent in a run whose number of rounds is fixed.
         settling: Option<Settling>,
-        /// Time until the last round ends, probably.
+        /// Time until the run ends, probably.
         left: Duration,
     },
 }

@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 use assay_model::experiment::Cell;
 use assay_model::offered::Offered;
 use assay_model::record::{Round, Run};
+use assay_verdict::allocation::Settled;
 
 use super::Runner;
+use super::carousel::{MAX_ROTATIONS, Pace};
 use super::ensemble::Ensemble;
 use super::event::Event;
 use super::round::Part;
@@ -51,7 +53,7 @@ impl Runner<'_> {
         let experiment = &self.plan.experiment;
         let cells = experiment.cells();
         let searches = cells.iter().any(|cell| matches!(cell.offered, Offered::Redline(_)));
-        if searches || experiment.comparing.is_some() {
+        if searches || experiment.comparing.is_some() || !experiment.long_look {
             return None;
         }
         let networks = self.record.networks_had();
@@ -61,6 +63,11 @@ impl Runner<'_> {
         let budget = Duration::try_from_secs_f64(experiment.budget_s?).ok()?;
         let length = length(left, budget, self.lookers(&cell).len())?;
         Some((cell, length))
+    }
+
+    /// How long looks would take if the rounds were over now; nothing where there will be none.
+    pub(super) fn length_of_look(&self) -> Duration {
+        self.look_ordered().map_or(Duration::ZERO, |(_, length)| length)
     }
 
     /// Everybody who answers in the cell. The limit is looked at where it takes turns with the others, whom it shows what the
@@ -89,11 +96,13 @@ impl Runner<'_> {
             server_run.cells.retain(|of| of == cell);
             server_run
         });
+        let nobody = Settled::default();
         let ensemble = Ensemble {
             plan: self.plan,
             round,
             cells: vec![(number, cell.clone())],
-            until: Some(until),
+            pace: Pace { most: MAX_ROTATIONS, until: Some(until) },
+            settled: &nobody,
             stop: self.stop,
             settles: &self.settles,
             room: self.room(),

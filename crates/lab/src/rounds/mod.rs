@@ -7,6 +7,7 @@ mod ensemble;
 mod event;
 mod learning;
 mod long_look;
+mod pacing;
 mod preparing;
 mod round;
 mod server_run;
@@ -21,16 +22,19 @@ use std::time::{Duration, Instant};
 
 use assay_host::probe::{Probe, Work};
 use assay_link::Link;
+use assay_model::contender::Kind;
 use assay_model::network::Network;
 use assay_model::record::{NetworkFacts, NotRun, NotRunOn, RECORD_SCHEMA, Record, Run, Stage, State};
 use assay_model::units::Nanos;
 use assay_verdict::Settling;
+use assay_verdict::outlook::Past;
 use jiff::Timestamp;
 
 pub(crate) use carousel::{MAX_ROTATIONS, MIN_ROTATIONS};
 pub(crate) use duet::CONTROL_EVERY;
 pub(crate) use ensemble::SHARE_OF_TURNS;
 pub use event::{Event, Observer};
+use pacing::Pacing;
 use settle::Settles;
 use telling::Telling;
 
@@ -102,6 +106,10 @@ struct Runner<'a> {
     holdings: BTreeMap<usize, Holding>,
     /// Length of the next round, going by the longest so far, or the predicted one.
     round_length: Duration,
+    /// How the budget is spent, where turns are as many as it allows.
+    pacing: Option<Pacing>,
+    /// An earlier run of this machine, whose noise is expected until there is some of its own.
+    past: Option<Past>,
 }
 
 impl<'a> Runner<'a> {
@@ -128,7 +136,8 @@ impl<'a> Runner<'a> {
         let mut record = empty_record(plan, &networks, facts, &folder.id, now);
         plan.tools.secrets.hide_in(&mut record);
         folder.save(&record)?;
-        let prediction = plan.prediction();
+        let past = plan.past(store);
+        let prediction = plan.prediction(past.as_ref());
         let outlook = plan.outlook(store, None);
         observer.notice(&Event::Begun { id: &folder.id, prediction, outlook: outlook.as_ref() });
         Ok(Self {
@@ -152,6 +161,8 @@ impl<'a> Runner<'a> {
             settles: Settles::new(&plan.experiment),
             holdings: BTreeMap::new(),
             round_length: prediction.round,
+            pacing: None,
+            past,
         })
     }
 
@@ -184,6 +195,7 @@ impl<'a> Runner<'a> {
 
     fn measure(&mut self) -> Result<(), LabError> {
         self.began = Instant::now();
+        self.open_pacing();
         while self.another_round() {
             let index = self.rounds_done();
             self.telling.notice(&Event::RoundBegun { index, of: self.rounds_expected() });
@@ -191,12 +203,18 @@ impl<'a> Runner<'a> {
             self.round(index);
             self.time_rounds(index, before.elapsed());
             let settling = self.look(index)?;
+            self.pace_on(before.elapsed())?;
             self.record.elapsed_ns = self.began.elapsed().into();
             self.save()?;
-            let of = if self.all_settled() { index + 1 } else { self.rounds_expected().max(index + 1) };
-            let left = self.round_length * of.saturating_sub(index + 1);
+            let is_over = self.all_settled() || self.nobody_left();
+            let of = if is_over { index + 1 } else { self.rounds_expected().max(index + 1) };
+            let left = self.time_left(of.saturating_sub(index + 1));
             let precision = assay_verdict::precision(&self.record)?;
-            self.telling.notice(&Event::RoundSaved { index, of, precision, settling, left });
+            let measured = self.measured();
+            self.telling.notice(&Event::RoundSaved { index, of, measured, precision, settling, left });
+        }
+        if self.nobody_left() {
+            self.telling.notice(&Event::NobodyLeft { rounds: self.rounds_done() });
         }
         Ok(())
     }
@@ -205,7 +223,7 @@ impl<'a> Runner<'a> {
     fn time_rounds(&mut self, index: u32, length: Duration) {
         let next = length.mul_f64(self.taking_part() as f64 / self.took_part().max(1) as f64);
         self.round_length = if index == 0 { next } else { self.round_length.max(next) };
-        if index == 0 && self.plan.experiment.until_settled {
+        if index == 0 && self.plan.experiment.until_settled && self.pacing.is_none() {
             // Fixed before the first look, because the sequential rule must know how many there can be.
             let compared = self.plan.subjects.iter().filter(|subject| !subject.is_limit()).count();
             self.record.experiment.rounds =
@@ -230,20 +248,23 @@ impl<'a> Runner<'a> {
     fn another_round(&self) -> bool {
         let experiment = &self.record.experiment;
         let elapsed = self.asking + self.began.elapsed();
-        let time = if self.fills_the_budget() {
+        let time = if self.pacing.is_some() || self.fills_the_budget() {
             self.rounds_done() < self.rounds_expected()
         } else {
             allows_another(experiment, self.rounds_done(), elapsed, self.round_length)
         };
-        time && self.alive() >= self.plan.least_contenders.max(1) && !self.stop.soon() && !self.all_settled()
+        time && !self.nobody_left() && !self.stop.soon() && !self.all_settled()
     }
 
-    /// Rounds with which nothing was cut: fewer rounds with more turns each are as good a use of the time.
+    /// Rounds with which nothing was cut: where the run chooses itself, fewer with more turns each are as good a use of the time.
     fn rounds_wanted(&self) -> u32 {
+        if self.pacing.is_some() || self.plan.experiment.until_settled {
+            return self.plan.least_rounds();
+        }
         if self.fills_the_budget() { self.rounds_expected() } else { self.record.experiment.rounds }
     }
 
-    /// Whether the turns of a fixed number of rounds are as many as the budget allows.
+    /// Whether the turns of a number of rounds that is fixed before are as many as the budget allows.
     fn fills_the_budget(&self) -> bool {
         self.plan.fills_the_budget()
     }
@@ -258,9 +279,22 @@ impl<'a> Runner<'a> {
         Some(self.began + budget.saturating_sub(self.asking))
     }
 
+    /// How long so many further rounds take, and the long look where they leave time for one.
+    fn time_left(&self, rounds: u32) -> Duration {
+        let end = self.end_of_budget().map(|end| end.saturating_duration_since(Instant::now()));
+        match (&self.pacing, end, rounds) {
+            (_, _, 0) => self.length_of_look(),
+            (Some(_), Some(left), _) => left,
+            _ => self.round_length * rounds + self.length_of_look(),
+        }
+    }
+
     fn rounds_expected(&self) -> u32 {
+        if let Some(pacing) = &self.pacing {
+            return pacing.rounds();
+        }
         if self.fills_the_budget() {
-            return self.plan.prediction().rounds;
+            return self.plan.prediction(None).rounds;
         }
         affordable_rounds(&self.record.experiment, self.asking, self.round_length)
     }
@@ -269,10 +303,25 @@ impl<'a> Runner<'a> {
         self.unsettled.as_ref().is_some_and(BTreeSet::is_empty)
     }
 
-    /// Contenders that were not given up, A/A controls aside, which are nothing without their originals.
+    /// Contenders that were not given up. A/A controls are nothing without their originals, nor is the limit beside others: with these
+    /// gone there is nothing left to find out.
     fn alive(&self) -> usize {
-        let own = self.record.contenders.iter().filter(|entry| entry.control_of.is_none());
-        own.filter(|entry| entry.not_run.is_none()).count()
+        let own = || self.record.contenders.iter().filter(|entry| entry.control_of.is_none());
+        let is_alone = own().all(|entry| entry.kind == Kind::Limit);
+        let counted = own().filter(|entry| is_alone || entry.kind != Kind::Limit);
+        counted.filter(|entry| entry.not_run.is_none()).count()
+    }
+
+    fn nobody_left(&self) -> bool {
+        self.alive() < self.plan.least_contenders.max(1)
+    }
+
+    /// Contenders that have a window in the last round, the limit aside.
+    fn measured(&self) -> usize {
+        let runs = self.record.rounds.last().into_iter().flat_map(|round| &round.runs);
+        let is_limit = |name: &str| self.subjects.iter().any(|of| of.is_limit() && of.name == name);
+        let measured = runs.filter(|run| !run.cells.is_empty() && !is_limit(&run.contender));
+        measured.map(|run| run.contender.as_str()).collect::<BTreeSet<_>>().len()
     }
 
     /// Contenders of the last round, on each network once, however many groups one lived in.
@@ -340,10 +389,9 @@ impl<'a> Runner<'a> {
 
     /// How far the rounds got.
     fn reached(&self) -> State {
-        let nobody_left = self.alive() < self.plan.least_contenders.max(1);
         if self.stop.soon() {
             State::Interrupted
-        } else if self.rounds_done() >= self.rounds_wanted() || nobody_left || self.all_settled() {
+        } else if self.rounds_done() >= self.rounds_wanted() || self.nobody_left() || self.all_settled() {
             State::Complete
         } else {
             State::BudgetSpent

@@ -2,22 +2,25 @@
 
 use std::fmt::Display;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use assay_host::cpuset::CpuSet;
 use assay_model::experiment::Cell;
 use assay_model::network::Network;
 use assay_model::offered::Offered;
 use assay_model::record::{Round, Run};
+use assay_verdict::allocation::Settled;
 
 use super::Runner;
+use super::carousel::{MAX_ROTATIONS, Pace};
 use super::ensemble::{EndedRun, Ensemble};
 use super::event::Event;
+use super::pacing::Pacing;
 use super::server_run::ServerRun;
 use crate::database::Supplied;
 use crate::groups::{Holding, Need, Room, common, groups};
 use crate::network::ProvisionedNetwork;
-use crate::schedule::block;
+use crate::schedule::{block, turns_of};
 use crate::subject::Launch;
 
 /// Share of the memory that is available which servers may take: they grow under load, and the rest of the machine lives too.
@@ -69,11 +72,11 @@ impl Runner<'_> {
                 present.push(part.network)
             }
         });
-        let count = present.len() as f64;
+        let (began, count) = (Instant::now(), present.len() as f64);
         for (done, network) in present.iter().copied().enumerate() {
-            let until = self.end_of_part(index, (done + 1) as f64 / count);
+            let pace = self.pace_of_part(index, began, (done + 1) as f64 / count);
             let together: Vec<Part> = parts.iter().filter(|part| part.network == network).copied().collect();
-            self.together(index, &together, &order.cells, until);
+            self.together(index, &together, &order.cells, pace);
         }
     }
 
@@ -87,7 +90,7 @@ impl Runner<'_> {
     }
 
     /// All of `parts` on one network: at once where that can be, else in groups that share one of them.
-    fn together(&mut self, round: u32, parts: &[Part], order: &[usize], until: Option<Instant>) {
+    fn together(&mut self, round: u32, parts: &[Part], order: &[usize], pace: Pace) {
         let needs: Vec<Need> = parts.iter().map(|part| self.need(*part)).collect();
         let common = common(&needs).map(|place| parts[place]);
         let mut waiting = parts.to_vec();
@@ -99,8 +102,9 @@ impl Runner<'_> {
             }
             let share = group.len() as f64 / groups.iter().map(Vec::len).sum::<usize>() as f64;
             let now = Instant::now();
-            let until = until.map(|until| now + until.saturating_duration_since(now).mul_f64(share));
-            let begun = self.group(Group { round, number, parts: group, common }, order, until);
+            let until = pace.until.map(|until| now + until.saturating_duration_since(now).mul_f64(share));
+            let own = Pace { until, ..pace };
+            let begun = self.group(Group { round, number, parts: group, common }, order, own);
             waiting.retain(|part| !begun.contains(part));
         }
     }
@@ -160,7 +164,7 @@ impl Runner<'_> {
     }
 
     /// Those of a group at once. Returns who began a life: somebody of whose need nothing was known may have found no room.
-    fn group(&mut self, group: Group<'_>, order: &[usize], until: Option<Instant>) -> Vec<Part> {
+    fn group(&mut self, group: Group<'_>, order: &[usize], pace: Pace) -> Vec<Part> {
         let Group { round, number, parts, common } = group;
         let places: Vec<Allotment> = parts.iter().map(|part| self.place(*part)).collect();
         let server_runs = parts.iter().zip(&places).map(|(part, place)| {
@@ -173,11 +177,13 @@ impl Runner<'_> {
             server_run
         });
         let network = parts.first().and_then(|part| self.networks[part.network].network);
+        let nobody = Settled::default();
         let ensemble = Ensemble {
             plan: self.plan,
             round,
             cells: order.iter().filter_map(|cell| self.turned_cell(*cell, network)).collect(),
-            until,
+            pace,
+            settled: self.pacing.as_ref().map_or(&nobody, Pacing::settled),
             stop: self.stop,
             settles: &self.settles,
             room: self.room(),
@@ -206,17 +212,23 @@ impl Runner<'_> {
         (cell.network == network && self.plan.experiment.is_turned(&cell)).then_some((number, cell))
     }
 
-    /// When so much of a round must be over, where the time for all rounds is given: each has its part, and each network of it.
-    fn end_of_part(&self, round: u32, share: f64) -> Option<Instant> {
-        if !self.fills_the_budget() {
-            return None;
-        }
-        let budget = Duration::try_from_secs_f64(self.plan.experiment.budget_s?).ok()?;
-        let rounds = self.rounds_expected().max(round + 1);
-        Some(
-            self.began
-                + budget.saturating_sub(self.asking).mul_f64((f64::from(round) + share) / f64::from(rounds)),
-        )
+    /// Turns of so much of a round that began then, and when that must be over, where its time is given.
+    fn pace_of_part(&self, round: u32, began: Instant, share: f64) -> Pace {
+        let whole = match &self.pacing {
+            Some(pacing) => pacing.pace(),
+            None if self.fills_the_budget() => self.equal_part(round),
+            None => Pace { most: turns_of(&self.plan.experiment), until: None },
+        };
+        let part = |until: Instant| began + until.saturating_duration_since(began).mul_f64(share);
+        Pace { until: whole.until.map(part), ..whole }
+    }
+
+    /// As much of the time for all rounds as each of the others has.
+    fn equal_part(&self, round: u32) -> Pace {
+        let further = self.rounds_expected().max(round + 1) - round;
+        let now = Instant::now();
+        let left = self.end_of_budget().map(|end| end.saturating_duration_since(now));
+        Pace { most: MAX_ROTATIONS, until: left.map(|left| now + left / further) }
     }
 
     /// What a part has to itself.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use assay_host::cpuset::CpuSet;
 use assay_host::probe::Probe;
-use assay_host::sampler::{Sampler, tree_usage};
+use assay_host::sampler::tree_usage;
 use assay_link::Link;
 use assay_model::experiment::{Cell, Span};
 use assay_model::load::{Arrival, LoadReport};
@@ -171,11 +171,10 @@ impl<'a> ServerRun<'a> {
         Some(OnUserStack { network, generator_cpus, queues, work: self.work })
     }
 
-    /// Observes a database of our own, and whether the generator has its CPUs, where a cell needs it.
-    pub(super) fn watch_database(&self, cell: &Cell) -> Option<(Sampler, bool)> {
+    /// The database, where a cell needs it.
+    pub(super) fn database_of(&self, cell: &Cell) -> Option<&'a Access> {
         let needed = self.plan.workload(&cell.workload).is_some_and(|workload| workload.database.is_some());
-        let access = self.database.filter(|_| needed)?;
-        Some((Sampler::start(access.pid?).ok()?, access.beside_generator))
+        self.database.filter(|_| needed)
     }
 
     /// Runs the generator while the server lives and nobody wants to stop at once. An error without a reason is a wish.

@@ -1,6 +1,7 @@
 //! Load that a fresh server gets before it is measured (docs/method/carousel.md#warm-up).
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use assay_host::counters::Counters;
 use assay_model::experiment::{Cell, Span};
@@ -114,6 +115,13 @@ impl ServerRun<'_> {
     }
 }
 
+/// What a first life's warm-up took that a later one's does not.
+pub(super) fn spared(warmup: &Warmup) -> Duration {
+    let counted = usize::from(warmup.counted.is_some());
+    let slices = warmup.per_second.len() - slices_needed(warmup) + counted;
+    Duration::from_secs_f64(slices as f64 * WARMUP_SLICE_S)
+}
+
 /// Whether the rate over the latest slices is no longer higher than it was a second earlier.
 fn has_settled(per_second: &[f64]) -> bool {
     let mean = |to: usize| {
@@ -163,5 +171,13 @@ mod tests {
         assert_eq!(needed(&[50.0, 70.0, 90.0, 99.0, 100.0, 100.0, 101.0], true), 3);
         assert_eq!(needed(&[10.0, 20.0, 40.0, 80.0, 160.0, 320.0], false), 6, "it never settled");
         assert_eq!((needed(&[], true), needed(&[1.0], true)), (0, 1));
+    }
+
+    #[test]
+    fn later_lives_are_spared_what_the_first_got_beyond_that() {
+        let (workload, counted) = ("hello".to_owned(), Some(Counted::default()));
+        let per_second = vec![50.0, 70.0, 90.0, 99.0, 100.0, 100.0, 101.0];
+        let warmup = Warmup { workload, per_second, settled: true, counted };
+        assert_eq!(spared(&warmup), Duration::from_millis(5 * 250));
     }
 }

@@ -23,6 +23,7 @@ use assay_model::usage::Usage;
 
 use super::server_run::{Age, ServerRun};
 use crate::contender::Server;
+use crate::database::Access;
 
 /// A look at everything just before the generator begins.
 pub(super) struct Watch {
@@ -30,7 +31,7 @@ pub(super) struct Watch {
     closely: Option<Sampler>,
     /// Everybody process by process.
     census: Census,
-    database: Option<(Sampler, bool)>,
+    database: Option<DatabaseWatch>,
     meter: Option<Meter>,
     system: SystemSample,
     counted: StackCounts,
@@ -72,13 +73,16 @@ impl Watch {
     }
 
     fn begin(server_run: &ServerRun<'_>, server: &Server, cell: &Cell, closely: Option<Sampler>) -> Self {
+        let closely_too = closely.is_some();
         // The probe has its CPUs to itself only before everything else begins.
         let speed = server_run.probe.run().unwrap_or_default();
         Self {
             speed,
             closely,
             census: Census::take(),
-            database: server_run.watch_database(cell),
+            database: server_run
+                .database_of(cell)
+                .and_then(|access| DatabaseWatch::start(access, closely_too)),
             meter: Meter::start(server_run.link),
             system: look(server),
             counted: server.stack_counts().unwrap_or_default(),
@@ -92,10 +96,7 @@ impl Watch {
         let (census, roots) = (Census::take(), server.first_processes());
         let window = self.closely.as_ref().and_then(|sampler| sampler.finish().ok());
         let in_turn = self.closely.is_none() && !roots.is_empty();
-        let used = |sampler: &Sampler| sampler.finish().ok().map(|window| window.usage);
-        let database = self.database.as_ref().and_then(|(sampler, beside_generator)| {
-            Some(DatabaseUsage { usage: used(sampler)?, beside_generator: *beside_generator })
-        });
+        let database = self.database.and_then(|watch| watch.finish(&self.census, &census));
         let seen = Seen {
             processes: Vec::new(),
             seen_on: None,
@@ -113,6 +114,34 @@ impl Watch {
             Some(window) => seen.with(server, window),
             None => seen,
         }
+    }
+}
+
+/// A look at the database: closely at its threads, or in a turn by the clocks of its processes, because it has one for each
+/// connection of every server that lives, and reading their files would take longer than the turn.
+struct DatabaseWatch {
+    closely: Option<Sampler>,
+    root: u32,
+    beside_generator: bool,
+}
+
+impl DatabaseWatch {
+    fn start(access: &Access, closely: bool) -> Option<Self> {
+        let root = access.pid?;
+        let closely = if closely { Some(Sampler::start(root).ok()?) } else { None };
+        Some(Self { closely, root, beside_generator: access.beside_generator })
+    }
+
+    fn finish(self, before: &Census, after: &Census) -> Option<DatabaseUsage> {
+        let usage = match self.closely {
+            Some(sampler) => sampler.finish().ok()?.usage,
+            None => {
+                let used = before.used(after, &[self.root])?;
+                let (wall_ns, busiest_thread_ns) = (used.wall.into(), Some(used.busiest_ns));
+                Usage { wall_ns, user_ns: used.cpu_ns, busiest_thread_ns, ..Usage::default() }
+            }
+        };
+        Some(DatabaseUsage { usage, beside_generator: self.beside_generator })
     }
 }
 
@@ -142,6 +171,19 @@ impl Seen {
             server: Some(usage),
             ..self
         }
+    }
+
+    /// With what a close look at the database found, over a span that holds the turns of all: what clocks showed in these is their
+    /// part of it.
+    #[must_use]
+    pub(super) fn with_database(self, whole: Option<&Usage>) -> Self {
+        let of_part = |part: DatabaseUsage, whole: &Usage| {
+            let busiest_ns = part.usage.busiest_thread_ns.unwrap_or_default();
+            let usage = whole.of_share(part.usage.wall_ns, part.usage.cpu_ns(), busiest_ns);
+            DatabaseUsage { usage, ..part }
+        };
+        let database = self.database.zip(whole).map(|(part, whole)| of_part(part, whole));
+        Self { database, ..self }
     }
 
     /// Both together, one after the other.

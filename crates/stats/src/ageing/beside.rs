@@ -54,7 +54,11 @@ mod tests {
     fn what_all_seem_to_do_is_the_yardsticks() {
         assert_eq!(told(&[0.05; 4], true), [false; 4]);
         assert_eq!(told(&[0.05; 2], false), [false; 2]);
-        assert_eq!(told(&[0.05, 0.05, 0.05, 0.0], true), [false, false, false, false], "who goes with the yardstick");
+        assert_eq!(
+            told(&[0.05, 0.05, 0.05, 0.0], true),
+            [false, false, false, false],
+            "who goes with the yardstick"
+        );
         assert_eq!(told(&[0.05, 0.05, 0.05, 0.15], true), [false, false, false, true]);
     }
 

@@ -129,7 +129,10 @@ fn what_is_told_is_the_change_over_a_typical_life() {
 fn one_life_tells_nothing_and_outliers_do_not_tell_a_trend() {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let alone = Layout { lives: 1, ..ONE_CELL };
-    assert_eq!(ageing(&[looks(alone, warming(10.0), &mut rng), Vec::new()], true, 0.95).unwrap(), [None, None]);
+    assert_eq!(
+        ageing(&[looks(alone, warming(10.0), &mut rng), Vec::new()], true, 0.95).unwrap(),
+        [None, None]
+    );
     let mut steady = looks(ONE_CELL, |_| 1.0, &mut rng);
     let last = steady.iter().map(|look| look.age_s).fold(0.0, f64::max);
     for look in steady.iter_mut().filter(|look| look.age_s == last) {

@@ -57,6 +57,23 @@ impl Components {
         })
     }
 
+    /// What a single round tells already: how much windows of one life vary, and nothing of restarts. `None` where no two lives have
+    /// two windows of the same rotations.
+    pub fn of_windows<'t>(tables: impl IntoIterator<Item = &'t Table, IntoIter: Clone>) -> Option<Self> {
+        let tables = tables.into_iter();
+        let lives = tables.clone().flat_map(|table| table.lives.iter().flatten().flatten());
+        let windows = middle(&mut lives.map(|life| life.windows as f64).collect::<Vec<f64>>())?;
+        let told: Vec<f64> = tables
+            .flat_map(|table| &table.spreads.pairs)
+            .map(|pair| pair.within)
+            .filter(|of| *of > 0.0)
+            .collect();
+        let within = told.iter().sum::<f64>() / told.len() as f64;
+        // A pair is two contenders.
+        let window_sd = (within * windows / 2.0).sqrt();
+        (!told.is_empty()).then_some(Self { restart_sd: 0.0, window_sd, windows, degrees_of_freedom: 0.0 })
+    }
+
     /// How much the level of one life varies with so many windows.
     pub fn life_sd(&self, windows: f64) -> f64 {
         (self.restart_sd.powi(2) + self.window_sd.powi(2) / windows.max(1.0)).sqrt()

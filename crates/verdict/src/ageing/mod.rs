@@ -42,8 +42,7 @@ impl<'r> Slow<'r> {
         // Where there are long looks, too, both have half of the chance to be wrong.
         let wrong = (1.0 - CONFIDENCE) / if evidence.long_look.is_empty() { 1.0 } else { 2.0 };
         let is_over_limit = evidence.record.contenders.iter().any(|entry| entry.kind == Kind::Limit);
-        let trends =
-            ageing(&looks, is_over_limit, 1.0 - wrong).unwrap_or_else(|_| vec![None; entries.len()]);
+        let trends = ageing(&looks, is_over_limit, 1.0 - wrong).unwrap_or_else(|_| vec![None; entries.len()]);
         let long: Vec<_> = entries.iter().map(|entry| looks::long_look(evidence, entry)).collect();
         let looked_at = long.iter().filter(|looks| !looks.is_empty()).count().max(1);
         let each = 1.0 - wrong / looked_at as f64;

@@ -152,7 +152,10 @@ fn the_verdict_tells_ages_and_objects_where_it_was_measured() {
         standing.checks.iter().map(|check| check.rule).collect()
     };
     assert!(rules("a").contains(&Rule::SlowModes) && !rules("b").contains(&Rule::SlowModes));
-    assert!(verdict.trust.iter().all(|check| check.rule != Rule::SlowModes), "that is said of contenders alone");
+    assert!(
+        verdict.trust.iter().all(|check| check.rule != Rule::SlowModes),
+        "that is said of contenders alone"
+    );
     let check = verdict.trust.iter().find(|check| check.rule == Rule::Ages).expect("told");
     let Found::Ages { ages, could_show_share: Some(share), long_look_ns: None } = check.evidence else {
         panic!("{check:?}")

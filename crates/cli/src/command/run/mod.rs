@@ -13,10 +13,9 @@ pub(crate) use plan::{build, own_command, own_workload, program, tools};
 use assay_lab::rounds;
 use assay_lab::store::Store;
 
-use assay_lab::{Exit, LabError, Prediction, RunPlan, Subject};
-use assay_model::experiment::{Experiment, Span};
+use assay_lab::{Exit, LabError, RunPlan, Subject};
+use assay_model::experiment::Span;
 use assay_model::offered::Offered;
-use assay_model::outlook::Outlook;
 use assay_model::record::Record;
 use assay_model::verdict::Verdict;
 use assay_report::terminal::Style;
@@ -36,8 +35,7 @@ pub(crate) fn run(arguments: RunArguments) -> Result<Exit, Failure> {
     }
     let plan = plan::build(&arguments)?;
     if arguments.dry_run {
-        let outlook = plan.outlook(&Store::new(&arguments.places.runs), None);
-        output::result(&foreign::lines(&describe(&plan, outlook.as_ref())));
+        output::result(&foreign::lines(&describe(&plan, &Store::new(&arguments.places.runs))));
         return Ok(Exit::Ok);
     }
     arguments.consent.to_hosts(plan.subjects.iter().filter_map(Subject::host))?;
@@ -130,8 +128,8 @@ impl Target {
     }
 }
 
-fn describe(plan: &RunPlan, outlook: Option<&Outlook>) -> String {
-    let prediction = plan.prediction();
+fn describe(plan: &RunPlan, store: &Store) -> String {
+    let (outlook, prediction) = (plan.outlook(store, None), plan.prediction(plan.past(store).as_ref()));
     let names: Vec<&str> = plan.subjects.iter().map(|s| s.name.as_str()).collect();
     let cells: Vec<String> = plan.experiment.cells().iter().map(ToString::to_string).collect();
     format!(
@@ -144,8 +142,8 @@ fn describe(plan: &RunPlan, outlook: Option<&Outlook>) -> String {
         prediction.rounds,
         clock(prediction.round),
         clock(prediction.total()),
-        budget_in_words(&plan.experiment, prediction),
-        outlook.map_or_else(|| "nobody is compared at capacity".to_owned(), outlook::sentence),
+        budget_in_words(plan),
+        outlook.as_ref().map_or_else(|| "nobody is compared at capacity".to_owned(), outlook::sentence),
         if plan.experiment.aa {
             "one contender takes part twice, to learn how far equals seem to differ"
         } else {
@@ -173,7 +171,7 @@ fn windows_in_words(plan: &RunPlan) -> String {
         let length = match (cell.offered, experiment.window_at(cell.offered)) {
             // Its trials are as long as they need to be.
             (Offered::Redline(_), _) => "trials of a redline".to_owned(),
-            _ if experiment.is_turned(&cell) && plan.fills_the_budget() => {
+            _ if experiment.is_turned(&cell) && (plan.allots() || plan.fills_the_budget()) => {
                 format!("turns of {} s", experiment.turn_s)
             }
             (_, Span::Seconds(seconds))
@@ -195,9 +193,15 @@ fn windows_in_words(plan: &RunPlan) -> String {
 }
 
 /// What bounds the run, if anything.
-fn budget_in_words(experiment: &Experiment, prediction: Prediction) -> String {
-    let Some(budget_s) = experiment.budget_s else { return String::new() };
-    let budget = Duration::from_secs_f64(budget_s);
-    let least = if prediction.total() > budget { "; two rounds are measured whatever they take" } else { "" };
-    format!(", within {}: no round is begun that would exceed it{least}", clock(budget))
+fn budget_in_words(plan: &RunPlan) -> String {
+    let Some(budget_s) = plan.experiment.budget_s else { return String::new() };
+    let how = match (plan.allots(), plan.experiment.until_settled) {
+        (true, true) => {
+            "shared out among rounds and turns after each round; it ends sooner when every pair is settled"
+        }
+        (true, false) => "shared out among rounds and turns after each round",
+        (false, _) if plan.fills_the_budget() => "which the turns fill",
+        (false, _) => "no round is begun that would exceed it",
+    };
+    format!(", within {}: {how}", clock(Duration::from_secs_f64(budget_s)))
 }

@@ -1,6 +1,7 @@
 //! From arguments to a plan: which experiment, which subjects, which CPUs.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use assay_host::cpuset::{self, CpuSet};
 use assay_host::isolation::{self, Isolation};
@@ -27,6 +28,7 @@ use crate::command::list;
 use crate::embedded;
 use crate::failure::Failure;
 use crate::output;
+use crate::progress::clock;
 use crate::secrets::secrets;
 
 /// What runs when nothing is asked for.
@@ -106,7 +108,33 @@ pub(crate) fn build(arguments: &RunArguments) -> Result<RunPlan, Failure> {
         None => plan,
     };
     plan.check()?;
-    Ok(plan)
+    afford(plan, arguments.budget.is_some())
+}
+
+/// A budget that was typed is kept or refused; one that comes with an experiment, for contenders of its own, is raised to what is
+/// needed at least.
+fn afford(mut plan: RunPlan, is_typed: bool) -> Result<RunPlan, Failure> {
+    let least = plan.least_time();
+    let Some(budget_s) = plan.experiment.budget_s.filter(|budget_s| *budget_s < least.as_secs_f64()) else {
+        return Ok(plan);
+    };
+    if !is_typed {
+        plan.experiment.budget_s = Some(least.as_secs_f64().ceil());
+        return Ok(plan);
+    }
+    Err(Failure::usage(format_args!(
+        "--budget {}: {} rounds of {} servers under {} take about {} at least; allow that, or name fewer contenders, workloads or \
+         numbers of connections",
+        clock(Duration::from_secs_f64(budget_s)),
+        plan.least_rounds(),
+        plan.lives_per_round(),
+        loads_in_words(plan.experiment.cells().len()),
+        clock(least),
+    )))
+}
+
+fn loads_in_words(loads: usize) -> String {
+    if loads == 1 { "one load".to_owned() } else { format!("{loads} loads") }
 }
 
 /// The catalogue; an empty one where the user has none and none is needed.
@@ -208,6 +236,7 @@ fn override_with(experiment: &mut Experiment, arguments: &RunArguments, workload
     experiment.timeout_s = seconds(arguments.timeout, experiment.timeout_s);
     override_length(experiment, arguments);
     experiment.aa &= !arguments.no_aa;
+    experiment.long_look &= !arguments.no_long_look;
     experiment.one_at_a_time |= arguments.one_at_a_time;
     experiment.memory_bytes = arguments.memory.or(experiment.memory_bytes);
     if arguments.tls {
@@ -222,12 +251,19 @@ fn override_length(experiment: &mut Experiment, arguments: &RunArguments) {
     experiment.precision = arguments.precision.or(experiment.precision);
     let auto = arguments.budget.is_some() || arguments.precision.is_some();
     match arguments.rounds {
-        Some(Rounds::Exactly(rounds)) => (experiment.rounds, experiment.until_settled) = (rounds, false),
+        Some(Rounds::Exactly(rounds)) => {
+            (experiment.rounds, experiment.until_settled) = (rounds, false);
+            experiment.least_rounds = Some(rounds);
+        }
         None if !auto => {}
-        Some(Rounds::Auto) | None => (experiment.rounds, experiment.until_settled) = (MOST_ROUNDS, true),
+        Some(Rounds::Auto) | None => {
+            (experiment.rounds, experiment.until_settled) = (MOST_ROUNDS, true);
+            experiment.least_rounds = None;
+        }
     }
     if arguments.quick {
         (experiment.rounds, experiment.until_settled) = (QUICK_ROUNDS, false);
+        experiment.least_rounds = Some(QUICK_ROUNDS);
         (experiment.budget_s, experiment.aa) = (Some(QUICK_BUDGET_S), false);
         experiment.warmup_s = experiment.warmup_s.min(QUICK_WARMUP_S);
     }

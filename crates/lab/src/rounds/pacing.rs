@@ -1,0 +1,137 @@
+//! How the budget is spent where turns are as many as it allows: after each round, from what was seen
+//! (docs/method/carousel.md#restarts-or-turns).
+
+use std::time::{Duration, Instant};
+
+use assay_model::record::Run;
+use assay_verdict::allocation::{Further, Means, Seen, Settled, time_in_turns};
+
+use super::Runner;
+use super::carousel::{MAX_ROTATIONS, MIN_ROTATIONS, Pace};
+use super::warmup::spared;
+use crate::error::LabError;
+use crate::schedule::{SPARE_ROUNDS, turns_of};
+
+/// What is decided so far.
+pub(super) struct Pacing {
+    /// Rounds in all.
+    rounds: u32,
+    /// Most turns of a life in each cell of the next round, and when that must be over.
+    pace: Pace,
+    /// Who gets fewer turns.
+    settled: Settled,
+    /// What later rounds take besides turns, as far as it is known.
+    besides: Option<Duration>,
+}
+
+impl Pacing {
+    /// Rounds in all, by what is known now.
+    pub(super) fn rounds(&self) -> u32 {
+        self.rounds
+    }
+
+    /// Most turns of a life in each cell of the next round, and when that must be over.
+    pub(super) fn pace(&self) -> Pace {
+        self.pace
+    }
+
+    /// Who gets fewer turns.
+    pub(super) fn settled(&self) -> &Settled {
+        &self.settled
+    }
+}
+
+impl Runner<'_> {
+    /// Before the first round: by what such rounds are predicted to take, and by how noisy this machine was.
+    pub(super) fn open_pacing(&mut self) {
+        let Some(end) = self.end_of_budget().filter(|_| self.plan.allots()) else { return };
+        let left = end.saturating_duration_since(Instant::now());
+        let opening = self.plan.opening(left, self.past.as_ref());
+        let costs = self.plan.costs(self.past.as_ref());
+        let others = (costs.later + costs.rotation * opening.turns) * (opening.rounds - 1);
+        let most = if self.looks() { turns_of(&self.plan.experiment) } else { MAX_ROTATIONS };
+        self.pacing = Some(Pacing {
+            rounds: opening.rounds,
+            pace: Pace { most, until: Some(end.checked_sub(others).unwrap_or(end)) },
+            settled: Settled::default(),
+            besides: None,
+        });
+    }
+
+    /// After a round of some `length`: how many further ones there will be, and what the next one may take.
+    pub(super) fn pace_on(&mut self, length: Duration) -> Result<(), LabError> {
+        let (Some(pacing), Some(end)) = (&self.pacing, self.end_of_budget()) else { return Ok(()) };
+        let seen = Seen::of(&self.record, self.past.as_ref())?;
+        let later = self.besides_later(length, pacing.besides);
+        let now = Instant::now();
+        let left = end.saturating_duration_since(now);
+        let rest = seen.rest(&self.means(left, later));
+        let further = rest.map_or(0, |rest| rest.rounds);
+        let done = self.rounds_done();
+        if done == 1 && self.looks() {
+            // Fixed before the first look, because the sequential rule must know how many there can be.
+            self.record.experiment.rounds = self.most_looks(1 + further);
+        }
+        let next = Pace {
+            most: rest.map_or(0, |rest| self.most_turns(rest, later, seen.rotation.into())),
+            until: Some(now + left / further.max(1)),
+        };
+        if let Some(pacing) = &mut self.pacing {
+            pacing.rounds = done + further;
+            pacing.pace = next;
+            pacing.settled = seen.settled;
+            pacing.besides = Some(later);
+        }
+        Ok(())
+    }
+
+    /// Whether the results of this run decide when it ends.
+    fn looks(&self) -> bool {
+        self.plan.experiment.until_settled
+    }
+
+    fn means(&self, left: Duration, later: Duration) -> Means {
+        Means {
+            left: left.into(),
+            round: later.into(),
+            rotation: Duration::ZERO.into(),
+            rounds: [self.plan.least_rounds(), self.record.experiment.rounds],
+            turns: [MIN_ROTATIONS, MAX_ROTATIONS],
+        }
+    }
+
+    /// What a further round takes besides its turns: as long as the longest so far, or as the first without what only first lives
+    /// get.
+    fn besides_later(&self, length: Duration, before: Option<Duration>) -> Duration {
+        let Some(round) = self.record.rounds.last() else { return length };
+        let besides = length.saturating_sub(time_in_turns(round).into());
+        match (self.rounds_done(), before) {
+            (1, _) => besides.saturating_sub(round.runs.iter().map(spared_of).sum()),
+            (3.., Some(before)) => before.max(besides),
+            _ => besides,
+        }
+    }
+
+    /// Most rounds of a run that looks after each: as many as are planned, and some to spare, because contenders may leave.
+    fn most_looks(&self, planned: u32) -> u32 {
+        // `as` saturates, and the value is a whole number in range.
+        let most = (f64::from(planned) * SPARE_ROUNDS).ceil() as u32;
+        most.max(self.plan.least_rounds()).min(self.plan.experiment.rounds)
+    }
+
+    /// A run that may end at its next look takes no more time for that than it took so far; its last round takes what is left.
+    fn most_turns(&self, rest: Further, later: Duration, rotation: Duration) -> u32 {
+        if !self.looks() || rest.rounds == 1 {
+            return MAX_ROTATIONS;
+        }
+        let fitting =
+            self.began.elapsed().saturating_sub(later).as_secs_f64() / rotation.as_secs_f64().max(1e-9);
+        // `as` saturates, and the value is a whole number.
+        (fitting as u32).clamp(MIN_ROTATIONS, rest.turns.max(MIN_ROTATIONS))
+    }
+}
+
+/// Load of a first life that later ones do not get.
+fn spared_of(run: &Run) -> Duration {
+    run.warmups.iter().map(spared).sum()
+}

@@ -1,0 +1,215 @@
+//! How a run spends its budget: on how many restarts, and on how many turns of each, by what it has seen of its own noise; and of
+//! whom there is nothing left to be told apart, who then gets fewer turns (docs/method/carousel.md#restarts-or-turns).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_model::contender::Kind;
+use assay_model::experiment::{Cell, Experiment};
+use assay_model::record::{Record, Round};
+use assay_model::units::Nanos;
+use assay_stats::planning::{self, Components, Costs, Course};
+use assay_stats::tiers::LEAST_MARGIN;
+
+use super::outlook::{Past, components, usual};
+use super::settling::told_apart;
+use super::tables::Tables;
+use super::window::{Evidence, Unreadable};
+use super::{CONFIDENCE, latency, median};
+
+/// Who is told apart from everybody has a turn in every second rotation: fewer than others, and never none, because rates and tails
+/// are told of all.
+pub const SETTLED_EVERY: u32 = 2;
+/// Degrees of freedom that an earlier run's restarts, or the usual ones, are worth beside a run's own.
+const WORTH_OF_EARLIER: f64 = 4.0;
+
+/// What there is to spend, and what things take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Means {
+    /// Time for further rounds.
+    pub left: Nanos,
+    /// What a further round takes besides its turns.
+    pub round: Nanos,
+    /// One turn of everybody in each cell.
+    pub rotation: Nanos,
+    /// Fewest and most rounds of the whole run.
+    pub rounds: [u32; 2],
+    /// Fewest and most turns of a life in a cell.
+    pub turns: [u32; 2],
+}
+
+/// What is to come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Further {
+    /// Further rounds.
+    pub rounds: u32,
+    /// Turns of a life in each cell of such a round.
+    pub turns: u32,
+}
+
+/// Who is told apart from everybody in a cell, by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settled(BTreeSet<(String, Cell)>);
+
+impl Settled {
+    /// Whether none of a contender's pairs in a cell is open.
+    pub fn has(&self, contender: &str, cell: &Cell) -> bool {
+        self.0.contains(&(contender.to_owned(), cell.clone()))
+    }
+
+    /// Turns of a contender in a cell for each turn of one who is not told apart.
+    pub fn share_of(&self, contender: &str, cell: &Cell) -> f64 {
+        if self.has(contender, cell) { 1.0 / f64::from(SETTLED_EVERY) } else { 1.0 }
+    }
+}
+
+/// What a run has shown so far of what it costs and of what it is worth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen {
+    /// Who gets fewer turns.
+    pub settled: Settled,
+    /// One turn of everybody in each cell, where whoever is settled has fewer.
+    pub rotation: Nanos,
+    plan: planning::ComparisonPlan,
+    noise: Components,
+    done: Vec<f64>,
+}
+
+/// The first rounds of a run of so many contenders, if it is as noisy as an earlier one, or as is usual; `None` where not a single
+/// round fits.
+pub fn opening(
+    experiment: &Experiment,
+    contenders: usize,
+    means: &Means,
+    past: Option<&Past>,
+) -> Option<Further> {
+    allot(&plan(experiment, contenders), &expected(experiment, past), means, Vec::new())
+}
+
+impl Seen {
+    /// Looks at a record whose rounds had turns; `past` is an earlier run like it, if there is one.
+    ///
+    /// # Errors
+    /// [`Unreadable`] when a histogram of the record cannot be read.
+    pub fn of(record: &Record, past: Option<&Past>) -> Result<Self, Unreadable> {
+        let evidence = &Evidence::of(record)?;
+        let tables = Tables::of(evidence);
+        let settled = Settled(told_apart(evidence, &tables));
+        let cells = turned_cells(record.rounds.last());
+        let of_cell = |(cell, turns): (&&Cell, &CellTurns)| {
+            let shares: f64 = turns.riders.iter().map(|rider| settled.share_of(rider, cell)).sum();
+            turns.each.as_secs_f64() * shares
+        };
+        let own = tables.components();
+        let contenders = own_contenders(record);
+        Ok(Self {
+            rotation: Nanos::from_secs_f64(cells.iter().map(of_cell).sum()),
+            plan: plan(&record.experiment, contenders),
+            noise: moderated(own, tables.count(), &expected(&record.experiment, past)),
+            done: record.rounds.iter().map(windows_of_a_life).collect(),
+            settled,
+        })
+    }
+
+    /// How the rest of the time is spent; `None` where no further round fits. The cost of a rotation is what was seen.
+    pub fn rest(&self, means: &Means) -> Option<Further> {
+        allot(&self.plan, &self.noise, &Means { rotation: self.rotation, ..*means }, self.done.clone())
+    }
+}
+
+/// What all turns of a round took, from the beginning of each to that of the next.
+pub fn time_in_turns(round: &Round) -> Nanos {
+    turned_cells(Some(round)).values().map(|turns| Nanos(turns.each.0.saturating_mul(turns.count))).sum()
+}
+
+fn allot(
+    plan: &planning::ComparisonPlan,
+    noise: &Components,
+    means: &Means,
+    done: Vec<f64>,
+) -> Option<Further> {
+    let costs = Costs { round_s: means.round.as_secs_f64(), rotation_s: means.rotation.as_secs_f64() };
+    let course = Course {
+        done,
+        left_s: means.left.as_secs_f64(),
+        rounds: means.rounds.map(|rounds| rounds as usize),
+        rotations: means.turns.map(|turns| turns as usize),
+    };
+    let rest = planning::rest(plan, noise, &costs, &course).ok().flatten()?;
+    let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    Some(Further { rounds: number(rest.rounds), turns: number(rest.rotations) })
+}
+
+/// Where nobody is compared, the run is spent as if two were.
+fn plan(experiment: &Experiment, contenders: usize) -> planning::ComparisonPlan {
+    let at_capacity = experiment.cells().iter().filter(|cell| cell.offered.is_capacity()).count();
+    planning::ComparisonPlan {
+        contenders: contenders.max(2),
+        tables: (at_capacity + latency::compared_cells(experiment).len()).max(1),
+        confidence: CONFIDENCE,
+        margin: LEAST_MARGIN,
+        looks: experiment.until_settled,
+    }
+}
+
+/// What noise is to be expected of turns.
+fn expected(experiment: &Experiment, past: Option<&Past>) -> Components {
+    let noise = past.map_or_else(|| usual(experiment, Some(1)), |past| past.noise);
+    components(&noise, Some(1))
+}
+
+/// The run's own noise, as far as it tells of restarts: these are few, and one life is in every table, so a table's lives tell what
+/// all of them do.
+fn moderated(own: Option<Components>, tables: usize, expected: &Components) -> Components {
+    let Some(own) = own else { return *expected };
+    let degrees_of_freedom = own.degrees_of_freedom / tables.max(1) as f64;
+    let variance = (WORTH_OF_EARLIER * expected.restart_sd.powi(2)
+        + degrees_of_freedom * own.restart_sd.powi(2))
+        / (WORTH_OF_EARLIER + degrees_of_freedom);
+    Components { restart_sd: variance.sqrt(), ..own }
+}
+
+fn own_contenders(record: &Record) -> usize {
+    let proper =
+        record.contenders.iter().filter(|entry| entry.control_of.is_none() && entry.kind != Kind::Limit);
+    proper.filter(|entry| entry.not_run.is_none()).count()
+}
+
+/// The turns of one cell in a round.
+struct CellTurns {
+    /// From the beginning of a typical one to that of the next.
+    each: Nanos,
+    count: u64,
+    /// Who took them.
+    riders: BTreeSet<String>,
+}
+
+fn turned_cells(round: Option<&Round>) -> BTreeMap<&Cell, CellTurns> {
+    let mut began: BTreeMap<&Cell, (Vec<u64>, BTreeSet<String>)> = BTreeMap::new();
+    for run in round.into_iter().flat_map(|round| &round.runs) {
+        for window in run.cells.iter().filter(|window| !window.turns.is_empty()) {
+            let (turns, riders) = began.entry(&window.cell).or_default();
+            turns.extend(window.turns.iter().map(|turn| turn.offset_ns.0));
+            riders.insert(run.contender.clone());
+        }
+    }
+    let of_cell = |(mut began, riders): (Vec<u64>, BTreeSet<String>)| {
+        began.sort_unstable();
+        let gaps: Vec<f64> = began.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
+        let each = Nanos(median(&gaps).unwrap_or(0.0) as u64);
+        CellTurns { each, count: began.len() as u64, riders }
+    };
+    began.into_iter().map(|(cell, of)| (cell, of_cell(of))).collect()
+}
+
+/// Of a contender that is not told apart: the most turns of a cell, and of the cells a typical one.
+fn windows_of_a_life(round: &Round) -> f64 {
+    let mut most: BTreeMap<&Cell, f64> = BTreeMap::new();
+    for window in round.runs.iter().flat_map(|run| &run.cells).filter(|window| !window.turns.is_empty()) {
+        let known = most.entry(&window.cell).or_default();
+        *known = known.max(window.turns.len() as f64);
+    }
+    median(&most.into_values().collect::<Vec<_>>()).unwrap_or(1.0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+use assay_model::load::{LoadTurn, Series};
+use assay_model::record::Turn;
+use assay_stats::simulation::Shape;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::*;
+use crate::testing;
+
+const SECOND: Nanos = Nanos::from_millis(1000);
+/// From the beginning of a turn to that of the next.
+const EACH: Nanos = Nanos::from_millis(200);
+
+/// A run in turns: rates of the contenders, of whom one called `limit` is the limit; how much restarts and turns vary.
+fn record(contenders: &[(&str, f64)], rounds: usize, turns: u32, [restarts, windows]: [f64; 2]) -> Record {
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let rates: Vec<(&str, Vec<f64>)> =
+        contenders.iter().map(|(name, rate)| (*name, vec![*rate; rounds])).collect();
+    let series: Vec<(&str, &[f64])> = rates.iter().map(|(name, rates)| (*name, rates.as_slice())).collect();
+    let mut record = testing::record(&series);
+    for round in &mut record.rounds {
+        for (place, run) in (0_u64..).zip(&mut round.runs) {
+            let level = contenders[place as usize].1.ln() + restarts * Shape::Normal.draw(&mut rng);
+            let turn = |rotation: u32| {
+                let log = level + windows * Shape::Normal.draw(&mut rng);
+                let ok = (log.exp() * 0.15) as u64;
+                let load = LoadTurn {
+                    settle_ns: Nanos::from_millis(50),
+                    window_ns: Nanos::from_millis(150),
+                    ok,
+                    slices: Series { interval_ns: Nanos::from_millis(10), ok: vec![ok / 15; 20] },
+                    ..LoadTurn::default()
+                };
+                let before = u64::from(rotation) * contenders.len() as u64 + place;
+                Turn { rotation, offset_ns: Nanos(EACH.0 * before), load, ..Turn::default() }
+            };
+            run.cells[0].turns = (0..turns).map(turn).collect();
+        }
+    }
+    record
+}
+
+fn means(left_s: u64) -> Means {
+    Means {
+        left: Nanos(SECOND.0 * left_s),
+        round: Nanos(SECOND.0 * 4),
+        rotation: Nanos::ZERO,
+        rounds: [2, 40],
+        turns: [3, 2000],
+    }
+}
+
+fn seen(record: &Record) -> Seen {
+    Seen::of(record, None).expect("readable")
+}
+
+#[test]
+fn who_is_told_apart_from_everybody_gets_every_second_turn() {
+    let record = record(&[("far", 9e4), ("a", 1e4), ("b", 1.001e4), ("limit", 3e5)], 4, 20, [0.01, 0.1]);
+    let seen = seen(&record);
+    let cell = Cell::closed("hello", 64);
+    let shares = ["far", "a", "b", "limit"].map(|name| seen.settled.share_of(name, &cell));
+    assert_eq!(shares, [0.5, 1.0, 1.0, 1.0]);
+    assert_eq!(seen.rotation, Nanos(EACH.0 * 7 / 2), "three and a half turns");
+    assert!(!seen.settled.has("far", &Cell::closed("hello", 16)), "it was not measured there");
+}
+
+#[test]
+fn a_single_round_tells_nobody_apart_but_how_turns_vary() {
+    let noise = |windows: f64| seen(&record(&[("a", 1e4), ("b", 9e4)], 1, 40, [0.01, windows])).noise;
+    let (little, much) = (noise(0.05), noise(0.3));
+    assert!(
+        (0.04..0.06).contains(&little.window_sd) && (0.24..0.36).contains(&much.window_sd),
+        "{little:?} {much:?}"
+    );
+    assert_eq!(little.restart_sd, much.restart_sd, "what is usual");
+    assert_eq!(seen(&record(&[("a", 1e4), ("b", 9e4)], 1, 40, [0.01, 0.1])).settled, Settled::default());
+}
+
+#[test]
+fn the_run_s_own_noise_decides_between_restarts_and_turns() {
+    let four = [("a", 1e4), ("b", 1.02e4), ("c", 1.04e4), ("d", 1.06e4)];
+    let rest = |noise: [f64; 2]| seen(&record(&four, 4, 20, noise)).rest(&means(120)).expect("fits");
+    let (restarts, windows) = (rest([0.08, 0.05]), rest([0.0, 0.3]));
+    assert!(restarts.rounds > windows.rounds && restarts.turns < windows.turns, "{restarts:?} {windows:?}");
+    for of in [restarts, windows] {
+        let takes_s = f64::from(of.rounds) * (4.0 + f64::from(of.turns) * 0.8);
+        assert!((100.0..=120.0).contains(&takes_s), "{of:?} takes {takes_s} s");
+    }
+}
+
+#[test]
+fn where_no_further_round_fits_there_is_none_unless_two_are_missing() {
+    let of = |rounds| seen(&record(&[("a", 1e4), ("b", 1.02e4)], rounds, 20, [0.01, 0.1])).rest(&means(3));
+    assert_eq!((of(2), of(1)), (None, Some(Further { rounds: 1, turns: 3 })));
+}
+
+#[test]
+fn before_the_first_round_what_is_usual_decides() {
+    let experiment = &testing::record(&[("a", &[1e4]), ("b", &[1e4])]).experiment;
+    let means = Means { rotation: SECOND, ..means(300) };
+    let usual = opening(experiment, 6, &means, None).expect("fits");
+    assert!((3..=12).contains(&usual.rounds) && usual.turns >= 15, "{usual:?}");
+    let noise = assay_model::verdict::Noise { restart_cv: 0.1, window_cv: 0.05, windows_per_life: 20.0 };
+    let past = Past { run: "before".to_owned(), noise, turn: None };
+    let restless = opening(experiment, 6, &means, Some(&past)).expect("fits");
+    assert!(restless.rounds > usual.rounds, "{restless:?} {usual:?}");
+}
+
+#[test]
+fn the_time_of_turns_is_told_without_what_lies_between_cells() {
+    let mut record = record(&[("a", 1e4), ("b", 1e4)], 1, 10, [0.01, 0.1]);
+    assert_eq!(time_in_turns(&record.rounds[0]), Nanos(EACH.0 * 20));
+    let other = Cell::closed("hello", 16);
+    for run in &mut record.rounds[0].runs {
+        let mut again = run.cells[0].clone();
+        again.cell = other.clone();
+        again.turns.iter_mut().for_each(|turn| turn.offset_ns = turn.offset_ns + Nanos(SECOND.0 * 60));
+        run.cells.push(again);
+    }
+    assert_eq!(time_in_turns(&record.rounds[0]), Nanos(EACH.0 * 40));
+}
