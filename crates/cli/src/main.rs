@@ -9,6 +9,7 @@ mod command;
 mod destination;
 mod embedded;
 mod failure;
+mod log;
 mod output;
 mod progress;
 mod secrets;
@@ -35,6 +36,9 @@ fn main() -> ExitCode {
 }
 
 fn run(command: Command) -> Result<Exit, Failure> {
+    if let Some(verbosity) = command.verbosity() {
+        log::begin(verbosity)?;
+    }
     match command {
         Command::Run(arguments) => command::run::run(arguments),
         Command::Plan(arguments) => command::plan::run(&arguments),

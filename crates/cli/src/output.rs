@@ -65,6 +65,11 @@ pub(crate) fn note(text: impl std::fmt::Display) {
     to_stderr("", &text);
 }
 
+/// Tells of a decision, on one line whatever it holds.
+pub(crate) fn log(line: &str) {
+    let _ = writeln!(anstream::stderr().lock(), "{}", foreign::line(&secrets().hide(line)));
+}
+
 /// Tells why the command ended early.
 pub(crate) fn error(failure: &Failure) {
     to_stderr("\x1b[31merror:\x1b[0m ", failure);

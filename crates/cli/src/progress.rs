@@ -12,7 +12,7 @@ use assay_report::{foreign, format, outlook};
 use assay_verdict::Settling;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::output;
+use crate::{log, output};
 
 /// Follows a run on standard error: one line that changes on a terminal, one line a round elsewhere.
 pub(crate) struct Live {
@@ -33,7 +33,8 @@ pub(crate) struct Live {
 impl Live {
     /// For a run in which a round has `per_round` measurements.
     pub(crate) fn new(per_round: u64) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
+        // Lines of the log and a line that changes do not go together.
+        let bar = (std::io::stderr().is_terminal() && !log::is_on()).then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
             if let Ok(style) = ProgressStyle::with_template("{bar:16.cyan/dim} {wide_msg}") {
                 bar.set_style(style.progress_chars("━━─"));

@@ -22,6 +22,7 @@ pub mod design;
 mod error;
 pub mod generator;
 mod groups;
+pub mod log;
 mod names;
 mod network;
 mod outlook;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use assay_model::comparison::Threshold;
 use assay_model::design::Design;
 use assay_model::units::Nanos;
-use clap::{Args, Parser, ValueEnum};
+use clap::{ArgAction, Args, Parser, ValueEnum};
 
 use super::{Places, RequestArguments, Rounds, RunArguments, value};
 
@@ -96,9 +96,10 @@ pub(crate) struct CompareArguments {
     /// Stay within ASCII
     #[arg(long, help_heading = "Output")]
     pub(crate) ascii: bool,
-    /// Name every place of every warning, and all that was checked
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) verbose: bool,
+    /// Name every place of every warning, and all that was checked; tell on standard error why the run does what it does, and with
+    /// -vv of each window (ASSAY_LOG=TOPIC=debug chooses)
+    #[arg(short, long, action = ArgAction::Count, help_heading = "Output")]
+    pub(crate) verbose: u8,
     #[command(flatten)]
     pub(crate) places: Places,
 }

@@ -122,6 +122,18 @@ pub(crate) enum Command {
     Sweep { ring: PathBuf, process: Option<i32> },
 }
 
+impl Command {
+    /// How often `-v` was given to a command that has a diagnostic log.
+    pub(crate) fn verbosity(&self) -> Option<u8> {
+        match self {
+            Self::Run(arguments) => Some(arguments.verbose),
+            Self::Redline(arguments) => Some(arguments.run.verbose),
+            Self::Compare(arguments) => Some(arguments.verbose),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EngineName {
     /// io_uring where the kernel has it, else epoll

@@ -9,7 +9,7 @@ use assay_model::network::Stack;
 use assay_model::offered::Offered;
 use assay_model::slo::Slo;
 use assay_model::units::Nanos;
-use clap::Args;
+use clap::{ArgAction, Args};
 
 use super::value::{self, Links};
 use super::{ArrivalName, DatabaseArguments, Places, RequestArguments};
@@ -148,9 +148,10 @@ pub(crate) struct RunArguments {
     /// Stay within ASCII
     #[arg(long, help_heading = "Output")]
     pub(crate) ascii: bool,
-    /// Name every place of every warning, all that was checked, and the rules of HTTP that contenders of the catalogue break
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) verbose: bool,
+    /// Name every place of every warning, all that was checked, and the rules of HTTP that contenders of the catalogue break; tell
+    /// on standard error why the run does what it does, and with -vv of each window (ASSAY_LOG=TOPIC=debug chooses)
+    #[arg(short, long, action = ArgAction::Count, help_heading = "Output")]
+    pub(crate) verbose: u8,
     /// Exit with 12 when a number had to be withheld
     #[arg(long, help_heading = "Output")]
     pub(crate) strict: bool,

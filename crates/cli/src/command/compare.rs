@@ -13,7 +13,7 @@ use assay_verdict::{ending, judge};
 use crate::args::{CompareArguments, ComparisonFormat};
 use crate::command;
 use crate::failure::Failure;
-use crate::output;
+use crate::{log, output};
 
 /// Fewest commands of which one can be compared with another.
 const FEWEST_COMMANDS: usize = 2;
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<Exit, Failure> {
     }
     let (base, news, measured) = if arguments.cmd.is_empty() { stored(arguments) } else { now(arguments) }?;
     let comparison = compare::compare(&base, &news, &arguments.fail_on).map_err(Failure::usage)?;
-    let style = Style { full: arguments.verbose, ..output::style(arguments.ascii) };
+    let style = Style { full: arguments.verbose > 0, ..output::style(arguments.ascii) };
     output::result(&text(&comparison, arguments.format, &style)?);
     for path in &arguments.output {
         assay_file::write(path, text(&comparison, format_of(path)?, &style)?.as_bytes())?;
@@ -63,7 +63,9 @@ fn now(arguments: &CompareArguments) -> Result<Sides, Failure> {
         "record {}",
         arguments.places.runs.join(&record.id).join("record.json").display()
     ));
-    let exit = Exit::from(ending(&record, &judge(&record)?, false));
+    let verdict = judge(&record)?;
+    log::remedies(&verdict);
+    let exit = Exit::from(ending(&record, &verdict, false));
     match compare::interleaved(&record) {
         Ok((base, news)) => Ok((base, news, Some(exit))),
         Err(error) => {

@@ -25,6 +25,7 @@ mod harmless;
 mod installed;
 mod link;
 mod load;
+mod log;
 mod misbehaviour;
 #[allow(clippy::print_stderr, reason = "says what it skips")]
 mod networks;

@@ -14,6 +14,7 @@ use super::ensemble::Ensemble;
 use super::event::Event;
 use super::round::Part;
 use crate::error::LabError;
+use crate::log;
 
 /// After so much load a life has been looked at for long enough.
 const ENOUGH: Duration = Duration::from_secs(60);
@@ -25,8 +26,12 @@ const MOST_OF_BUDGET: f64 = 0.25;
 impl Runner<'_> {
     /// Looks at everybody who was not given up, where the rounds have left something to be told, and time for it.
     pub(super) fn look_long(&mut self) -> Result<(), LabError> {
-        let Some((cell, length)) = self.look_ordered() else { return Ok(()) };
+        let Some((cell, length)) = self.look_ordered() else {
+            log::no_long_look("this run asks for none, or its budget leaves no time for it");
+            return Ok(());
+        };
         if self.stop.soon() || !assay_verdict::needs_long_look(&self.record)? {
+            log::no_long_look("the rounds have left nothing to be told, or a person ended the run");
             return Ok(());
         }
         let parts = self.lookers(&cell);

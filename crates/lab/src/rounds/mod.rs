@@ -43,6 +43,7 @@ use crate::database::Supplied;
 use crate::error::LabError;
 use crate::generator::write_workload;
 use crate::groups::Holding;
+use crate::log;
 use crate::network::{self, ProvisionedNetwork};
 use crate::plan::RunPlan;
 use crate::schedule::{affordable_rounds, allows_another, least_rounds, planned_rounds};
@@ -167,6 +168,7 @@ impl<'a> Runner<'a> {
     }
 
     fn go(&mut self) -> Result<Record, LabError> {
+        log::design(self.plan);
         self.supply_database();
         self.prepare()?;
         self.ask_for_rules()?;
@@ -196,7 +198,7 @@ impl<'a> Runner<'a> {
     fn measure(&mut self) -> Result<(), LabError> {
         self.began = Instant::now();
         self.open_pacing();
-        while self.another_round() {
+        while self.obstacle().is_none() {
             let index = self.rounds_done();
             self.telling.notice(&Event::RoundBegun { index, of: self.rounds_expected() });
             let before = Instant::now();
@@ -216,6 +218,7 @@ impl<'a> Runner<'a> {
         if self.nobody_left() {
             self.telling.notice(&Event::NobodyLeft { rounds: self.rounds_done() });
         }
+        log::stopped(self.rounds_done(), self.obstacle());
         Ok(())
     }
 
@@ -228,6 +231,7 @@ impl<'a> Runner<'a> {
             let compared = self.plan.subjects.iter().filter(|subject| !subject.is_limit()).count();
             self.record.experiment.rounds =
                 planned_rounds(&self.plan.experiment, self.asking, self.round_length, compared);
+            log::planned(self.record.experiment.rounds, length);
         }
     }
 
@@ -237,6 +241,7 @@ impl<'a> Runner<'a> {
             return Ok(None);
         }
         let settling = assay_verdict::settling(&self.record)?;
+        log::looked(index, &settling);
         if index + 1 >= least_rounds(&self.plan.experiment, settling.pairs) {
             let before = self.taking_part();
             self.unsettled = Some(settling.unsettled.clone());
@@ -245,15 +250,23 @@ impl<'a> Runner<'a> {
         Ok(Some(settling))
     }
 
-    fn another_round(&self) -> bool {
-        let experiment = &self.record.experiment;
+    /// What speaks against another round, if anything does.
+    fn obstacle(&self) -> Option<&'static str> {
+        let (experiment, done) = (&self.record.experiment, self.rounds_done());
         let elapsed = self.asking + self.began.elapsed();
-        let time = if self.pacing.is_some() || self.fills_the_budget() {
-            self.rounds_done() < self.rounds_expected()
+        let (of, fits) = if self.pacing.is_some() || self.fills_the_budget() {
+            (self.rounds_expected(), true)
         } else {
-            allows_another(experiment, self.rounds_done(), elapsed, self.round_length)
+            (experiment.rounds, allows_another(experiment, done, elapsed, self.round_length))
         };
-        time && !self.nobody_left() && !self.stop.soon() && !self.all_settled()
+        let obstacles = [
+            ("a person ended the run", self.stop.soon()),
+            ("too few contenders are left", self.nobody_left()),
+            ("all is settled", self.all_settled()),
+            ("there were as many as were planned", done >= of),
+            ("another would end after the budget", !fits),
+        ];
+        obstacles.into_iter().find(|(_, is_there)| *is_there).map(|(what, _)| what)
     }
 
     /// Rounds with which nothing was cut: where the run chooses itself, fewer with more turns each are as good a use of the time.
@@ -356,6 +369,7 @@ impl<'a> Runner<'a> {
         let failures = self.failures.entry((subject, network)).or_default();
         *failures += 1;
         let hopeless = matches!(reason.stage, Stage::Answer | Stage::Needs) || *failures >= MAX_FAILURES;
+        log::failed(&self.subjects[subject].name, &reason, *failures, hopeless);
         if hopeless {
             return self.drop_out_on(subject, network, reason);
         }

@@ -14,6 +14,7 @@ use crate::conformance::{Inspection, TIME_IN_A_RUN};
 use crate::contender::Preparation;
 use crate::database::{self, Supplied};
 use crate::error::LabError;
+use crate::log;
 use crate::network::ProvisionedNetwork;
 use crate::running;
 use crate::subject::{Launch, Process, Subject};
@@ -82,6 +83,7 @@ impl Runner<'_> {
 
     fn admit_control(&mut self) {
         let Some((subject, entry)) = control::control(self.plan, &self.record.contenders) else { return };
+        log::control(&entry);
         self.subjects.push(subject);
         self.record.contenders.push(entry);
     }

@@ -25,6 +25,7 @@ use crate::contender::before::Commands;
 use crate::contender::{OnUserStack, Server, StartOrder};
 use crate::database::Access;
 use crate::generator::{Generator, LoadError, LoadOrder};
+use crate::log;
 use crate::plan::RunPlan;
 use crate::stack::UserEnd;
 use crate::stop::Stop;
@@ -125,6 +126,7 @@ impl<'a> ServerRun<'a> {
         match Server::start(self.subject, &self.start_order()) {
             Ok(server) => {
                 run.startup_ns = server.startup_ns;
+                log::started(contender, self.record.rounds.len(), run.startup_ns, server.pid());
                 run.idle = server.pid().and_then(|pid| tree_usage(pid).ok());
                 let mut ongoing = OngoingRun { server_run: self, server, run, loaded: Nanos::ZERO };
                 match ongoing.begin_workloads() {
@@ -355,6 +357,7 @@ impl OngoingRun<'_> {
         let (ok, failed) = (window.load.window.ok, window.load.books.failed());
         let per_second = window.load.window_ns.rate_of(ok);
         let contender = &self.server_run.subject.name;
+        log::measured(contender, &window);
         telling.notice(&Event::Measured { contender, cell: &window.cell, per_second, failed });
         self.run.cells.push(window);
         &self.run.cells[self.run.cells.len() - 1]

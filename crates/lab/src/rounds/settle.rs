@@ -7,6 +7,8 @@ use assay_model::record::{Record, Turn};
 use assay_model::units::Nanos;
 use assay_verdict::turns::settle_of;
 
+use crate::log;
+
 /// What is known of all contenders in all cells.
 pub(super) struct Settles {
     least: Nanos,
@@ -33,7 +35,10 @@ impl Settles {
             }
         }
         for ((contender, cell), turns) in turns {
-            let settle = settle_of(&turns, self.least);
+            let (before, settle) = (self.of(contender, cell), settle_of(&turns, self.least));
+            if settle != before {
+                log::settles(contender, cell, before, settle);
+            }
             self.learnt.insert((contender.to_owned(), cell.clone()), settle);
         }
     }

@@ -13,6 +13,7 @@ use assay_model::usage::Counted;
 use super::server_run::{OngoingRun, Order, ServerRun, wanted};
 use crate::contender::Server;
 use crate::contender::learn::Occasion;
+use crate::log;
 use crate::schedule::MAX_WARMUP_CONNECTIONS;
 
 /// Length of one slice of the warm-up, in seconds.
@@ -66,6 +67,7 @@ impl ServerRun<'_> {
             })?;
             warmup.settled = has_settled(&warmup.per_second);
         }
+        log::warmed_up(&self.subject.name, &warmup, WARMUP_SLICE_S, known.is_some());
         if known.is_none_or(|known| known.counted.is_none()) {
             warmup.counted = Some(self.counted(server, cell)?);
         }

@@ -27,7 +27,7 @@ use crate::command::export::Wishes;
 use crate::failure::Failure;
 use crate::progress::{Live, clock};
 use crate::secrets::secrets;
-use crate::{command, output, signals};
+use crate::{command, log, output, signals};
 
 pub(crate) fn run(arguments: RunArguments) -> Result<Exit, Failure> {
     for path in &arguments.output {
@@ -47,6 +47,7 @@ pub(crate) fn run(arguments: RunArguments) -> Result<Exit, Failure> {
         measured => measured?,
     };
     let verdict = judge(&record)?;
+    log::remedies(&verdict);
     show(&record, &verdict, &arguments)?;
     write_files(&record, &verdict, &arguments)?;
     Ok(ending(&record, &verdict, arguments.strict).into())
@@ -75,7 +76,7 @@ fn show(record: &Record, verdict: &Verdict, arguments: &RunArguments) -> Result<
     output::result(&if arguments.json {
         export::json(record, verdict)?
     } else {
-        let style = Style { full: arguments.verbose, ..output::style(arguments.ascii) };
+        let style = Style { full: arguments.verbose > 0, ..output::style(arguments.ascii) };
         command::show::summary(record, verdict, &Store::new(&arguments.places.runs), &style)
     });
     Ok(())

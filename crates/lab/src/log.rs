@@ -1,0 +1,123 @@
+//! What the diagnostic log tells of a run: each decision, and what it rests on (docs/log.md).
+//!
+//! One function for each decision, called where it is made and never while load is measured. Whether anybody listens, and how
+//! it is written, is the binary's matter.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use assay_model::check::{Check, CheckOutcome};
+use assay_model::experiment::Cell;
+use assay_model::record::{Entry, Measurement, NotRun, Warmup};
+use assay_model::units::Nanos;
+use assay_verdict::Settling;
+use tracing::{debug, info};
+
+use crate::plan::{Prediction, RunPlan};
+
+/// What there is to be told about: the targets of all events, which `ASSAY_LOG` names.
+pub const TOPICS: [&str; 8] =
+    ["design", "contender", "warmup", "settle", "window", "rounds", "stop", "remedy"];
+
+/// How the run is designed.
+pub(crate) fn design(plan: &RunPlan) {
+    let experiment = &plan.experiment;
+    if let Some(comparing) = &experiment.comparing {
+        let (base, design, because) = (&comparing.base, comparing.design, &comparing.because);
+        info!(target: "design", ?design, ?because, "the others are compared with {base}");
+    }
+    let (several, at_once) = (plan.subjects.len() > 1, plan.live_at_once());
+    if plan.takes_turns() {
+        info!(target: "design", at_once, turn_s = experiment.turn_s,
+            "the servers of a round take turns: there are several, and closed loops of a given time on the kernel's TCP");
+    } else {
+        info!(target: "design", several, at_once, one_at_a_time = experiment.one_at_a_time,
+            "one server lives at a time, each measured in one piece");
+    }
+    let Prediction { rounds, round, .. } = plan.prediction();
+    info!(target: "design", ?round, budget_s = experiment.budget_s, until_settled = experiment.until_settled,
+        "{rounds} rounds are planned");
+    info!(target: "design", "CPUs: {}", plan.isolation.statement);
+    debug!(target: "design", seed = plan.seed, cells = experiment.cells().len(), contenders = plan.subjects.len());
+}
+
+/// Who takes part twice.
+pub(crate) fn control(entry: &Entry) {
+    let original = entry.control_of.as_deref().unwrap_or_default();
+    info!(target: "design", "{original} takes part twice, as the A/A control");
+}
+
+/// A server is ready.
+pub(crate) fn started(contender: &str, round: usize, startup: Nanos, pid: Option<u32>) {
+    let startup = Duration::from_nanos(startup.0);
+    debug!(target: "contender", ?startup, pid, "{contender} is ready in round {round}");
+}
+
+/// A run of a contender ended early.
+pub(crate) fn failed(contender: &str, reason: &NotRun, failures: u32, is_given_up: bool) {
+    let NotRun { stage, reason, .. } = reason;
+    info!(target: "contender", ?stage, failures, is_given_up, "{contender} failed: {reason}");
+}
+
+/// A server was warmed up: as long as it took, or as an earlier start of it needed.
+pub(crate) fn warmed_up(contender: &str, warmup: &Warmup, slice_s: f64, is_known: bool) {
+    let Warmup { workload, per_second, settled, .. } = warmup;
+    let spent_s = per_second.len() as f64 * slice_s;
+    if is_known {
+        debug!(target: "warmup", "{contender} had {spent_s} s on {workload}, as much as its first start needed");
+    } else if *settled {
+        info!(target: "warmup", "{contender} was warm on {workload} after {spent_s} s: it no longer got faster");
+    } else {
+        info!(target: "warmup", "{contender} on {workload} had not stopped getting faster after {spent_s} s, the longest warm-up");
+    }
+    let rates: Vec<f64> = per_second.iter().map(|rate| rate.round()).collect();
+    debug!(target: "warmup", ?rates, "{contender} on {workload}, slice by slice");
+}
+
+/// A contender is to be under load for another time before a turn counts.
+pub(crate) fn settles(contender: &str, cell: &Cell, before: Nanos, now: Nanos) {
+    let [before, now] = [before, now].map(|it| Duration::from_nanos(it.0));
+    info!(target: "settle", "{contender} at {cell}: its turns count after {now:?} of load, not {before:?}, as they show");
+}
+
+/// A window was measured; what its own checks object to.
+pub(crate) fn measured(contender: &str, window: &Measurement) {
+    let (load, cell) = (&window.load, &window.cell);
+    let per_second = load.window_ns.rate_of(load.window.ok).round();
+    let turns = window.turns.len();
+    debug!(target: "window", per_second, failed = load.books.failed(), turns, "{contender} at {cell}");
+    for Check { rule, outcome, evidence } in
+        load.checks.iter().filter(|check| check.outcome != CheckOutcome::Pass)
+    {
+        info!(target: "window", ?outcome, ?evidence, "{contender} at {cell}: {rule}");
+    }
+}
+
+/// How many rounds there will be, once one was timed.
+pub(crate) fn planned(rounds: u32, round: Duration) {
+    info!(target: "rounds", "the first round took {round:?}: {rounds} are planned");
+}
+
+/// Who is to be measured again, after a look at the results.
+pub(crate) fn looked(index: u32, settling: &Settling) {
+    let Settling { pairs, open, searches, unsettled } = settling;
+    let unsettled = names(unsettled);
+    info!(target: "rounds", pairs, open, searches, "after round {}, another may tell something of {unsettled}", index + 1);
+}
+
+/// Why there is no further round.
+pub(crate) fn stopped(rounds: u32, because: Option<&str>) {
+    info!(target: "stop", rounds, "no further round: {}", because.unwrap_or("nothing speaks against one"));
+}
+
+/// Why nobody is looked at for long.
+pub(crate) fn no_long_look(because: &str) {
+    info!(target: "stop", "no long look: {because}");
+}
+
+fn names(all: &BTreeSet<String>) -> String {
+    if all.is_empty() {
+        return "nobody".to_owned();
+    }
+    all.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+}
