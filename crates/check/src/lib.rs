@@ -2,7 +2,7 @@
 //!
 //! Invariants
 //! - A rule is an id, a sentence, where it is written, how much it weighs, and one function over a plain dialogue with
-//!   the server; [`rules`] is the list of them all.
+//!   the server; `rules` is the list of them all.
 //! - What the standard permits is never held against a server: where an RFC leaves a choice, every choice passes.
 //! - Answers are read by the strict parser of `assay-http`; what it refuses is no answer.
 //! - A rule is broken only if the server breaks it when it is asked for that rule alone.

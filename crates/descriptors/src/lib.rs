@@ -4,7 +4,7 @@
 //! program's, and the library would go on reading and writing there. Linux has no descriptors that only a library can close. So
 //! one that lives in another's program says so once ([`set_apart`]), and from then on each descriptor that is [kept](keep)
 //! - is moved to a high number, where it takes none that the program expects to be given (the lowest, POSIX.1-2024 §2.6),
-//! - is listed, so that the library's own functions in front of close(2) and its kin can pass it over ([`kept`], [`is_kept`]),
+//! - is listed, so that the library's own functions in front of close(2) and its kin can pass it over ([`is_listed`], [`is_kept`]),
 //! - is compared with the file that it was ([`holds`]) before anything is written to it: a system call by an instruction of the
 //!   program's own is seen by nobody.
 //!

@@ -45,7 +45,7 @@ pub fn write(path: &Path, content: &[u8]) -> Result<(), WriteError> {
 /// The same for what nobody else is to read: a regular file has mode 0600, whatever the umask says.
 ///
 /// # Errors
-/// As for [`write`].
+/// As for [`write()`].
 pub fn write_private(path: &Path, content: &[u8]) -> Result<(), WriteError> {
     write_with(path, content, |_| PRIVATE)
 }

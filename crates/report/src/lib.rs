@@ -3,7 +3,7 @@
 //! Invariants
 //! - Pure: a [`Record`](assay_model::record::Record) and a [`Verdict`](assay_model::verdict::Verdict) in, text out. No
 //!   clock, file, environment or terminal is read, so the same record gives the same text on every machine.
-//! - Every figure for people is written by [`format`]; the page's `format.ts` passes the same cases.
+//! - Every figure for people is written by [`mod@format`]; the page's `format.ts` passes the same cases.
 //! - Nothing is judged here: what counts, what is withheld and what differs is the verdict's. A withheld number is never
 //!   printed; its reason is.
 //! - Text that came from outside (logs, names, commands) cannot steer a terminal, close a script or start a formula:

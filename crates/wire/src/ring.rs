@@ -9,7 +9,7 @@
 //! Whom it trusts: nobody but the processes of its own user, and these not with its life. A file, or a pipe beside it, that belongs to
 //! another user or gives others any right is refused. The process at the other end may write anything anywhere at any time: frames
 //! are copied out once before anybody looks at them, indices and lengths are bounded, and a file that is cut short ends the wire
-//! instead of the process ([`crate::guard`]). It can always fall silent, or send nonsense: the wire then ends, or carries it.
+//! instead of the process (`guard`). It can always fall silent, or send nonsense: the wire then ends, or carries it.
 
 mod doorbell;
 mod lane;

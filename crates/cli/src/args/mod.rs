@@ -1,4 +1,8 @@
 //! What a person can type.
+#![allow(
+    rustdoc::broken_intra_doc_links,
+    reason = "these comments are the help on a terminal, where brackets are no links"
+)]
 
 mod check;
 mod compare;

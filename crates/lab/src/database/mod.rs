@@ -59,7 +59,7 @@ pub struct Order<'a> {
     pub seed: u64,
     /// Name of the run, which what is made on a server of the user's bears.
     pub run: &'a str,
-    /// Whether somebody takes part that looks for it where the TechEmpower toolset had it ([`guests`]).
+    /// Whether somebody takes part that looks for it where the TechEmpower toolset had it (`guests`).
     pub guests: bool,
     /// Ends the waiting when asked.
     pub stop: &'a Stop,

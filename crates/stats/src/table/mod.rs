@@ -10,8 +10,8 @@
 //! group it did not do to the next. A contender that lives in every group, once started afresh for each, joins them: two that
 //! never lived at once are compared by how each differs from it, and the interval is as much wider as that is less sure.
 //!
-//! From the bottom up: [`lives`] makes one number of each life, [`effects`] one of each contender, [`spreads`] says how much
-//! lives vary, [`crate::moderation`] lends what other tables know of that, [`compare`] judges.
+//! From the bottom up: `lives` makes one number of each life, `effects` one of each contender, `spreads` says how much
+//! lives vary, [`crate::moderation`] lends what other tables know of that, `compare` judges.
 
 mod compare;
 mod components;
