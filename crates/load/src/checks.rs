@@ -249,7 +249,7 @@ fn check(rule: Rule, objection: bool, outcome: CheckOutcome, evidence: Found) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reader::Depth;
+    use crate::inspection::Depth;
     use crate::slot::Flight;
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
@@ -291,10 +291,16 @@ mod tests {
         let mut recorder = recorder(is_open);
         for i in 0..999u64 {
             let at = Nanos(i * 1000 + lag);
-            let flight =
-                Flight { intended: Nanos(i * 1000), noticed: at, issued: at, sent: at, ..Flight::default() };
+            let flight = Flight {
+                intended: Nanos(i * 1000),
+                noticed: at,
+                issued: at,
+                sent: at,
+                first_byte: at,
+                ..Flight::default()
+            };
             recorder.sent(flight.sent);
-            recorder.succeeded(&flight, at, at + Nanos(1000), 0, Depth::Whole);
+            recorder.succeeded(&flight, at + Nanos(1000), 0, Depth::Whole);
         }
         recorder
     }
@@ -383,10 +389,16 @@ mod tests {
             due += exponential(1e6 / 0.7);
             let left = Nanos(due + lag(i));
             free = free.max(left.0) + exponential(1e6);
-            let flight =
-                Flight { intended: Nanos(due), noticed: left, issued: left, sent: left, ..Flight::default() };
+            let flight = Flight {
+                intended: Nanos(due),
+                noticed: left,
+                issued: left,
+                sent: left,
+                first_byte: left,
+                ..Flight::default()
+            };
             recorder.sent(left);
-            recorder.succeeded(&flight, Nanos(free), Nanos(free), 0, Depth::Whole);
+            recorder.succeeded(&flight, Nanos(free), 0, Depth::Whole);
         }
         recorder
     }

@@ -12,8 +12,9 @@
 //!
 //! Must not know: how servers are started, experiments, rounds, comparisons, how anything is printed.
 //!
-//! A thread, from the outside in: `thread` (its life) → `worker` (engine and session in turn) → `session` (the protocol of
-//! its connections) → `reader` and `judge` (one response), `schedule` (what is due), `recorder` (what was seen).
+//! A thread, from the outside in: `thread` (its life) → `worker` (engine and session in turn) → `session` (its connections, the
+//! requests in flight on them) → `protocol` (the seam to what is spoken: `h1`) → `inspection` and `judge` (one answer), with
+//! `schedule` (what is due) and `recorder` (what was seen).
 #![forbid(unsafe_code)]
 
 mod alone;
@@ -23,16 +24,17 @@ mod dialler;
 mod error;
 mod flow;
 mod gauge;
+mod h1;
 mod handshakes;
+mod inspection;
 mod judge;
 mod mix;
 mod order;
 mod outcome_counts;
 mod plan;
-mod reader;
+mod protocol;
 mod recorder;
 mod report;
-mod request;
 mod room;
 mod run;
 mod schedule;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_model::load::ErrorClass;
 
-use crate::reader::Depth;
+use crate::inspection::Depth;
 
 /// Every class, in the order of their numbers.
 const CLASSES: [ErrorClass; 27] = [

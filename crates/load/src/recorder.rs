@@ -7,8 +7,8 @@ use assay_stats::Histogram;
 
 use crate::flow::{Edges, Flow};
 use crate::handshakes::Handshakes;
+use crate::inspection::Depth;
 use crate::outcome_counts::OutcomeCounts;
-use crate::reader::Depth;
 use crate::schedule::Due;
 use crate::seconds::Seen;
 use crate::slot::Flight;
@@ -114,14 +114,7 @@ impl Recorder {
 
     /// A request was answered rightly.
     #[inline]
-    pub(crate) fn succeeded(
-        &mut self,
-        flight: &Flight,
-        first_byte: Nanos,
-        now: Nanos,
-        body_bytes: u64,
-        depth: Depth,
-    ) {
+    pub(crate) fn succeeded(&mut self, flight: &Flight, now: Nanos, body_bytes: u64, depth: Depth) {
         self.left(flight, now);
         self.total.succeed(body_bytes, depth);
         if let Some(second) = &mut self.second {
@@ -135,7 +128,7 @@ impl Recorder {
         }
         if self.is_measured(flight) {
             self.times.service.record((now - flight.sent).0);
-            self.times.ttfb.record((first_byte - flight.sent).0);
+            self.times.ttfb.record((flight.first_byte - flight.sent).0);
             if let Some(waits) = &mut self.waits {
                 waits.response.record((now - flight.intended).0);
                 waits.response_from_sent.record((now - flight.intended - flight.client_lag()).0);
@@ -289,7 +282,7 @@ mod tests {
 
     fn flight(intended: u64, noticed: u64, sent: u64) -> Flight {
         let [intended, noticed, sent] = [intended, noticed, sent].map(Nanos);
-        Flight { intended, noticed, issued: sent, sent, ..Flight::default() }
+        Flight { intended, noticed, issued: sent, sent, first_byte: sent, ..Flight::default() }
     }
 
     #[test]
@@ -298,7 +291,7 @@ mod tests {
         recorder.begin(Nanos(100), Nanos(200), Nanos(100));
         for (sent, end) in [(80, 99), (90, 100), (150, 175), (190, 250)] {
             recorder.sent(Nanos(sent));
-            recorder.succeeded(&flight(sent, sent, sent), Nanos(end), Nanos(end), 5, Depth::Whole);
+            recorder.succeeded(&flight(sent, sent, sent), Nanos(end), 5, Depth::Whole);
         }
         assert_eq!((recorder.total.ok, recorder.window.ok, recorder.window.body_bytes), (4, 2, 10));
         assert_eq!((recorder.times.service.count(), recorder.times.service.sum()), (2, 85));
@@ -312,8 +305,9 @@ mod tests {
     fn an_open_model_measures_what_was_intended_in_the_window() {
         let mut recorder = Recorder::new(true, Nanos(10));
         recorder.begin(Nanos(100), Nanos(200), Nanos(100));
-        recorder.succeeded(&flight(99, 99, 99), Nanos(150), Nanos(150), 0, Depth::Whole);
-        recorder.succeeded(&flight(199, 209, 239), Nanos(300), Nanos(339), 0, Depth::Whole);
+        recorder.succeeded(&flight(99, 99, 99), Nanos(150), 0, Depth::Whole);
+        let answered = Flight { first_byte: Nanos(300), ..flight(199, 209, 239) };
+        recorder.succeeded(&answered, Nanos(339), 0, Depth::Whole);
         let waits = recorder.waits.unwrap();
         assert_eq!((recorder.window.ok, recorder.times.service.sum(), waits.response.sum()), (1, 100, 140));
         let sums = [waits.client_lag.sum(), waits.pool_wait.sum(), recorder.times.ttfb.sum()];

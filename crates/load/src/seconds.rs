@@ -6,8 +6,8 @@ use assay_model::load::{LoadSecond, Phase, SECOND_SCHEMA};
 use assay_model::units::Nanos;
 use assay_stats::Histogram;
 
+use crate::inspection::Depth;
 use crate::outcome_counts::OutcomeCounts;
-use crate::reader::Depth;
 use crate::schedule::Hours;
 use crate::slot::Flight;
 

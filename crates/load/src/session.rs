@@ -1,4 +1,5 @@
-//! The protocol of one thread's connections, without I/O: bytes and times in, requests and decisions out.
+//! One thread's connections, without I/O: bytes and times in, requests and decisions out. What is spoken on them is a
+//! [`Protocol`].
 //!
 //! Every request that is issued ends in exactly one of: answered, failed with a class, or in flight.
 
@@ -16,6 +17,7 @@ use assay_model::units::Nanos;
 
 use crate::arrivals::Arrivals;
 use crate::plan::Reuse;
+use crate::protocol::{Line, Loss, Protocol};
 use crate::recorder::Recorder;
 use crate::schedule::{Hours, Schedule};
 use crate::slot::{Flights, Slot, State};
@@ -25,8 +27,9 @@ use crate::traffic::Traffic;
 pub(crate) const LINGER: Nanos = Nanos::from_millis(100);
 
 /// One thread's connections and what travels on them.
-pub(crate) struct Session<A> {
-    pub(crate) slots: Vec<Slot>,
+pub(crate) struct Session<A, P: Protocol> {
+    pub(crate) slots: Vec<Slot<P::Line>>,
+    protocol: P,
     flights: Flights,
     /// Slots that can take a request, the one that waits longest first: servers that tie connections to workers are loaded
     /// evenly.
@@ -40,6 +43,8 @@ pub(crate) struct Session<A> {
     in_flight: usize,
     /// Slots with an established connection.
     connected: usize,
+    /// Slots and places of what was issued and the engine has not handed over yet.
+    unsubmitted: Vec<(u32, u16)>,
 }
 
 /// What is to be done with a connection.
@@ -55,10 +60,10 @@ pub(crate) enum Fate {
     Abort,
 }
 
-impl<A: Arrivals> Session<A> {
+impl<A: Arrivals, P: Protocol> Session<A, P> {
     pub(crate) fn new(
         slots: usize,
-        depth: u32,
+        protocol: P,
         reuse: Reuse,
         timeout: Nanos,
         schedule: Schedule<A>,
@@ -71,7 +76,8 @@ impl<A: Arrivals> Session<A> {
         };
         Self {
             slots: (0..slots).map(|_| Slot::new()).collect(),
-            flights: Flights::new(slots, depth as usize),
+            flights: Flights::new(slots, protocol.depth()),
+            protocol,
             ready: VecDeque::with_capacity(slots),
             schedule,
             recorder,
@@ -80,6 +86,7 @@ impl<A: Arrivals> Session<A> {
             most,
             in_flight: 0,
             connected: 0,
+            unsubmitted: Vec::new(),
         }
     }
 
@@ -126,6 +133,7 @@ impl<A: Arrivals> Session<A> {
         }
         slot.state = State::Open;
         slot.deadline = Nanos::MAX;
+        self.protocol.open(&mut slot.line);
         self.connected += 1;
         self.list(index);
     }
@@ -138,24 +146,23 @@ impl<A: Arrivals> Session<A> {
         slot.failures
     }
 
-    /// The slot's connection broke: `fault` tells the class of a request by its state.
-    pub(crate) fn fail_flights(&mut self, index: u32, now: Nanos, fault: impl Fn(&Slot, u16) -> ErrorClass) {
-        let slot = &mut self.slots[index as usize];
-        for i in 0..slot.in_flight {
-            let class = fault(slot, i);
-            self.recorder.failed(self.flights.get(index as usize, slot, i), class, now);
+    /// The slot's connection is lost in this way, and with it all that is in flight.
+    pub(crate) fn lose(&mut self, index: u32, now: Nanos, loss: Loss) {
+        let line = &mut self.slots[index as usize].line;
+        self.in_flight -= line.in_flight();
+        for (place, flight) in (0..).zip(self.flights.row(index)).filter(|(_, flight)| flight.live) {
+            flight.live = false;
+            self.recorder.failed(flight, line.class_of(place, loss), now);
         }
-        self.in_flight -= slot.in_flight as usize;
-        slot.in_flight = 0;
-        slot.unaccepted = 0;
+        line.begin_anew();
     }
 
     /// The slot's connection cannot go on for a fault of TLS.
     pub(crate) fn lost_security(&mut self, index: u32, fault: TlsFault, now: Nanos) {
-        if self.slots[index as usize].in_flight > 0 {
+        if self.slots[index as usize].line.in_flight() > 0 {
             self.recorder.sample(fault.into(), &[], || fault.to_string());
         }
-        self.fail_flights(index, now, |_, _| fault.into());
+        self.lose(index, now, Loss::Of(fault.into()));
     }
 
     /// A request that would have gone out on a connection that could not be made fails with it.
@@ -167,9 +174,7 @@ impl<A: Arrivals> Session<A> {
 
     /// The end: nothing more will be sent or received.
     pub(crate) fn close_books(&mut self, now: Nanos) {
-        for (index, slot) in self.slots.iter().enumerate() {
-            (0..slot.in_flight).for_each(|i| self.recorder.censored(self.flights.get(index, slot, i), now));
-        }
+        self.flights.live().for_each(|flight| self.recorder.censored(flight, now));
         let connected = self.slots.iter().any(|slot| matches!(slot.state, State::Open | State::Closing));
         let class = if connected { ErrorClass::UnsentEnd } else { ErrorClass::UnsentNoConnection };
         while A::OPEN
@@ -184,8 +189,9 @@ impl<A: Arrivals> Session<A> {
     pub(crate) fn give_up(&mut self) -> Vec<u32> {
         let mut given_up = Vec::new();
         for (index, slot) in (0..).zip(&mut self.slots) {
-            if slot.in_flight > 0 {
-                (slot.in_flight, slot.unaccepted) = (0, 0);
+            if slot.line.in_flight() > 0 {
+                self.flights.row(index).iter_mut().for_each(|flight| flight.live = false);
+                slot.line.begin_anew();
                 given_up.push(index);
             }
         }
@@ -193,47 +199,18 @@ impl<A: Arrivals> Session<A> {
         given_up
     }
 
+    /// Whether another request may be issued on the slot.
+    #[inline]
+    fn can_take(&self, index: u32) -> bool {
+        let slot = &self.slots[index as usize];
+        slot.state == State::Open && slot.issued < self.most && self.protocol.room(&slot.line, A::OPEN) > 0
+    }
+
     #[inline]
     fn list(&mut self, index: u32) {
-        let slot = &mut self.slots[index as usize];
-        if !slot.listed && slot.can_take(takes_below::<A>(self.flights.depth()), self.most) {
-            slot.listed = true;
+        if !self.slots[index as usize].listed && self.can_take(index) {
+            self.slots[index as usize].listed = true;
             self.ready.push_back(index);
-        }
-    }
-}
-
-/// Requests in flight below which a connection of this pipeline depth takes more. A closed loop waits until half of the
-/// pipeline is answered: filled up after every answer, it would send one request at a time to a server that answers one at a
-/// time, and neither side would profit from pipelining.
-#[inline]
-fn takes_below<A: Arrivals>(depth: usize) -> usize {
-    if A::OPEN { depth } else { depth / 2 + 1 }
-}
-
-impl Slot {
-    /// Whether another request may be issued on it.
-    #[inline]
-    fn can_take(&self, below: usize, most: u32) -> bool {
-        self.state == State::Open
-            && (self.in_flight as usize) < below
-            && self.unaccepted == 0
-            && self.issued < most
-    }
-
-    /// The class of a request that waited too long: number `i` of those in flight.
-    pub(crate) fn timeout_class(&self, i: u16) -> ErrorClass {
-        if i == 0 && self.reader.is_in_body() { ErrorClass::BodyTimeout } else { ErrorClass::HeadTimeout }
-    }
-
-    /// The class of a request whose connection was reset.
-    pub(crate) fn reset_class(&self, i: u16) -> ErrorClass {
-        if i == 0 && self.reader.is_in_body() {
-            ErrorClass::ResetInBody
-        } else if i >= self.in_flight - self.unaccepted {
-            ErrorClass::SendReset
-        } else {
-            ErrorClass::ResetBeforeHead
         }
     }
 }

@@ -12,8 +12,10 @@ use crate::LoadError;
 use crate::arrivals::{Arrivals, Closed, Constant, Poisson, Share};
 use crate::dialler::Ramp;
 use crate::gauge::Signals;
+use crate::h1::Http1;
 use crate::order::Order;
 use crate::plan::{LoadPlan, Span};
+use crate::protocol::Protocol;
 use crate::recorder::Recorder;
 use crate::schedule::{Hours, Schedule};
 use crate::session::Session;
@@ -52,7 +54,10 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    fn of<E: Engine, A: Arrivals>(worker: &Worker<'_, E, A>, usage: fn(Nanos) -> ThreadUsage) -> Self {
+    fn of<E: Engine, A: Arrivals, P: Protocol>(
+        worker: &Worker<'_, E, A, P>,
+        usage: fn(Nanos) -> ThreadUsage,
+    ) -> Self {
         let engine = worker.engine();
         Self { usage: usage(engine.cpu_time()), spun: worker.spun, statistics: *engine.statistics() }
     }
@@ -85,13 +90,22 @@ impl<'a> ThreadPlace<'a> {
         engine: E,
         hand_over: impl FnMut(ThreadOutcome) -> bool,
     ) -> Result<(), LoadError> {
+        self.speak::<E, Http1>(engine, hand_over)
+    }
+
+    /// The same, with what is spoken chosen.
+    fn speak<E: Engine, P: Protocol>(
+        self,
+        engine: E,
+        hand_over: impl FnMut(ThreadOutcome) -> bool,
+    ) -> Result<(), LoadError> {
         match self.plan.arrival {
-            Arrival::Closed => self.run(engine, Closed, hand_over),
+            Arrival::Closed => self.run::<E, _, P>(engine, Closed, hand_over),
             Arrival::Constant { per_second } => {
-                self.run(engine, Constant::new(self.share(per_second)), hand_over)
+                self.run::<E, _, P>(engine, Constant::new(self.share(per_second)), hand_over)
             }
             Arrival::Poisson { per_second } => {
-                self.run(engine, Poisson::new(self.share(per_second), self.random(1)), hand_over)
+                self.run::<E, _, P>(engine, Poisson::new(self.share(per_second), self.random(1)), hand_over)
             }
         }
     }
@@ -111,13 +125,13 @@ impl<'a> ThreadPlace<'a> {
         self.plan.share(u64::from(self.plan.connections), self.thread) as usize
     }
 
-    fn run<E: Engine, A: Arrivals>(
+    fn run<E: Engine, A: Arrivals, P: Protocol>(
         self,
         engine: E,
         arrivals: A,
         mut hand_over: impl FnMut(ThreadOutcome) -> bool,
     ) -> Result<(), LoadError> {
-        let mut worker = self.worker(engine, arrivals)?;
+        let mut worker = self.worker::<E, A, P>(engine, arrivals)?;
         let mut number = 1;
         while self.signals.is_called_to(number) && hand_over(self.window(&mut worker)?) {
             number += 1;
@@ -127,9 +141,9 @@ impl<'a> ThreadPlace<'a> {
     }
 
     /// One window, from its connections to its books.
-    fn window<E: Engine, A: Arrivals>(
+    fn window<E: Engine, A: Arrivals, P: Protocol>(
         &self,
-        worker: &mut Worker<'a, E, A>,
+        worker: &mut Worker<'a, E, A, P>,
     ) -> Result<ThreadOutcome, LoadError> {
         let hours = self.connect(worker)?;
         let series_start = if self.plan.series_from_start { hours.start } else { hours.window };
@@ -159,18 +173,25 @@ impl<'a> ThreadPlace<'a> {
         })
     }
 
-    fn worker<E: Engine, A: Arrivals>(&self, engine: E, arrivals: A) -> Result<Worker<'a, E, A>, LoadError> {
+    fn worker<E: Engine, A: Arrivals, P: Protocol>(
+        &self,
+        engine: E,
+        arrivals: A,
+    ) -> Result<Worker<'a, E, A, P>, LoadError> {
         let plan = self.plan;
         let (thread, threads) = (self.thread as u64, plan.threads() as u64);
         let numbering = Numbering { seed: plan.seed, thread, threads };
+        let protocol = P::new(plan)?;
+        let numbers = |kind| protocol.numbers(kind);
+        let traffic = Traffic::new(&plan.requests, numbers, plan.checking, numbering, self.random(0))?;
         let session = Session::new(
             self.connections(),
-            plan.pipeline,
+            protocol,
             plan.reuse,
             plan.timeout,
             Schedule::new(arrivals),
             Recorder::new(A::OPEN, plan.series_interval),
-            Traffic::new(&plan.requests, &plan.host, plan.checking, numbering, self.random(0))?,
+            traffic,
         );
         let address = Address { remote: plan.target, sources: &plan.sources };
         Ok(Worker::new(engine, session, address, plan.timeout, self.signals, self.thread))
@@ -185,7 +206,10 @@ impl<'a> ThreadPlace<'a> {
     }
 
     /// Makes the connections and waits for the other threads to have theirs.
-    fn connect<E: Engine, A: Arrivals>(&self, worker: &mut Worker<'_, E, A>) -> Result<Hours, LoadError> {
+    fn connect<E: Engine, A: Arrivals, P: Protocol>(
+        &self,
+        worker: &mut Worker<'_, E, A, P>,
+    ) -> Result<Hours, LoadError> {
         let mut reported = false;
         let mut now = worker.call_in()?;
         let mut ramp = Ramp::new(self.plan.timeout, now);
@@ -207,7 +231,10 @@ impl<'a> ThreadPlace<'a> {
 }
 
 /// Carries on until `until`, the end of the load, or until there is nothing left to do.
-fn drive<E: Engine, A: Arrivals>(worker: &mut Worker<'_, E, A>, until: Nanos) -> Result<(), LoadError> {
+fn drive<E: Engine, A: Arrivals, P: Protocol>(
+    worker: &mut Worker<'_, E, A, P>,
+    until: Nanos,
+) -> Result<(), LoadError> {
     let mut now = worker.now();
     while now < until.min(worker.end()) && !worker.session.is_finished(now) {
         now = worker.turn(until.min(worker.end()))?;
@@ -216,7 +243,10 @@ fn drive<E: Engine, A: Arrivals>(worker: &mut Worker<'_, E, A>, until: Nanos) ->
 }
 
 /// Waits for what is in flight or still due, until `until` at the latest.
-fn drain<E: Engine, A: Arrivals>(worker: &mut Worker<'_, E, A>, until: Nanos) -> Result<(), LoadError> {
+fn drain<E: Engine, A: Arrivals, P: Protocol>(
+    worker: &mut Worker<'_, E, A, P>,
+    until: Nanos,
+) -> Result<(), LoadError> {
     let mut now = worker.now();
     while now < until && !worker.session.is_finished(now) {
         now = worker.turn(until)?;

@@ -1,7 +1,7 @@
-//! The workload of one thread: what is sent, drawn by weight, and who judges the answers.
+//! The workload of one thread: which request comes next, and who judges the answers.
 
 use assay_model::load::Checking;
-use assay_model::template::{Draw, Part};
+use assay_model::template::{Draw, Numbers};
 use assay_model::workload::RequestKind;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -9,11 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::LoadError;
 use crate::judge::Judge;
 use crate::mix::Mix;
-use crate::request::{Fixed, Rendered};
 use crate::slot::Flight;
-
-/// Bytes of requests with placeholders that are written for one send at most. A longer one is sent in several parts.
-const WRITTEN_BYTES: usize = assay_engine::SEND_QUEUE_BYTES;
 
 /// Kinds of request with their judges.
 pub(crate) struct Traffic {
@@ -21,13 +17,9 @@ pub(crate) struct Traffic {
     mix: Mix,
     numbering: Numbering,
     rng: ChaCha8Rng,
-    /// Whether any kind has placeholders.
-    varies: bool,
-    written: Vec<u8>,
 }
 
 struct Kind {
-    rendered: Rendered,
     judge: Judge,
     /// Requests drawn of this kind.
     drawn: u64,
@@ -42,24 +34,22 @@ pub(crate) struct Numbering {
 }
 
 impl Traffic {
-    /// Renders the kinds; `rng` is a stream of the thread's own.
+    /// The traffic of kinds whose placeholders have these `numbers`; `rng` is a stream of the thread's own.
     pub(crate) fn new(
         requests: &[RequestKind],
-        host: &str,
+        numbers: impl Fn(usize) -> Numbers,
         checking: Checking,
         numbering: Numbering,
         mut rng: ChaCha8Rng,
     ) -> Result<Self, LoadError> {
-        let kind = |kind: &RequestKind| -> Result<Kind, LoadError> {
-            let rendered = Rendered::new(kind, host)?;
-            let judge = Judge::new(kind, rendered.numbers(), checking, ChaCha8Rng::from_rng(&mut rng))
+        let kind = |(index, kind): (usize, &RequestKind)| -> Result<Kind, LoadError> {
+            let judge = Judge::new(kind, numbers(index), checking, ChaCha8Rng::from_rng(&mut rng))
                 .map_err(|source| LoadError::BadRequest { path: kind.path.clone(), source })?;
-            Ok(Kind { rendered, judge, drawn: 0 })
+            Ok(Kind { judge, drawn: 0 })
         };
-        let kinds: Vec<Kind> = requests.iter().map(kind).collect::<Result<_, _>>()?;
+        let kinds: Vec<Kind> = requests.iter().enumerate().map(kind).collect::<Result<_, _>>()?;
         let weights: Vec<u32> = requests.iter().map(|kind| kind.weight).collect();
-        let varies = kinds.iter().any(|kind| matches!(kind.rendered, Rendered::Varying { .. }));
-        Ok(Self { kinds, mix: Mix::new(&weights), numbering, rng, varies, written: Vec::new() })
+        Ok(Self { kinds, mix: Mix::new(&weights), numbering, rng })
     }
 
     /// The kind of the next request, and its number within the kind.
@@ -81,45 +71,9 @@ impl Traffic {
         judge
     }
 
-    /// Length of a request.
+    /// From what the placeholders of this request are filled.
     #[inline]
-    pub(crate) fn len(&self, flight: &Flight) -> usize {
-        self.kinds[flight.kind as usize].rendered.len(self.draw_of(flight), flight.is_last)
-    }
-
-    /// Whether some requests must be written one by one.
-    #[inline]
-    pub(crate) fn varies(&self) -> bool {
-        self.varies
-    }
-
-    /// The bytes of a kind without placeholders.
-    #[inline]
-    pub(crate) fn fixed(&self, kind: u32) -> Option<&Fixed> {
-        match &self.kinds[kind as usize].rendered {
-            Rendered::Fixed(fixed) => Some(fixed),
-            Rendered::Varying { .. } => None,
-        }
-    }
-
-    /// Writes the requests one after the other, without the first `skip` bytes, as far as there is room.
-    #[inline]
-    pub(crate) fn write<'f>(&mut self, flights: impl Iterator<Item = &'f Flight>, skip: usize) -> &[u8] {
-        let mut written = std::mem::take(&mut self.written);
-        written.clear();
-        let mut out = Part::new(skip, WRITTEN_BYTES, &mut written);
-        for flight in flights {
-            self.kinds[flight.kind as usize].rendered.write(self.draw_of(flight), flight.is_last, &mut out);
-            if out.is_full() {
-                break;
-            }
-        }
-        self.written = written;
-        &self.written
-    }
-
-    #[inline]
-    fn draw_of(&self, flight: &Flight) -> Draw {
+    pub(crate) fn draw_of(&self, flight: &Flight) -> Draw {
         Draw { seed: self.numbering.seed, request: flight.number }
     }
 }
@@ -140,11 +94,12 @@ mod tests {
             expect: Expect::default(),
         };
         let kinds = [kind("/a/${sequence}"), kind("/b")];
+        let random = ChaCha8Rng::seed_from_u64;
         let mut numbers = [Vec::new(), Vec::new()];
         for thread in 0..3 {
             let numbering = Numbering { seed: 1, thread, threads: 3 };
             let mut traffic =
-                Traffic::new(&kinds, "h", Checking::Full, numbering, ChaCha8Rng::seed_from_u64(thread))
+                Traffic::new(&kinds, |_| Numbers::default(), Checking::Full, numbering, random(thread))
                     .unwrap();
             for _ in 0..100 {
                 let (kind, number) = traffic.draw();

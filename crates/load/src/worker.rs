@@ -13,6 +13,7 @@ use assay_model::units::Nanos;
 use crate::arrivals::Arrivals;
 use crate::dialler::Dialler;
 use crate::gauge::Signals;
+use crate::protocol::{Loss, Protocol};
 use crate::recorder::Recorder;
 use crate::schedule::Hours;
 use crate::seconds::{Metronome, Seen};
@@ -28,17 +29,15 @@ pub(crate) const BATCH: usize = 16;
 const SPIN: Nanos = Nanos::from_micros(100);
 
 /// Connects, sends, receives and times out, for one thread.
-pub(crate) struct Worker<'a, E, A> {
+pub(crate) struct Worker<'a, E, A, P: Protocol> {
     engine: E,
-    pub(crate) session: Session<A>,
+    pub(crate) session: Session<A, P>,
     dialler: Dialler,
     wheel: Wheel,
     expired: Vec<u32>,
     /// The slot of each of the engine's connections.
     owners: Vec<u32>,
     events: Vec<Event>,
-    /// Slots on which was issued what the engine has not handed over yet.
-    unsubmitted: Vec<u32>,
     address: Address<'a>,
     timeout: Nanos,
     /// Requests are issued, so a failure to connect fails one.
@@ -64,10 +63,10 @@ pub(crate) struct Address<'a> {
     pub(crate) sources: &'a [IpAddr],
 }
 
-impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
+impl<'a, E: Engine, A: Arrivals, P: Protocol> Worker<'a, E, A, P> {
     pub(crate) fn new(
         engine: E,
-        session: Session<A>,
+        session: Session<A, P>,
         address: Address<'a>,
         timeout: Nanos,
         signals: &'a Signals,
@@ -84,7 +83,6 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
             wheel: Wheel::new(tick, now),
             expired: Vec::new(),
             events: Vec::new(),
-            unsubmitted: Vec::new(),
             address,
             timeout,
             begun: false,
@@ -242,6 +240,7 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
             Event::Connected(_) => {
                 self.dialler.finish();
                 self.session.opened(index, now, self.engine.security(conn));
+                self.flush(conn, index);
             }
             Event::Writable(_) => self.flush(conn, index),
             Event::Eof(_) => {
@@ -271,6 +270,9 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
         let view = self.engine.receive(conn);
         let (used, fate) = self.session.received(index, view, now);
         self.engine.consume(conn, used);
+        if fate != Fate::Abort && self.session.has_unsent(index) {
+            self.flush(conn, index);
+        }
         match fate {
             Fate::Keep => {}
             Fate::Skip(n) => self.engine.skip(conn, n),
@@ -290,7 +292,6 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
             self.session.schedule.collect(now);
             for _ in 0..BATCH {
                 let Some(index) = self.session.issue(now) else { return };
-                self.unsubmitted.push(index);
                 let slot = &self.session.slots[index as usize];
                 let conn = slot.conn;
                 if !slot.armed {
@@ -311,15 +312,12 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
     /// with the engine's one clock reading instead of the time when it was queued.
     #[inline]
     fn note_submission(&mut self) {
-        if let Some(at) = self.engine.submitted_at() {
-            self.unsubmitted.iter().for_each(|index| self.session.submitted(*index, at));
-        }
-        self.unsubmitted.clear();
+        self.session.submitted(self.engine.submitted_at());
     }
 
     #[inline]
     fn flush(&mut self, conn: Conn, index: u32) {
-        while self.session.slots[index as usize].unaccepted > 0 {
+        while self.session.has_unsent(index) {
             let parcel = self.session.parcel(index);
             let offered = parcel.bytes;
             let accepted = self.engine.send(conn, parcel.parts());
@@ -374,7 +372,7 @@ impl<'a, E: Engine, A: Arrivals> Worker<'a, E, A> {
                 self.connect_failed(index, ErrorClass::ConnectTimeout, &waited, now);
             }
             State::Open | State::Closing | State::Lingering => {
-                self.session.fail_flights(index, now, |slot, i| slot.timeout_class(i));
+                self.session.lose(index, now, Loss::TimedOut);
                 self.vacate(index, now);
             }
         }

@@ -5,78 +5,92 @@ use assay_model::units::Nanos;
 
 use super::{Fate, LINGER, Session};
 use crate::arrivals::Arrivals;
-use crate::reader::{Advance, Answer, Malformed};
-use crate::slot::State;
+use crate::inspection::Answer;
+use crate::protocol::{Breach, End, Line, Loss, Progress, Protocol};
+use crate::slot::{Flight, State};
 
-impl<A: Arrivals> Session<A> {
+impl<A: Arrivals, P: Protocol> Session<A, P> {
     /// Whether bytes of the slot's connection are being dropped.
     #[inline]
     pub(crate) fn is_skipping(&self, index: u32) -> bool {
-        self.slots[index as usize].reader.is_skipping()
+        self.slots[index as usize].line.is_skipping()
     }
 
     /// All bytes that were to be dropped have been; what came behind them can be read.
     pub(crate) fn skipped(&mut self, index: u32) {
-        self.slots[index as usize].reader.skipped();
+        self.slots[index as usize].line.skipped();
     }
 
     /// Reads what came on a slot's connection; returns how many bytes are dealt with, and what becomes of it.
     pub(crate) fn received(&mut self, index: u32, view: &[u8], now: Nanos) -> (usize, Fate) {
-        let mut used = 0;
-        while used < view.len() || self.slots[index as usize].reader.has_ended() {
-            let slot = &mut self.slots[index as usize];
-            let rest = &view[used..];
-            if slot.in_flight == 0 {
-                return (view.len(), self.unsolicited(rest));
-            }
-            if slot.first_byte == Nanos::ZERO {
-                slot.first_byte = now;
-            }
-            let flight = self.flights.get(index as usize, slot, 0);
-            let trusted = slot.proven & kind_bit(flight.kind) != 0;
-            match slot.reader.advance(self.traffic.judge(flight), trusted, rest) {
-                Ok(Advance::More(n)) => return (used + n, slot.reader.skip().map_or(Fate::Keep, Fate::Skip)),
-                Ok(Advance::Done(n, answer)) => {
-                    used += n;
-                    if slot.in_flight == 1 && used < view.len() {
-                        return (view.len(), self.malformed(index, Malformed::Trailing, &view[used..], now));
-                    }
-                    match self.answered(index, answer, rest, now) {
+        let mut read = 0;
+        while read < view.len() || self.slots[index as usize].line.has_news() {
+            let rest = &view[read..];
+            let line = &mut self.slots[index as usize].line;
+            let progress = self.protocol.receive(line, self.flights.row(index), &mut self.traffic, rest, now);
+            match progress {
+                Ok(Progress::More(used)) => return (read + used, self.rest(index, now)),
+                Ok(Progress::Ended { used, place, end }) => {
+                    read += used;
+                    match self.ended_one(index, place, end, rest, now) {
                         Fate::Keep => {}
-                        fate => return (used, fate),
+                        fate => return (read, fate),
                     }
                 }
-                Err(error) => return (view.len(), self.malformed(index, error, rest, now)),
+                Err(breach) => return (view.len(), self.breached(index, breach, rest, now)),
             }
         }
-        (used, Fate::Keep)
+        (read, Fate::Keep)
+    }
+
+    /// Nothing more can be told before other bytes come.
+    #[inline]
+    fn rest(&mut self, index: u32, now: Nanos) -> Fate {
+        match self.slots[index as usize].line.skip() {
+            Some(bytes) => Fate::Skip(bytes),
+            None => self.go_on(index, now),
+        }
     }
 
     /// The server has ended the slot's connection in the ordinary way.
     pub(crate) fn ended(&mut self, index: u32, now: Nanos) {
-        let slot = &mut self.slots[index as usize];
-        if slot.in_flight > 0 {
-            let flight = self.flights.get(index as usize, slot, 0);
-            if let Some(answer) = slot.reader.end(self.traffic.judge(flight)) {
-                self.answered(index, answer, &[], now);
-            }
+        let line = &mut self.slots[index as usize].line;
+        if let Some((place, answer)) = self.protocol.end(line, self.flights.row(index), &mut self.traffic) {
+            self.ended_one(index, place, End::Answered(answer), &[], now);
         }
-        self.fail_flights(index, now, |_, _| ErrorClass::EarlyEof);
+        self.lose(index, now, Loss::Of(ErrorClass::EarlyEof));
     }
 
-    /// Takes note of the answer to the slot's oldest request.
+    /// The request at a place of the slot has ended.
     #[inline]
-    fn answered(&mut self, index: u32, answer: Answer, bytes: &[u8], now: Nanos) -> Fate {
+    fn ended_one(&mut self, index: u32, place: u16, end: End, bytes: &[u8], now: Nanos) -> Fate {
+        let row = self.flights.row(index);
+        row[place as usize].live = false;
+        let flight = row[place as usize];
+        self.in_flight -= 1;
         let slot = &mut self.slots[index as usize];
-        let flight = *self.flights.get(index as usize, slot, 0);
+        slot.answered = true;
+        slot.deadline = match slot.line.oldest() {
+            Some(oldest) => self.flights.row(index)[oldest as usize].sent + self.timeout,
+            None => Nanos::MAX,
+        };
+        let (End::Answered(answer) | End::Premature(answer)) = end;
+        self.answered(&flight, answer, bytes, now);
+        if let End::Premature(_) = end {
+            self.lose(index, now, Loss::Of(ErrorClass::ResetBeforeHead));
+            return Fate::Abort;
+        }
+        self.go_on(index, now)
+    }
+
+    /// Takes note of the answer to a request.
+    #[inline]
+    fn answered(&mut self, flight: &Flight, answer: Answer, bytes: &[u8], now: Nanos) {
         match answer.verdict {
-            Ok(body_bytes) => {
-                slot.proven |= kind_bit(flight.kind);
-                self.recorder.succeeded(&flight, slot.first_byte, now, body_bytes, answer.depth);
-            }
+            Ok(body_bytes) => self.recorder.succeeded(flight, now, body_bytes, answer.depth),
             Err(class) => {
-                self.recorder.failed(&flight, class, now);
-                let judge = self.traffic.judge(&flight);
+                self.recorder.failed(flight, class, now);
+                let judge = self.traffic.judge(flight);
                 self.recorder.sample(class, bytes, || {
                     let expected = judge.expectation(class);
                     format!(
@@ -86,31 +100,18 @@ impl<A: Arrivals> Session<A> {
                 });
             }
         }
-        // An answer to a request that has not left: what is left of it would be taken for the next one.
-        let premature = slot.unaccepted == slot.in_flight;
-        slot.answered = true;
-        slot.first_byte = Nanos::ZERO;
-        self.flights.pop(slot);
-        self.in_flight -= 1;
-        slot.deadline = match slot.in_flight {
-            0 => Nanos::MAX,
-            _ => self.flights.get(index as usize, slot, 0).sent + self.timeout,
-        };
-        if premature {
-            self.fail_flights(index, now, |_, _| ErrorClass::ResetBeforeHead);
-            return Fate::Abort;
-        }
-        if !answer.keeps_alive {
-            slot.state = State::Closing;
-        }
-        self.go_on(index, now)
     }
 
+    /// Sees what the connection can do next: take another request, or end when all is answered.
     #[inline]
     fn go_on(&mut self, index: u32, now: Nanos) -> Fate {
         let slot = &mut self.slots[index as usize];
+        if slot.state == State::Open && slot.line.is_closing() {
+            slot.state = State::Closing;
+        }
         let done = slot.state == State::Closing || slot.issued >= self.most;
-        if done && slot.in_flight == 0 {
+        if done && slot.state != State::Lingering && slot.line.in_flight() == 0 {
+            slot.line.finish();
             slot.state = State::Lingering;
             slot.deadline = now + LINGER;
             return Fate::Linger(slot.deadline);
@@ -119,23 +120,18 @@ impl<A: Arrivals> Session<A> {
         Fate::Keep
     }
 
-    /// The stream of a connection cannot be understood any more: whatever is in flight on it is lost with it.
-    fn malformed(&mut self, index: u32, error: Malformed, bytes: &[u8], now: Nanos) -> Fate {
-        self.recorder.sample(ErrorClass::Parse, bytes, || error.to_string());
-        self.fail_flights(index, now, |_, _| ErrorClass::Parse);
+    fn breached(&mut self, index: u32, breach: Breach, bytes: &[u8], now: Nanos) -> Fate {
+        match breach {
+            Breach::Malformed(why) => {
+                self.recorder.sample(ErrorClass::Parse, bytes, || why);
+                self.lose(index, now, Loss::Of(ErrorClass::Parse));
+            }
+            // No request is to blame, so the books do not change; the connection is not trusted.
+            Breach::Unsolicited(why) => {
+                self.recorder.unsolicited += 1;
+                self.recorder.sample(ErrorClass::Parse, bytes, || why);
+            }
+        }
         Fate::Abort
     }
-
-    /// Bytes that no request asked for. No request is to blame, so the books do not change; the connection is not trusted.
-    fn unsolicited(&mut self, bytes: &[u8]) -> Fate {
-        self.recorder.unsolicited += 1;
-        self.recorder.sample(ErrorClass::Parse, bytes, || Malformed::Unsolicited.to_string());
-        Fate::Abort
-    }
-}
-
-/// Kinds beyond 64 share bits: then a first response may be recognised by its template without having been parsed once on
-/// this very connection.
-fn kind_bit(kind: u32) -> u64 {
-    1 << (kind % 64)
 }

@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::arrivals::Closed;
+use crate::h1::Http1;
+use crate::plan::LoadPlan;
 use crate::traffic::Numbering;
-use assay_model::load::Checking;
 use assay_model::workload::{Expect, RequestKind};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -12,23 +13,25 @@ const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const TIMEOUT: Nanos = Nanos(1000);
 
 /// One open connection of depth 3 at time 10, with requests of 100 bytes of body.
-fn session(most: u32) -> Session<Closed> {
+fn session(most: u32) -> Session<Closed, Http1> {
     let expect = Expect { body: Some("ok".into()), ..Expect::default() };
     let body = Some("x".repeat(100));
     let kind =
         RequestKind { weight: 1, method: "PUT".into(), path: "/".into(), headers: Vec::new(), body, expect };
     let numbering = Numbering { seed: 0, thread: 0, threads: 1 };
-    let traffic =
-        Traffic::new(&[kind], "h", Checking::Full, numbering, ChaCha8Rng::seed_from_u64(0)).unwrap();
+    let plan = LoadPlan { pipeline: 3, ..LoadPlan::new("127.0.0.1:80".parse().unwrap(), vec![kind]) };
+    let (protocol, random) = (Http1::new(&plan).unwrap(), ChaCha8Rng::seed_from_u64(0));
+    let numbers = |kind| protocol.numbers(kind);
+    let traffic = Traffic::new(&plan.requests, numbers, plan.checking, numbering, random).unwrap();
     let recorder = Recorder::new(false, Nanos(1_000_000));
     let schedule = Schedule::new(Closed);
-    let mut session = Session::new(1, 3, Reuse::Requests(most), TIMEOUT, schedule, recorder, traffic);
+    let mut session = Session::new(1, protocol, Reuse::Requests(most), TIMEOUT, schedule, recorder, traffic);
     session.begin(Hours { start: Nanos(10), window: Nanos(10), end: Nanos::MAX }, u64::MAX, Nanos(10));
     session.opened(0, Nanos(10), None);
     session
 }
 
-fn send_all(session: &mut Session<Closed>, now: u64) -> usize {
+fn send_all(session: &mut Session<Closed, Http1>, now: u64) -> usize {
     let mut sent = 0;
     while session.issue(Nanos(now)).is_some() {
         let bytes = session.parcel(0).bytes;
@@ -38,7 +41,7 @@ fn send_all(session: &mut Session<Closed>, now: u64) -> usize {
     sent
 }
 
-fn errors(session: &Session<Closed>) -> Vec<(ErrorClass, u64)> {
+fn errors(session: &Session<Closed, Http1>) -> Vec<(ErrorClass, u64)> {
     session.recorder.total.errors().into_iter().collect()
 }
 
@@ -59,7 +62,7 @@ fn a_parcel_goes_on_where_the_engine_stopped_accepting() {
     session.issue(Nanos(10));
     let whole: Vec<u8> = session.parcel(0).parts().concat();
     let mut sent = Vec::new();
-    while session.slots[0].unaccepted > 0 {
+    while session.has_unsent(0) {
         let piece = session.parcel(0).parts().concat();
         let n = piece.len().min(77);
         sent.extend_from_slice(&piece[..n]);
@@ -75,7 +78,7 @@ fn a_reset_is_told_apart_by_what_had_left_and_what_had_come() {
     let bytes = session.parcel(0).bytes;
     session.accepted(0, bytes / 3 * 2 + 5);
     session.received(0, &OK[..OK.len() - 1], Nanos(20));
-    session.fail_flights(0, Nanos(30), Slot::reset_class);
+    session.lose(0, Nanos(30), Loss::Reset);
     let classes = [ErrorClass::SendReset, ErrorClass::ResetBeforeHead, ErrorClass::ResetInBody];
     assert_eq!(errors(&session), classes.map(|class| (class, 1)));
     assert_eq!(session.in_flight(), 0);

@@ -7,9 +7,10 @@ use assay_model::units::Nanos;
 use super::Worker;
 use crate::arrivals::Arrivals;
 use crate::dialler::pause;
+use crate::protocol::{Loss, Protocol};
 use crate::slot::State;
 
-impl<E: Engine, A: Arrivals> Worker<'_, E, A> {
+impl<E: Engine, A: Arrivals, P: Protocol> Worker<'_, E, A, P> {
     pub(super) fn broken(&mut self, index: u32, reason: Reason, now: Nanos) {
         let slot = &self.session.slots[index as usize];
         if slot.state == State::Connecting {
@@ -24,12 +25,10 @@ impl<E: Engine, A: Arrivals> Worker<'_, E, A> {
             return self.connect_failed(index, class, &reason.to_string(), now);
         }
         match reason {
-            Reason::TimedOut => self.session.fail_flights(index, now, |slot, i| slot.timeout_class(i)),
+            Reason::TimedOut => self.session.lose(index, now, Loss::TimedOut),
             Reason::Tls(fault) => self.session.lost_security(index, fault, now),
-            _ => self.session.fail_flights(index, now, |slot, i| match slot.reset_class(i) {
-                ErrorClass::ResetBeforeHead if reason == Reason::SendReset => ErrorClass::SendReset,
-                class => class,
-            }),
+            Reason::SendReset => self.session.lose(index, now, Loss::SendReset),
+            _ => self.session.lose(index, now, Loss::Reset),
         }
         self.vacate(index, now);
     }

@@ -6,9 +6,10 @@ use assay_model::units::Nanos;
 use super::Worker;
 use crate::arrivals::Arrivals;
 use crate::gauge::{PUBLISH_INTERVAL, Progress};
+use crate::protocol::Protocol;
 use crate::seconds::{Counters, Seen};
 
-impl<E: Engine, A: Arrivals> Worker<'_, E, A> {
+impl<E: Engine, A: Arrivals, P: Protocol> Worker<'_, E, A, P> {
     /// Tells the caller how far this thread is.
     pub(crate) fn publish_now(&mut self, now: Nanos) {
         self.next_publish = now;

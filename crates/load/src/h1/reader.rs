@@ -2,9 +2,9 @@
 //! (docs/method/validation.md#how-is-an-answer-checked). Bytes in, verdict out; no time, no socket.
 
 use assay_http::{BodyError, BodyReader, Framing, Limits, ParseError, Scan, scan_response, worth_rescan};
-use assay_model::load::ErrorClass;
 
-use crate::judge::{HeadFacts, Judge, MAX_WHOLE_BYTES};
+use crate::inspection::{Answer, Inspection};
+use crate::judge::{HeadFacts, Judge};
 
 const LIMITS: Limits = Limits::DEFAULT;
 
@@ -15,26 +15,18 @@ const FIRST_BYTES: u64 = 64;
 const LEAST_SKIP_BYTES: u64 = 4 * 1024;
 
 /// Where a connection is within a response.
+#[derive(Default)]
 pub(crate) struct Reader {
     /// The body being read; absent before the head is complete.
     body: Option<BodyReader>,
     /// Bytes of an incomplete head that were scanned in vain.
     seen: u32,
-    status: u16,
-    fault: Option<ErrorClass>,
     keeps_alive: bool,
-    /// Whether the body is right so far.
-    fits: bool,
-    /// Bytes of body so far.
-    received: u64,
     /// Whether the rest of the body may be dropped unseen.
     waives_rest: bool,
     /// Bytes of it that are being dropped.
     skipping: u64,
-    /// Whether some were.
-    skipped: bool,
-    /// A body that can only be judged whole, as far as it has come. Its memory is kept for the next one.
-    assembled: Vec<u8>,
+    inspection: Inspection,
 }
 
 /// How far reading got.
@@ -43,33 +35,7 @@ pub(crate) enum Advance {
     /// So many bytes are dealt with; the response goes on.
     More(usize),
     /// So many bytes are dealt with, and the response ended with them.
-    Done(usize, Answer),
-}
-
-/// A response that ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
-    /// Bytes of its body if it is right, what is wrong with it otherwise.
-    pub(crate) verdict: Result<u64, ErrorClass>,
-    /// Whether the connection takes another request.
-    pub(crate) keeps_alive: bool,
-    /// Its status.
-    pub(crate) status: u16,
-    /// Bytes of its body.
-    pub(crate) received: u64,
-    /// How its body was looked at, if it is right.
-    pub(crate) depth: Depth,
-}
-
-/// How far a right answer's body was looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Depth {
-    /// To its end.
-    Whole,
-    /// Only its length and its first bytes.
-    Length,
-    /// Not at all: nothing is expected of it.
-    Unjudged,
+    Done { used: usize, answer: Answer, keeps_alive: bool },
 }
 
 /// The bytes are not HTTP/1.1.
@@ -86,26 +52,10 @@ pub(crate) enum Malformed {
 }
 
 impl Reader {
-    pub(crate) fn new() -> Self {
-        Self {
-            body: None,
-            seen: 0,
-            status: 0,
-            fault: None,
-            keeps_alive: true,
-            fits: true,
-            received: 0,
-            waives_rest: false,
-            skipping: 0,
-            skipped: false,
-            assembled: Vec::new(),
-        }
-    }
-
     /// Prepares for the first response of a connection.
     pub(crate) fn reset(&mut self) {
-        let assembled = std::mem::take(&mut self.assembled);
-        *self = Self { assembled, ..Self::new() };
+        let inspection = std::mem::take(&mut self.inspection);
+        *self = Self { inspection, ..Self::default() };
     }
 
     /// Whether a head has been read and its body has not ended.
@@ -142,7 +92,7 @@ impl Reader {
     /// The connection ended: the answer, if that is how it ends.
     pub(crate) fn end(&mut self, judge: &mut Judge) -> Option<Answer> {
         let complete = self.body.as_ref().is_some_and(|body| body.finish_at_eof().is_ok());
-        complete.then(|| Answer { keeps_alive: false, ..self.conclude(judge) })
+        complete.then(|| self.conclude(judge))
     }
 
     /// Passes over interim heads and, when it is complete, the final one. Returns the bytes passed and whether it was.
@@ -178,14 +128,9 @@ impl Reader {
     fn begin_body(&mut self, facts: HeadFacts, waives_rest: bool) {
         self.body = Some(BodyReader::new(facts.framing));
         self.seen = 0;
-        self.status = facts.status;
-        self.fault = facts.fault;
         self.keeps_alive = facts.keeps_alive && facts.framing != Framing::UntilClose;
-        self.fits = true;
-        self.received = 0;
         self.waives_rest = waives_rest;
-        self.skipped = false;
-        self.assembled.clear();
+        self.inspection.begin(facts.status, facts.fault);
     }
 
     /// How many of the bytes that come next are to be dropped unseen, if any; then [`skipped`](Self::skipped) must follow
@@ -203,7 +148,7 @@ impl Reader {
     /// Whether what comes next of the body need not be looked at.
     #[inline]
     fn is_waived(&self) -> bool {
-        self.waives_rest && self.fits && self.received >= FIRST_BYTES
+        self.waives_rest && self.inspection.fits() && self.inspection.received() >= FIRST_BYTES
     }
 
     /// Whether bytes are being dropped.
@@ -224,15 +169,14 @@ impl Reader {
         let n = n.min(body.run_length());
         // It is no more than the run length, so it is not refused.
         let passed = if body.skip(n).is_ok() { n } else { 0 };
-        self.received += passed;
-        self.skipped = true;
+        self.inspection.pass_over(passed);
         passed
     }
 
     /// Whether the response has ended, though its end has not been told.
     #[inline]
     pub(crate) fn has_ended(&self) -> bool {
-        self.skipped && self.body.as_ref().is_some_and(BodyReader::is_finished)
+        self.inspection.has_skipped() && self.body.as_ref().is_some_and(BodyReader::is_finished)
     }
 
     #[inline]
@@ -241,7 +185,8 @@ impl Reader {
             let waived = self.is_waived();
             let Some(body) = &mut self.body else { break };
             if body.is_finished() {
-                return Ok(Advance::Done(at, self.conclude(judge)));
+                let (answer, keeps_alive) = (self.conclude(judge), self.keeps_alive);
+                return Ok(Advance::Done { used: at, answer, keeps_alive });
             }
             if at == input.len() {
                 break;
@@ -253,64 +198,25 @@ impl Reader {
             let first = if self.waives_rest { FIRST_BYTES as usize } else { usize::MAX };
             let step = body.next(&input[at..input.len().min(at.saturating_add(first))])?;
             at += step.consumed;
-            self.take(judge, step.data, step.finished);
+            self.inspection.take(judge, step.data, step.finished);
         }
         Ok(Advance::More(at))
-    }
-
-    #[inline]
-    fn take(&mut self, judge: &mut Judge, data: &[u8], is_last: bool) {
-        if self.fault.is_none() && judge.body().wants_whole() {
-            if is_last && self.received == 0 {
-                self.fits = judge.body().accepts(data);
-            } else if self.assembled.len() + data.len() <= MAX_WHOLE_BYTES {
-                self.assembled.extend_from_slice(data);
-            }
-        } else {
-            self.fits = self.fits && judge.body().fits(self.received, data);
-        }
-        self.received += data.len() as u64;
     }
 
     /// Judges the response and prepares for the next one.
     #[inline]
     fn conclude(&mut self, judge: &mut Judge) -> Answer {
         self.body = None;
-        let verdict = match self.fault.or_else(|| self.body_fault(judge)) {
-            Some(class) => Err(class),
-            None => Ok(self.received),
-        };
-        let depth = match (judge.body().expects_something(), self.skipped) {
-            (false, _) => Depth::Unjudged,
-            (true, true) => Depth::Length,
-            (true, false) => Depth::Whole,
-        };
-        let (keeps_alive, status, received) = (self.keeps_alive, self.status, self.received);
-        Answer { verdict, keeps_alive, status, received, depth }
-    }
-
-    #[inline]
-    fn body_fault(&mut self, judge: &mut Judge) -> Option<ErrorClass> {
-        if !judge.allows_length(self.received) {
-            return Some(ErrorClass::WrongLength);
-        }
-        if judge.body().wants_whole() {
-            if self.received > MAX_WHOLE_BYTES as u64 {
-                return Some(ErrorClass::WrongLength);
-            }
-            // Either it came in one piece and was judged then, or it was assembled.
-            if self.received == 0 || !self.assembled.is_empty() {
-                self.fits = judge.body().accepts(&self.assembled);
-            }
-        }
-        (!self.fits).then_some(ErrorClass::WrongBody)
+        self.inspection.conclude(judge)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_model::load::Checking;
+    use crate::inspection::Depth;
+    use crate::judge::MAX_WHOLE_BYTES;
+    use assay_model::load::{Checking, ErrorClass};
     use assay_model::template::Numbers;
     use assay_model::workload::{Expect, RequestKind};
     use rand::SeedableRng;
@@ -341,7 +247,7 @@ mod tests {
 
     /// Feeds `bytes` in pieces of `piece`, keeping what was not dealt with, and ends the connection.
     fn read(judge: &mut Judge, bytes: &[u8], piece: usize, trusted: bool) -> Result<Vec<Answer>, Malformed> {
-        let (mut reader, mut answers, mut kept) = (Reader::new(), Vec::new(), Vec::new());
+        let (mut reader, mut answers, mut kept) = (Reader::default(), Vec::new(), Vec::new());
         for piece in bytes.chunks(piece) {
             kept.extend_from_slice(piece);
             while !kept.is_empty() {
@@ -350,8 +256,8 @@ mod tests {
                         kept.drain(..n);
                         break;
                     }
-                    Advance::Done(n, answer) => {
-                        kept.drain(..n);
+                    Advance::Done { used, answer, .. } => {
+                        kept.drain(..used);
                         answers.push(answer);
                     }
                 }
@@ -450,14 +356,18 @@ mod tests {
             [("Content-Length: 5\r\n", true), ("Content-Length: 5\r\nConnection: close\r\n", false)]
         {
             let bytes = format!("HTTP/1.1 200 OK\r\n{fields}\r\nhello");
-            assert_eq!(read(&mut hello(), bytes.as_bytes(), 100, true).unwrap()[0].keeps_alive, keeps);
+            let read = Reader::default().advance(&mut hello(), false, bytes.as_bytes());
+            assert!(
+                matches!(read, Ok(Advance::Done { keeps_alive, .. }) if keeps_alive == keeps),
+                "{read:?}"
+            );
         }
     }
 
     #[test]
     fn the_rest_of_an_unjudged_body_is_dropped_and_counted() {
         let mut judge = judge("GET", ANY);
-        let mut reader = Reader::new();
+        let mut reader = Reader::default();
         let length = 100_000;
         let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
         let begin = [head.as_bytes(), &[b'x'; FIRST_BYTES as usize - 1]].concat();
@@ -469,7 +379,9 @@ mod tests {
         assert!(reader.end(&mut judge).is_none(), "a connection that ends now is cut short");
         reader.skipped();
         assert!(!reader.is_skipping() && reader.has_ended());
-        let Ok(Advance::Done(0, answer)) = reader.advance(&mut judge, false, b"") else { panic!("not done") };
+        let Ok(Advance::Done { used: 0, answer, .. }) = reader.advance(&mut judge, false, b"") else {
+            panic!("not done")
+        };
         assert_eq!((answer.verdict, answer.depth), (Ok(length), Depth::Unjudged));
         assert!(!reader.has_ended());
     }

@@ -1,0 +1,197 @@
+//! The seam between the load and what is spoken: a protocol makes bytes of requests and answers of bytes, without I/O.
+//! What is due, how long it took, whether it is right and where it is booked is the same for all of them.
+
+use assay_model::load::ErrorClass;
+use assay_model::template::Numbers;
+use assay_model::units::Nanos;
+
+use crate::LoadError;
+use crate::inspection::Answer;
+use crate::plan::LoadPlan;
+use crate::slot::Flight;
+use crate::traffic::Traffic;
+
+/// Parts of one send; the engines take as many at once.
+pub(crate) const PARTS: usize = 16;
+
+/// A protocol, as one thread speaks it on all its connections.
+///
+/// A connection has a fixed number of places for requests in flight. `row` is always its places, in which a protocol finds the
+/// flights that it was given; it alone says which place a request takes, and which request has ended.
+pub(crate) trait Protocol: Sized {
+    /// What is kept of one connection.
+    type Line: Line;
+
+    /// Renders the plan's requests.
+    ///
+    /// # Errors
+    /// A request that cannot be rendered is named.
+    fn new(plan: &LoadPlan) -> Result<Self, LoadError>;
+
+    /// Places that a connection has for requests in flight.
+    fn depth(&self) -> usize;
+
+    /// The numbers of a kind's placeholders, by which its answers are judged.
+    fn numbers(&self, kind: usize) -> Numbers;
+
+    /// The connection is established: prepares what is said before the first request.
+    fn open(&mut self, _line: &mut Self::Line) {}
+
+    /// How many more requests the connection takes now; under an open model (`is_open`) as soon as there is room for one.
+    fn room(&self, line: &Self::Line, is_open: bool) -> usize;
+
+    /// Takes a request in, for which there is room; returns its place.
+    fn issue(&mut self, line: &mut Self::Line, row: &mut [Flight], flight: Flight, traffic: &Traffic) -> u16;
+
+    /// What has not been accepted by the engine, as far as it fits one send.
+    fn parcel<'a>(
+        &'a mut self,
+        line: &'a mut Self::Line,
+        row: &'a [Flight],
+        traffic: &'a Traffic,
+    ) -> Parcel<'a>;
+
+    /// The engine has accepted so many bytes of the parcel.
+    fn accepted(&mut self, line: &mut Self::Line, row: &[Flight], traffic: &Traffic, bytes: usize);
+
+    /// Reads on until something has happened to a request or nothing more can be told; `input` is what was not dealt with
+    /// before, and what came since. Is called without input where the line [has news](Line::has_news).
+    ///
+    /// # Errors
+    /// The connection is of no further use.
+    fn receive(
+        &mut self,
+        line: &mut Self::Line,
+        row: &mut [Flight],
+        traffic: &mut Traffic,
+        input: &[u8],
+        now: Nanos,
+    ) -> Result<Progress, Breach>;
+
+    /// The server has ended the connection: the answer that ends with it, and its place, if there is one.
+    fn end(&mut self, line: &mut Self::Line, row: &[Flight], traffic: &mut Traffic) -> Option<(u16, Answer)>;
+}
+
+/// What a protocol keeps of one connection.
+pub(crate) trait Line: Default {
+    /// Prepares for another connection. Memory may be kept.
+    fn begin_anew(&mut self);
+
+    /// Requests in flight.
+    fn in_flight(&self) -> usize;
+
+    /// The request in flight that was issued first.
+    fn oldest(&mut self) -> Option<u16>;
+
+    /// Whether something waits to be accepted by the engine.
+    fn has_unsent(&self) -> bool;
+
+    /// Whether the connection takes no more requests, by the server's will.
+    fn is_closing(&self) -> bool;
+
+    /// All is answered that will be asked: prepares what is said at last.
+    fn finish(&mut self) {}
+
+    /// Whether something has happened that was not told, for which no more bytes are needed.
+    fn has_news(&self) -> bool {
+        false
+    }
+
+    /// How many of the bytes that come next are to be dropped unseen, if any; then [`skipped`](Self::skipped) must follow
+    /// before any other byte.
+    fn skip(&mut self) -> Option<u64> {
+        None
+    }
+
+    /// Whether bytes are being dropped.
+    fn is_skipping(&self) -> bool {
+        false
+    }
+
+    /// All bytes that were to be dropped have been.
+    fn skipped(&mut self) {}
+
+    /// The class of the request at a place when its connection is lost in this way.
+    fn class_of(&self, place: u16, loss: Loss) -> ErrorClass;
+}
+
+/// How far receiving got.
+#[derive(Debug)]
+pub(crate) enum Progress {
+    /// So many bytes are dealt with, and no request has ended.
+    More(usize),
+    /// So many bytes are dealt with, and a request has ended with them.
+    Ended { used: usize, place: u16, end: End },
+}
+
+/// How a request has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum End {
+    /// With an answer.
+    Answered(Answer),
+    /// With an answer, though the request has not left: what is left of it would be taken for another.
+    Premature(Answer),
+}
+
+/// Why a connection is of no further use.
+#[derive(Debug)]
+pub(crate) enum Breach {
+    /// What came cannot be understood: whatever is in flight is lost with it.
+    Malformed(String),
+    /// Bytes came that no request asked for.
+    Unsolicited(String),
+}
+
+/// How a connection was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loss {
+    /// The answer was waited for too long.
+    TimedOut,
+    /// The server reset the connection.
+    Reset,
+    /// It was broken when something was sent.
+    SendReset,
+    /// All that is in flight fails with this class.
+    Of(ErrorClass),
+}
+
+/// Bytes that are to leave on a connection.
+pub(crate) struct Parcel<'a> {
+    parts: [&'a [u8]; PARTS],
+    len: usize,
+    pub(crate) bytes: usize,
+}
+
+impl<'a> Parcel<'a> {
+    /// A parcel of one part, or of none if that is empty.
+    pub(crate) fn of(part: &'a [u8]) -> Self {
+        let mut parcel = Self { parts: [&[]; PARTS], len: 0, bytes: 0 };
+        if !part.is_empty() {
+            parcel.push(part);
+        }
+        parcel
+    }
+
+    /// Whether it has as many parts as one send takes.
+    #[inline]
+    pub(crate) fn is_full(&self) -> bool {
+        self.len == PARTS
+    }
+
+    /// Whether it has no part.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, part: &'a [u8]) {
+        self.parts[self.len] = part;
+        self.len += 1;
+        self.bytes += part.len();
+    }
+
+    pub(crate) fn parts(&self) -> &[&'a [u8]] {
+        &self.parts[..self.len]
+    }
+}
