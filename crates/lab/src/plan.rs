@@ -124,6 +124,12 @@ impl RunPlan {
     pub fn check(&self) -> Result<(), LabError> {
         let runs_already = |subject: &&Subject| matches!(subject.launch, Launch::Running { .. });
         let is_plain = |measure: &Measure| measure.protocol.is_plain();
+        if self.experiment.measures.iter().any(|measure| measure.protocol.is_http2()) {
+            return Err(LabError::Argument {
+                given: self.experiment.name.clone(),
+                problem: "a run speaks HTTP/1.1; HTTP/2 is for `assay load --http 2`".to_owned(),
+            });
+        }
         if self.experiment.is_secured() && self.experiment.measures.iter().any(is_plain) {
             return Err(LabError::Argument {
                 given: self.experiment.name.clone(),

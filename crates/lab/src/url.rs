@@ -10,6 +10,8 @@ pub enum Scheme {
     Http,
     /// Over TLS.
     Https,
+    /// HTTP/2 without TLS.
+    H2c,
 }
 
 impl Scheme {
@@ -23,13 +25,14 @@ impl Scheme {
         match self {
             Self::Http => "http",
             Self::Https => "https",
+            Self::H2c => "h2c",
         }
     }
 
     /// The port where none is written (RFC 9110 §4.2).
     pub fn port(self) -> u16 {
         match self {
-            Self::Http => 80,
+            Self::Http | Self::H2c => 80,
             Self::Https => 443,
         }
     }
@@ -60,7 +63,8 @@ impl Url {
             None => (Scheme::Http, url),
             Some(("http", rest)) => (Scheme::Http, rest),
             Some(("https", rest)) => (Scheme::Https, rest),
-            Some(_) => return Err(argument("use http://host[:port][/path] or https://host[:port][/path]")),
+            Some(("h2c", rest)) => (Scheme::H2c, rest),
+            Some(_) => return Err(argument("use http://, https:// or h2c://host[:port][/path]")),
         };
         let rest = rest.split('#').next().unwrap_or(rest);
         let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));

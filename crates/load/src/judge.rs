@@ -108,7 +108,7 @@ impl Judge {
             status: head.status,
             framing: head.framing(self.is_head),
             keeps_alive: head.keeps_alive() && !head.switches_protocols(),
-            fault: self.fault_of(bytes, head),
+            fault: self.fault_of_head(bytes, head),
         };
         if facts.fault.is_none() && self.recall(bytes).is_none() {
             self.learn(bytes, head, facts);
@@ -116,18 +116,28 @@ impl Judge {
         facts
     }
 
-    fn fault_of(&self, bytes: &[u8], head: &ResponseHead) -> Option<ErrorClass> {
+    fn fault_of_head(&self, bytes: &[u8], head: &ResponseHead) -> Option<ErrorClass> {
+        self.fault_of(head.status, head.content_type.map_or(&b""[..], |span| span.of(bytes)))
+    }
+
+    /// What is wrong with an answer of this status and with this Content-Type, which is empty where there is none.
+    pub(crate) fn fault_of(&self, status: u16, content_type: &[u8]) -> Option<ErrorClass> {
         let right_status = match self.status {
-            Some(status) => head.status == status,
-            None => (200..300).contains(&head.status),
+            Some(expected) => status == expected,
+            None => (200..300).contains(&status),
         };
         if !right_status {
             return Some(ErrorClass::UnexpectedStatus);
         }
         let expected = self.content_type.as_deref()?;
-        let value = head.content_type.map_or(&b""[..], |span| span.of(bytes));
-        let media_type = value.split(|&b| b == b';').next().unwrap_or_default().trim_ascii();
+        let media_type = content_type.split(|&b| b == b';').next().unwrap_or_default().trim_ascii();
         (!media_type.eq_ignore_ascii_case(expected.as_bytes())).then_some(ErrorClass::WrongHeader)
+    }
+
+    /// Whether the requests are HEAD, whose answers have no body whatever their heads say.
+    #[inline]
+    pub(crate) fn is_head(&self) -> bool {
+        self.is_head
     }
 
     fn learn(&mut self, bytes: &[u8], head: &ResponseHead, facts: HeadFacts) {

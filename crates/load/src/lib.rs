@@ -1,4 +1,4 @@
-//! The load generator: offers a load over HTTP/1.1, checks every answer, and accounts for every request.
+//! The load generator: offers a load over HTTP/1.1 or HTTP/2, checks every answer, and accounts for every request.
 //!
 //! Invariants
 //! - The books balance: each request that was due ends as exactly one of answered, failed with one class, or censored.
@@ -13,7 +13,7 @@
 //! Must not know: how servers are started, experiments, rounds, comparisons, how anything is printed.
 //!
 //! A thread, from the outside in: `thread` (its life) → `worker` (engine and session in turn) → `session` (its connections, the
-//! requests in flight on them) → `protocol` (the seam to what is spoken: `h1`) → `inspection` and `judge` (one answer), with
+//! requests in flight on them) → `protocol` (the seam to what is spoken: `h1`, `h2`) → `inspection` and `judge` (one answer), with
 //! `schedule` (what is due) and `recorder` (what was seen).
 #![forbid(unsafe_code)]
 
@@ -25,6 +25,7 @@ mod error;
 mod flow;
 mod gauge;
 mod h1;
+mod h2;
 mod handshakes;
 mod inspection;
 mod judge;
@@ -49,6 +50,6 @@ mod worker;
 pub use alone::run_on;
 pub use error::LoadError;
 pub use gauge::{News, Progress};
-pub use plan::{LoadPlan, MAX_CONNECTIONS, MAX_PIPELINE, Reuse, Span};
+pub use plan::{Http, LoadPlan, MAX_CONNECTIONS, MAX_PIPELINE, Reuse, Span};
 pub use run::{WindowOrder, check, run, run_windows};
 pub use seconds::Second;

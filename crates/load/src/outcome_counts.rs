@@ -7,7 +7,7 @@ use assay_model::load::ErrorClass;
 use crate::inspection::Depth;
 
 /// Every class, in the order of their numbers.
-const CLASSES: [ErrorClass; 27] = [
+const CLASSES: [ErrorClass; 28] = [
     ErrorClass::ConnectRefused,
     ErrorClass::ConnectTimeout,
     ErrorClass::ConnectOther,
@@ -24,6 +24,7 @@ const CLASSES: [ErrorClass; 27] = [
     ErrorClass::SendReset,
     ErrorClass::ResetBeforeHead,
     ErrorClass::ResetInBody,
+    ErrorClass::StreamReset,
     ErrorClass::EarlyEof,
     ErrorClass::HeadTimeout,
     ErrorClass::BodyTimeout,

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use assay_engine::EngineKind;
+use assay_model::experiment::Protocol;
 use assay_model::load::{Arrival, Checking};
 use assay_model::units::Nanos;
 use assay_model::workload::RequestKind;
@@ -40,7 +41,9 @@ pub struct LoadPlan {
     pub warmup: Nanos,
     /// How long to measure.
     pub span: Span,
-    /// Requests in flight on one connection at most.
+    /// Which version of HTTP is spoken.
+    pub http: Http,
+    /// Requests in flight on one connection at most: the depth of a pipeline, or the number of streams.
     pub pipeline: u32,
     /// Longest wait for a connection, and for one response from the time its request was submitted.
     pub timeout: Nanos,
@@ -60,6 +63,16 @@ pub struct LoadPlan {
     pub series_from_start: bool,
     /// Whether each second is told ([`crate::News::Second`]).
     pub seconds: bool,
+}
+
+/// A version of HTTP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Http {
+    /// HTTP/1.1.
+    #[default]
+    One,
+    /// HTTP/2: over TLS where ALPN says so, else by prior knowledge.
+    Two,
 }
 
 /// The length of a measurement.
@@ -94,6 +107,7 @@ impl LoadPlan {
             arrival: Arrival::Closed,
             warmup: Nanos::ZERO,
             span: Span::Time(Nanos::from_millis(1000)),
+            http: Http::One,
             pipeline: 1,
             timeout: Nanos::from_millis(5000),
             drain: Nanos::from_millis(5000),
@@ -155,6 +169,11 @@ impl LoadPlan {
     /// The scheme of its URL.
     pub(crate) fn scheme(&self) -> &'static str {
         if self.tls.is_some() { "https" } else { "http" }
+    }
+
+    /// What is spoken.
+    pub(crate) fn protocol(&self) -> Protocol {
+        Protocol::of(self.http == Http::Two, self.tls.is_some())
     }
 
     pub(crate) fn is_open(&self) -> bool {

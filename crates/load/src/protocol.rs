@@ -1,6 +1,7 @@
 //! The seam between the load and what is spoken: a protocol makes bytes of requests and answers of bytes, without I/O.
 //! What is due, how long it took, whether it is right and where it is booked is the same for all of them.
 
+use assay_engine::Security;
 use assay_model::load::ErrorClass;
 use assay_model::template::Numbers;
 use assay_model::units::Nanos;
@@ -33,6 +34,11 @@ pub(crate) trait Protocol: Sized {
 
     /// The numbers of a kind's placeholders, by which its answers are judged.
     fn numbers(&self, kind: usize) -> Numbers;
+
+    /// Whether it can be spoken on a connection that was secured like this, or not at all.
+    fn accepts(_security: Option<&Security>) -> bool {
+        true
+    }
 
     /// The connection is established: prepares what is said before the first request.
     fn open(&mut self, _line: &mut Self::Line) {}
@@ -89,6 +95,11 @@ pub(crate) trait Line: Default {
     /// Whether the connection takes no more requests, by the server's will.
     fn is_closing(&self) -> bool;
 
+    /// Gives up the request at a place, if the connection can go on without it; says whether it can.
+    fn cancel(&mut self, _place: u16) -> bool {
+        false
+    }
+
     /// All is answered that will be asked: prepares what is said at last.
     fn finish(&mut self) {}
 
@@ -131,6 +142,12 @@ pub(crate) enum End {
     Answered(Answer),
     /// With an answer, though the request has not left: what is left of it would be taken for another.
     Premature(Answer),
+    /// With what is no answer, for this reason; other requests of the connection are not concerned.
+    Malformed(&'static str),
+    /// Without an answer.
+    Failed(ErrorClass),
+    /// The server has not looked at it: it is to be sent once more.
+    Returned,
 }
 
 /// Why a connection is of no further use.

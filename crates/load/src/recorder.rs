@@ -41,6 +41,8 @@ pub(crate) struct Recorder {
     pub(crate) samples: Vec<ErrorSample>,
     /// Connections given up because bytes came on them unasked.
     pub(crate) unsolicited: u64,
+    /// Requests that were given back and sent once more.
+    pub(crate) repeated: u64,
     /// When the last request ended.
     pub(crate) last_end: Nanos,
     /// The present second, if seconds are asked for.
@@ -86,6 +88,7 @@ impl Recorder {
             series: Vec::new(),
             samples: Vec::new(),
             unsolicited: 0,
+            repeated: 0,
             last_end: Nanos::ZERO,
             second: None,
             interval,
@@ -152,6 +155,12 @@ impl Recorder {
         }
     }
 
+    /// A request was given back by the server, which has not looked at it: its time in flight counts, its end is still to come.
+    pub(crate) fn returned(&mut self, flight: &Flight, now: Nanos) {
+        self.left(flight, now);
+        self.repeated += 1;
+    }
+
     /// A request was still waiting to be submitted when the generator stopped.
     pub(crate) fn unsent(&mut self, due: Due, class: ErrorClass, now: Nanos) {
         self.failed_unsent(class, 1, now);
@@ -216,6 +225,7 @@ impl Recorder {
             }
         }
         self.unsolicited += other.unsolicited;
+        self.repeated += other.repeated;
         self.last_end = self.last_end.max(other.last_end);
     }
 

@@ -15,7 +15,7 @@ use crate::LoadError;
 use crate::checks::{self, Evidence};
 use crate::judge::SAMPLED_ONE_IN;
 use crate::outcome_counts::OutcomeCounts;
-use crate::plan::{LoadPlan, Reuse, Span};
+use crate::plan::{Http, LoadPlan, Reuse, Span};
 use crate::recorder::Recorder;
 use crate::thread::{Reading, ThreadOutcome};
 
@@ -74,6 +74,7 @@ pub(crate) fn assemble(
         cpus: plan.cpus.iter().take(plan.threads()).copied().collect::<CpuSet>().to_string(),
         connections: plan.connections,
         pipeline: plan.pipeline,
+        protocol: plan.protocol(),
         window_ns: window,
         warmup_ns: total(windows.iter().map(|window| window.settle)),
         checks: checks::all(&evidence),
@@ -120,7 +121,8 @@ pub(crate) fn turn(plan: &LoadPlan, window: &Window) -> LoadTurn {
 /// the end of a number of requests fewer and fewer are left.
 fn in_flight_wanted(plan: &LoadPlan) -> Option<f64> {
     let lasting = !plan.is_open() && plan.reuse == Reuse::Always && matches!(plan.span, Span::Time(_));
-    let each = if plan.pipeline > 1 { f64::from(plan.pipeline) / 2.0 } else { 1.0 };
+    let is_halved = plan.http == Http::One && plan.pipeline > 1;
+    let each = f64::from(plan.pipeline) / if is_halved { 2.0 } else { 1.0 };
     lasting.then(|| f64::from(plan.connections) * each)
 }
 
@@ -149,6 +151,7 @@ fn books(recorder: &Recorder, outcomes: &[&ThreadOutcome], last: &[ThreadOutcome
         sent_bytes: of_engines(|statistics| statistics.sent_bytes),
         received_bytes: of_engines(|statistics| statistics.received_bytes),
         connections_opened: of_engines(|statistics| statistics.connected),
+        repeated: recorder.repeated,
     }
 }
 

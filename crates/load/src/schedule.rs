@@ -87,13 +87,23 @@ impl<A: Arrivals> Schedule<A> {
     /// The next due request, for sending at `now`.
     #[inline]
     pub(crate) fn take(&mut self, now: Nanos) -> Option<Due> {
-        if A::OPEN {
+        if A::OPEN || !self.backlog.is_empty() {
             return self.backlog.pop_front();
         }
         self.is_open_at(now).then(|| {
             self.count(now);
             Due { intended: now, noticed: now }
         })
+    }
+
+    /// A request that was taken is due again, before all others. It was counted when it became due.
+    pub(crate) fn give_back(&mut self, due: Due) {
+        self.backlog.push_front(due);
+    }
+
+    /// The next request that waits, when none will be sent any more.
+    pub(crate) fn take_unsent(&mut self) -> Option<Due> {
+        self.backlog.pop_front()
     }
 
     /// When [`collect`](Self::collect) has something to do without any event.

@@ -177,9 +177,7 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
         self.flights.live().for_each(|flight| self.recorder.censored(flight, now));
         let connected = self.slots.iter().any(|slot| matches!(slot.state, State::Open | State::Closing));
         let class = if connected { ErrorClass::UnsentEnd } else { ErrorClass::UnsentNoConnection };
-        while A::OPEN
-            && let Some(due) = self.schedule.take(now)
-        {
+        while let Some(due) = self.schedule.take_unsent() {
             self.recorder.unsent(due, class, now);
         }
         self.recorder.failed_unsent(ErrorClass::UnsentEnd, self.schedule.given_up(), now);

@@ -13,8 +13,9 @@ use crate::arrivals::{Arrivals, Closed, Constant, Poisson, Share};
 use crate::dialler::Ramp;
 use crate::gauge::Signals;
 use crate::h1::Http1;
+use crate::h2::Http2;
 use crate::order::Order;
-use crate::plan::{LoadPlan, Span};
+use crate::plan::{Http, LoadPlan, Span};
 use crate::protocol::Protocol;
 use crate::recorder::Recorder;
 use crate::schedule::{Hours, Schedule};
@@ -90,7 +91,10 @@ impl<'a> ThreadPlace<'a> {
         engine: E,
         hand_over: impl FnMut(ThreadOutcome) -> bool,
     ) -> Result<(), LoadError> {
-        self.speak::<E, Http1>(engine, hand_over)
+        match self.plan.http {
+            Http::One => self.speak::<E, Http1>(engine, hand_over),
+            Http::Two => self.speak::<E, Http2>(engine, hand_over),
+        }
     }
 
     /// The same, with what is spoken chosen.

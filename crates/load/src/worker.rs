@@ -13,7 +13,7 @@ use assay_model::units::Nanos;
 use crate::arrivals::Arrivals;
 use crate::dialler::Dialler;
 use crate::gauge::Signals;
-use crate::protocol::{Loss, Protocol};
+use crate::protocol::Protocol;
 use crate::recorder::Recorder;
 use crate::schedule::Hours;
 use crate::seconds::{Metronome, Seen};
@@ -237,11 +237,7 @@ impl<'a, E: Engine, A: Arrivals, P: Protocol> Worker<'a, E, A, P> {
         let Some(index) = self.owner(conn) else { return };
         match event {
             Event::Readable(_) => self.read(conn, index, now),
-            Event::Connected(_) => {
-                self.dialler.finish();
-                self.session.opened(index, now, self.engine.security(conn));
-                self.flush(conn, index);
-            }
+            Event::Connected(_) => self.connected(conn, index, now),
             Event::Writable(_) => self.flush(conn, index),
             Event::Eof(_) => {
                 self.session.ended(index, now);
@@ -359,22 +355,29 @@ impl<'a, E: Engine, A: Arrivals, P: Protocol> Worker<'a, E, A, P> {
         let slot = &mut self.session.slots[index as usize];
         slot.deadline = Nanos::MAX;
         let (state, conn) = (slot.state, slot.conn);
-        if let Some(conn) = conn {
-            match state {
-                State::Lingering => self.engine.close(conn),
-                _ => self.engine.abort(conn),
-            }
-        }
-        match state {
-            State::Vacant => self.dialler.want(index),
-            State::Connecting => {
+        match (state, conn) {
+            (State::Open | State::Closing, Some(conn)) => self.waited_too_long(conn, index, now),
+            (State::Vacant, _) | (_, None) => self.dialler.want(index),
+            (State::Connecting, Some(conn)) => {
+                self.engine.abort(conn);
                 let waited = format!("no answer within {} s", self.timeout.as_secs_f64());
                 self.connect_failed(index, ErrorClass::ConnectTimeout, &waited, now);
             }
-            State::Open | State::Closing | State::Lingering => {
-                self.session.lose(index, now, Loss::TimedOut);
+            (State::Lingering, Some(conn)) => {
+                self.engine.close(conn);
                 self.vacate(index, now);
             }
         }
+    }
+
+    /// A request of the slot has not been answered in time.
+    fn waited_too_long(&mut self, conn: Conn, index: u32, now: Nanos) {
+        if self.session.expire(index, now) == Fate::Keep {
+            self.flush(conn, index);
+            self.arm(index, self.session.slots[index as usize].deadline);
+            return;
+        }
+        self.engine.abort(conn);
+        self.vacate(index, now);
     }
 }

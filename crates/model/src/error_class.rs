@@ -41,13 +41,15 @@ pub enum ErrorClass {
     ResetBeforeHead,
     /// Reset inside the response's body.
     ResetInBody,
+    /// The server reset the request's stream, and nothing but that (RFC 9113 §6.4).
+    StreamReset,
     /// The connection ended before the response did.
     EarlyEof,
     /// No complete head in time.
     HeadTimeout,
     /// No complete body in time.
     BodyTimeout,
-    /// Not HTTP/1.1 by RFC 9112.
+    /// Not HTTP/1.1 by RFC 9112, or not HTTP/2 by RFC 9113.
     Parse,
     /// Another status than expected.
     UnexpectedStatus,
@@ -114,6 +116,7 @@ impl std::fmt::Display for ErrorClass {
             Self::SendReset => "reset while sending",
             Self::ResetBeforeHead => "reset before the head",
             Self::ResetInBody => "reset in the body",
+            Self::StreamReset => "stream reset",
             Self::EarlyEof => "ended too early",
             Self::HeadTimeout => "no head in time",
             Self::BodyTimeout => "no whole body in time",

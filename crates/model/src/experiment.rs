@@ -185,12 +185,38 @@ pub enum Protocol {
     /// HTTP/1.1 over TLS.
     #[serde(rename = "h1+tls")]
     H1Tls,
+    /// HTTP/2 without TLS, which the client begins by prior knowledge (RFC 9113 §3.3).
+    #[serde(rename = "h2c")]
+    H2c,
+    /// HTTP/2 over TLS, agreed on by ALPN.
+    #[serde(rename = "h2")]
+    H2,
 }
 
 impl Protocol {
-    /// Whether nothing is secured, which is not told.
+    /// The protocol of this version of HTTP, over TLS or not.
+    pub fn of(is_http2: bool, is_secured: bool) -> Self {
+        match (is_http2, is_secured) {
+            (false, false) => Self::H1,
+            (false, true) => Self::H1Tls,
+            (true, false) => Self::H2c,
+            (true, true) => Self::H2,
+        }
+    }
+
+    /// Whether it is HTTP/1.1 without TLS, which is not told.
     pub fn is_plain(&self) -> bool {
         *self == Self::H1
+    }
+
+    /// Whether the connections are secured.
+    pub fn is_secured(self) -> bool {
+        matches!(self, Self::H1Tls | Self::H2)
+    }
+
+    /// Whether it is HTTP/2.
+    pub fn is_http2(self) -> bool {
+        matches!(self, Self::H2c | Self::H2)
     }
 }
 
@@ -199,6 +225,8 @@ impl std::fmt::Display for Protocol {
         out.write_str(match self {
             Self::H1 => "h1",
             Self::H1Tls => "h1+tls",
+            Self::H2c => "h2c",
+            Self::H2 => "h2",
         })
     }
 }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::check::Check;
+use crate::experiment::Protocol;
 use crate::learnt::Learnt;
 use crate::running::Running;
 use crate::tls::TlsReport;
@@ -36,8 +37,11 @@ pub struct LoadReport {
     pub cpus: String,
     /// Connections asked for.
     pub connections: u32,
-    /// Requests in flight on one connection at most.
+    /// Requests in flight on one connection at most: the depth of a pipeline, or the number of streams.
     pub pipeline: u32,
+    /// What was spoken.
+    #[serde(default)]
+    pub protocol: Protocol,
     /// Length of the window from which throughput and latency are taken.
     pub window_ns: Nanos,
     /// Load before the window, not part of it.
@@ -210,6 +214,10 @@ pub struct Books {
     pub received_bytes: u64,
     /// Connections that were established.
     pub connections_opened: u64,
+    /// Times that a request was sent once more, as the server had said that it had not looked at it (HTTP/2: GOAWAY,
+    /// REFUSED_STREAM). No outcome: each such request ended later in another way.
+    #[serde(default)]
+    pub repeated: u64,
 }
 
 impl Books {

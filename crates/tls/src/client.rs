@@ -15,7 +15,7 @@ use rustls::{
 
 use crate::identity::{Identity, certificates};
 use crate::sessions::Sessions;
-use crate::{PROTOCOLS, TlsError, parameters, provider};
+use crate::{HTTP1, HTTP2, TlsError, parameters, provider};
 
 /// What a client asks of a server, and what it brings.
 #[derive(Debug)]
@@ -72,9 +72,17 @@ impl Client {
             }
             None => builder.with_no_client_auth(),
         };
-        config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).into();
+        config.alpn_protocols = vec![HTTP1.to_vec()];
         let client = Self { config: Arc::new(config), name: name.to_owned(), insecure, resumption };
         Ok(client.for_thread())
+    }
+
+    /// The same for HTTP/2, which alone is offered instead of HTTP/1.1.
+    #[must_use]
+    pub fn with_http2(&self) -> Self {
+        let mut config = ClientConfig::clone(&self.config);
+        config.alpn_protocols = vec![HTTP2.to_vec()];
+        Self { config: Arc::new(config), ..self.clone() }
     }
 
     /// The same with sessions of its own, so that threads share nothing.

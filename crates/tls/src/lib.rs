@@ -37,8 +37,10 @@ pub use identity::Identity;
 pub use made::Made;
 pub use server::Server;
 
-/// Application protocols that are spoken over these connections (ALPN, RFC 7301).
-const PROTOCOLS: [&[u8]; 1] = [b"http/1.1"];
+/// Application protocols that may be spoken over these connections (ALPN, RFC 7301), the better one first.
+const PROTOCOLS: [&[u8]; 2] = [HTTP2, HTTP1];
+const HTTP1: &[u8] = b"http/1.1";
+const HTTP2: &[u8] = b"h2";
 
 /// What an engine needs to secure connections: as a client, as a server, or as both.
 #[derive(Clone, Debug, Default)]

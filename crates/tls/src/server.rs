@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustls::{Error, ServerConfig, ServerConnection};
 
-use crate::{Identity, PROTOCOLS, TlsError, provider};
+use crate::{HTTP1, Identity, PROTOCOLS, TlsError, provider};
 
 /// A server's settings; all threads share them, so that one resumes what another began.
 #[derive(Clone, Debug)]
@@ -22,9 +22,17 @@ impl Server {
             .with_safe_default_protocol_versions()?;
         let config = builder.with_no_client_auth().with_single_cert(identity.chain, identity.key);
         let mut config = config.map_err(TlsError::Pair)?;
-        config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).into();
+        config.alpn_protocols = vec![HTTP1.to_vec()];
         config.ticketer = provider::ticketer()?;
         Ok(Self { config: Arc::new(config) })
+    }
+
+    /// The same, but it speaks HTTP/2 too, and rather that with those who offer both.
+    #[must_use]
+    pub fn with_http2(&self) -> Self {
+        let mut config = ServerConfig::clone(&self.config);
+        config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).into();
+        Self { config: Arc::new(config) }
     }
 
     /// The same, but it gives no tickets, so that nothing is sent that nobody asked for.

@@ -24,11 +24,22 @@ Quote them for the shell: '/users/${sequence}'. $${ stands for a literal ${.
 
 Of a flag that is given twice the last one counts; -H adds a field each time.";
 
+/// A version of HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HttpName {
+    /// HTTP/1.1
+    #[value(name = "1.1")]
+    One,
+    /// HTTP/2
+    #[value(name = "2")]
+    Two,
+}
+
 /// Drive one URL with the load generator.
 #[derive(Args)]
 #[command(args_override_self = true, after_help = NOTES)]
 pub(crate) struct LoadArguments {
-    /// http://host[:port][/path] or https://host[:port][/path]
+    /// http://, https:// or h2c://host[:port][/path]; h2c is HTTP/2 without TLS
     pub(crate) url: String,
 
     /// Connections held open
@@ -40,9 +51,15 @@ pub(crate) struct LoadArguments {
     /// How requests arrive at a given rate
     #[arg(long, value_enum, default_value = "poisson", help_heading = "Load")]
     pub(crate) arrival: ArrivalName,
-    /// Requests in flight on one connection
+    /// Requests in flight on one connection of HTTP/1.1
     #[arg(long, value_name = "N", default_value = "1", value_parser = value::connections, help_heading = "Load")]
     pub(crate) pipeline: u32,
+    /// Version of HTTP [default: 1.1, and 2 for h2c://]; over TLS the server must choose it (ALPN), else it is spoken at once
+    #[arg(long, value_enum, value_name = "VERSION", help_heading = "Load")]
+    pub(crate) http: Option<HttpName>,
+    /// Streams in flight on one connection of HTTP/2
+    #[arg(long, value_name = "N", value_parser = value::connections, conflicts_with = "pipeline", help_heading = "Load")]
+    pub(crate) streams: Option<u32>,
     /// Length of the measurement
     #[arg(short, long, value_name = "TIME", default_value = "10s", value_parser = value::span, help_heading = "Load")]
     pub(crate) duration: Nanos,

@@ -34,7 +34,7 @@ pub(crate) use database::DatabaseArguments;
 pub(crate) use doctor::DoctorArguments;
 pub(crate) use exec::ExecArguments;
 pub(crate) use import::ImportArguments;
-pub(crate) use load::{ArrivalName, LoadArguments};
+pub(crate) use load::{ArrivalName, HttpName, LoadArguments};
 pub(crate) use plan::PlanArguments;
 pub(crate) use report::{ExportArguments, Format, ReportArguments};
 pub(crate) use request::RequestArguments;

@@ -51,6 +51,8 @@ impl Encoder {
     pub fn begin(&mut self, out: &mut Vec<u8>) {
         if let Some(max) = self.resized.take() {
             integer::write(max, 5, 0x20, out);
+            // The next block is another one: it does not say so again.
+            self.table.resize(max);
         }
     }
 

@@ -7,6 +7,7 @@ use super::{Fate, LINGER, Session};
 use crate::arrivals::Arrivals;
 use crate::inspection::Answer;
 use crate::protocol::{Breach, End, Line, Loss, Progress, Protocol};
+use crate::schedule::Due;
 use crate::slot::{Flight, State};
 
 impl<A: Arrivals, P: Protocol> Session<A, P> {
@@ -69,23 +70,60 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
         let flight = row[place as usize];
         self.in_flight -= 1;
         let slot = &mut self.slots[index as usize];
-        slot.answered = true;
         slot.deadline = match slot.line.oldest() {
             Some(oldest) => self.flights.row(index)[oldest as usize].sent + self.timeout,
             None => Nanos::MAX,
         };
-        let (End::Answered(answer) | End::Premature(answer)) = end;
-        self.answered(&flight, answer, bytes, now);
-        if let End::Premature(_) = end {
-            self.lose(index, now, Loss::Of(ErrorClass::ResetBeforeHead));
-            return Fate::Abort;
+        match end {
+            End::Answered(answer) => self.answered(index, &flight, answer, bytes, now),
+            End::Premature(answer) => {
+                self.answered(index, &flight, answer, bytes, now);
+                self.lose(index, now, Loss::Of(ErrorClass::ResetBeforeHead));
+                return Fate::Abort;
+            }
+            End::Malformed(why) => self.failed(&flight, ErrorClass::Parse, why, bytes, now),
+            End::Failed(class) => self.failed(&flight, class, "without an answer", bytes, now),
+            End::Returned => {
+                self.recorder.returned(&flight, now);
+                self.schedule.give_back(Due { intended: flight.intended, noticed: flight.noticed });
+            }
         }
         self.go_on(index, now)
     }
 
+    #[cold]
+    fn failed(&mut self, flight: &Flight, class: ErrorClass, why: &str, bytes: &[u8], now: Nanos) {
+        self.recorder.failed(flight, class, now);
+        self.recorder.sample(class, bytes, || why.to_owned());
+    }
+
+    /// Gives up what has been waited for too long; says what becomes of the connection.
+    pub(crate) fn expire(&mut self, index: u32, now: Nanos) -> Fate {
+        let slot = &mut self.slots[index as usize];
+        while let Some(place) = slot.line.oldest() {
+            let flight = &mut self.flights.row(index)[place as usize];
+            if flight.sent + self.timeout > now {
+                slot.deadline = flight.sent + self.timeout;
+                self.list(index);
+                return Fate::Keep;
+            }
+            let class = slot.line.class_of(place, Loss::TimedOut);
+            if !slot.line.cancel(place) {
+                break;
+            }
+            flight.live = false;
+            self.in_flight -= 1;
+            self.recorder.failed(flight, class, now);
+        }
+        // Nothing on it was answered in time, or nothing more can be.
+        self.lose(index, now, Loss::TimedOut);
+        Fate::Abort
+    }
+
     /// Takes note of the answer to a request.
     #[inline]
-    fn answered(&mut self, flight: &Flight, answer: Answer, bytes: &[u8], now: Nanos) {
+    fn answered(&mut self, index: u32, flight: &Flight, answer: Answer, bytes: &[u8], now: Nanos) {
+        self.slots[index as usize].answered = true;
         match answer.verdict {
             Ok(body_bytes) => self.recorder.succeeded(flight, now, body_bytes, answer.depth),
             Err(class) => {

@@ -69,6 +69,19 @@ impl<E: Engine, A: Arrivals, P: Protocol> Worker<'_, E, A, P> {
         self.arm(index, began + self.timeout);
     }
 
+    /// The connection is established, and secured if it was to be.
+    pub(super) fn connected(&mut self, conn: Conn, index: u32, now: Nanos) {
+        let security = self.engine.security(conn);
+        if !P::accepts(security.as_ref()) {
+            self.engine.abort(conn);
+            let why = "the server does not choose the protocol that was offered (ALPN)";
+            return self.connect_failed(index, ErrorClass::TlsNoProtocol, why, now);
+        }
+        self.dialler.finish();
+        self.session.opened(index, now, security);
+        self.flush(conn, index);
+    }
+
     pub(super) fn connect_failed(&mut self, index: u32, class: ErrorClass, why: &str, now: Nanos) {
         self.dialler.finish();
         self.signals.report_refused();

@@ -9,14 +9,14 @@ use assay_lab::catalogue::Catalogue;
 use assay_lab::contender::before::{Commands, Ready, Surroundings};
 use assay_lab::{Exit, Scheme, Stop, Url};
 use assay_link::Link;
-use assay_load::{LoadPlan, Reuse, Span};
+use assay_load::{Http, LoadPlan, Reuse, Span};
 use assay_model::load::Arrival;
 use assay_model::workload::{RequestKind, Workload};
 use assay_tls::Client;
 use assay_wire::End;
 
 use super::server::Server;
-use crate::args::{EngineName, LoadArguments, value};
+use crate::args::{EngineName, HttpName, LoadArguments, value};
 use crate::command::run;
 use crate::failure::Failure;
 use crate::output;
@@ -38,18 +38,20 @@ pub(super) fn build(
     if !arguments.stack.is_in_memory() {
         arguments.consent.to_address(&url.host, target)?;
     }
+    let http = http(arguments, &url)?;
     let plan = LoadPlan {
+        http,
         host: url.host_field(),
         connections: arguments.connections,
         cpus: cpus(arguments, server)?,
         arrival: arrival(arguments)?,
         warmup: arguments.warmup,
         span: arguments.requests.map_or(Span::Time(arguments.duration), Span::Requests),
-        pipeline: arguments.pipeline,
+        pipeline: arguments.streams.unwrap_or(arguments.pipeline),
         timeout: arguments.timeout,
         drain: arguments.timeout,
         reuse: reuse(arguments),
-        tls: client(arguments, &url)?,
+        tls: client(arguments, &url, http)?,
         sources: arguments.sources.clone(),
         seed: arguments.seed,
         checking: arguments.check.rule(),
@@ -70,15 +72,38 @@ fn reuse(arguments: &LoadArguments) -> Reuse {
     arguments.requests_per_connection.or(once).map_or(Reuse::Always, Reuse::Requests)
 }
 
+/// The version of HTTP that is meant, with what is said of it.
+fn http(arguments: &LoadArguments, url: &Url) -> Result<Http, Failure> {
+    let http = match (arguments.http, url.scheme) {
+        (Some(HttpName::One), Scheme::H2c) => {
+            return Err(Failure::usage("h2c:// is HTTP/2: leave --http 1.1 out, or write http://"));
+        }
+        (Some(HttpName::Two), _) | (None, Scheme::H2c) => Http::Two,
+        (Some(HttpName::One) | None, _) => Http::One,
+    };
+    match http {
+        Http::One if arguments.streams.is_some() => {
+            Err(Failure::usage("--streams is for HTTP/2: add --http 2, or write h2c:// in the URL"))
+        }
+        Http::Two if arguments.pipeline > 1 => Err(Failure::usage(
+            "--pipeline is for HTTP/1.1: several requests at once are --streams in HTTP/2",
+        )),
+        http => Ok(http),
+    }
+}
+
 /// How connections are secured, if the URL asks for it.
-fn client(arguments: &LoadArguments, url: &Url) -> Result<Option<Client>, Failure> {
+fn client(arguments: &LoadArguments, url: &Url, http: Http) -> Result<Option<Client>, Failure> {
     match url.scheme {
-        Scheme::Https => arguments.tls.client(&url.host).map(Some),
-        Scheme::Http if arguments.tls.is_given() => Err(Failure::usage(
+        Scheme::Https => {
+            let client = arguments.tls.client(&url.host)?;
+            Ok(Some(if http == Http::Two { client.with_http2() } else { client }))
+        }
+        Scheme::Http | Scheme::H2c if arguments.tls.is_given() => Err(Failure::usage(
             "--cacert, --insecure, --server-name, --cert, --cipher and --no-resumption are for TLS: write https:// in the URL, or leave \
              them out",
         )),
-        Scheme::Http => Ok(None),
+        Scheme::Http | Scheme::H2c => Ok(None),
     }
 }
 

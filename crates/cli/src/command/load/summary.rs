@@ -117,13 +117,23 @@ fn describe_load(report: &LoadReport, asked: &str) -> String {
         Arrival::Constant { per_second } => format!("{}/s at even intervals", format::rate(per_second)),
         Arrival::Poisson { per_second } => format!("{}/s Poisson", format::rate(per_second)),
     };
-    let pipeline =
-        if report.pipeline > 1 { format!(", pipelined {} deep", report.pipeline) } else { String::new() };
+    let depth = format::count(u64::from(report.pipeline));
+    let pipeline = match report.pipeline {
+        n if report.protocol.is_http2() => {
+            format!(" of {}, {depth} stream{} each", report.protocol, plural(n))
+        }
+        0..=1 => String::new(),
+        _ => format!(", pipelined {depth} deep"),
+    };
     let connections = format::count(u64::from(report.connections));
     format!(
         "{asked} at {} · {arrival}, {connections} connections{pipeline} · {} on CPU {}",
         report.target, report.engine, report.cpus
     )
+}
+
+fn plural(n: u32) -> &'static str {
+    if n == 1 { "" } else { "s" }
 }
 
 /// How long requests took, those included of which it is only known that they took longer.

@@ -1,0 +1,167 @@
+//! The head of an answer: its fields checked (RFC 9113 §8.2, §8.3.2), and the few that matter kept.
+
+use assay_h2::Connection;
+use assay_model::load::ErrorClass;
+
+use crate::judge::Judge;
+
+/// Blocks remembered per connection: an answer's head mostly equals the one before.
+const MAX_MEMORIES: usize = 4;
+
+/// What remains of a head once it is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct HeadFacts {
+    pub(super) status: u16,
+    /// What is wrong with it.
+    pub(super) fault: Option<ErrorClass>,
+    /// The length that it announces.
+    pub(super) length: Option<u64>,
+}
+
+/// Heads that were read before on a connection.
+#[derive(Default)]
+pub(super) struct Memory(Vec<Known>);
+
+struct Known {
+    kind: u32,
+    /// Of the decoder's table: only with the same one do equal bytes mean the same.
+    version: u64,
+    block: Box<[u8]>,
+    facts: HeadFacts,
+}
+
+/// A head that is not one, or too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Malformed(pub(super) &'static str);
+
+impl Memory {
+    /// Reads the head of an answer to a request of this kind.
+    ///
+    /// # Errors
+    /// The outer one ends the connection, the inner one this stream.
+    #[inline]
+    pub(super) fn read(
+        &mut self,
+        connection: &mut Connection,
+        kind: u32,
+        block: &[u8],
+        judge: &Judge,
+    ) -> Result<Result<HeadFacts, Malformed>, assay_h2::ConnectionError> {
+        let version = connection.table_version();
+        let is_same = |k: &&Known| k.kind == kind && k.version == version && *k.block == *block;
+        if let Some(known) = self.0.iter().find(is_same) {
+            return Ok(Ok(known.facts));
+        }
+        let facts = read(connection, block, judge)?;
+        if let Ok(facts) = facts
+            && facts.fault.is_none()
+            && connection.table_version() == version
+        {
+            self.learn(Known { kind, version, block: block.into(), facts });
+        }
+        Ok(facts)
+    }
+
+    fn learn(&mut self, known: Known) {
+        if self.0.len() == MAX_MEMORIES {
+            self.0.remove(0);
+        }
+        self.0.push(known);
+    }
+}
+
+fn read(
+    connection: &mut Connection,
+    block: &[u8],
+    judge: &Judge,
+) -> Result<Result<HeadFacts, Malformed>, assay_h2::ConnectionError> {
+    let mut head = Head::default();
+    let fits = connection.decode(block, |name, value| head.note(name, value))?;
+    Ok(head.settle(fits, judge))
+}
+
+/// Reads trailers, of which nothing matters but that they are some.
+///
+/// # Errors
+/// The outer one ends the connection, the inner one this stream.
+pub(super) fn read_trailers(
+    connection: &mut Connection,
+    block: &[u8],
+) -> Result<Result<(), Malformed>, assay_h2::ConnectionError> {
+    let mut fault = None;
+    connection.decode(block, |name, _| fault = fault.or(fault_of_name(name)))?;
+    Ok(fault.map_or(Ok(()), Err))
+}
+
+#[derive(Default)]
+struct Head {
+    status: Option<u16>,
+    has_fields: bool,
+    content_type: Vec<u8>,
+    length: Option<u64>,
+    fault: Option<Malformed>,
+}
+
+impl Head {
+    fn note(&mut self, name: &[u8], value: &[u8]) {
+        if let Err(fault) = self.take(name, value) {
+            self.fault.get_or_insert(fault);
+        }
+    }
+
+    fn take(&mut self, name: &[u8], value: &[u8]) -> Result<(), Malformed> {
+        if name == b":status" {
+            let digits = <[u8; 3]>::try_from(value).ok().filter(|value| value.iter().all(u8::is_ascii_digit));
+            let [a, b, c] = digits.ok_or(Malformed("a :status of other than three digits"))?;
+            let status = u16::from(a - b'0') * 100 + u16::from(b - b'0') * 10 + u16::from(c - b'0');
+            return match self.status.replace(status) {
+                None if !self.has_fields => Ok(()),
+                _ => Err(Malformed("a :status that comes twice, or behind other fields")),
+            };
+        }
+        self.has_fields = true;
+        if let Some(fault) = fault_of_name(name) {
+            return Err(fault);
+        }
+        match name {
+            b"content-type" => self.content_type = value.to_vec(),
+            b"content-length" => {
+                let length = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+                let length = length.ok_or(Malformed("a content-length that is no number"))?;
+                if self.length.replace(length).is_some_and(|before| before != length) {
+                    return Err(Malformed("two content-lengths that differ"));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn settle(self, fits: bool, judge: &Judge) -> Result<HeadFacts, Malformed> {
+        if !fits {
+            return Err(Malformed("a head longer than 64 KiB"));
+        }
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
+        let status = self.status.ok_or(Malformed("a head without :status"))?;
+        let is_interim = (100..200).contains(&status);
+        let fault = if is_interim { None } else { judge.fault_of(status, &self.content_type) };
+        Ok(HeadFacts { status, fault, length: self.length })
+    }
+}
+
+/// What is wrong with the name of a field in an answer (RFC 9113 §8.2, §8.2.2, §8.3).
+fn fault_of_name(name: &[u8]) -> Option<Malformed> {
+    match name {
+        b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade" => {
+            Some(Malformed("a field that belongs to a connection of HTTP/1.1"))
+        }
+        [] => Some(Malformed("a field without a name")),
+        [b':', ..] => Some(Malformed("a pseudo-field that no answer has")),
+        _ if name.iter().any(|b| b.is_ascii_uppercase() || *b <= b' ' || *b >= 0x7f || *b == b':') => {
+            Some(Malformed("a field's name with a capital letter, or a character that no name has"))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,200 @@
+//! A session that speaks HTTP/2, with the server's end by hand.
+
+use super::*;
+use crate::arrivals::Closed;
+use crate::plan::{Http, Reuse};
+use crate::recorder::Recorder;
+use crate::schedule::{Hours, Schedule};
+use crate::session::{Fate, Session};
+use crate::traffic::Numbering;
+use assay_h2::frame::{write_go_away, write_reset, write_window_update};
+use assay_h2::hpack::write_field;
+use assay_h2::{Code, Event};
+use assay_model::workload::{Expect, RequestKind};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+const TIMEOUT: Nanos = Nanos(1000);
+
+/// Both ends of one connection of four streams, open at time 10.
+struct Both {
+    session: Session<Closed, Http2>,
+    server: Connection,
+    /// Bytes of bodies that the client has sent.
+    bytes: usize,
+}
+
+impl Both {
+    fn new(body: Option<&str>, theirs: Settings) -> Self {
+        let expect = Expect { body: Some("ok".into()), ..Expect::default() };
+        let (method, path, headers) = ("PUT".into(), "/".into(), Vec::new());
+        let kind = RequestKind { weight: 1, method, path, headers, body: body.map(str::to_owned), expect };
+        let plan = LoadPlan {
+            http: Http::Two,
+            pipeline: 4,
+            ..LoadPlan::new("127.0.0.1:80".parse().unwrap(), vec![kind])
+        };
+        let (protocol, random) = (Http2::new(&plan).unwrap(), ChaCha8Rng::seed_from_u64(0));
+        let numbering = Numbering { seed: 0, thread: 0, threads: 1 };
+        let numbers = |kind| protocol.numbers(kind);
+        let traffic = Traffic::new(&plan.requests, numbers, plan.checking, numbering, random).unwrap();
+        let recorder = Recorder::new(false, Nanos(1_000_000));
+        let schedule = Schedule::new(Closed);
+        let mut session = Session::new(1, protocol, Reuse::Always, TIMEOUT, schedule, recorder, traffic);
+        session.begin(Hours { start: Nanos(10), window: Nanos(10), end: Nanos::MAX }, u64::MAX, Nanos(10));
+        session.opened(0, Nanos(10), None);
+        let server = Connection::new(Role::Server, &theirs, 0, Limits::DEFAULT);
+        let mut both = Self { session, server, bytes: 0 };
+        both.take_sent();
+        both
+    }
+
+    /// Takes what the client has sent: the streams that it opened.
+    fn take_sent(&mut self) -> Vec<u32> {
+        let mut opened = Vec::new();
+        while self.session.has_unsent(0) {
+            let sent: Vec<u8> = self.session.parcel(0).parts().concat();
+            self.session.accepted(0, sent.len());
+            let mut at = 0;
+            while let Some((used, event)) = self.server.read(&sent[at..]).unwrap() {
+                match event {
+                    Event::Fields { stream, block, .. } => {
+                        self.server.decode(&block, |_, _| ()).unwrap();
+                        opened.push(stream);
+                    }
+                    Event::Data { data, .. } => self.bytes += data.len(),
+                    _ => {}
+                }
+                at += used;
+            }
+        }
+        opened
+    }
+
+    /// Issues what there is room for, and returns the streams that were opened.
+    fn issue(&mut self, now: u64) -> Vec<u32> {
+        while self.session.issue(Nanos(now)).is_some() {}
+        self.take_sent()
+    }
+
+    fn answer(&mut self, stream: u32, body: &str) {
+        let mut block = Vec::new();
+        write_field(b":status", b"200", &mut block);
+        write_block(stream, &block, false, self.server.out());
+        write_head(Kind::Data, flag::END_STREAM, stream, body.len(), self.server.out());
+        self.server.out().extend_from_slice(body.as_bytes());
+    }
+
+    /// Hands over what the server has to say.
+    fn deliver(&mut self, now: u64) -> Fate {
+        let bytes = std::mem::take(self.server.out());
+        let (used, fate) = self.session.received(0, &bytes, Nanos(now));
+        assert_eq!(used, bytes.len());
+        self.take_sent();
+        fate
+    }
+
+    fn outcomes(&self) -> (u64, Vec<(ErrorClass, u64)>) {
+        let total = &self.session.recorder.total;
+        (total.ok, total.errors().into_iter().collect())
+    }
+}
+
+#[test]
+fn streams_are_answered_in_any_order_and_their_places_taken_again() {
+    let mut both = Both::new(None, Settings::default());
+    assert_eq!(both.issue(10), [1, 3, 5, 7]);
+    both.answer(5, "ok");
+    both.answer(1, "ok");
+    assert_eq!(both.deliver(20), Fate::Keep);
+    assert_eq!((both.outcomes(), both.session.in_flight()), ((2, vec![]), 2));
+    assert_eq!(both.issue(20), [9, 11]);
+    assert_eq!(both.session.slots[0].deadline, Nanos(10) + TIMEOUT, "of the oldest that is left");
+}
+
+#[test]
+fn no_more_streams_are_opened_than_the_server_takes() {
+    let mut both = Both::new(None, Settings { concurrent_streams: 2, ..Settings::default() });
+    both.deliver(15);
+    assert_eq!(both.issue(20), [1, 3]);
+}
+
+#[test]
+fn what_the_server_has_not_looked_at_is_sent_once_more_and_is_no_failure() {
+    let mut both = Both::new(None, Settings::default());
+    both.issue(10);
+    both.answer(1, "ok");
+    write_reset(3, Code::RefusedStream.number(), both.server.out());
+    write_go_away(5, 0, both.server.out());
+    assert_eq!(both.deliver(20), Fate::Keep);
+    assert_eq!((both.outcomes(), both.session.recorder.repeated), ((1, vec![]), 2));
+    assert_eq!((both.session.in_flight(), both.issue(21)), (1, vec![]), "this connection takes no more");
+    both.answer(5, "ok");
+    assert!(matches!(both.deliver(30), Fate::Linger(_)));
+    both.session.vacated(0);
+    both.session.opened(0, Nanos(40), None);
+    both.server = Connection::new(Role::Server, &Settings::default(), 0, Limits::DEFAULT);
+    both.take_sent();
+    assert_eq!(both.issue(40), [1, 3, 5, 7]);
+    assert_eq!(both.session.schedule.issued(), 6, "of these, two were due before");
+}
+
+#[test]
+fn each_fault_of_a_stream_has_its_class_and_leaves_the_others() {
+    let mut both = Both::new(None, Settings::default());
+    both.issue(10);
+    both.answer(1, "no");
+    write_reset(3, Code::InternalError.number(), both.server.out());
+    let mut block = Vec::new();
+    write_field(b"server", b"without a status", &mut block);
+    write_block(5, &block, true, both.server.out());
+    both.answer(7, "ok");
+    assert_eq!(both.deliver(20), Fate::Keep);
+    let classes = [ErrorClass::StreamReset, ErrorClass::Parse, ErrorClass::WrongBody];
+    assert_eq!(both.outcomes(), (1, classes.map(|class| (class, 1)).to_vec()));
+}
+
+#[test]
+fn a_stream_that_is_not_answered_in_time_is_given_up_alone() {
+    let mut both = Both::new(None, Settings::default());
+    assert_eq!(both.issue(10), [1, 3, 5, 7]);
+    both.answer(3, "ok");
+    both.deliver(20);
+    assert_eq!(both.issue(500), [9]);
+    assert_eq!(both.session.expire(0, Nanos(10) + TIMEOUT), Fate::Keep);
+    assert_eq!(both.outcomes(), (1, vec![(ErrorClass::HeadTimeout, 3)]));
+    assert_eq!((both.session.in_flight(), both.session.slots[0].deadline), (1, Nanos(500) + TIMEOUT));
+    both.answer(1, "ok");
+    both.answer(9, "ok");
+    assert_eq!(both.deliver(1100), Fate::Keep);
+    assert_eq!(both.outcomes().0, 2, "what comes too late is nobody's");
+    both.issue(1200);
+    assert_eq!(both.session.expire(0, Nanos(1200) + TIMEOUT), Fate::Abort, "nothing is left to wait for");
+}
+
+#[test]
+fn a_body_waits_for_its_window_and_an_early_answer_ends_it() {
+    let theirs = Settings { initial_window: 10, concurrent_streams: 1, ..Settings::default() };
+    let mut both = Both::new(Some(&"x".repeat(100)), theirs);
+    both.deliver(15);
+    assert_eq!((both.issue(20), both.bytes), (vec![1], 10));
+    write_window_update(1, 30, both.server.out());
+    both.deliver(25);
+    assert_eq!(both.bytes, 40);
+    both.answer(1, "ok");
+    both.deliver(30);
+    assert_eq!(both.outcomes(), (1, vec![]));
+    write_window_update(1, 100, both.server.out());
+    both.deliver(35);
+    assert_eq!(both.bytes, 40);
+}
+
+#[test]
+fn a_server_that_speaks_http_1_is_told_as_such() {
+    let mut both = Both::new(None, Settings::default());
+    both.issue(10);
+    let text = b"HTTP/1.1 400 Bad Request\r\n\r\n";
+    assert_eq!(both.session.received(0, text, Nanos(20)).1, Fate::Abort);
+    assert_eq!(both.outcomes(), (0, vec![(ErrorClass::Parse, 4)]));
+    assert!(both.session.recorder.samples[0].detail.contains("HTTP/1.1"));
+}
