@@ -9,6 +9,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("assay-model", 0),
     ("assay-http", 0),
     ("assay-h2", 0),
+    ("assay-ws", 0),
     ("assay-skip", 0),
     ("assay-stats", 1),
     ("assay-host", 1),
