@@ -60,6 +60,10 @@ pub struct Limits {
     pub body_time: Nanos,
     /// Bytes per second which a body must bring on average; 0 counts as 1.
     pub body_rate: u64,
+    /// Longest message of a WebSocket; more is close code 1009.
+    pub message_bytes: u64,
+    /// A WebSocket on which nothing is said is closed after this long, with close code 1001.
+    pub socket_idle: Nanos,
     /// A peer that makes an answer wait so long for room is reset. An answer whose last 64 KiB are with the engine
     /// is no longer under way: those may stay until `idle` is over.
     pub send_time: Nanos,
@@ -82,6 +86,8 @@ impl Default for Limits {
             head_time: Nanos::from_millis(20_000),
             body_time: Nanos::from_millis(20_000),
             body_rate: 500,
+            message_bytes: 1 << 20,
+            socket_idle: Nanos::from_millis(600_000),
             send_time: Nanos::from_millis(30_000),
             linger_time: Nanos::from_millis(2_000),
             stop_time: Nanos::from_millis(5_000),

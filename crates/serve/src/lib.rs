@@ -31,6 +31,7 @@ mod sending;
 mod server;
 mod session;
 mod site;
+mod socket;
 pub mod stub;
 mod threads;
 mod upload;

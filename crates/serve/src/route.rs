@@ -20,6 +20,8 @@ pub(crate) enum AnswerPlan {
     Echo,
     /// Look the path up among the static files.
     File,
+    /// Become a WebSocket that gives messages back.
+    Socket,
 }
 
 /// Which paths are looked up among static files.
@@ -34,7 +36,7 @@ pub(crate) enum Files {
 }
 
 /// The first names of the paths that have a route of their own.
-const ROUTES: [&str; 6] = ["hello", "json", "byte", "echo", "plaintext", "bytes"];
+const ROUTES: [&str; 7] = ["hello", "json", "byte", "echo", "plaintext", "bytes", "ws"];
 
 /// What lies in `root` and cannot be asked for by its name, because a route has that: the paths are what workloads ask
 /// for, whatever folder is served beside them. Of `bytes` it is the files in it whose names are numbers.
@@ -77,6 +79,7 @@ fn resource(path: &[u8], files: Files) -> Option<AnswerPlan> {
         b"/byte" => AnswerPlan::Answer(Answer::Byte),
         b"/echo" => AnswerPlan::Echo,
         b"/plaintext" => AnswerPlan::Answer(Answer::Plaintext),
+        b"/ws" => AnswerPlan::Socket,
         _ => AnswerPlan::Sized(sized(path.strip_prefix(b"/bytes/")?)?),
     })
 }

@@ -32,7 +32,9 @@ pub struct ThreadSummary {
     pub cpu: u32,
     /// Requests whose head was whole and valid.
     pub requests: u64,
-    /// Requests refused for their form, size or slowness.
+    /// Messages of WebSockets that were given back.
+    pub messages: u64,
+    /// Requests and messages refused for their form, size or slowness.
     pub refused: u64,
     /// The most connections it had at the same time.
     pub most_connections: usize,
@@ -55,6 +57,11 @@ impl Summary {
         self.threads.iter().map(|thread| thread.requests).sum()
     }
 
+    /// Messages of WebSockets that were given back, of all threads.
+    pub fn messages(&self) -> u64 {
+        self.threads.iter().map(|thread| thread.messages).sum()
+    }
+
     /// Connections accepted, of all threads.
     pub fn accepted(&self) -> u64 {
         self.threads.iter().map(|thread| thread.engine.accepted).sum()
@@ -72,7 +79,7 @@ impl Summary {
         grown.checked_div(self.most_connections() as u64)
     }
 
-    /// Requests refused for their form, size or slowness, of all threads.
+    /// Requests and messages refused for their form, size or slowness, of all threads.
     pub fn refused(&self) -> u64 {
         self.threads.iter().map(|thread| thread.refused).sum()
     }
@@ -184,11 +191,12 @@ fn serve<E: Engine>(
     let mut server = Server::on(config, engine)?;
     place.listen(&mut server.engine)?;
     server.serve(|| place.stopped())?;
-    let Site { requests, refused, .. } = server.site;
+    let Site { requests, messages, refused, .. } = server.site;
     let most_connections = server.peers.most();
     Ok(ThreadSummary {
         cpu: place.cpu,
         requests,
+        messages,
         refused,
         most_connections,
         engine: *server.engine.statistics(),

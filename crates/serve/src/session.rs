@@ -7,6 +7,7 @@ use std::io;
 
 use assay_http::{Framing, KnownField, Method, RequestHead, Scan, scan_request, worth_rescan};
 use assay_model::units::Nanos;
+use assay_ws::close;
 
 use crate::answer::Answer;
 use crate::coding::Accepted;
@@ -15,6 +16,7 @@ use crate::files::Lookup;
 use crate::route::{self, AnswerPlan};
 use crate::sending::{Piece, Sending};
 use crate::site::{STEP_BYTES, Site};
+use crate::socket::Socket;
 use crate::upload::Upload;
 use crate::validators::{Conditions, Found};
 
@@ -25,7 +27,7 @@ pub(crate) struct Session {
     /// When the connection has waited too long for what it waits for.
     pub(crate) deadline: Nanos,
     /// The server is stopping: the response under way is the last.
-    last: bool,
+    pub(crate) last: bool,
 }
 
 /// What the connection is busy with.
@@ -37,6 +39,8 @@ pub(crate) enum Phase {
     Upload(Upload),
     /// Sending a body that is not in the output buffer.
     Sending(Sending),
+    /// Giving back what is said in a WebSocket.
+    Socket(Box<Socket>),
     /// The last response is out: dropping what still arrives until the peer closes.
     Lingering,
 }
@@ -160,6 +164,7 @@ impl Session {
                 }
                 Phase::Upload(_) => self.read_body(rest, cx),
                 Phase::Sending(_) => self.send_piece(!rest.is_empty(), cx),
+                Phase::Socket(_) => self.talk(rest, cx),
                 Phase::Lingering => Turn::stop(rest.len(), Next::Receive),
             };
             consumed += turn.consumed;
@@ -202,6 +207,10 @@ impl Session {
             Phase::Head { seen: 0 } | Phase::Lingering => Expiry::Close,
             Phase::Head { .. } | Phase::Upload(_) => {
                 self.refuse(Answer::RequestTimeout, false, cx);
+                Expiry::Refused
+            }
+            Phase::Socket(_) => {
+                self.say_farewell(Some(close::GOING_AWAY), true, cx);
                 Expiry::Refused
             }
         }
@@ -260,6 +269,9 @@ impl Session {
             (Framing::None | Framing::Length(0), AnswerPlan::File) => {
                 self.answer_file(&Wanted::of(head, input), reply, more, cx)
             }
+            (Framing::None | Framing::Length(0), AnswerPlan::Socket) => {
+                self.upgrade(head, input, reply, more, cx)
+            }
             (Framing::None | Framing::Length(0), plan) => self.carry_out(plan, reply, more, cx),
             (framing, plan) => self.begin_upload(head.expects_continue, framing, plan, reply, cx),
         };
@@ -281,8 +293,10 @@ impl Session {
                 self.finish(reply.persistence, more)
             }
             AnswerPlan::Sized(len) => self.announce_sized(len, reply, more, cx),
-            // An echo of nothing. Files need the head and are answered by `begin`.
-            AnswerPlan::Echo | AnswerPlan::File => self.announce_sized(0, reply, more, cx),
+            // An echo of nothing. Files and sockets need the head and are answered by `begin`.
+            AnswerPlan::Echo | AnswerPlan::File | AnswerPlan::Socket => {
+                self.announce_sized(0, reply, more, cx)
+            }
         }
     }
 

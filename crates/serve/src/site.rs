@@ -30,7 +30,9 @@ pub(crate) struct Site {
     pub(crate) pattern: Pattern,
     /// Requests whose head was whole and valid.
     pub(crate) requests: u64,
-    /// Requests refused for their form, size or slowness.
+    /// Messages of WebSockets that were given back.
+    pub(crate) messages: u64,
+    /// Requests and messages refused for their form, size or slowness.
     pub(crate) refused: u64,
     date: [u8; date::LEN],
     /// The monotonic time at which the date's second is over.
@@ -58,6 +60,7 @@ impl Site {
             answers: Answers::new().map_err(|error| ServeError::Defect(error.to_string()))?,
             pattern: Pattern::new(QUEUED_BYTES, MOVED_BYTES).map_err(no_memfd)?,
             requests: 0,
+            messages: 0,
             refused: 0,
             date: date::format(0),
             date_ends: Nanos::ZERO,

@@ -46,8 +46,10 @@ impl Session {
         let limits = BodyLimits { body_bytes: cx.site.limits.body_bytes, ..BodyLimits::DEFAULT };
         match (BodyReader::with_limits(framing, limits), plan) {
             (Err(error), _) => self.refuse(Answer::refusal(error.status()), reply.head_only, cx),
-            // A body has no meaning here (RFC 9110 §9.3.1), and the path would be gone when it has been read.
-            (_, AnswerPlan::File) => self.refuse(Answer::BadRequest, reply.head_only, cx),
+            // A body has no meaning here (RFC 9110 §9.3.1), and the head would be gone when it has been read.
+            (_, AnswerPlan::File | AnswerPlan::Socket) => {
+                self.refuse(Answer::BadRequest, reply.head_only, cx)
+            }
             // The client waits for the word to send its body: better not to want it (RFC 9110 §10.1.1).
             (_, AnswerPlan::Answer(answer)) if answer.is_error() && expects_continue => {
                 self.refuse(answer, reply.head_only, cx)

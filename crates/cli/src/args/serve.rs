@@ -25,6 +25,7 @@ const PATHS: &str = "Paths:
   /byte         a single byte
   /bytes/N      N bytes, up to 1073741824
   /echo         POST: the body of the request, in its own framing
+  /ws           a WebSocket that gives every message back
   other paths   with --root, files: index.html for folders, ranges, conditions, and FILE.br, FILE.zst
                 or FILE.gz in the place of FILE for clients that accept it
 The paths above win over files of these names, with a warning at the start.
@@ -132,6 +133,12 @@ pub(crate) struct LimitArguments {
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().body_rate,
           value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
     body_rate: u64,
+    /// Longest message of a WebSocket; more closes it with code 1009
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().message_bytes)]
+    message_bytes: u64,
+    /// A WebSocket on which nothing is said is closed after this long
+    #[arg(long, value_name = "TIME", default_value = "600s", value_parser = span)]
+    socket_idle: Nanos,
     /// A client that takes nothing of its answer for so long is reset
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = span)]
     send_time: Nanos,
@@ -156,6 +163,8 @@ impl LimitArguments {
             head_time: self.head_time,
             body_time: self.body_time,
             body_rate: self.body_rate,
+            message_bytes: self.message_bytes,
+            socket_idle: self.socket_idle,
             send_time: self.send_time,
             linger_time: self.linger_time,
             stop_time: self.stop_time,

@@ -51,6 +51,9 @@ fn warn_of_hidden(root: &Path) {
 /// What was served, and what it took.
 fn tell(summary: &Summary) {
     output::note(format_args!("served {} requests, refused {}", summary.requests(), summary.refused()));
+    if summary.messages() > 0 {
+        output::note(format_args!("gave back {} messages of WebSockets", summary.messages()));
+    }
     output::note(format_args!(
         "accepted {} connections, at most {} at a time; received {} bytes, sent {}",
         summary.accepted(),

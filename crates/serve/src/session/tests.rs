@@ -1,5 +1,7 @@
 //! A session driven without sockets: every rule of the protocol, and the same output however the input is split.
 
+mod sockets;
+
 use std::os::unix::fs::FileExt;
 
 use proptest::prelude::*;

@@ -5,6 +5,9 @@ use std::iter::Sum;
 use assay_model::units::Nanos;
 use serde::{Deserialize, Serialize};
 
+use super::faults::Fault;
+use super::peer::Reply;
+
 /// Every request in exactly one of: right, a fault, unfinished. `requests` is their sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
@@ -47,6 +50,21 @@ impl Counts {
 }
 
 impl Counts {
+    /// Takes note of an answer that has left.
+    pub(super) fn add(&mut self, reply: &Reply) {
+        let counter = match reply.fault {
+            Fault::None => &mut self.right,
+            Fault::WrongByte => &mut self.wrong_byte,
+            Fault::Status500 => &mut self.status_500,
+            Fault::ResetInBody => &mut self.reset_in_body,
+            Fault::Never => &mut self.never_answered,
+        };
+        *counter += 1;
+        if reply.fault == Fault::None {
+            self.programmed_ns += (reply.due - reply.arrived).0;
+        }
+    }
+
     /// Takes note of the time since the request before.
     pub(super) fn add_gap(&mut self, gap: Nanos) {
         let square_us2 = u128::from(gap.0).pow(2) / 1_000_000;

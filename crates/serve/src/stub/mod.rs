@@ -16,6 +16,7 @@ mod peer;
 mod server;
 mod service;
 mod shape;
+mod socket;
 mod timing;
 mod warming;
 

@@ -7,6 +7,7 @@ use assay_model::units::Nanos;
 
 use super::faults::Fault;
 use super::shape::{Bytes, Cut};
+use super::socket::Socket;
 
 /// A connection.
 pub(super) struct Peer {
@@ -15,6 +16,8 @@ pub(super) struct Peer {
     pub(super) replies: VecDeque<Reply>,
     /// A request was taken that is never to be answered, nor is any behind it.
     pub(super) silent: bool,
+    /// What it has become, if it asked for that.
+    pub(super) socket: Option<Box<Socket>>,
 }
 
 /// A response that is due or on its way.
@@ -26,6 +29,8 @@ pub(super) struct Reply {
     pub(super) sent: u64,
     pub(super) end: End,
     pub(super) fault: Fault,
+    /// Whether it answers a request; a pong and a farewell answer none.
+    pub(super) is_answer: bool,
 }
 
 /// What follows a response.
@@ -34,6 +39,17 @@ pub(super) enum End {
     Keep,
     Close,
     Reset,
+}
+
+impl Peer {
+    pub(super) fn new(conn: Conn) -> Self {
+        Self { conn, replies: VecDeque::new(), silent: false, socket: None }
+    }
+
+    /// Requests that wait for their answers.
+    pub(super) fn waiting(&self) -> u64 {
+        self.replies.iter().filter(|reply| reply.is_answer).count() as u64
+    }
 }
 
 impl Reply {

@@ -13,6 +13,7 @@ use super::counts::Counts;
 use super::faults::Fault;
 use super::peer::{End, Peer, Reply};
 use super::shape::{Cut, Shape, Texts};
+use super::socket::{self, Heard, Message, Socket};
 use super::timing::Timing;
 use super::warming::Warmth;
 use super::{BODY, Program};
@@ -51,6 +52,8 @@ struct Request {
     head_only: bool,
     closes: bool,
     path: Box<[u8]>,
+    /// What is to be given back, in a WebSocket.
+    message: Option<Message>,
 }
 
 impl<'p, E: Engine> Stub<'p, E> {
@@ -110,7 +113,7 @@ impl<'p, E: Engine> Stub<'p, E> {
 
     /// Ends, and tells what was counted.
     pub fn finish(self) -> Counts {
-        let waiting = self.peers.iter().flatten().map(|peer| peer.replies.len() as u64).sum::<u64>();
+        let waiting = self.peers.iter().flatten().map(Peer::waiting).sum::<u64>();
         let statistics = self.engine.statistics();
         Counts {
             unfinished: self.counts.unfinished + waiting,
@@ -146,17 +149,20 @@ impl<'p, E: Engine> Stub<'p, E> {
         if conn.slot() >= self.peers.len() {
             self.peers.resize_with(conn.slot() + 1, || None);
         }
-        self.peers[conn.slot()] = Some(Peer { conn, replies: Default::default(), silent: false });
+        self.peers[conn.slot()] = Some(Peer::new(conn));
     }
 
     fn read(&mut self, conn: Conn, now: Nanos) {
-        loop {
+        while !self.hear(conn, now) {
             let view = self.engine.receive(conn);
             match scan_request(view, &Limits::DEFAULT) {
                 Scan::Complete(head) if matches!(head.framing(), Framing::None | Framing::Length(0)) => {
-                    let request = Request::of(&head, view);
+                    let (request, socket) = (Request::of(&head, view), socket::open(&head, view));
                     self.engine.consume(conn, head.len as usize);
-                    self.take(conn, &request, now);
+                    match socket {
+                        None => self.take(conn, &request, now),
+                        Some((answer, socket)) => self.become_socket(conn, socket, answer.into_bytes(), now),
+                    }
                 }
                 Scan::Partial => return,
                 Scan::Complete(_) | Scan::Invalid(_) => {
@@ -166,6 +172,46 @@ impl<'p, E: Engine> Stub<'p, E> {
                 }
             }
         }
+    }
+
+    /// The opening handshake is no request: it is answered at once.
+    fn become_socket(&mut self, conn: Conn, socket: Socket, answer: Vec<u8>, now: Nanos) {
+        self.reply_at_once(conn, answer, End::Keep, now);
+        if let Some(peer) = peer_of(&mut self.peers, conn) {
+            peer.socket = Some(Box::new(socket));
+        }
+    }
+
+    /// Reads what is said in a WebSocket; says whether the connection is one, or is none any more.
+    fn hear(&mut self, conn: Conn, now: Nanos) -> bool {
+        loop {
+            let Some(peer) = peer_of(&mut self.peers, conn) else { return true };
+            let Some(socket) = &mut peer.socket else { return false };
+            let (consumed, heard) = socket.hear(self.engine.receive(conn));
+            self.engine.consume(conn, consumed);
+            match heard {
+                Heard::More => return true,
+                Heard::Passed => {}
+                Heard::Message(message) => self.take(conn, &Request::of_message(message), now),
+                Heard::Reply(bytes, end) => self.reply_at_once(conn, bytes, end, now),
+            }
+        }
+    }
+
+    /// Enters what answers no request, behind what is waiting already.
+    fn reply_at_once(&mut self, conn: Conn, bytes: Vec<u8>, end: End, now: Nanos) {
+        let (bytes, cut, fault) = (self.texts.bytes(bytes.into()), Cut::Nowhere, Fault::None);
+        let reply = Reply { arrived: now, due: now, bytes, cut, sent: 0, end, fault, is_answer: false };
+        self.enter(conn, reply);
+    }
+
+    fn enter(&mut self, conn: Conn, mut reply: Reply) {
+        let Some(peer) = peer_of(&mut self.peers, conn) else { return };
+        match peer.replies.back() {
+            Some(last) => reply.due = reply.due.max(last.due),
+            None => self.agenda.enter(reply.due, conn),
+        }
+        peer.replies.push_back(reply);
     }
 
     /// Enters the response to a request that arrived at `now`.
@@ -190,11 +236,8 @@ impl<'p, E: Engine> Stub<'p, E> {
             peer.silent = true;
             return;
         }
-        let due = peer.replies.back().map_or(due, |reply| reply.due.max(due));
-        if peer.replies.is_empty() {
-            self.agenda.enter(due, conn);
-        }
-        peer.replies.push_back(Reply { arrived: now, due, ..reply(&mut self.texts, request, fault) });
+        let reply = Reply { arrived: now, due, ..reply(&mut self.texts, request, fault) };
+        self.enter(conn, reply);
     }
 
     /// Lets leave what is due at `now`.
@@ -227,17 +270,9 @@ impl<'p, E: Engine> Stub<'p, E> {
     fn conclude(&mut self, conn: Conn) {
         let Some(peer) = peer_of(&mut self.peers, conn) else { return };
         let Some(reply) = peer.replies.pop_front() else { return };
-        if reply.fault == Fault::None {
-            self.counts.programmed_ns += (reply.due - reply.arrived).0;
+        if reply.is_answer {
+            self.counts.add(&reply);
         }
-        let counter = match reply.fault {
-            Fault::None => &mut self.counts.right,
-            Fault::WrongByte => &mut self.counts.wrong_byte,
-            Fault::Status500 => &mut self.counts.status_500,
-            Fault::ResetInBody => &mut self.counts.reset_in_body,
-            Fault::Never => &mut self.counts.never_answered,
-        };
-        *counter += 1;
         match reply.end {
             End::Keep => {
                 if let Some(next) = peer.replies.front() {
@@ -253,7 +288,7 @@ impl<'p, E: Engine> Stub<'p, E> {
 
     fn forget(&mut self, conn: Conn) {
         if let Some(peer) = peer_of(&mut self.peers, conn) {
-            self.counts.unfinished += peer.replies.len() as u64;
+            self.counts.unfinished += peer.waiting();
             self.peers[conn.slot()] = None;
         }
     }
@@ -271,7 +306,11 @@ impl Request {
         let path = head.target.of(bytes).into();
         // A client of HTTP/1.0 keeps a connection only if it is told so (RFC 9112 §9.3), which the programmed texts do not.
         let closes = !head.keeps_alive() || head.version == Version::Http10;
-        Self { head_only: head.method == Method::Head, closes, path }
+        Self { head_only: head.method == Method::Head, closes, path, message: None }
+    }
+
+    fn of_message(message: Message) -> Self {
+        Self { head_only: false, closes: false, path: Box::default(), message: Some(message) }
     }
 
     /// The service time that its path asks for.
@@ -284,6 +323,11 @@ impl Request {
 
 /// The response to a request; its times are not known here.
 fn reply(texts: &mut Texts, request: &Request, fault: Fault) -> Reply {
+    let (arrived, due, is_answer) = (Nanos::ZERO, Nanos::ZERO, true);
+    if let Some(message) = &request.message {
+        let (bytes, cut, end) = message.echo(fault);
+        return Reply { arrived, due, bytes: texts.bytes(bytes.into()), cut, sent: 0, end, fault, is_answer };
+    }
     let spoilt = |text: &Rc<[u8]>, texts: &Texts| Shape {
         bytes: texts.bytes(Rc::clone(text)),
         cut: Cut::Nowhere,
@@ -304,8 +348,7 @@ fn reply(texts: &mut Texts, request: &Request, fault: Fault) -> Reply {
         _ if shape.closes || request.closes => End::Close,
         _ => End::Keep,
     };
-    let (arrived, due) = (Nanos::ZERO, Nanos::ZERO);
-    Reply { arrived, due, bytes: shape.bytes, cut: shape.cut, sent: 0, end, fault }
+    Reply { arrived, due, bytes: shape.bytes, cut: shape.cut, sent: 0, end, fault, is_answer }
 }
 
 fn peer_of(peers: &mut [Option<Peer>], conn: Conn) -> Option<&mut Peer> {

@@ -24,4 +24,5 @@ mod files;
 mod life;
 mod limits;
 mod requests;
+mod sockets;
 mod support;
