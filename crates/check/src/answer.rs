@@ -60,6 +60,11 @@ impl Answer {
         self.ends_with_connection() || !self.head.keeps_alive()
     }
 
+    /// Every field, as name and value.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.head.fields(&self.bytes).map(|field| (field.name, field.value))
+    }
+
     /// The value of a field as text; bytes that are no UTF-8 are replaced.
     pub(crate) fn field(&self, name: &str) -> Option<String> {
         self.head.field(&self.bytes, name).map(|value| String::from_utf8_lossy(value).into_owned())

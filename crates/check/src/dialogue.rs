@@ -105,7 +105,7 @@ impl Dialogue {
                     return Err(self.fault(&format!("the answer is no valid HTTP/1.1 ({why})")));
                 }
                 Reading::Partial if !self.receive_until(deadline)? => {
-                    return Err(self.fault(&format!("no whole answer within {:.1} s", wait.as_secs_f64())));
+                    return Err(self.missing("whole answer", wait));
                 }
                 Reading::Partial => {}
             }
@@ -131,8 +131,33 @@ impl Dialogue {
         Ok(self.received.len() > self.understood)
     }
 
-    /// Receives once; false when nothing came in time.
-    fn receive_until(&mut self, deadline: Instant) -> Result<bool, Objection> {
+    /// What was received and is no answer of HTTP.
+    pub(crate) fn unread(&self) -> &[u8] {
+        &self.received[self.understood..]
+    }
+
+    /// Passes over so many bytes of it.
+    pub(crate) fn pass(&mut self, bytes: usize) {
+        self.understood += bytes;
+    }
+
+    /// Whether the other side has ended its direction or the connection.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// How long it waits for what.
+    pub(crate) fn patience(&self) -> Patience {
+        self.patience
+    }
+
+    /// An objection to something that did not come.
+    pub(crate) fn missing(&self, what: &str, wait: Duration) -> Objection {
+        self.fault(&format!("no {what} within {:.1} s", wait.as_secs_f64()))
+    }
+
+    /// Receives once, be it the end; false when nothing came in time.
+    pub(crate) fn receive_until(&mut self, deadline: Instant) -> Result<bool, Objection> {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Ok(false);

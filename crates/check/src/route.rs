@@ -19,6 +19,8 @@ pub enum TestType {
     Cached,
     /// People, rooms with passwords, and messages.
     Chat,
+    /// Messages that come back over a WebSocket.
+    WebSocket,
 }
 
 /// Where a server answers a test type.
@@ -34,7 +36,7 @@ pub struct Route {
 
 impl TestType {
     /// Every type.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Json,
         Self::Plaintext,
         Self::Db,
@@ -43,6 +45,7 @@ impl TestType {
         Self::Updates,
         Self::Cached,
         Self::Chat,
+        Self::WebSocket,
     ];
 
     /// The type that a workload, or a family of them, of this name asks for.
@@ -56,6 +59,7 @@ impl TestType {
             "updates" => Some(Self::Updates),
             "cached" => Some(Self::Cached),
             "chat" | "chat-read" | "chat-post" => Some(Self::Chat),
+            "websocket" | "websocket-binary" => Some(Self::WebSocket),
             _ => None,
         }
     }

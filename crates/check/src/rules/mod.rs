@@ -13,6 +13,7 @@ mod targets;
 use crate::rule::Rule;
 
 pub(crate) use answers::{date_of, moves};
+pub(crate) use refusal::each;
 
 /// A path that nobody has.
 const NOWHERE: &str = "/assay-check/there-is-nothing-here";

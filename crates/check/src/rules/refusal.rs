@@ -69,7 +69,7 @@ pub(super) fn refused_or_two_answers(site: &Site, requests: &[u8]) -> Keeping {
 }
 
 /// Every one of several variants keeps the rule; the first that does not is told.
-pub(super) fn each<V: std::fmt::Display>(
+pub(crate) fn each<V: std::fmt::Display>(
     variants: impl IntoIterator<Item = V>,
     keeps: impl Fn(&V) -> Keeping,
 ) -> Keeping {

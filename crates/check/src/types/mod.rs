@@ -1,4 +1,4 @@
-//! The test types of the TechEmpower framework benchmarks, as their verifier judges them, and the chat; one file each.
+//! The test types of the TechEmpower framework benchmarks, as their verifier judges them, the chat and WebSocket; one file or folder each.
 //!
 //! A type is a file with a table of rules, one function per rule; what several types have in common is in `common`, what
 //! those have in common that answer with rows of a database in `rows`. What was asked of the database, the database tells
@@ -14,6 +14,7 @@ mod plaintext;
 mod queries;
 mod rows;
 mod updates;
+mod websocket;
 
 use crate::route::TestType;
 use crate::rule::Rule;
@@ -30,6 +31,7 @@ impl TestType {
             Self::Updates => updates::RULES.iter(),
             Self::Cached => cached::RULES.iter(),
             Self::Chat => chat::RULES.iter(),
+            Self::WebSocket => websocket::RULES.iter(),
         }
     }
 }

@@ -80,8 +80,10 @@ fn the_reference_server_keeps_every_rule() {
     let routes = vec![
         Route { kind: TestType::Json, path: "/json".to_owned(), page: None },
         Route { kind: TestType::Plaintext, path: "/plaintext".to_owned(), page: None },
+        Route { kind: TestType::WebSocket, path: "/ws".to_owned(), page: None },
     ];
-    let types = [TestType::Json, TestType::Plaintext].into_iter().flat_map(TestType::rules);
+    let types =
+        [TestType::Json, TestType::Plaintext, TestType::WebSocket].into_iter().flat_map(TestType::rules);
     let rules: Vec<&Rule> = of_http().chain(types).collect();
     for engine in engines() {
         let serving = Serving::start(engine, None);

@@ -5,6 +5,7 @@ mod chat;
 mod reading;
 mod rough;
 mod rows;
+mod sockets;
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -15,6 +16,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use reading::{Asked, Reading};
 pub(crate) use rows::{Table, page};
+use sockets::Then;
 
 /// How often a waiting thread looks whether the server shall end.
 const TICK: Duration = Duration::from_millis(5);
@@ -87,6 +89,53 @@ pub(crate) enum Fault {
     AnySession,
     OpenRooms,
     AnyMessage,
+    // Of WebSockets.
+    WrongAccept,
+    FussyCase,
+    AnyVersion,
+    VersionUntold,
+    AnyKey,
+    OpensUnasked,
+    OpensPosts,
+    OpensHttp10,
+    ForcesExtension,
+    ForcesProtocol,
+    TextsAreBinary,
+    BinaryIsText,
+    DropsEmpty,
+    SixteenBits,
+    MasksAnswers,
+    NewestFirst,
+    FramesAreMessages,
+    EmptyFrameEnds,
+    FramesAreTexts,
+    NoPongs,
+    ShortPongs,
+    PongsLate,
+    FirstPongOnly,
+    PongIsBreach,
+    NoCloses,
+    NoEmptyCloses,
+    NoReasons,
+    RegisteredCodes,
+    AlwaysNormal,
+    TalksAfterClose,
+    StaysOpen,
+    AnyMask,
+    AnyBits,
+    AnyOpcode,
+    LongControls,
+    FragmentedControls,
+    ContinuesNothing,
+    Interleaves,
+    TopBit,
+    AnyLength,
+    AnyText,
+    ShortCloses,
+    RepeatsAnyCode,
+    EndsSilently,
+    DiesOfHuge,
+    DiesOfHalves,
     /// Takes whatever looks a little like HTTP.
     Rough,
     CrEndsLine,
@@ -194,7 +243,11 @@ impl Connection {
             self.shared.over.store(true, Ordering::Relaxed);
             return None;
         }
-        self.input.drain(..asked.len);
+        let head: Vec<u8> = self.input.drain(..asked.len).collect();
+        if let Some((answer, is_open)) = sockets::open(&head, fault) {
+            self.stream.write_all(&answer).ok()?;
+            return if is_open { self.talk() } else { Some(()) };
+        }
         if fault == Fault::DropsOnHalfClose {
             std::thread::sleep(10 * TICK);
             if matches!(self.stream.peek(&mut [0]), Ok(0)) {
@@ -212,6 +265,33 @@ impl Connection {
         }
         let behind = fault == Fault::AnswersAfterClose && !self.input.is_empty();
         (keeps(fault, &asked) || behind).then_some(())
+    }
+
+    /// Gives messages back until the WebSocket ends.
+    fn talk(&mut self) -> Option<()> {
+        let mut socket = sockets::Socket::new(self.shared.fault);
+        loop {
+            let (answers, then) = socket.talk(&mut self.input);
+            self.stream.write_all(&answers).ok()?;
+            match then {
+                Then::GoOn | Then::Stay => {}
+                Then::End => return None,
+                Then::Die => self.die(),
+            }
+            if then == Then::Stay {
+                self.input.clear();
+            }
+            if self.receive().is_none() {
+                if !self.input.is_empty() && self.shared.fault == Fault::DiesOfHalves {
+                    self.die();
+                }
+                return None;
+            }
+        }
+    }
+
+    fn die(&self) {
+        self.shared.over.store(true, Ordering::Relaxed);
     }
 
     /// Reads until a request is whole; says 100 where one is expected.
