@@ -11,6 +11,7 @@ use assay_model::experiment::Cell;
 use assay_model::record::{Entry, Measurement, NotRun, Warmup};
 use assay_model::units::Nanos;
 use assay_verdict::Settling;
+use assay_verdict::outlook::Past;
 use tracing::{debug, info};
 
 use crate::plan::{Prediction, RunPlan};
@@ -20,7 +21,7 @@ pub const TOPICS: [&str; 8] =
     ["design", "contender", "warmup", "settle", "window", "rounds", "stop", "remedy"];
 
 /// How the run is designed.
-pub(crate) fn design(plan: &RunPlan) {
+pub(crate) fn design(plan: &RunPlan, past: Option<&Past>) {
     let experiment = &plan.experiment;
     if let Some(comparing) = &experiment.comparing {
         let (base, design, because) = (&comparing.base, comparing.design, &comparing.because);
@@ -34,7 +35,7 @@ pub(crate) fn design(plan: &RunPlan) {
         info!(target: "design", several, at_once, one_at_a_time = experiment.one_at_a_time,
             "one server lives at a time, each measured in one piece");
     }
-    let Prediction { rounds, round, .. } = plan.prediction();
+    let Prediction { rounds, round, .. } = plan.prediction(past);
     info!(target: "design", ?round, budget_s = experiment.budget_s, until_settled = experiment.until_settled,
         "{rounds} rounds are planned");
     info!(target: "design", "CPUs: {}", plan.isolation.statement);

@@ -168,7 +168,7 @@ impl<'a> Runner<'a> {
     }
 
     fn go(&mut self) -> Result<Record, LabError> {
-        log::design(self.plan);
+        log::design(self.plan, self.past.as_ref());
         self.supply_database();
         self.prepare()?;
         self.ask_for_rules()?;
