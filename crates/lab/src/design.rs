@@ -130,8 +130,8 @@ mod tests {
     use assay_model::workload::Workload;
 
     use super::*;
-    use crate::contender::Tools;
     use crate::secrets::Secrets;
+    use crate::tools::Tools;
 
     fn plan(commands: &[&str]) -> RunPlan {
         let cpu = |cpu: u32| [cpu].into_iter().collect();

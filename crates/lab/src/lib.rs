@@ -40,6 +40,7 @@ mod subject;
 pub mod supervisor;
 pub mod techempower;
 mod tls;
+mod tools;
 mod url;
 
 pub use error::{Exit, LabError, SourcePlace};

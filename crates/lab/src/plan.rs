@@ -15,13 +15,13 @@ use assay_verdict::allocation::{Further, Means, opening};
 use assay_verdict::outlook::Past;
 
 use crate::catalogue::{self, Catalogue};
-use crate::contender::Tools;
 use crate::database::Source;
 use crate::error::LabError;
 use crate::groups::{Need, Role, Room, common, groups};
 use crate::rounds::{MAX_ROTATIONS, MIN_ROTATIONS};
 use crate::schedule::{Lives, affordable_rounds, least_number, predicted_conformance, predicted_round};
 use crate::subject::{Launch, Subject, check_link};
+use crate::tools::Tools;
 
 /// Share of a round that is left for turns at least, where the budget bounds them: with fewer rounds each has more of them.
 const LEAST_SHARE: f64 = 0.25;

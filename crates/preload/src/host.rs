@@ -113,6 +113,11 @@ pub(crate) fn option<T: Copy>(socket: RawFd, level: c_int, name: c_int, zero: T)
     (got == 0).then_some(value)
 }
 
+/// Whether a socket is TCP's.
+pub(crate) fn is_tcp(socket: RawFd) -> bool {
+    option(socket, libc::SOL_SOCKET, libc::SO_PROTOCOL, 0) == Some(libc::IPPROTO_TCP)
+}
+
 /// Sets an option to a number; a kernel that does not know it leaves things as they were.
 pub(crate) fn set_option(socket: RawFd, level: c_int, name: c_int, value: c_int) {
     let set = real!(setsockopt: fn(c_int, c_int, c_int, *const c_void, libc::socklen_t) -> c_int);

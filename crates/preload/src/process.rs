@@ -1,5 +1,7 @@
 //! The one core of this process.
 
+pub(crate) mod waiters;
+
 use std::cell::Cell;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
@@ -10,11 +12,12 @@ use assay_engine::clock;
 use assay_model::units::Nanos;
 use rustix::io::Errno;
 
+use waiters::Waiters;
+
 use crate::core::{Core, Report};
 use crate::lock::{Guard, Lock};
 use crate::settings::{self, Settings};
 use crate::stack::{self, Stack};
-use crate::waiting::Waiters;
 use crate::{fdinfo, heap, host, marks};
 
 /// So long after the last turn, any call of the program's catches up: well before the 40 ms for which `assay-tcp` delays an

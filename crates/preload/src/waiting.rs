@@ -11,41 +11,25 @@
 //! [`Engine::wake_source`]: assay_engine::Engine::wake_source
 
 use std::cell::RefCell;
-use std::mem::ManuallyDrop;
-use std::os::fd::{AsFd as _, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd as _, RawFd};
 use std::sync::Arc;
 
-use assay_descriptors as descriptors;
 use assay_engine::clock;
 use assay_model::units::Nanos;
 use assay_wire::SPIN;
-use rustix::event::epoll::EventFlags;
-use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 
-use crate::core::Core;
 use crate::host::{self, Held};
+use crate::process::waiters::{Wake, Wants};
 use crate::process::{self, Shared};
-use crate::stack::Stack;
 
 /// An engine without a descriptor waits by itself, at most so long before the kernel is asked for its descriptors and for signals,
 /// right after something happened; then an eighth of the time since, so that a wait is at most that much too long.
 const SLICE: Nanos = Nanos::from_micros(20);
 const SLICE_SHARE: u64 = 8;
 const SLICE_AT_MOST: Nanos = Nanos::from_millis(1);
-/// At most so long is slept beside an engine that other threads use: their calls may have given it something to do.
-const SLEEP_AMONG_OTHERS: Nanos = Nanos::from_millis(10);
 /// A driver that holds the core while others want it leaves it to them for so long.
 const LEAVE_TO_OTHERS: Nanos = Nanos::from_micros(50);
-
-/// What a thread waits for of the stack.
-#[derive(Clone)]
-pub(crate) enum Wants {
-    /// Anything that an epoll instance could report.
-    Set(RawFd),
-    /// Any of these, of these descriptors.
-    Any(Vec<(RawFd, EventFlags)>),
-}
 
 /// How a wait ended.
 pub(crate) enum WaitOutcome<T> {
@@ -55,107 +39,6 @@ pub(crate) enum WaitOutcome<T> {
     Host,
     /// The time has come.
     TimedOut,
-}
-
-/// The threads that wait.
-pub(crate) struct Waiters {
-    list: Vec<Waiter>,
-    numbered: u64,
-    /// The one that drives.
-    driver: Option<u64>,
-    /// It is asleep, or about to be.
-    driver_sleeps: bool,
-    /// Its sleep is longer than it may be among others.
-    sleeps_long: bool,
-    /// Another thread has used the core since the driver last fell asleep.
-    disturbed: bool,
-}
-
-struct Waiter {
-    number: u64,
-    wants: Wants,
-    wake: Arc<Wake>,
-}
-
-impl Waiters {
-    pub(crate) const fn new() -> Self {
-        Self {
-            list: Vec::new(),
-            numbered: 0,
-            driver: None,
-            driver_sleeps: false,
-            sleeps_long: false,
-            disturbed: false,
-        }
-    }
-
-    /// Wakes the threads that have got what they wait for.
-    pub(crate) fn wake(&mut self, core: &mut Core<Stack>) {
-        for waiter in &self.list {
-            if waiter.wants.are_met(core) {
-                waiter.wake.ring();
-            }
-        }
-    }
-
-    /// Whether nobody will give the engine a turn soon.
-    pub(crate) fn driver_sleeps(&self) -> bool {
-        self.driver_sleeps
-    }
-
-    /// Another thread has used the core while the driver sleeps, and given the engine a turn: its timers may be other ones now.
-    pub(crate) fn disturb(&mut self) {
-        self.disturbed = true;
-        if std::mem::take(&mut self.sleeps_long)
-            && let Some(driver) = self.list.iter().find(|w| Some(w.number) == self.driver)
-        {
-            driver.wake.ring();
-        }
-    }
-
-    /// How long the driver may sleep when the engine has something to do in that time.
-    fn fall_asleep(&mut self, engine: Nanos) -> Nanos {
-        let among_others = std::mem::take(&mut self.disturbed);
-        let sleep = if among_others { engine.min(SLEEP_AMONG_OTHERS) } else { engine };
-        self.sleeps_long = sleep > SLEEP_AMONG_OTHERS;
-        self.driver_sleeps = true;
-        sleep
-    }
-
-    fn enlist(&mut self, wants: &Wants, wake: &Arc<Wake>) -> u64 {
-        self.numbered += 1;
-        self.list.push(Waiter { number: self.numbered, wants: wants.clone(), wake: Arc::clone(wake) });
-        self.numbered
-    }
-
-    fn dismiss(&mut self, number: u64) {
-        self.list.retain(|w| w.number != number);
-        if self.driver == Some(number) {
-            (self.driver, self.driver_sleeps) = (None, false);
-            if let Some(next) = self.list.first() {
-                next.wake.ring();
-            }
-        }
-    }
-
-    /// Whether this thread, which is awake, drives, from now on if nobody else does.
-    fn drives(&mut self, number: u64) -> bool {
-        let drives = *self.driver.get_or_insert(number) == number;
-        self.driver_sleeps &= !drives;
-        drives
-    }
-}
-
-impl Wants {
-    fn are_met(&self, core: &mut Core<Stack>) -> bool {
-        let mut has = |fd, flags| core.object(fd).is_none_or(|o| core.readiness(o).intersects(flags));
-        match self {
-            Self::Set(fd) => has(*fd, EventFlags::IN),
-            Self::Any(list) => {
-                list.iter().any(|&(fd, flags)| has(fd, flags | EventFlags::ERR | EventFlags::HUP))
-            }
-        }
-    }
 }
 
 /// Waits until `attempt` has a result, one of `host` is ready, or `deadline` has come. Signals are handled as `mask` says, or
@@ -278,44 +161,6 @@ fn own_wake() -> Result<Arc<Wake>, Errno> {
     });
     // The thread is ending: one for this wait alone.
     kept.ok().flatten().map_or_else(made, Ok)
-}
-
-/// Closed by its process alone: in a child of fork(2) the number may be another file's by now.
-struct Wake {
-    descriptor: ManuallyDrop<OwnedFd>,
-    owner: i32,
-}
-
-impl Wake {
-    fn new() -> Result<Self, Errno> {
-        let descriptor = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map(descriptors::keep)?;
-        Ok(Self { descriptor: ManuallyDrop::new(descriptor), owner: process::owner() })
-    }
-
-    /// Whether it is this process's, and there.
-    fn is_whole(&self) -> bool {
-        self.owner == process::owner() && descriptors::holds(self.descriptor.as_fd())
-    }
-
-    fn number(&self) -> RawFd {
-        self.descriptor.as_raw_fd()
-    }
-
-    fn ring(&self) {
-        if descriptors::holds(self.descriptor.as_fd()) {
-            // It is full when it has been rung, which is enough.
-            let _ = rustix::io::write(&*self.descriptor, &1u64.to_ne_bytes());
-        }
-    }
-}
-
-impl Drop for Wake {
-    fn drop(&mut self) {
-        if self.is_whole() {
-            descriptors::release(self.number());
-            host::close(self.number());
-        }
-    }
 }
 
 fn hush(wake: RawFd) {

@@ -27,14 +27,12 @@ mod pattern;
 mod peers;
 mod route;
 mod run;
-mod sending;
 mod server;
 mod session;
 mod site;
 mod socket;
 pub mod stub;
 mod threads;
-mod upload;
 mod validators;
 
 pub use config::{Config, HEAD_BYTES_MAX, Limits, ServeError, TARGET_BYTES_MAX};

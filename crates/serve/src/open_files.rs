@@ -13,8 +13,8 @@ use assay_model::units::Nanos;
 
 use crate::coding::Accepted;
 use crate::files::{Folder, Lookup, read_piece};
-use crate::sending::QUEUED_BYTES;
 use crate::session::Wanted;
+use crate::site::QUEUED_BYTES;
 use crate::validators::Found;
 
 /// How long a file is served without being looked up again.

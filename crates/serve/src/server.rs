@@ -8,9 +8,8 @@ use assay_model::units::Nanos;
 use crate::files::{Folder, Lookup};
 use crate::open_files::OpenFiles;
 use crate::peers::{Peer, Peers};
-use crate::sending::{Piece, QUEUED_BYTES, Source};
-use crate::session::{Context, Expiry, Next, Session, Wanted};
-use crate::site::{STEP_BYTES, Site};
+use crate::session::{Context, Expiry, Next, Piece, Session, Source, Wanted};
+use crate::site::{QUEUED_BYTES, STEP_BYTES, Site};
 
 /// How soon an idle thread sees that it is to stop.
 const STOP_CHECK: Nanos = Nanos::from_millis(100);

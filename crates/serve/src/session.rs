@@ -3,21 +3,28 @@
 //! Whoever owns the connection calls [`Session::step`] with everything received and not yet consumed, whenever
 //! bytes arrived or the output has drained, and obeys [`Step::next`].
 
+mod sending;
+#[cfg(test)]
+mod tests;
+mod upload;
+
 use std::io;
 
 use assay_http::{Framing, KnownField, Method, RequestHead, Scan, scan_request, worth_rescan};
 use assay_model::units::Nanos;
 use assay_ws::close;
 
+use sending::Sending;
+pub(crate) use sending::{Piece, Source};
+use upload::Upload;
+
 use crate::answer::Answer;
 use crate::coding::Accepted;
 use crate::connection::Persistence;
 use crate::files::Lookup;
 use crate::route::{self, AnswerPlan};
-use crate::sending::{Piece, Sending};
 use crate::site::{STEP_BYTES, Site};
 use crate::socket::Socket;
-use crate::upload::Upload;
 use crate::validators::{Conditions, Found};
 
 /// The state of one connection.
@@ -327,6 +334,3 @@ impl Session {
         self.refuse(Answer::InternalError, false, cx)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -11,10 +11,16 @@ use crate::config::{Limits, ServeError};
 use crate::connection::Persistence;
 use crate::pattern::Pattern;
 use crate::route::Files;
-use crate::sending::{MOVED_BYTES, QUEUED_BYTES};
 
 /// Bytes that one step of a session produces at most: so many an engine always takes when nothing is queued.
 pub(crate) const STEP_BYTES: usize = SEND_QUEUE_BYTES;
+/// A piece no longer than this leaves through the engine's queue. A step that has less room left ends before a longer body.
+pub(crate) const QUEUED_BYTES: usize = 16 * 1024;
+/// A longer piece is moved by the kernel and at most so long. A peer has [`Limits::send_time`] to take one, so that it needs
+/// no more than about 9 kB/s by default, and other connections wait no longer than it takes to queue one.
+///
+/// [`Limits::send_time`]: crate::Limits::send_time
+pub(crate) const MOVED_BYTES: usize = 256 * 1024;
 
 const SECOND: u64 = 1_000_000_000;
 

@@ -12,7 +12,7 @@ use assay_stats::redline::{
     Decision, Judge, Purpose, Redline, Search, SearchPlan, Slice, Step, Trial, TrialOutcome,
 };
 
-use crate::rates::offered_rate;
+use crate::sample::offered_rate;
 use crate::window::Window;
 
 /// Bounds nearer than this to each other are near enough.

@@ -6,7 +6,7 @@ use assay_model::evidence::{Evidence, Part};
 use assay_model::record::Measurement;
 use assay_model::rule::Rule;
 
-use super::standing::NOTICEABLE_SHARE;
+use super::NOTICEABLE_SHARE;
 
 /// What both witnesses say of these windows. The outcome is `Warn` where some objects: single windows become void by
 /// [`Measurement::void_rules`]; a caller knows what it means when all are.

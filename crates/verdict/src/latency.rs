@@ -18,13 +18,12 @@ use assay_stats::simultaneous::{Looks, each_of};
 use assay_stats::table::{Pair, Table, Windows};
 
 use super::lag::{self, is_known};
-use super::material::Measured;
+use super::measured::Measured;
+use super::objections::{broken_rules, errors, generator_objections};
 use super::percentiles;
 use super::sample::{Sample, sample_of, samples};
-use super::standing::{broken_rules, errors, generator_objections};
 use super::window::{Evidence, Window};
-use super::{CONFIDENCE, closed, interval, point};
-use crate::rates::offered_rate;
+use super::{CONFIDENCE, closed, interval, offered_rate, point};
 
 /// The percentiles that are told.
 const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];

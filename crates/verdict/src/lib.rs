@@ -16,7 +16,6 @@ mod answered;
 mod answers;
 mod cell;
 pub mod compare;
-mod counting;
 pub mod course;
 mod disturbed;
 mod duet;
@@ -29,6 +28,8 @@ mod latency;
 mod limit;
 mod losses;
 pub mod material;
+mod measured;
+mod objections;
 mod order;
 pub mod outlook;
 mod pauses;
@@ -60,7 +61,7 @@ use assay_model::verdict::{CellVerdict, Interval, Verdict};
 use ageing::Slow;
 pub use ageing::needs_long_look;
 pub use ending::{Ending, ending, ending_of_load};
-pub use sample::throughput;
+pub use sample::{offered_rate, throughput};
 pub use settling::{Settling, settling};
 use tables::Tables;
 pub use window::{Evidence, ServerRun, Times, Unreadable, Window};
@@ -75,6 +76,8 @@ pub const MAX_ERROR_SHARE: f64 = 0.001;
 pub const SERVER_SATURATED: f64 = 0.85;
 /// Share of its CPU's time above which a generator's thread counts as saturated.
 pub const GENERATOR_SATURATED: f64 = 0.95;
+/// Share of a window's time from which a disturbance is told.
+pub(crate) const NOTICEABLE_SHARE: f64 = 0.01;
 /// What the generator should be able to send, over what it sent.
 pub const LEAST_HEADROOM: f64 = 1.5;
 /// Share of the limit above which contenders cannot be told from it.

@@ -1,23 +1,11 @@
 //! What a record measured, as the judge takes it: for runs that are made of measured lives to see how often he errs.
 
-use assay_model::experiment::Cell;
 use assay_model::record::Record;
-use assay_stats::table::Windows;
 
 use super::latency;
+pub use super::measured::Measured;
 use super::tables::Tables;
 use super::window::{Evidence, Unreadable};
-
-/// One table of a record.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Measured {
-    /// Which cell.
-    pub cell: Cell,
-    /// Whether it holds the 99th percentiles of response times, and not rates.
-    pub is_tail: bool,
-    /// Name and windows of each contender; of whoever took part twice two times the same name.
-    pub contenders: Vec<(String, Windows)>,
-}
 
 /// All tables of a record: those of rates first.
 ///

@@ -8,14 +8,6 @@ use assay_model::rule::Rule;
 use super::sample::Sample;
 use super::window::Window;
 
-/// What each of these windows tells; nothing unless all of them do.
-pub(crate) fn of_all<'r, T>(
-    windows: impl Iterator<Item = &'r Window<'r>>,
-    tell: impl FnMut(&'r Window<'r>) -> Option<T>,
-) -> Vec<T> {
-    windows.map(tell).collect::<Option<_>>().unwrap_or_default()
-}
-
 /// Objects when some of a contender's rounds have answers enough for a percentile and others have not. Where none has, it is
 /// out of reach, as everybody can see.
 pub(crate) fn check(

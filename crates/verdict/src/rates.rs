@@ -3,13 +3,12 @@
 
 use assay_model::contender::Kind;
 use assay_model::experiment::Cell;
-use assay_model::load::Arrival;
 use assay_model::offered::Offered;
 use assay_model::record::{Entry, Measurement, Record, Run};
 
 use crate::course::Course;
-use crate::throughput;
 use crate::window::{Evidence, Unreadable, Window};
+use crate::{offered_rate, throughput};
 
 /// Share of the slowest contender's capacity that all are offered at a common rate.
 const COMMON_SHARE: f64 = 0.5;
@@ -93,14 +92,6 @@ pub fn first_capacity<'r>(runs: impl Iterator<Item = &'r Run>, cell: &Cell) -> O
     runs.flat_map(|run| &run.cells).filter(counts).find_map(throughput)
 }
 
-/// Requests per second that were offered in a window; `None` for a closed loop.
-pub fn offered_rate(window: &Measurement) -> Option<f64> {
-    match window.load.arrival {
-        Arrival::Closed => None,
-        Arrival::Constant { per_second } | Arrival::Poisson { per_second } => Some(per_second),
-    }
-}
-
 fn all_runs(record: &Record) -> impl Iterator<Item = &Run> {
     record.rounds.iter().flat_map(|round| &round.runs)
 }
@@ -111,6 +102,8 @@ fn runs_of<'r>(record: &'r Record, contender: &'r str) -> impl Iterator<Item = &
 
 #[cfg(test)]
 mod tests {
+    use assay_model::load::Arrival;
+
     use super::*;
     use crate::testing;
 

@@ -9,7 +9,8 @@ use assay_stats::robust::{geometric_mean, median};
 
 use super::sample::sample_of;
 use crate::course::Next;
-use crate::rates::{course_in, offered_rate};
+use crate::rates::course_in;
+use crate::sample::offered_rate;
 use crate::window::{Evidence, Window};
 
 /// Judges every cell in which a redline was searched.

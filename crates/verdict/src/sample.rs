@@ -1,13 +1,11 @@
 //! The numbers of a record, contender by contender and round by round.
 
-use super::counting::Counting;
-use super::percentiles::of_all;
-use super::turns;
+use super::turns::{self, Counting};
 use super::window::{Evidence, ServerRun, Window};
 use assay_model::contender::Kind;
 use assay_model::cpuset::CpuSet;
 use assay_model::experiment::Cell;
-use assay_model::load::LoadReport;
+use assay_model::load::{Arrival, LoadReport};
 use assay_model::network::Network;
 use assay_model::record::{Entry, Measurement, Record, Round, Run};
 use assay_stats::lag::Bounds;
@@ -199,4 +197,20 @@ fn has_long_thirds(window: &Measurement) -> bool {
 /// How long a response took on average in a closed loop, in seconds (Little's law); infinite where none came.
 pub(crate) fn mean_response_s(load: &LoadReport) -> f64 {
     f64::from(load.connections) * f64::from(load.pipeline) / load.window_ns.rate_of(load.window.ok)
+}
+
+/// Requests per second that were offered in a window; `None` for a closed loop.
+pub fn offered_rate(window: &Measurement) -> Option<f64> {
+    match window.load.arrival {
+        Arrival::Closed => None,
+        Arrival::Constant { per_second } | Arrival::Poisson { per_second } => Some(per_second),
+    }
+}
+
+/// What each of these windows tells; nothing unless all of them do.
+fn of_all<'r, T>(
+    windows: impl Iterator<Item = &'r Window<'r>>,
+    tell: impl FnMut(&'r Window<'r>) -> Option<T>,
+) -> Vec<T> {
+    windows.map(tell).collect::<Option<_>>().unwrap_or_default()
 }

@@ -1,7 +1,5 @@
 //! One contender in one cell: its figures, what limited it, and what speaks against them.
 
-use std::collections::BTreeSet;
-
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::conformance::Conformance;
 use assay_model::evidence::{Bottleneck, Evidence, Part, Withheld};
@@ -17,20 +15,14 @@ use assay_stats::order::median_interval;
 use assay_stats::robust::trimmed_mean;
 
 use super::limit::{self, Limit};
+use super::objections::{broken_rules, errors, generator_objections};
 use super::percentiles;
 use super::price::price;
 use super::sample::Sample;
 use super::tables::Tables;
 use super::window::Window;
-use super::{
-    AT_LIMIT, CONFIDENCE, MAX_ERROR_SHARE, ages, disturbed, headroom, interval, median, point, running,
-};
+use super::{AT_LIMIT, CONFIDENCE, ages, disturbed, headroom, interval, median, point, running};
 
-/// Rules of the generator that are judged here, where the server's side and all rounds are known too.
-const JUDGED_HERE: [Rule; 4] =
-    [Rule::GeneratorSaturated, Rule::Failures, Rule::GeneratorDisturbed, Rule::SendLag];
-/// Share of a window's time from which a disturbance is told (METHOD: 1 % of the run).
-pub(crate) const NOTICEABLE_SHARE: f64 = 0.01;
 /// Segments sent again from which it is told, as a share of the answers: one in ten thousand waits 200 ms, the least
 /// retransmission time-out of Linux, and so reaches the 99.99th percentile.
 const NOTICEABLE_RETRANSMITS: f64 = 1e-4;
@@ -168,36 +160,6 @@ fn startup(sample: &Sample<'_>) -> Option<f64> {
     median(&started.collect::<Vec<_>>())
 }
 
-/// How many of its requests failed, as far as that speaks against it.
-pub(crate) fn errors(sample: &Sample<'_>) -> Option<Check> {
-    let (failed, all) = sample.measured().fold((0, 0), |(failed, all), window| {
-        let own = failures(window);
-        (failed + own, all + own + window.load.books.ok)
-    });
-    if failed == 0 {
-        return None;
-    }
-    let share = failed as f64 / all as f64;
-    let seen = sample.measured().flat_map(|window| &window.load.samples).next();
-    let evidence = Evidence::Errors {
-        failed,
-        requests: all,
-        example: seen.map(|seen| seen.detail.clone()),
-        checked: Vec::new(),
-    };
-    let outcome = if share > MAX_ERROR_SHARE { CheckOutcome::Void } else { CheckOutcome::Warn };
-    Some(Check::objection(Rule::Errors, outcome, evidence))
-}
-
-/// In a window in which others had its CPUs, want of an answer says nothing against a server, but a wrong one does. The
-/// generator's want of ports never does.
-fn failures(window: &Measurement) -> u64 {
-    let counts = window.void_rules().is_empty();
-    let speaks =
-        |class: &ErrorClass| class.is_wrong_answer() || counts && *class != ErrorClass::AddressExhausted;
-    window.load.books.errors.iter().filter(|(class, _)| speaks(class)).map(|(_, count)| count).sum()
-}
-
 fn deaths(sample: &Sample<'_>) -> Option<Check> {
     let started = sample.runs.iter().flatten().count();
     let failures: Vec<_> = sample.runs.iter().flatten().filter_map(|run| run.failure.as_ref()).collect();
@@ -308,39 +270,6 @@ fn at_limit(share: Option<&Interval>) -> Option<Check> {
     Some(Check::objection(Rule::AtLimit, CheckOutcome::Warn, Evidence::ShareOfLimit { share }))
 }
 
-/// What the generator itself said, each rule once with its worst outcome.
-pub(crate) fn generator_objections(sample: &Sample<'_>) -> Vec<Check> {
-    let objects = |check: &&Check| check.outcome != CheckOutcome::Pass && !JUDGED_HERE.contains(&check.rule);
-    let mut found: Vec<Check> = Vec::new();
-    for check in sample.measured().flat_map(|window| &window.load.checks).filter(objects) {
-        match found.iter_mut().find(|known| known.rule == check.rule) {
-            Some(known) if known.outcome >= check.outcome => {}
-            Some(known) => *known = check.clone(),
-            None => found.push(check.clone()),
-        }
-    }
-    let windows = sample.measured().count();
-    for known in &mut found {
-        let hit = |window: &&assay_model::record::Measurement| {
-            window
-                .load
-                .checks
-                .iter()
-                .any(|check| check.rule == known.rule && check.outcome != CheckOutcome::Pass)
-        };
-        let hits = sample.measured().filter(hit).count();
-        known.evidence = Evidence::InWindows {
-            worst: Box::new(known.evidence.clone()),
-            windows: Part::new(hits, windows),
-        };
-        // A single bad window is no reason to throw the others away; the intervals show it.
-        if known.outcome == CheckOutcome::Void && (hits * 2 <= windows || sample.is_limit()) {
-            known.outcome = CheckOutcome::Warn;
-        }
-    }
-    found
-}
-
 /// Why no rank may be given, if so. The limit is not ranked anyway, so nothing of it is withheld but wrong answers.
 fn withheld(sample: &Sample<'_>, checks: &[Check]) -> Option<Withheld> {
     if let Some(void) = checks.iter().find(|check| check.is_void()) {
@@ -356,12 +285,4 @@ fn withheld(sample: &Sample<'_>, checks: &[Check]) -> Option<Withheld> {
         _ if rules.is_empty() => Some(Withheld::FewRuns { runs: counted }),
         _ => Some(Withheld::FewWindows { windows: counted, rules }),
     }
-}
-
-/// The rules for which windows of a contender do not count, each once.
-pub(crate) fn broken_rules(sample: &Sample<'_>) -> Vec<Rule> {
-    let broken: BTreeSet<Rule> = sample.measured().flat_map(Measurement::void_rules).collect();
-    let mut rules: Vec<Rule> = broken.into_iter().collect();
-    rules.sort_unstable_by_key(|rule| rule.name());
-    rules
 }

@@ -9,7 +9,7 @@ use assay_stats::simultaneous::{Looks, each_of};
 use assay_stats::table::{Components, Table, Windows};
 use assay_stats::tiers::{LEAST_MARGIN, margin_beyond_bias};
 
-use super::material::Measured;
+use super::measured::Measured;
 use super::ranking::{Ranking, ranking};
 use super::sample::{Sample, sample_of};
 use super::window::{Evidence, Window};

@@ -9,8 +9,9 @@ use assay_model::rule::Rule;
 use assay_model::verdict::CellVerdict;
 
 use super::MIN_ROUNDS;
+use super::NOTICEABLE_SHARE;
 use super::sample::counted_rounds;
-use super::standing::{NOTICEABLE_SHARE, tcp_check};
+use super::standing::tcp_check;
 use super::window::Evidence;
 use super::{LEAST_HEADROOM, answers, disturbed, median, order};
 

@@ -3,8 +3,6 @@
 use assay_model::record::{MAX_GENERATOR_DELAY_SHARE, Measurement, Turn};
 use assay_model::units::Nanos;
 
-use super::counting::Counting;
-
 /// Fewest turns from which it is told how long a contender needs to settle.
 const LEAST_TURNS: usize = 8;
 /// A rate that is nearer than this to what it is later counts as settled, as a logarithm.
@@ -15,6 +13,44 @@ const SURE: f64 = 2.5;
 const MAX_GAPS: usize = 100;
 /// Slices whose rate is set against the later one: as many as make an answer or two of a slow server no matter.
 const STRETCH: usize = 4;
+
+/// From where on a contender's turns count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counting {
+    /// Load in a turn that does not count, instead of what was ordered; absent where the slices do not tell.
+    pub(crate) settle: Option<Nanos>,
+    /// The first rotation that counts: connections and pools that are new make those before it slow, however old the server.
+    pub(crate) opening: u32,
+    /// Load that a life must have behind it.
+    pub(crate) warm: Nanos,
+}
+
+impl Counting {
+    /// Right answers per second in a turn; none before it counts, and when nothing came.
+    pub(crate) fn rate(&self, turn: &Turn) -> Option<f64> {
+        self.counts(turn).then(|| rate_after(turn, self.settle)).flatten()
+    }
+
+    /// The part of a turn that is measured, if it counts.
+    pub(crate) fn length(&self, turn: &Turn) -> Nanos {
+        if self.counts(turn) { part_after(turn, self.settle).1 } else { Nanos::ZERO }
+    }
+
+    /// The same with cold turns among those that count.
+    pub(crate) fn with_cold(self) -> Self {
+        Self { opening: 0, warm: Nanos::ZERO, ..self }
+    }
+
+    fn counts(&self, turn: &Turn) -> bool {
+        turn.rotation >= self.opening && turn.loaded_ns >= self.warm
+    }
+
+    /// The same for some turns, of which the second half always counts: the others were held against it, not it against them.
+    pub(crate) fn of(self, turns: &[Turn]) -> Self {
+        let Some(late) = turns.get(turns.len() / 2) else { return self };
+        Self { opening: self.opening.min(late.rotation), warm: self.warm.min(late.loaded_ns), ..self }
+    }
+}
 
 /// How long a contender must be under load until its rate no longer depends on it, as its `turns` show; at least `least`, and
 /// at most until the second half of what they measured.
@@ -85,6 +121,24 @@ pub(crate) fn shown_shift(differences: &[f64]) -> f64 {
 
 fn mean(slices: &[u64]) -> Option<f64> {
     (!slices.is_empty()).then(|| slices.iter().sum::<u64>() as f64 / slices.len() as f64)
+}
+
+pub(crate) fn rate_after(turn: &Turn, settle: Option<Nanos>) -> Option<f64> {
+    let (ok, length) = part_after(turn, settle);
+    Some(length.rate_of(ok)).filter(|rate| *rate > 0.0)
+}
+
+/// Right answers after so much load, and how long that part is; what was ordered where the slices do not tell.
+fn part_after(turn: &Turn, settle: Option<Nanos>) -> (u64, Nanos) {
+    let (load, slices) = (&turn.load, &turn.load.slices);
+    let whole = (load.ok, load.window_ns);
+    let Some(settle) = settle.filter(|_| slices.interval_ns > Nanos::ZERO) else { return whole };
+    let first = usize::try_from(settle.0 / slices.interval_ns.0).unwrap_or(usize::MAX);
+    let length = (load.settle_ns + load.window_ns) - settle;
+    match slices.ok.get(first..) {
+        Some(counted) if length > Nanos::ZERO => (counted.iter().sum(), length),
+        _ => whole,
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! A record with the histograms of its windows decoded: once, and by one rule.
 
+mod counting;
+
 use std::ops::Deref;
 
 use assay_model::experiment::Cell;
@@ -10,9 +12,9 @@ use assay_stats::lag::{Bounds, bounds};
 use assay_stats::order::is_resolved;
 use assay_stats::{Histogram, StatsError};
 
-use super::counting::{Counting, count};
 use super::throughput;
-use super::turns::{log_rates, typical_rate};
+use super::turns::{Counting, log_rates, typical_rate};
+use counting::count;
 
 /// A histogram of a record cannot be read.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

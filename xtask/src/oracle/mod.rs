@@ -5,6 +5,7 @@ mod cases;
 mod figure;
 mod peers;
 mod pure;
+mod reading;
 mod trial;
 
 use std::path::Path;
@@ -90,7 +91,7 @@ impl Sheet {
 
     /// A run that calls itself void proves nothing about times, unless that is what the test is about. Its counts hold.
     fn enter_trial(&mut self, engine: Engine, case: &Case, evidence: &Evidence) {
-        let mut verdicts = figure::judge(case, evidence);
+        let mut verdicts = reading::judge(case, evidence);
         if !case.expects_void() {
             for check in evidence.objections() {
                 println!(

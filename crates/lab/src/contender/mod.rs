@@ -27,28 +27,16 @@ pub(crate) use inherited::Purpose;
 pub(crate) use prepare::Preparation;
 pub(crate) use server::Server;
 
+pub use crate::tools::Tools;
+
 use before::Commands;
 
 use crate::database::Access;
-use crate::secrets::Secrets;
 use crate::stop::Stop;
 use crate::tls::RunTls;
 
 /// The shell's exit status for a command that it does not find (POSIX.1-2024, Shell Command Language 2.8.2).
 const NOT_FOUND: i32 = 127;
-
-/// The programs that the lab starts, and the files that contenders serve.
-#[derive(Clone, Debug)]
-pub struct Tools {
-    /// Our own program, for its subcommands `supervise` and `load`.
-    pub assay: PathBuf,
-    /// The folder of the catalogue whose files are served, `workloads/files`, from the root.
-    pub files: PathBuf,
-    /// The preload library, where it is neither beside our program nor installed with it.
-    pub preload: Option<PathBuf>,
-    /// What nothing that they print may repeat.
-    pub secrets: Secrets,
-}
 
 /// What one start needs to know.
 pub(crate) struct StartOrder<'a> {

@@ -34,9 +34,9 @@ pub use supply::Source;
 pub(crate) use supply::{Access, Supplied, absent, not_run, supply};
 pub use url::GivenUrl;
 
-use crate::contender::Tools;
 use crate::stop::Stop;
 use crate::supervisor::RunError;
+use crate::tools::Tools;
 use cluster::Cluster;
 use count::Statements;
 use own::OwnDatabase;

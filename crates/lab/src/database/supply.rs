@@ -215,8 +215,8 @@ pub(crate) fn not_run(error: &DatabaseError) -> NotRun {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contender::Tools;
     use crate::secrets::Secrets;
+    use crate::tools::Tools;
 
     #[test]
     fn the_record_of_a_users_own_database_has_no_password() {

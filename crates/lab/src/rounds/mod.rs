@@ -7,6 +7,7 @@ mod ensemble;
 mod event;
 mod learning;
 mod long_look;
+mod measuring;
 mod pacing;
 mod preparing;
 mod round;

@@ -1,7 +1,7 @@
 //! One life of a contender's process: started, warmed up, measured in every cell, stopped.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use assay_host::cpuset::CpuSet;
 use assay_host::probe::Probe;
@@ -10,17 +10,12 @@ use assay_link::Link;
 use assay_model::experiment::{Cell, Span};
 use assay_model::load::{Arrival, LoadReport};
 use assay_model::network::{Network, Stack};
-use assay_model::offered::Offered;
-use assay_model::record::{Measurement, NotRun, Record, Run, Stage};
+use assay_model::record::{NotRun, Record, Run, Stage};
 use assay_model::units::Nanos;
 use assay_model::workload::Workload;
-use assay_verdict::course::Next;
-use assay_verdict::rates::{course_of, rate_for};
-use assay_verdict::{Unreadable, Window};
 
 use super::event::Event;
 use super::telling::Telling;
-use super::watch::Watch;
 use crate::contender::before::Commands;
 use crate::contender::{OnUserStack, Server, StartOrder};
 use crate::database::Access;
@@ -263,125 +258,10 @@ pub(super) fn wanted<T>(
     })
 }
 
-impl OngoingRun<'_> {
-    /// Measures the `wanted` cells, each in one piece.
-    pub(super) fn windows(
-        &mut self,
-        telling: &Telling<'_>,
-        wanted: impl Fn(&Cell) -> bool,
-    ) -> Result<(), Option<NotRun>> {
-        let cells: Vec<Cell> = self.server_run.cells.iter().filter(|cell| wanted(cell)).cloned().collect();
-        for cell in &cells {
-            if self.server_run.stop.soon() {
-                return Err(None);
-            }
-            if matches!(cell.offered, Offered::Redline(_)) {
-                self.search(cell, telling)?;
-                continue;
-            }
-            let experiment = &self.server_run.plan.experiment;
-            let arrival = if cell.offered.is_closed() {
-                Arrival::Closed
-            } else {
-                // Not known yet: the capacity that it follows from was not measured.
-                let Some(rate) = rate_for(self.server_run.record, &self.run, cell) else { continue };
-                experiment.arrival.at(rate)
-            };
-            let (settle_s, length) = (experiment.settle_at(cell.offered), experiment.window_at(cell.offered));
-            self.measure(&Order { cell, arrival, settle_s, length, window: 0 }, telling)?;
-        }
-        Ok(())
-    }
-
-    /// Goes on with the search for a redline until it needs another server or is over. A server that somebody else runs
-    /// cannot be replaced, so there the search goes on with it.
-    fn search(&mut self, cell: &Cell, telling: &Telling<'_>) -> Result<(), Option<NotRun>> {
-        let (record, plan) = (self.server_run.record, self.server_run.plan);
-        let course = course_of(record, &self.run, cell).map_err(|error| Some(unreadable(&error)))?;
-        let Some(mut course) = course else { return Ok(()) };
-        let mut is_fresh = self.server.pid().is_some();
-        while let Next::Window { per_second, settle_s, window_s, fresh_server } = course.next() {
-            let needs_another = fresh_server && !is_fresh && self.server.pid().is_some();
-            let ends = Instant::now() + Duration::from_secs_f64(settle_s + window_s);
-            if needs_another || self.server_run.budget_ends.is_some_and(|budget_ends| ends > budget_ends) {
-                break;
-            }
-            if self.server_run.stop.soon() {
-                return Err(None);
-            }
-            let arrival = plan.experiment.arrival.at(per_second);
-            let window = u32::try_from(self.run.cells.len()).unwrap_or(u32::MAX);
-            let order = Order { cell, arrival, settle_s, length: Span::Seconds(window_s), window };
-            let round = u32::try_from(record.rounds.len()).unwrap_or(u32::MAX).saturating_sub(1);
-            let contender = self.server_run.subject.name.as_str();
-            let window = Window::of(contender, round, self.measure(&order, telling)?);
-            course.take(&window.map_err(|error| Some(unreadable(&error)))?);
-            is_fresh = false;
-        }
-        Ok(())
-    }
-
-    /// Measures one window and files it. One whose answers were held against what turns out to vary is measured once more.
-    fn measure(&mut self, order: &Order<'_>, telling: &Telling<'_>) -> Result<&Measurement, Option<NotRun>> {
-        let mut window = self.measured(order, telling)?;
-        if self.unlearns(&window.load)? {
-            window = self.measured(order, telling)?;
-        }
-        Ok(self.file(window, telling))
-    }
-
-    fn measured(&mut self, order: &Order<'_>, telling: &Telling<'_>) -> Result<Measurement, Option<NotRun>> {
-        telling.notice(&Event::Measuring { contender: &self.server_run.subject.name, cell: order.cell });
-        let age = self.age();
-        let watch = Watch::start(&self.server_run, &self.server, order.cell);
-        let load = self.server_run.load(&mut self.server, order)?;
-        let seen = watch.finish(&self.server_run, &self.server, Duration::from_nanos(load.window_ns.0));
-        self.check_server(load.books.failed() > 0)?;
-        self.loaded += load.warmup_ns + load.window_ns;
-        Ok(seen.beside(&self.server_run, order.cell, age, load))
-    }
-
-    pub(super) fn age(&self) -> Age {
-        Age { offset_ns: self.server_run.began.elapsed().into(), loaded_ns: self.loaded }
-    }
-
-    /// A server that died at the very end was not measured: its last answers may be its last words.
-    pub(super) fn check_server(&mut self, is_suspicious: bool) -> Result<(), Option<NotRun>> {
-        let server = &mut self.server;
-        let death =
-            if is_suspicious { server.suspected_death(Stage::Load) } else { server.death(Stage::Load) };
-        death.map_or(Ok(()), |death| Err(Some(death)))
-    }
-
-    pub(super) fn file(&mut self, window: Measurement, telling: &Telling<'_>) -> &Measurement {
-        let (ok, failed) = (window.load.window.ok, window.load.books.failed());
-        let per_second = window.load.window_ns.rate_of(ok);
-        let contender = &self.server_run.subject.name;
-        log::measured(contender, &window);
-        telling.notice(&Event::Measured { contender, cell: &window.cell, per_second, failed });
-        self.run.cells.push(window);
-        &self.run.cells[self.run.cells.len() - 1]
-    }
-
-    /// Stops the server.
-    pub(super) fn end(self, measured: Result<(), Option<NotRun>>) -> Run {
-        let mut run = self.run;
-        let stopped = self.server.stop(self.server_run.link);
-        self.server_run.link.empty();
-        run.failure = measured.err().flatten().or(stopped.err());
-        run
-    }
-}
-
 /// All contenders of a round meet the same arrivals, and no two rounds do: else the luck of one schedule would look like a
 /// property of the servers, however many rounds there are.
 fn arrivals_seed(seed: u64, round: usize, window: u32) -> u64 {
     seed.wrapping_add((round as u64) << 32).wrapping_add(u64::from(window) << 16)
-}
-
-/// What the generator has just written cannot be read.
-fn unreadable(error: &Unreadable) -> NotRun {
-    generator_failure(LoadError::Failed { problem: error.to_string(), log_tail: Vec::new() })
 }
 
 pub(super) fn generator_failure(error: LoadError) -> NotRun {

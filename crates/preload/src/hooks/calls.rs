@@ -11,8 +11,9 @@ use rustix::io::Errno;
 
 use crate::core::Way;
 use crate::host;
+use crate::process::waiters::Wants;
 use crate::process::{self, Shared};
-use crate::waiting::{self, WaitOutcome, Wants};
+use crate::waiting::{self, WaitOutcome};
 
 /// A program that asks again and again without ever waiting is given a turn of the engine after so long.
 const TURN_AT_LEAST_EVERY: Nanos = Nanos::from_millis(1);

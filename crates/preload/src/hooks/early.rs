@@ -8,13 +8,13 @@ use std::os::fd::{BorrowedFd, RawFd};
 
 use rustix::io::Errno;
 
-use super::{epoll, sockets};
+use super::bell;
 use crate::process::{self, Shared};
 use crate::{fdinfo, host, log};
 
 /// Notes that the kernel's epoll instance watches a descriptor that was not ours; a TCP socket may become so.
 pub(super) fn note(set: RawFd, fd: RawFd) {
-    if process::settings().is_none() || process::is_borrowed() || !sockets::is_stream(fd) {
+    if process::settings().is_none() || process::is_borrowed() || !host::is_tcp(fd) {
         return;
     }
     if let Ok(mut shared) = process::access()
@@ -43,7 +43,7 @@ pub(super) fn take_over(shared: &mut Shared, fd: RawFd) -> Result<(), Errno> {
             ));
             return Err(Errno::ACCESS);
         };
-        epoll::adopt(shared, set)?;
+        bell::adopt(shared, set)?;
         shared.core.inherit_watch(set, fd, watch)?;
     }
     Ok(())

@@ -6,6 +6,7 @@
 //! below call this the caller's promise.
 
 mod address;
+mod bell;
 mod calls;
 mod descriptors;
 mod early;

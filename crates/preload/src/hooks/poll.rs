@@ -10,8 +10,9 @@ use rustix::io::Errno;
 
 use super::io::unfortified;
 use crate::host::{self, answer, real};
+use crate::process::waiters::Wants;
 use crate::process::{self, Shared};
-use crate::waiting::{self, WaitOutcome, Wants};
+use crate::waiting::{self, WaitOutcome};
 use crate::{fdinfo, marks};
 
 /// Bits of a word of a set of select(2).

@@ -28,7 +28,7 @@ pub(super) unsafe extern "C" fn bind(
     // SAFETY: the caller's promise.
     let wanted = process::settings()
         .and_then(|s| unsafe { address::read(name, length) }.filter(|a| s.is_ours(a.ip())));
-    if let Some(wanted) = wanted.filter(|_| is_stream(fd)) {
+    if let Some(wanted) = wanted.filter(|_| host::is_tcp(fd)) {
         if is_taken(fd, wanted) {
             return answer(Err(Errno::ADDRINUSE)) as c_int;
         }
@@ -72,7 +72,7 @@ pub(super) extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
 fn becomes_listener(fd: RawFd) -> bool {
     let ours =
         |settings: &crate::settings::Settings| address::bound(fd).is_some_and(|a| settings.is_ours(a.ip()));
-    process::settings().is_some_and(ours) && marks::fits(fd) && is_stream(fd)
+    process::settings().is_some_and(ours) && marks::fits(fd) && host::is_tcp(fd)
 }
 
 fn start_listening(fd: RawFd, backlog: c_int) -> Result<(), Errno> {
@@ -115,7 +115,7 @@ pub(super) unsafe extern "C" fn connect(
     // SAFETY: the caller's promise.
     let peer = process::settings()
         .and_then(|s| unsafe { address::read(name, length) }.filter(|a| s.reaches(a.ip())));
-    match peer.filter(|_| process::is_ours(fd) || (marks::fits(fd) && is_stream(fd))) {
+    match peer.filter(|_| process::is_ours(fd) || (marks::fits(fd) && host::is_tcp(fd))) {
         Some(peer) => answer(start_connecting(fd, peer).map(|()| 0)) as c_int,
         None => {
             let connect = real!(connect: fn(c_int, *const libc::sockaddr, libc::socklen_t) -> c_int);
@@ -281,12 +281,6 @@ fn addresses(fd: RawFd) -> Option<(SocketAddr, SocketAddr)> {
     let (ours, peer) = process::access().ok()?.core.addresses(fd)?;
     let is_ipv6 = host::option(fd, libc::SOL_SOCKET, libc::SO_DOMAIN, 0) == Some(libc::AF_INET6);
     Some((in_family_of(ours, is_ipv6), in_family_of(peer, is_ipv6)))
-}
-
-/// Whether it is a TCP socket.
-pub(super) fn is_stream(fd: RawFd) -> bool {
-    let option = |name| host::option(fd, libc::SOL_SOCKET, name, 0);
-    option(libc::SO_PROTOCOL) == Some(libc::IPPROTO_TCP)
 }
 
 /// Whether others may listen where it does.

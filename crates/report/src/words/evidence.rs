@@ -7,6 +7,7 @@ mod limit;
 mod machine;
 mod runs;
 mod server;
+mod withheld;
 
 use assay_model::check::Check;
 use assay_model::evidence::{Evidence, Part};
@@ -18,6 +19,7 @@ pub(crate) use age::measured_under_load;
 pub use answers::{described, held_in_words};
 pub(crate) use limit::bottleneck;
 pub(crate) use runs::restarts_vary;
+pub use withheld::withheld;
 
 /// What a check found: a sentence without a full stop, so that it can stand in another.
 pub fn evidence(check: &Check) -> String {
@@ -123,7 +125,7 @@ fn sentence(check: &Check, evidence: &Evidence) -> String {
         E::DuetApart { base, new, cell, apart_share } => runs::duet_apart(base, new, cell, *apart_share),
         E::LostPairs { base, new, cell, void, is_withheld, turns } => {
             let lost = runs::lost_pairs(base, new, cell, *void, *is_withheld);
-            let turns = turns.as_deref().map(super::withheld);
+            let turns = turns.as_deref().map(withheld);
             turns.map_or(lost.clone(), |turns| {
                 format!("{lost}; windows of one at a time tell nothing ({turns})")
             })

@@ -9,13 +9,11 @@ mod redline;
 mod remedy;
 mod stack;
 mod standings;
-mod withheld;
 mod written;
 
 pub(crate) use evidence::{bottleneck, measured_under_load, restarts_vary};
-pub use evidence::{described, evidence, held_in_words};
+pub use evidence::{described, evidence, held_in_words, withheld};
 pub use remedy::remedy;
-pub use withheld::withheld;
 pub(crate) use written::FINDINGS;
 pub use written::in_words;
 

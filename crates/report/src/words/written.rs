@@ -6,9 +6,9 @@ use assay_model::verdict::LimitedBy;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::evidence::withheld;
 use super::evidence::{bottleneck, evidence};
 use super::remedy::remedy;
-use super::withheld::withheld;
 
 /// The names of what a sentence is made of.
 pub(crate) const FINDINGS: [&str; 3] = ["found", "withheld_for", "limit_found"];

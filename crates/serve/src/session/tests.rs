@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use super::*;
 use crate::config::Limits;
 use crate::route::Files;
-use crate::sending::{QUEUED_BYTES, Source};
+use crate::site::QUEUED_BYTES;
 
 /// One connection with everything it needs; pieces are rendered as the bytes they stand for.
 struct Wire {

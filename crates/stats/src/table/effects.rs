@@ -5,7 +5,8 @@
 //! first is 3 % above the second and the second 2 % above the third, then the first is so much above the third. A life that
 //! is missing costs its own contender a round, and nobody else.
 
-use super::spreads::{Lives, Spreads};
+use super::lives::Lives;
+use super::spreads::Spreads;
 
 /// Rounds are taken for effects of a wide distribution rather than for entirely unknown: with this share of their weight.
 /// It does not change a digit, but contenders that never met in a round can still be placed, by their plain means.

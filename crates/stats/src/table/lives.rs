@@ -29,6 +29,9 @@ pub(super) struct Life {
     pub(super) windows: usize,
 }
 
+/// Lives by contender and block.
+pub(super) type Lives = Vec<Vec<Option<Life>>>;
+
 /// The lives of all contenders, round by round; `None` for a contender without a window in that round.
 pub(super) fn lives(rounds: &[Round<'_>]) -> Vec<Vec<Option<Life>>> {
     let started: Vec<Fit> = rounds.iter().map(|round| Fit::polished(round)).collect();

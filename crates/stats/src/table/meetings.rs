@@ -1,7 +1,7 @@
 //! Where two contenders can be set against each other: in a block in which both lived, or, in a round that was split into
 //! groups, through a third that lived in the groups of both.
 
-use super::spreads::Lives;
+use super::lives::Lives;
 
 /// How two contenders met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

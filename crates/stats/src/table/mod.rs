@@ -27,7 +27,8 @@ use crate::error::{at_least, finite};
 use crate::moderation::{Group, Moderated, Prior, Spread};
 use crate::{Interval, StatsError, student};
 use effects::Effects;
-use spreads::{Lives, Spreads, pairs_of};
+use lives::Lives;
+use spreads::{Spreads, pairs_of};
 
 /// The windows of one contender: by block, which is a round or a group of one, and by rotation within the block, the natural
 /// logarithm of the rate. `None` is a window that is void or was not measured; rows that end early are filled up with it.

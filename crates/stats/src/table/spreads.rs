@@ -1,12 +1,9 @@
 //! How much the difference of two contenders varies from round to round, and how much of that comes from windows.
 
-use super::lives::Life;
+use super::lives::{Life, Lives};
 use super::meetings::{Meeting, meetings};
 use crate::moderation::Spread;
 use crate::robust::middle;
-
-/// Lives by contender and block.
-pub(super) type Lives = Vec<Vec<Option<Life>>>;
 
 /// No contender is believed to vary less than this share of what a typical one does: differences of variances that were
 /// estimated from few rounds are noise.

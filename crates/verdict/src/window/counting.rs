@@ -11,8 +11,8 @@ use assay_model::record::Turn;
 use assay_model::units::Nanos;
 use assay_stats::robust::median;
 
-use super::turns::{settle_of, shown_shift};
-use super::window::{ServerRun, Window};
+use super::{ServerRun, Window};
+use crate::turns::{Counting, rate_after, settle_of, shown_shift};
 
 /// Differences from which it is told whether turns of some age were slower than later ones.
 const STRETCH: usize = 8;
@@ -20,17 +20,6 @@ const STRETCH: usize = 8;
 const LEAST_TURNS: usize = 3;
 /// Others in the same rotation who show how fast the machine was in it.
 const LEAST_OTHERS: usize = 2;
-
-/// From where on a contender's turns count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counting {
-    /// Load in a turn that does not count, instead of what was ordered; absent where the slices do not tell.
-    settle: Option<Nanos>,
-    /// The first rotation that counts: connections and pools that are new make those before it slow, however old the server.
-    opening: u32,
-    /// Load that a life must have behind it.
-    warm: Nanos,
-}
 
 /// A turn of the first half of a life's in a cell.
 #[derive(Clone, Copy, Debug)]
@@ -40,33 +29,6 @@ struct Early {
     age: Nanos,
     /// By how much its log rate differs from that of the second half.
     shift: f64,
-}
-
-impl Counting {
-    /// Right answers per second in a turn; none before it counts, and when nothing came.
-    pub(crate) fn rate(&self, turn: &Turn) -> Option<f64> {
-        self.counts(turn).then(|| rate_after(turn, self.settle)).flatten()
-    }
-
-    /// The part of a turn that is measured, if it counts.
-    pub(crate) fn length(&self, turn: &Turn) -> Nanos {
-        if self.counts(turn) { part_after(turn, self.settle).1 } else { Nanos::ZERO }
-    }
-
-    /// The same with cold turns among those that count.
-    pub(crate) fn with_cold(self) -> Self {
-        Self { opening: 0, warm: Nanos::ZERO, ..self }
-    }
-
-    fn counts(&self, turn: &Turn) -> bool {
-        turn.rotation >= self.opening && turn.loaded_ns >= self.warm
-    }
-
-    /// The same for some turns, of which the second half always counts: the others were held against it, not it against them.
-    fn of(self, turns: &[Turn]) -> Self {
-        let Some(late) = turns.get(turns.len() / 2) else { return self };
-        Self { opening: self.opening.min(late.rotation), warm: self.warm.min(late.loaded_ns), ..self }
-    }
 }
 
 /// Tells each window of a record what counts of its turns; `least` is the load before each turn that was asked for.
@@ -188,24 +150,6 @@ fn last_slow<K: Ord>(turns: &mut [Early], key: impl Fn(&Early) -> K) -> Option<K
     };
     let slow = turns.chunks_exact(STRETCH).take_while(is_slower);
     slow.last().and_then(<[_]>::last).map(key)
-}
-
-fn rate_after(turn: &Turn, settle: Option<Nanos>) -> Option<f64> {
-    let (ok, length) = part_after(turn, settle);
-    Some(length.rate_of(ok)).filter(|rate| *rate > 0.0)
-}
-
-/// Right answers after so much load, and how long that part is; what was ordered where the slices do not tell.
-fn part_after(turn: &Turn, settle: Option<Nanos>) -> (u64, Nanos) {
-    let (load, slices) = (&turn.load, &turn.load.slices);
-    let whole = (load.ok, load.window_ns);
-    let Some(settle) = settle.filter(|_| slices.interval_ns > Nanos::ZERO) else { return whole };
-    let first = usize::try_from(settle.0 / slices.interval_ns.0).unwrap_or(usize::MAX);
-    let length = (load.settle_ns + load.window_ns) - settle;
-    match slices.ok.get(first..) {
-        Some(counted) if length > Nanos::ZERO => (counted.iter().sum(), length),
-        _ => whole,
-    }
 }
 
 #[cfg(test)]

@@ -4,23 +4,16 @@ use std::ops::Range;
 
 use assay_http::Framing;
 
+use super::{Context, Next, Phase, Reply, Session, Turn, Wanted};
 use crate::answer::Answer;
 use crate::connection::Persistence;
 use crate::files::{Lookup, is_shortage};
 use crate::route::AnswerPlan;
-use crate::session::{Context, Next, Phase, Reply, Session, Turn, Wanted};
-use crate::site::STEP_BYTES;
+use crate::site::{MOVED_BYTES, QUEUED_BYTES, STEP_BYTES};
 use crate::validators::{FileHead, Found, Selection, select};
 
 /// A body of the pattern no longer than this is copied between other responses instead of being sent by itself.
 const COPIED_BYTES: u64 = 4096;
-/// A piece no longer than this leaves through the engine's queue. A step that has less room left ends before a longer body.
-pub(crate) const QUEUED_BYTES: usize = 16 * 1024;
-/// A longer piece is moved by the kernel and at most so long. A peer has [`Limits::send_time`] to take one, so that it needs
-/// no more than about 9 kB/s by default, and other connections wait no longer than it takes to queue one.
-///
-/// [`Limits::send_time`]: crate::Limits::send_time
-pub(crate) const MOVED_BYTES: usize = 256 * 1024;
 
 /// The rest of a body to send.
 #[derive(Clone, Copy, Debug)]

@@ -4,9 +4,9 @@ use assay_http::render::{CONTINUE, RenderError};
 use assay_http::{BodyLimits, BodyReader, Framing};
 use assay_model::units::Nanos;
 
+use super::{Context, Next, Phase, Reply, Session, Turn};
 use crate::answer::{ANSWER_BYTES, Answer};
 use crate::route::AnswerPlan;
-use crate::session::{Context, Next, Phase, Reply, Session, Turn};
 use crate::site::STEP_BYTES;
 
 /// Room for the framing of one chunk and of the last: a size of up to 16 digits, four line ends, `0`.

@@ -3,7 +3,7 @@
 use assay_model::evidence::Withheld;
 use assay_model::rule::Rule;
 
-use super::evidence::{evidence, part};
+use super::{evidence, part};
 use crate::format;
 
 /// The reason, without a full stop.
