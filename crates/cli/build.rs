@@ -100,7 +100,7 @@ fn build_library(root: &Path, target: &Path) -> io::Result<PathBuf> {
     Ok(target.join(platform).join("release/libassay_preload.so"))
 }
 
-/// The same files give the same bytes: without times and owners.
+/// Packs files so that equal files give equal bytes: without times and owners.
 fn pack(root: &Path, files: &[PathBuf], archive: &Path) -> io::Result<()> {
     let mut archive = tar::Builder::new(GzEncoder::new(File::create(archive)?, Compression::best()));
     for file in files {

@@ -118,7 +118,7 @@ export interface AnsweredVerdict {
    */
   connections: number;
   /**
-   * Whose TCP over which wire; absent where the experiment names none: the kernel's, over the run's link.
+   * The TCP and the wire; absent where the experiment names none: the kernel's, over the run's link.
    */
   network?: Network | null;
   /**
@@ -246,7 +246,7 @@ export interface LatencyVerdict {
    */
   connections: number;
   /**
-   * Whose TCP over which wire; absent where the experiment names none: the kernel's, over the run's link.
+   * The TCP and the wire; absent where the experiment names none: the kernel's, over the run's link.
    */
   network?: Network | null;
   /**
@@ -343,7 +343,7 @@ export interface LatencyStanding {
    */
   rounds: number;
   /**
-   * The same as a share of the contender's capacity in the same cell over all rounds; absent when that is not known.
+   * The offered rate as a share of the contender's capacity in the same cell over all rounds; absent when that is not known.
    */
   share_of_capacity: number | null;
   /**
@@ -356,7 +356,7 @@ export interface LatencyStanding {
  */
 export interface Check {
   /**
-   * The same in a sentence; only in what is written for readers, and in those records.
+   * The evidence in a sentence; only in what is written for readers, and in those records.
    */
   evidence: string;
   /**
@@ -381,7 +381,7 @@ export interface ResponseQuantile {
    */
   is_lower_bound: boolean;
   /**
-   * Which, 0 to 1.
+   * The quantile, 0 to 1.
    */
   quantile: number;
   response_ns: Interval2;
@@ -446,7 +446,7 @@ export interface RedlineVerdict {
    */
   connections: number;
   /**
-   * Whose TCP over which wire; absent where the experiment names none: the kernel's, over the run's link.
+   * The TCP and the wire; absent where the experiment names none: the kernel's, over the run's link.
    */
   network?: Network | null;
   /**
@@ -631,7 +631,7 @@ export interface Standing {
    */
   p50_ns: Interval | null;
   /**
-   * The same for the 99th percentile.
+   * Service time at this many in flight, 99th percentile: median over rounds, in nanoseconds.
    */
   p99_ns: Interval | null;
   price: Price;
@@ -850,7 +850,7 @@ export interface Entry {
    */
   not_run?: NotRun | null;
   /**
-   * The same for one of several networks; the others go on.
+   * Why it was not run on one of several networks; the others go on.
    */
   not_run_on?: NotRunOn[];
   /**
@@ -1013,7 +1013,7 @@ export interface Cell {
    */
   connections: number;
   /**
-   * Whose TCP over which wire; absent where the experiment names none: the kernel's, over the run's link.
+   * The TCP and the wire; absent where the experiment names none: the kernel's, over the run's link.
    */
   network?: Network | null;
   /**
@@ -1080,7 +1080,7 @@ export interface SelfRatio {
    */
   connections: number;
   /**
-   * Whose TCP over which wire; absent where the experiment names none: the kernel's, over the run's link.
+   * The TCP and the wire; absent where the experiment names none: the kernel's, over the run's link.
    */
   network?: Network | null;
   /**
@@ -1670,7 +1670,7 @@ export interface Isolation {
    */
   server_cpus: string;
   /**
-   * The same in a sentence, with whatever spoils it.
+   * The separation in a sentence, with whatever spoils it.
    */
   statement: string;
 }
@@ -1901,7 +1901,7 @@ export interface Spot {
    */
   connections: number;
   /**
-   * Whose TCP over which wire; absent where the experiment names no network.
+   * The TCP and the wire; absent where the experiment names no network.
    */
   network: Network | null;
   /**
@@ -1927,7 +1927,7 @@ export interface StackComparison {
    */
   kernel: string;
   /**
-   * The same in words.
+   * That network in words.
    */
   kernel_in_words: string;
   /**
@@ -1944,7 +1944,7 @@ export interface StackComparison {
    */
   user: string;
   /**
-   * The same in words, both axes named.
+   * The network in words, both axes named.
    */
   user_in_words: string;
 }
@@ -2026,11 +2026,11 @@ export interface StackRow {
    */
   kernel: string;
   /**
-   * The same on the kernel's.
+   * Its throughput on the kernel's stack.
    */
   kernel_per_second: Interval | null;
   /**
-   * Whose TCP over which wire; absent where the experiment names none: the kernel's, over the run's link.
+   * The TCP and the wire; absent where the experiment names none: the kernel's, over the run's link.
    */
   network?: Network | null;
   /**
@@ -2089,7 +2089,7 @@ export interface StackCounters {
   contender: string;
   generator: EndCounters;
   /**
-   * Whose TCP over which wire; absent where the experiment names none: the kernel's, over the run's link.
+   * The TCP and the wire; absent where the experiment names none: the kernel's, over the run's link.
    */
   network?: Network | null;
   /**
@@ -2115,7 +2115,7 @@ export interface StackCounters {
  */
 export interface EndCounters {
   /**
-   * The same on the network of the kernel's stack that this one is compared with.
+   * System calls on the network of the kernel's stack that this one is compared with.
    */
   kernel_system_calls: number | null;
   /**
@@ -2209,7 +2209,7 @@ export interface StackCounts {
  */
 export interface EndCounters1 {
   /**
-   * The same on the network of the kernel's stack that this one is compared with.
+   * System calls on the network of the kernel's stack that this one is compared with.
    */
   kernel_system_calls: number | null;
   /**
@@ -2260,7 +2260,7 @@ export interface Place {
    */
   contender: string;
   /**
-   * Whose TCP over which wire; absent where the experiment names no network.
+   * The TCP and the wire; absent where the experiment names no network.
    */
   network: Network | null;
   /**

@@ -8,7 +8,7 @@ use syn::visit::{self, Visit};
 
 /// A module by its path from the crate's root, which is empty.
 type Module = Vec<String>;
-/// Which modules each module names.
+/// The modules that each module names.
 type Uses = BTreeMap<Module, BTreeSet<Module>>;
 
 /// The circles of every crate, of all files by their paths from the root, in which only texts have a content.

@@ -7,6 +7,7 @@ mod bench;
 mod circles;
 mod claims;
 mod dependencies;
+mod docstrings;
 mod figures;
 mod layers;
 mod licences;
@@ -50,7 +51,7 @@ enum Task {
     /// Measure the load generator, or the reference server, beside its peers, or two designs of a run; for a quiet machine with
     /// two CPUs or more.
     Bench {
-        /// Which of them.
+        /// The part to measure.
         #[command(subcommand)]
         subject: bench::Subject,
     },

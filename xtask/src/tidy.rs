@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::unused::Uses;
-use crate::{circles, claims, dependencies, figures, layers, references};
+use crate::{circles, claims, dependencies, docstrings, figures, layers, references};
 
 /// Longer files want to be two.
 const LINES_AT_MOST: usize = 600;
@@ -77,6 +77,7 @@ fn check_file(path: &Path, text: &str) -> Vec<String> {
         }
         findings.extend(check_manners(&name, text));
         findings.extend(figures::check(&name, text));
+        findings.extend(docstrings::check(&name, text));
     }
     findings
 }

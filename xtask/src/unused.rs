@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// Whose public functions must be used.
+/// The crate whose public functions must be used.
 const CRATE: &str = "crates/stats/src/";
 
 /// Source files by name and text; what they test is left out.

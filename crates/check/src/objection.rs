@@ -19,7 +19,7 @@ impl Objection {
         Self::NotApplicable(why.into())
     }
 
-    /// The same objection, told where it arose.
+    /// This objection, told where it arose.
     pub(crate) fn on(self, what: impl std::fmt::Display) -> Self {
         match self {
             Self::Broken(evidence) => Self::Broken(format!("{what}: {evidence}")),

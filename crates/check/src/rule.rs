@@ -45,7 +45,7 @@ impl Rule {
         Self { id, sentence, source, severity, tempo: Tempo::Together, ask }
     }
 
-    /// The same rule at another tempo.
+    /// This rule at another tempo.
     pub(crate) const fn at(self, tempo: Tempo) -> Self {
         Self { tempo, ..self }
     }

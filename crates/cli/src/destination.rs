@@ -33,7 +33,7 @@ impl Consent {
         self.to(&hosts)
     }
 
-    /// The same for one address that was resolved already.
+    /// Allows one address that was resolved already.
     pub(crate) fn to_address(self, host: &str, address: SocketAddr) -> Result<(), Failure> {
         self.to(&[(host, vec![address.ip()])])
     }

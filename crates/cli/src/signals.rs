@@ -20,7 +20,7 @@ pub(crate) fn flag() -> Result<Arc<AtomicBool>, Failure> {
     Ok(flag)
 }
 
-/// The same, but the next such signal ends the process there and then: nothing has to be cleaned up.
+/// A flag like that of [`flag`], but the next such signal ends the process there and then: nothing has to be cleaned up.
 pub(crate) fn flag_then_end() -> Result<Arc<AtomicBool>, Failure> {
     let flag = Arc::new(AtomicBool::new(false));
     for signal in ENDING {

@@ -96,7 +96,7 @@ pub fn holds(descriptor: BorrowedFd<'_>) -> bool {
     kept == NONE || File::of(descriptor).is_some_and(|file| file.word() == kept)
 }
 
-/// The same as an error that says what has happened.
+/// Whether a descriptor still names its file, as an error that says what has happened.
 ///
 /// # Errors
 /// The descriptor names another file, or none.

@@ -9,7 +9,7 @@ pub fn now() -> Nanos {
     read(ClockId::Monotonic)
 }
 
-/// The same clock at the kernel's last tick (`CLOCK_MONOTONIC_COARSE`), so never later than [`now`] and at most 10 ms earlier: for
+/// The clock at the kernel's last tick (`CLOCK_MONOTONIC_COARSE`), so never later than [`now`] and at most 10 ms earlier: for
 /// who asks with every call, as it costs a quarter.
 pub fn at_last_tick() -> Nanos {
     read(ClockId::MonotonicCoarse)

@@ -1,4 +1,4 @@
-//! Which engine: a choice that people make and records name.
+//! The kinds of engine: a choice that people make and records name.
 
 use crate::{Config, Obstacle, Uring};
 

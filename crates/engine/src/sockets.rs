@@ -121,7 +121,7 @@ pub(crate) fn reason(error: Errno) -> Reason {
     }
 }
 
-/// The same for an error that sending met.
+/// Why a connection ended, by an error that sending met.
 pub(crate) fn send_reason(error: Errno) -> Reason {
     match reason(error) {
         Reason::Reset => Reason::SendReset,

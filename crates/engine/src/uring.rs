@@ -92,7 +92,7 @@ impl Uring {
         })
     }
 
-    /// The same; the error says what is in the way.
+    /// An engine on this kernel; the error says what is in the way.
     pub(crate) fn on_this_kernel(config: Config) -> Result<Self, Obstacle> {
         // The kernel grants no larger table of direct descriptors than the process may open files, though they count as none.
         let files =

@@ -42,7 +42,7 @@ pub fn write(path: &Path, content: &[u8]) -> Result<(), WriteError> {
     write_with(path, content, NamedPlace::mode)
 }
 
-/// The same for what nobody else is to read: a regular file has mode 0600, whatever the umask says.
+/// Writes what nobody else is to read: a regular file has mode 0600, whatever the umask says.
 ///
 /// # Errors
 /// As for [`write()`].

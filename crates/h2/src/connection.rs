@@ -12,7 +12,7 @@ use crate::hpack::Decoder;
 use crate::limits::Limits;
 use crate::settings::Settings;
 
-/// Which end this is.
+/// The end of the connection that this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// It asks.
@@ -60,7 +60,7 @@ struct Assembly {
 pub enum Event<'i> {
     /// The head or the trailers of a stream; its block must be [decoded](Connection::decode), whatever becomes of the stream.
     Fields {
-        /// Whose.
+        /// The stream.
         stream: u32,
         /// Whether nothing follows.
         end_stream: bool,
@@ -69,7 +69,7 @@ pub enum Event<'i> {
     },
     /// A part of a stream's body.
     Data {
-        /// Whose.
+        /// The stream.
         stream: u32,
         /// The bytes.
         data: &'i [u8],
@@ -80,14 +80,14 @@ pub enum Event<'i> {
     },
     /// The peer has ended a stream out of turn.
     Reset {
-        /// Which.
+        /// The stream.
         stream: u32,
         /// Why.
         code: Code,
     },
     /// More of a stream's body may be sent; of the connection's where the stream is 0.
     Window {
-        /// Which.
+        /// The stream.
         stream: u32,
         /// Bytes more.
         increment: u32,
@@ -106,7 +106,7 @@ pub enum Event<'i> {
     },
     /// A stream, and only that, cannot go on: it is to be reset.
     Spoilt {
-        /// Which.
+        /// The stream.
         stream: u32,
         /// With which code.
         code: Code,

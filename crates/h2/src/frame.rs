@@ -106,7 +106,7 @@ impl Head {
         })
     }
 
-    /// The same as it is sent.
+    /// The head as it is sent.
     #[inline]
     pub fn bytes(&self) -> [u8; HEAD_BYTES] {
         // A payload is no longer than 2^24 - 1 bytes.

@@ -1,4 +1,4 @@
-//! Which addresses are this machine's own.
+//! The addresses that are this machine's own.
 
 use std::collections::BTreeSet;
 use std::io;

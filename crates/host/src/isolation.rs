@@ -1,4 +1,4 @@
-//! Which CPUs serve and which generate load: pure functions over a [`Topology`].
+//! The CPUs that serve and those that generate load: pure functions over a [`Topology`].
 //!
 //! The rules, and why:
 //! - Whole physical cores: SMT siblings share execution units, so a generator on the sibling would slow the
@@ -34,7 +34,7 @@ pub struct Isolation {
     pub generator: CpuSet,
     /// How far the two are apart.
     pub separation: Separation,
-    /// The same in a sentence, with whatever spoils it.
+    /// The separation in a sentence, with whatever spoils it.
     pub statement: String,
 }
 
@@ -50,7 +50,7 @@ pub struct DatabasePlace {
 /// What server and generator share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Separation {
-    /// The same CPU: throughput says nothing about the server's capacity.
+    /// One CPU for both: throughput says nothing about the server's capacity.
     None,
     /// Different CPUs, some of them SMT siblings of one core.
     Cpus,

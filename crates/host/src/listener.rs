@@ -1,4 +1,4 @@
-//! Whose server answers at an address of this machine, and on which CPUs it may run.
+//! The server that answers at an address of this machine, and the CPUs on which it may run.
 //!
 //! From the address to the sockets that listen there (`/proc/net/tcp` and `tcp6`, proc_pid_net(5)), from their inodes to the
 //! processes that hold them (`/proc/PID/fd`), and from there to all below these and to their threads. A group of sockets

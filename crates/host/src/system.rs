@@ -35,7 +35,7 @@ pub struct CpuTicks {
     pub steal: u64,
 }
 
-/// The same as shares of all time, 0 to 1, summing to 1 unless all are zero.
+/// CPU time as shares of all time, 0 to 1, summing to 1 unless all are zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CpuShares {
     /// Programs in user mode.

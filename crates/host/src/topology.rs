@@ -1,4 +1,4 @@
-//! Which CPUs share a core, a package and a memory node.
+//! The CPUs that share a core, a package and a memory node.
 //!
 //! Source: `Documentation/ABI/stable/sysfs-devices-system-cpu` and `-node`. Where `/sys` says nothing (some
 //! containers, some virtual machines) every CPU counts as a core of its own on one node.

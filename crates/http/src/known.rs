@@ -103,7 +103,7 @@ fn equals_ignoring_case(token: &[u8], name: &[u8]) -> bool {
     }
 }
 
-/// Which known fields a head has, one bit each.
+/// The known fields that a head has, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KnownFields(u16);
 

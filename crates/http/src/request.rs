@@ -64,7 +64,7 @@ pub struct RequestHead {
     pub message: Message,
     /// `Expect: 100-continue` was said in HTTP/1.1: send `100 Continue` before reading the body (RFC 9110 §10.1.1).
     pub expects_continue: bool,
-    /// Which known fields there are.
+    /// The known fields that there are.
     pub present: KnownFields,
     section: Span,
 }

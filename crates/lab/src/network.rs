@@ -16,13 +16,13 @@ use crate::subject::{Launch, Subject};
 /// How several workers are made one.
 const ONE_CPU: &str = "give the servers one CPU, such as --server-cpus 0 --generator-cpus 1";
 
-/// The same where several processes could be had with more rights.
+/// The remedy where several processes could be had with more rights.
 const ROOT_OR_ONE_CPU: &str =
     "run as root of the machine, or give the servers one CPU, such as --server-cpus 0 --generator-cpus 1";
 
 /// A network that is there.
 pub(crate) struct ProvisionedNetwork {
-    /// Which; absent where the experiment names none.
+    /// The network; absent where the experiment names none.
     pub network: Option<Network>,
     /// What joins servers and generators on it.
     pub link: Link,

@@ -35,7 +35,7 @@ pub struct RunPlan {
     pub workloads: Vec<Workload>,
     /// Who is measured (see [`Catalogue::select`]).
     pub subjects: Vec<Subject>,
-    /// Which CPUs serve and which generate load.
+    /// The CPUs that serve and those that generate load.
     pub isolation: Isolation,
     /// What is to join servers and generator.
     pub link: Spec,

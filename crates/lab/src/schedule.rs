@@ -1,4 +1,4 @@
-//! Which contender and which cell comes when, and whether there is time for another round. Pure: a seed and times in.
+//! The order of contenders and cells, and whether there is time for another round. Pure: a seed and times in.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 
 /// Rounds after which a run that has nothing to compare has enough: the range of six medians is a 97 % interval.
 pub const ENOUGH_ROUNDS: u32 = 6;
-/// The same where response times are measured, at rates that are known to all after the first round only.
+/// Rounds that are enough where response times are measured, at rates that are known to all after the first round only.
 pub const ENOUGH_LATENCY_ROUNDS: u32 = ENOUGH_ROUNDS + 1;
 /// How many rounds more than fit are planned where contenders may be left out of later ones, which then take less time.
 pub(crate) const SPARE_ROUNDS: f64 = 1.25;
@@ -33,7 +33,7 @@ const TYPICAL_COUNTING: Duration = Duration::from_millis(450);
 const DUETS_FOR_EACH: f64 = 1.5;
 /// What asking a contender for the rules takes, before any was timed.
 const TYPICAL_CONFORMANCE: Duration = Duration::from_millis(1000);
-/// The same of a later life: most need none, and those that never settled need all of it.
+/// Warm-up of a later life: most need none, and those that never settled need all of it.
 const TYPICAL_LATER_WARMUP_S: f64 = 0.5;
 /// From the end of a turn to the beginning of the next, before any was timed.
 const TYPICAL_CHANGE: Duration = Duration::from_millis(20);
@@ -93,7 +93,7 @@ fn permutation(rng: &mut ChaCha8Rng, n: usize) -> Vec<usize> {
     keyed.into_iter().map(|(_, index)| index).collect()
 }
 
-/// Which of a contender's lives: the first is warmed up for as long as it needs, the others as long as it did.
+/// The lives of a contender: the first is warmed up for as long as it needs, the others as long as it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lives {
     /// That of the first round.

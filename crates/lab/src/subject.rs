@@ -197,7 +197,7 @@ impl Subject {
         Ok(Self::unknown(command, Origin::Command, Launch::Process(Box::new(process))))
     }
 
-    /// The same with another time or path by which its process is found ready; no change for one that runs already.
+    /// This subject with another time or path by which its process is found ready; no change for one that runs already.
     pub fn ready_by(mut self, timeout_s: Option<f64>, path: Option<&str>) -> Self {
         if let Launch::Process(process) = &mut self.launch {
             process.run.ready_timeout_s = timeout_s.unwrap_or(process.run.ready_timeout_s);
@@ -216,7 +216,7 @@ impl Subject {
         Ok(Self::unknown(url.trim_start_matches("http://"), Origin::Url(url.to_owned()), launch))
     }
 
-    /// The same without the secrets in what it is called, if a person typed that.
+    /// This subject without the secrets in what it is called, if a person typed that.
     #[must_use]
     pub fn hiding(mut self, secrets: &Secrets) -> Self {
         if self.origin == Origin::Folder {

@@ -68,7 +68,7 @@ impl Link {
         Self::with_queues(assay, spec, 1)
     }
 
-    /// The same with so many queues at each end, of which each faces its like at the other: one for each thread that brings a
+    /// Makes the link with so many queues at each end, of which each faces its like at the other: one for each thread that brings a
     /// TCP/IP of its own. What passes through the middle has one queue whatever is asked.
     ///
     /// # Errors
@@ -108,7 +108,7 @@ impl Link {
         self.side(0)
     }
 
-    /// The same for the generator.
+    /// Where the generator is to be started; `None` for the namespace of the machine.
     pub fn generator_side(&self) -> Option<Side> {
         self.side(1)
     }

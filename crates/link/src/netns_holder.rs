@@ -50,13 +50,13 @@ pub(crate) struct Ready {
 pub(crate) enum HolderRequest {
     /// A socket for TCP over IPv4, on the server's side.
     ServerTcp = b's',
-    /// The same on the generator's.
+    /// A socket for TCP over IPv4, on the generator's side.
     GeneratorTcp = b'g',
     /// Netlink on the server's side.
     ServerNetlink = b'S',
-    /// The same on the generator's.
+    /// Netlink on the generator's side.
     GeneratorNetlink = b'G',
-    /// The same in the middle.
+    /// Netlink in the middle.
     MiddleNetlink = b'M',
     /// What the link dropped so far: a line with [`Dropped`] as JSON, or `null`.
     Dropped = b'd',

@@ -1,4 +1,4 @@
-//! Which slots are to be connected, and when: a bounded number at once, and the later the more often it failed.
+//! The order in which slots are connected: a bounded number at once, and the later the more often it failed.
 
 use std::collections::VecDeque;
 

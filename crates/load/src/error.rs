@@ -40,7 +40,7 @@ pub enum LoadError {
         target: SocketAddr,
         /// How the attempts ended.
         class: ErrorClass,
-        /// The same in words.
+        /// The reason in words.
         why: String,
     },
     /// The process may not open as many descriptors as the plan needs.

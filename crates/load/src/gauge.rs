@@ -30,7 +30,7 @@ pub enum News {
 /// How far a measurement is; counts are from its start and about 100 ms old.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Which part of the measurement this is.
+    /// The part of the measurement.
     pub phase: Phase,
     /// Time since the first request was due.
     pub elapsed: Nanos,

@@ -174,7 +174,7 @@ impl Http1 {
         &self.written
     }
 
-    /// The same when every request is the same every time: nothing has to be written.
+    /// The parcel when every request is the same every time: nothing has to be written.
     #[inline]
     fn fixed_parcel(&self, line: &Pipeline, row: &[Flight]) -> Parcel<'_> {
         let mut parcel = Parcel::of(&[]);

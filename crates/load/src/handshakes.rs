@@ -72,7 +72,7 @@ impl Kind {
         self.in_window += other.in_window;
     }
 
-    /// The same as it is told.
+    /// Handshakes as they are told.
     pub(crate) fn told(&self) -> Result<Reported, StatsError> {
         let time_hdr = (!self.times.is_empty()).then(|| self.times.to_hdr_base64()).transpose()?;
         Ok(Reported { count: self.times.count(), in_window: self.in_window, time_hdr })

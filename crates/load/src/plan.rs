@@ -41,7 +41,7 @@ pub struct LoadPlan {
     pub warmup: Nanos,
     /// How long to measure.
     pub span: Span,
-    /// Which version of HTTP is spoken.
+    /// The version of HTTP that is spoken.
     pub http: Http,
     /// Requests in flight on one connection at most: the depth of a pipeline, or the number of streams.
     pub pipeline: u32,
@@ -55,7 +55,7 @@ pub struct LoadPlan {
     pub sources: Vec<IpAddr>,
     /// Seed of every random choice.
     pub seed: u64,
-    /// Which bodies are compared to their end.
+    /// The bodies that are compared to their end.
     pub checking: Checking,
     /// Interval of the series of right answers.
     pub series_interval: Nanos,

@@ -29,7 +29,7 @@ const RAMP_INTERVAL: Nanos = Nanos::from_millis(1);
 
 /// What one thread hands over after each window.
 pub(crate) struct ThreadOutcome {
-    /// Which thread.
+    /// The thread's number.
     pub(crate) thread: usize,
     pub(crate) recorder: Recorder,
     pub(crate) issued: u64,
@@ -97,7 +97,7 @@ impl<'a> ThreadPlace<'a> {
         }
     }
 
-    /// The same, with what is spoken chosen.
+    /// Measures, with what is spoken chosen.
     fn speak<E: Engine, P: Protocol>(
         self,
         engine: E,

@@ -61,7 +61,7 @@ struct Written {
     outcome: CheckOutcome,
     /// The figures and names that it rests on; absent in records that were written before evidence had types.
     found: Option<Evidence>,
-    /// The same in a sentence; only in what is written for readers, and in those records.
+    /// The evidence in a sentence; only in what is written for readers, and in those records.
     evidence: Option<String>,
     /// What to do about it, where it objects; only there, too.
     #[serde(rename = "remedy")]

@@ -60,7 +60,7 @@ pub enum Pairing {
 pub struct Objection {
     /// Name of the contender.
     pub contender: String,
-    /// Which cell.
+    /// The cell.
     pub cell: Cell,
     /// What.
     pub check: Check,
@@ -79,7 +79,7 @@ pub struct Subject {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(transform = crate::evidence::with_sentences)]
 pub struct Row {
-    /// Which cell.
+    /// The cell.
     #[serde(flatten)]
     pub cell: Cell,
     /// What it is compared with.
@@ -96,13 +96,13 @@ pub struct Row {
 /// The change of one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
-    /// Which.
+    /// The metric.
     pub metric: Metric,
     /// Geometric mean over the rounds of the base, in the metric's unit; absent where it is withheld, and only the ratio of a duet
     /// is told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<f64>,
-    /// The same of the other.
+    /// The figure of the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new: Option<f64>,
     /// New over base, its interval simultaneous over all rows of this metric; absent where one round says nothing of it.
@@ -113,7 +113,7 @@ pub struct Change {
     pub round_cv: Option<f64>,
     /// How the ratio was measured.
     pub design: Design,
-    /// The same ratio from windows in which one of the two was under load at a time, for comparison with that of a duet;
+    /// The ratio from windows in which one of the two was under load at a time, for comparison with that of a duet;
     /// absent where `ratio` is that already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alternating: Option<Interval>,
@@ -150,7 +150,7 @@ pub enum Metric {
     Rps,
     /// 50th percentile of the service time, or of the response time at an offered rate, in nanoseconds.
     P50,
-    /// The same for the 99th percentile.
+    /// The 99th percentile of the service time.
     P99,
     /// CPU time of the server per right answer, in nanoseconds.
     Cpu,

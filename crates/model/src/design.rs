@@ -56,7 +56,7 @@ pub enum Because {
     SharedCpus,
 }
 
-/// Which side of a duet a server has: where its load comes from, and who is loaded first.
+/// The side that a server has in a duet: where its load comes from, and who is loaded first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {

@@ -45,7 +45,7 @@ pub enum Fitness {
 pub struct Finding {
     /// Stable name, such as `governor`.
     pub rule: String,
-    /// Which part of the machine it belongs to.
+    /// The part of the machine that it belongs to.
     pub area: Area,
     /// Pass: good. Warn: usable with caution. Void: unfit.
     pub outcome: CheckOutcome,
@@ -99,7 +99,7 @@ pub struct Measured {
     pub span_ns: Nanos,
     /// Share of all allowed CPUs' time that other programs used, interrupts included, 0 to 1.
     pub other_share: f64,
-    /// The same of the CPU on which it was greatest.
+    /// The share on the CPU on which it was greatest.
     pub worst_cpu_share: f64,
     /// Share of CPU time that a hypervisor took away, 0 to 1.
     pub steal_share: f64,
@@ -113,7 +113,7 @@ pub struct Measured {
     pub clock_read_ns: f64,
     /// How late timed sleeps ended, 50th percentile.
     pub wake_late_p50_ns: Nanos,
-    /// The same, 99th percentile.
+    /// How late a thread woke, 99th percentile.
     pub wake_late_p99_ns: Nanos,
     /// Share of time that a spinning thread on each CPU lost to interruptions, 0 to 1: the worst CPU's.
     pub spin_lost_share: f64,

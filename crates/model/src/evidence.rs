@@ -163,7 +163,7 @@ pub enum Evidence {
         /// How many.
         complete: u32,
     },
-    /// Which CPUs each side had.
+    /// The CPUs that each side had.
     Isolation {
         /// As the record tells it.
         statement: String,
@@ -363,7 +363,7 @@ pub enum Evidence {
         high_share: f64,
         /// Load behind a typical life when it was first measured.
         from_ns: Nanos,
-        /// The same when it was last measured.
+        /// Load behind it when it was last measured.
         to_ns: Nanos,
     },
     /// What its rate was in a long life, later than at the age at which it was measured.
@@ -556,7 +556,7 @@ impl Difference {
 /// A contender's throughput over its own, paired by round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SelfRatio {
-    /// Which cell.
+    /// The cell.
     #[serde(flatten)]
     pub cell: Cell,
     /// The ratio.

@@ -165,7 +165,7 @@ pub struct Cell {
     /// The load that is offered.
     #[serde(default, skip_serializing_if = "Offered::is_capacity")]
     pub offered: Offered,
-    /// Whose TCP over which wire; absent where the experiment names none: the kernel's, over the run's link.
+    /// The TCP and the wire; absent where the experiment names none: the kernel's, over the run's link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
     /// What is spoken: HTTP/1.1 alone, or over TLS.
@@ -386,7 +386,7 @@ impl Experiment {
         }
     }
 
-    /// The same at the levels and lengths of the work that it repeats; `None` where the file names none.
+    /// This experiment at the levels and lengths of the work that it repeats; `None` where the file names none.
     pub fn in_full(&self) -> Option<Self> {
         let full = self.full.clone()?;
         Some(Self {

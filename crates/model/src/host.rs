@@ -56,13 +56,13 @@ pub struct HostFacts {
     pub load_average: Option<f64>,
 }
 
-/// Which CPUs did what during a run.
+/// The CPUs and what they did during a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Isolation {
     /// CPUs of the contenders, as a kernel list ("0-3,8").
     pub server_cpus: String,
     /// CPUs of the load generator.
     pub generator_cpus: String,
-    /// The same in a sentence, with whatever spoils it.
+    /// The separation in a sentence, with whatever spoils it.
     pub statement: String,
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// assay: no limit, no interval, no check of the machine or the answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Imported {
-    /// Whose figures they are: `TechEmpower Framework Benchmarks`.
+    /// The source of the figures: `TechEmpower Framework Benchmarks`.
     pub source: String,
     /// How the source calls that measurement: `Round 22`.
     pub title: String,

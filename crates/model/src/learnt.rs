@@ -10,7 +10,7 @@ use crate::shape::Shape;
 pub struct Learnt {
     /// Name of the workload.
     pub workload: String,
-    /// Which of its requests, from 0.
+    /// The number of the request among the workload's, from 0.
     pub request: u32,
     /// Answers seen.
     pub asked: u32,

@@ -68,7 +68,7 @@ pub struct LoadReport {
     /// Memory of the generator.
     #[serde(default)]
     pub memory: GeneratorMemory,
-    /// Whose server it was, where that was looked for.
+    /// The server that answered, where it was looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running: Option<Running>,
     /// What that used from before the first connection to after the last; absent where it was not seen.
@@ -256,7 +256,7 @@ pub struct Latency {
     /// Last byte minus intended time; open-loop models only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_hdr: Option<String>,
-    /// The same less what the generator was late with each request: what it would at least have taken in time. Waiting for a
+    /// Response times less what the generator was late with each request: what it would at least have taken in time. Waiting for a
     /// free connection is in both. The truth lies between the two; open-loop models only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_from_sent_hdr: Option<String>,
@@ -291,7 +291,7 @@ impl Series {
     }
 }
 
-/// Which bodies are compared to their end.
+/// The bodies that are compared to their end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Checking {
@@ -356,7 +356,7 @@ pub struct LoadSecond {
     pub offset_ns: Nanos,
     /// Length of the interval.
     pub length_ns: Nanos,
-    /// Which part of the measurement it belongs to.
+    /// The part of the measurement that it belongs to.
     pub phase: Phase,
     /// Requests that became due in it.
     pub issued: u64,

@@ -110,7 +110,7 @@ mod link_or_not {
 /// A network of a run, as it was set up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NetworkFacts {
-    /// Which.
+    /// The network.
     pub network: Network,
     /// The cable laid for it; absent where none is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -140,7 +140,7 @@ pub struct Database {
     /// What it is.
     #[serde(default)]
     pub kind: DatabaseKind,
-    /// Whose it is.
+    /// Where it came from.
     pub origin: DatabaseOrigin,
     /// Its version, as it tells it, or its program and version; absent when there was none to ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -159,7 +159,7 @@ pub struct Database {
     pub not_run: Option<NotRun>,
 }
 
-/// Whose database it is.
+/// Where a database came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DatabaseOrigin {
@@ -204,7 +204,7 @@ pub struct Entry {
     /// Why it was not run, or given up after it had been measured, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_run: Option<NotRun>,
-    /// The same for one of several networks; the others go on.
+    /// Why it was not run on one of several networks; the others go on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_run_on: Vec<NotRunOn>,
 }
@@ -212,7 +212,7 @@ pub struct Entry {
 /// Why a contender yielded nothing on a network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotRunOn {
-    /// Which.
+    /// The network.
     pub network: Network,
     /// Why.
     #[serde(flatten)]
@@ -249,7 +249,7 @@ pub struct Run {
     /// The network that it was started on; absent where the experiment names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
-    /// Which group of its round it lived in, from 0: those of one group lived at once, and took turns. 0 for all where nothing kept
+    /// The group of its round in which it lived, from 0: those of one group lived at once, and took turns. 0 for all where nothing kept
     /// them from living together.
     #[serde(default, skip_serializing_if = "is_first")]
     pub group: u32,
@@ -295,7 +295,7 @@ pub struct Warmup {
 /// One window of load on one contender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measurement {
-    /// Which cell.
+    /// The cell.
     #[serde(flatten)]
     pub cell: Cell,
     /// When it began, after the start of the whole run.
@@ -347,9 +347,9 @@ pub struct Measurement {
 pub struct DuetTurn {
     /// Name of the contender that was under load at the same time; its window has the same rotation and the other side.
     pub beside: String,
-    /// Which rotation over all pairs, from 0.
+    /// The number of the rotation over all pairs, from 0.
     pub rotation: u32,
-    /// Which side of the arrangement it had.
+    /// The side that it had.
     pub side: Side,
     /// When it began, after the start of the whole run.
     pub offset_ns: Nanos,
@@ -364,9 +364,9 @@ pub struct DuetTurn {
 /// One of the short windows in which the servers of a round take turns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Turn {
-    /// Which rotation over all servers, from 0.
+    /// The number of the rotation over all servers, from 0.
     pub rotation: u32,
-    /// Which place in it, from 0.
+    /// Its place in the rotation, from 0.
     pub place: u32,
     /// When it began, after the start of the whole run.
     pub offset_ns: Nanos,
@@ -411,7 +411,7 @@ pub const MAX_GENERATOR_DELAY_SHARE: f64 = 0.1;
 const SLICE_NS: u64 = 700_000;
 
 impl Record {
-    /// Whose TCP ran over which wire in a cell; absent where that is not known.
+    /// The TCP and the wire of a cell; absent where that is not known.
     pub fn network_of(&self, cell: &Cell) -> Option<Network> {
         cell.network.or_else(|| self.link.map(Network::kernel))
     }

@@ -82,7 +82,7 @@ impl Usage {
         }
     }
 
-    /// The same with other lengths of span and CPU time, the latter divided as it is: where the times are known of a part of
+    /// This usage with other lengths of span and CPU time, the latter divided as it is: where the times are known of a part of
     /// the span, and nothing happened in the rest of it.
     #[must_use]
     pub fn of_part(&self, wall_ns: Nanos, cpu_ns: Nanos) -> Self {

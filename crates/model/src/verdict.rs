@@ -68,7 +68,7 @@ pub struct StackCost {
     pub same_wire: bool,
     /// Right answers per second on the user-space stack; absent when withheld.
     pub user_per_second: Option<Interval>,
-    /// The same on the kernel's.
+    /// Its throughput on the kernel's stack.
     pub kernel_per_second: Option<Interval>,
     /// Throughput on the user-space stack over that on the kernel's, paired by round, each pair on its own; absent when
     /// either is withheld.
@@ -142,7 +142,7 @@ pub struct Timing {
 /// The response times of one cell at a given rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyVerdict {
-    /// Which cell.
+    /// The cell.
     #[serde(flatten)]
     pub cell: Cell,
     /// Contenders, the shortest 99th percentile first.
@@ -159,7 +159,7 @@ pub struct LatencyStanding {
     pub contender: String,
     /// Offered load in requests per second.
     pub offered_per_second: f64,
-    /// The same as a share of the contender's capacity in the same cell over all rounds; absent when that is not known.
+    /// The offered rate as a share of the contender's capacity in the same cell over all rounds; absent when that is not known.
     pub share_of_capacity: Option<f64>,
     /// Rounds whose window counts.
     pub rounds: u32,
@@ -177,7 +177,7 @@ pub struct LatencyStanding {
 /// A percentile of the response time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResponseQuantile {
-    /// Which, 0 to 1.
+    /// The quantile, 0 to 1.
     pub quantile: f64,
     /// Median over the rounds with its order-statistic interval, in nanoseconds.
     pub response_ns: Interval,
@@ -188,7 +188,7 @@ pub struct ResponseQuantile {
 /// What share of all requests was answered within given times, in one closed loop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AnsweredVerdict {
-    /// Which cell.
+    /// The cell.
     #[serde(flatten)]
     pub cell: Cell,
     /// The times, rising, in milliseconds since a request was sent.
@@ -222,7 +222,7 @@ pub struct AnsweredStanding {
 /// The redlines of one cell: the highest rates that keep the objective, which is in the cell's load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RedlineVerdict {
-    /// Which cell.
+    /// The cell.
     #[serde(flatten)]
     pub cell: Cell,
     /// Contenders, the highest redline first.
@@ -293,7 +293,7 @@ pub struct LatencyPair {
 /// The judgement of one workload at one number of connections.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CellVerdict {
-    /// Which cell.
+    /// The cell.
     #[serde(flatten)]
     pub cell: Cell,
     /// Contenders, fastest first; the limit stands among them.
@@ -327,7 +327,7 @@ pub struct Standing {
     pub letters: String,
     /// Service time at this many in flight, 50th percentile: median over rounds, in nanoseconds.
     pub p50_ns: Option<Interval>,
-    /// The same for the 99th percentile.
+    /// Service time at this many in flight, 99th percentile: median over rounds, in nanoseconds.
     pub p99_ns: Option<Interval>,
     /// CPU time of the server per right answer: median over rounds, in nanoseconds.
     pub cpu_per_request_ns: Option<f64>,

@@ -57,7 +57,7 @@ impl Workload {
         self.requests.iter().flat_map(RequestKind::variables).collect()
     }
 
-    /// The same with what its command printed in its place, and nothing left to be run.
+    /// This workload with what its command printed in its place, and nothing left to be run.
     #[must_use]
     pub fn with_values(&self, values: &BTreeMap<String, String>) -> Self {
         let requests = self.requests.iter().map(|request| request.with_values(values)).collect();
@@ -130,7 +130,7 @@ pub enum BadRequest {
     /// A placeholder cannot be understood.
     #[error("{key}: placeholder {source}")]
     Placeholder {
-        /// Which part of the request has it.
+        /// The part of the request that has it.
         key: &'static str,
         /// What is wrong with it.
         source: BadPlaceholder,

@@ -1,4 +1,4 @@
-//! Which descriptors are the stack's, each with the file of the kernel's that holds its number.
+//! The descriptors that are the stack's, each with the file of the kernel's that holds its number.
 //!
 //! The hooks see what a program does through the C library. They do not see a system call that the program makes by an instruction
 //! of its own, nor most of those within the C library; such a call can end a descriptor of ours, and the kernel gives the number to

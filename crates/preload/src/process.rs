@@ -89,7 +89,7 @@ impl Shared {
         self.core.duplicate(from, to);
     }
 
-    /// The same for what the program ends, which may not wait soon.
+    /// Closes what the program ends, which may not wait soon.
     fn end(&mut self, fd: RawFd) {
         let waits = self.core.waits(fd);
         self.forget(fd);

@@ -42,7 +42,7 @@ pub(crate) struct Settings {
     pub(crate) memory_bytes: Option<usize>,
 }
 
-/// Which stack.
+/// The stacks that a program may be given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Our epoll engine, on the kernel's.

@@ -30,12 +30,12 @@ pub(crate) enum Care {
 
 use Care::{Checked, Followed, Refused};
 
-/// The same by name and by number.
+/// A call that is made by name and by number.
 const fn both(name: &'static str, care: Care) -> Call {
     Call { name, function: Some(care), number: Some(care), instruction: Some(Checked) }
 }
 
-/// The same by name and by number, and about all descriptors of a process.
+/// A call that is made by name and by number, and is about all descriptors of a process.
 const fn process(name: &'static str, care: Care) -> Call {
     Call { instruction: None, ..both(name, care) }
 }

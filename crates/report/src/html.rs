@@ -78,7 +78,7 @@ fn packed(part: &impl Serialize) -> Result<String, ReportError> {
     pack(&serde_json::to_vec(&readable(in_words(serde_json::to_value(part)?)))?)
 }
 
-/// The same with every fraction cut to [`DIGITS`], without the findings of which there is a sentence, and every text made harmless:
+/// The data with every fraction cut to [`DIGITS`], without the findings of which there is a sentence, and every text made harmless:
 /// what the page shows, people also copy.
 fn readable(value: Value) -> Value {
     match value {

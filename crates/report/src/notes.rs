@@ -51,7 +51,7 @@ pub struct NotePlace {
     pub workload: String,
     /// Numbers of connections.
     pub connections: Vec<u32>,
-    /// Whose TCP over which wire; absent where the experiment names no network.
+    /// The TCP and the wire; absent where the experiment names no network.
     pub network: Option<Network>,
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn warnings(verdict: &Verdict) -> Vec<Warning> {
     warnings_of(&verdict.trust, placed)
 }
 
-/// The same of what concerns a whole run and what concerns a contender in a cell.
+/// Warnings of what concerns a whole run and what concerns a contender in a cell.
 pub(crate) fn warnings_of<'c>(
     trust: &'c [Check],
     placed: impl Iterator<Item = ((&'c String, &'c Cell), &'c Check)>,
@@ -153,7 +153,7 @@ pub(crate) fn judged(verdict: &Verdict) -> usize {
     closed.chain(verdict.latency.iter().map(|cell| cell.standings.len())).sum()
 }
 
-/// The same for a screen: many places fold to `in 12 of 40 places, most on json (8); all with -v`.
+/// Places for a screen: many fold to `in 12 of 40 places, most on json (8); all with -v`.
 pub(crate) fn places_in_short(places: &[NotePlace], judged: usize) -> String {
     let hits = |of: &dyn Fn(&&NotePlace) -> bool| -> usize {
         places.iter().filter(|place| of(place)).map(|place| place.connections.len()).sum()
@@ -214,7 +214,7 @@ fn add_to<K: PartialEq, V>(groups: &mut Vec<(K, Vec<V>)>, key: K, value: V) {
     }
 }
 
-/// Whose TCP ran over which wire in a cell; nothing where that is not known.
+/// The TCP and the wire of a cell; nothing where that is not known.
 pub(crate) fn network_text(record: &Record, cell: &Cell) -> String {
     record.network_of(cell).map_or_else(String::new, |network| network.to_string())
 }
@@ -330,7 +330,7 @@ pub(crate) fn state_in_words(state: State) -> Option<&'static str> {
     }
 }
 
-/// Whose TCP over which wire, with what it does about losses: the machine's choice for the kernel's (tcp(7)), RFC 5681 for ours, nothing
+/// The TCP and the wire, with what it does about losses: the machine's choice for the kernel's (tcp(7)), RFC 5681 for ours, nothing
 /// in memory, where none is lost.
 pub(crate) fn network_in_words(network: Network, host: &HostFacts) -> String {
     let control = match (network.stack(), network.wire()) {

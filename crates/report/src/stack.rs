@@ -14,11 +14,11 @@ use crate::{foreign, format, notes, words};
 pub struct StackComparison {
     /// The network of the user-space stack: `user/xdp`.
     pub user: Network,
-    /// The same in words, both axes named.
+    /// The network in words, both axes named.
     pub user_in_words: String,
     /// The network of the kernel's stack: `kernel/veth`.
     pub kernel: Network,
-    /// The same in words.
+    /// That network in words.
     pub kernel_in_words: String,
     /// Whether both went over the same kind of wire, so that the stack alone differs.
     pub same_wire: bool,

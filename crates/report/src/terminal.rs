@@ -47,7 +47,7 @@ pub fn render(record: &Record, verdict: &Verdict, style: &Style) -> String {
     render_after(record, verdict, &Earlier::new(), style)
 }
 
-/// The same for whoever knows what the contenders kept of the rules `earlier`: only what changed is news.
+/// Renders for whoever knows what the contenders kept of the rules `earlier`: only what changed is news.
 pub fn render_after(record: &Record, verdict: &Verdict, earlier: &Earlier, style: &Style) -> String {
     let mut page = Page::new(style);
     let mut letters = false;

@@ -147,7 +147,7 @@ fn turn(rotation: u32, ok: f64) -> Turn {
     Turn { rotation, load, ..Turn::default() }
 }
 
-/// The same contender at rates that are offered to it, with response times of any length.
+/// A contender at rates that are offered to it, with response times of any length.
 fn at_rates(window: &Measurement, rng: &mut ChaCha8Rng) -> Vec<Measurement> {
     ["50%", "common"]
         .map(|rate| {

@@ -49,7 +49,7 @@ fn who_leads_and_by_how_much() {
     assert!(half[0].contains("50 % of this machine's limit"), "{half:?}");
 }
 
-/// The same throughput is the same text wherever it stands.
+/// A throughput is the same text wherever it stands.
 #[test]
 fn a_number_reads_alike_in_a_sentence_and_in_a_table() {
     let record = record(&[("a", &[9_999.0; 6])]);

@@ -41,7 +41,7 @@ pub(crate) enum Lookup<T> {
 }
 
 impl<T> Lookup<T> {
-    /// The same, told of in another way.
+    /// This answer, told of in another way.
     pub(crate) fn map<U>(self, tell: impl FnOnce(T) -> U) -> Lookup<U> {
         match self {
             Self::File(file) => Lookup::File(tell(file)),
@@ -144,7 +144,7 @@ impl Folder {
         self.walk(path)
     }
 
-    /// The same, one name after the other and through no symbolic link at all: where a link leads to, nobody but the
+    /// Opens a path one name after the other and through no symbolic link at all: where a link leads to, nobody but the
     /// kernel can tell without a race.
     fn walk(&self, path: &[u8]) -> Result<OwnedFd, Errno> {
         let mut names = path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).peekable();

@@ -85,7 +85,7 @@ impl OpenFiles {
         Ok(Lookup::File((content, found)))
     }
 
-    /// The same for a connection, which keeps the bytes for the pieces to come. Without files there is none.
+    /// Finds a file for a connection, which keeps the bytes for the pieces to come. Without files there is none.
     pub(crate) fn find_for(
         files: Option<&mut Self>,
         kept: &mut Option<Content>,

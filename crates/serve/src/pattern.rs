@@ -36,7 +36,7 @@ impl Pattern {
         rest.get(..len).unwrap_or(rest)
     }
 
-    /// The same bytes as a part of the long block, for which it must have been made.
+    /// The bytes as a part of the long block, for which it must have been made.
     pub(crate) fn range(&self, offset: u64, len: usize) -> FileRange {
         FileRange { file: Arc::clone(&self.long), offset: phase(offset), len: len as u64 }
     }

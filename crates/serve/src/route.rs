@@ -24,14 +24,14 @@ pub(crate) enum AnswerPlan {
     Socket,
 }
 
-/// Which paths are looked up among static files.
+/// The paths that are looked up among static files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Files {
     /// None: there is no folder of them.
     Nowhere,
     /// Those without a route of their own; `/` is the folder's index.
     Everywhere,
-    /// The same, but `/` is answered as if there was no folder.
+    /// All that is below the root, while `/` is answered as if there was no folder.
     BelowRoot,
 }
 

@@ -142,7 +142,7 @@ impl Turn {
         Self { consumed, piece: None, next: Some(next) }
     }
 
-    /// The same, with `consumed` bytes dealt with in all.
+    /// This turn, with `consumed` bytes dealt with in all.
     #[inline]
     pub(crate) fn after(self, consumed: usize) -> Self {
         Self { consumed, ..self }

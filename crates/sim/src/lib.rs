@@ -54,7 +54,7 @@ impl Network {
         Self::with(Net::new(seed, weather, None))
     }
 
-    /// The same for users in several threads: its time is the machine's.
+    /// A network for users in several threads: its time is the machine's.
     pub fn in_real_time(seed: u64, weather: Weather) -> Self {
         Self::with(Net::new(seed, weather, Some(clock::now)))
     }

@@ -33,7 +33,7 @@ impl Bounds {
         self.from_due.value.saturating_sub(self.from_sent)
     }
 
-    /// The same as a share of the greater one, 0 to 1.
+    /// How far the two are apart as a share of the greater one, 0 to 1.
     pub fn apart_share(&self) -> f64 {
         self.apart() as f64 / self.from_due.value.max(1) as f64
     }

@@ -140,7 +140,7 @@ impl Boundary {
         self.critical_value_of(rounds, rounds.checked_sub(1)? as f64)
     }
 
-    /// The same for a standard error with other degrees of freedom than rounds less one.
+    /// The critical value for a standard error with other degrees of freedom than rounds less one.
     pub fn critical_value_of(&self, rounds: usize, degrees_of_freedom: f64) -> Option<f64> {
         let planned = (self.first_look..=self.most_rounds).contains(&rounds) && degrees_of_freedom > 0.0;
         let value = || t_of_deviate(self.last_deviate / weight(rounds, self.most_rounds), degrees_of_freedom);

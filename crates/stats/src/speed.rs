@@ -28,7 +28,7 @@ pub fn relative_speeds(times: &[Vec<f64>]) -> Result<Vec<f64>, StatsError> {
     Ok(logs.into_iter().map(|sum| (sum / pieces as f64).exp()).collect())
 }
 
-/// Which windows ran on a machine that was much faster or slower than usual, by the median and the median absolute
+/// Windows that ran on a machine that was much faster or slower than usual, by the median and the median absolute
 /// deviation of the log speeds.
 ///
 /// # Errors

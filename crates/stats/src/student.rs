@@ -14,7 +14,7 @@ pub(crate) fn critical_value(confidence: f64, degrees_of_freedom: usize) -> Resu
     critical_value_of(confidence, degrees_of_freedom as f64)
 }
 
-/// The same for the fractional degrees of freedom of an approximation.
+/// The critical value for the fractional degrees of freedom of an approximation.
 pub(crate) fn critical_value_of(confidence: f64, degrees_of_freedom: f64) -> Result<f64, StatsError> {
     open_unit("confidence", confidence)?;
     // From the tail's probability rather than its complement, which loses digits when confidence is close to 1.

@@ -1,4 +1,4 @@
-//! Which stack: the kernel's with one of its engines, or our own over a wire. Whoever is generic over the engine is given one here.
+//! The choice of a stack: the kernel's with one of its engines, or our own over a wire. Whoever is generic over the engine is given one here.
 
 use std::io;
 use std::path::PathBuf;

@@ -62,7 +62,7 @@ impl Neighbours {
     }
 }
 
-/// Whose hardware address a frame tells.
+/// The neighbour whose hardware address a frame tells.
 fn told_by(frame: &[u8]) -> Option<(IpAddr, EthernetAddress)> {
     let ethernet = EthernetFrame::new_checked(frame).ok()?;
     match ethernet.ethertype() {

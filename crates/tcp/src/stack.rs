@@ -76,7 +76,7 @@ pub struct UserStack<W: Wire> {
     pub(crate) memory: Memory,
     /// Endpoints that may have something to send.
     pub(crate) dirty: Vec<u32>,
-    /// The same, while they are asked.
+    /// Endpoints that may have something to send, while they are asked.
     pub(crate) asking: Vec<u32>,
     /// Endpoints whose neighbour's hardware address was not known when they were asked.
     pub(crate) unresolved: Vec<u32>,

@@ -1,4 +1,4 @@
-//! Which endpoint a segment belongs to: a hash table of flows, whose seed nobody outside knows.
+//! The endpoint that a segment belongs to: a hash table of flows, whose seed nobody outside knows.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};

@@ -22,7 +22,7 @@ use crate::{HTTP1, HTTP2, TlsError, parameters, provider};
 pub struct ClientTerms {
     /// Name or address that the server's certificate must be for; a name is sent beforehand (SNI, RFC 6066 §3).
     pub server_name: String,
-    /// Whose certificates are good.
+    /// The authorities whose certificates are good.
     pub trust: Trust,
     /// What is shown to a server that asks for a certificate of ours.
     pub identity: Option<Identity>,
@@ -32,7 +32,7 @@ pub struct ClientTerms {
     pub cipher: Option<String>,
 }
 
-/// Whose certificates are good.
+/// The authorities whose certificates are good.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trust {
     /// Those of the authorities that this machine trusts.
@@ -77,7 +77,7 @@ impl Client {
         Ok(client.for_thread())
     }
 
-    /// The same for HTTP/2, which alone is offered instead of HTTP/1.1.
+    /// These terms for HTTP/2, which alone is offered instead of HTTP/1.1.
     #[must_use]
     pub fn with_http2(&self) -> Self {
         let mut config = ClientConfig::clone(&self.config);
@@ -85,7 +85,7 @@ impl Client {
         Self { config: Arc::new(config), ..self.clone() }
     }
 
-    /// The same with sessions of its own, so that threads share nothing.
+    /// These terms with sessions of their own, so that threads share nothing.
     #[must_use]
     pub fn for_thread(&self) -> Self {
         let mut config = ClientConfig::clone(&self.config);

@@ -88,7 +88,7 @@ fn listening(act: impl FnOnce(TcpStream) + Send + 'static) -> SocketAddr {
     address
 }
 
-/// The same over TLS.
+/// A server over TLS that does something with its first connection.
 fn listening_with(config: Arc<ServerConfig>, act: impl FnOnce(Secured) + Send + 'static) -> SocketAddr {
     listening(move |transport| act(StreamOwned::new(ServerConnection::new(config).unwrap(), transport)))
 }

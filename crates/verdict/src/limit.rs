@@ -186,7 +186,7 @@ fn busiest_thread(window: &Measurement) -> Option<f64> {
     (loaded > 0.0).then(|| (used / loaded).min(1.0))
 }
 
-/// The same of its busiest CPU, interrupt work included.
+/// The busy share of its busiest CPU, interrupt work included.
 fn busiest_cpu(window: &Measurement) -> Option<f64> {
     let shares = &window.machine.server_cpu_busy_shares;
     let busiest = shares.iter().copied().reduce(f64::max)?;

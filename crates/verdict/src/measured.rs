@@ -6,7 +6,7 @@ use assay_stats::table::Windows;
 /// One table of a record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Which cell.
+    /// The cell.
     pub cell: Cell,
     /// Whether it holds the 99th percentiles of response times, and not rates.
     pub is_tail: bool,

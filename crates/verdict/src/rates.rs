@@ -47,7 +47,7 @@ pub fn course_of(record: &Record, own: &Run, cell: &Cell) -> Result<Option<Cours
     Ok(course(capacity, cell, windows.iter()))
 }
 
-/// The same of a contender whose run is over.
+/// The course of a contender whose run is over.
 pub(crate) fn course_in(evidence: &Evidence<'_>, contender: &str, cell: &Cell) -> Option<Course> {
     let server_runs =
         evidence.rounds.iter().flatten().filter(|server_run| server_run.run.contender == contender);

@@ -98,7 +98,7 @@ impl<'r> Sample<'r> {
         self.measured().filter(|window| window.void_rules().is_empty())
     }
 
-    /// The same with their times.
+    /// Windows that count, with their times.
     pub(crate) fn timed(&self) -> impl Iterator<Item = &'r Window<'r>> {
         self.blocks().flatten()
     }

@@ -26,7 +26,7 @@ pub(crate) fn stack_costs(cells: &[CellVerdict], margin: f64) -> Vec<StackCost> 
         .collect()
 }
 
-/// The same cell on two networks.
+/// A cell on two networks.
 struct Both<'v> {
     user: &'v CellVerdict,
     kernel: &'v CellVerdict,

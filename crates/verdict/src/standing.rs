@@ -38,7 +38,7 @@ pub(crate) struct Beside<'a, 'r> {
     pub cell: &'a Cell,
     /// The machine's limit in the same cell, if that is known.
     pub limit: Option<&'a Sample<'r>>,
-    /// The same contender with the next greater number of connections, if that was measured.
+    /// This contender with the next greater number of connections, if that was measured.
     pub wider: Option<&'a Sample<'r>>,
 }
 

@@ -25,7 +25,7 @@ fn sound() -> Record {
     record(&[("limit", &limit), ("a", &noisy(20_000.0, 5, 6))])
 }
 
-/// The same with every window of `a` spoilt.
+/// A record with every window of `a` spoilt.
 fn spoilt(how: impl FnMut(&mut Measurement)) -> Record {
     let mut record = sound();
     spoil(&mut record, "a", how);
@@ -398,7 +398,7 @@ fn what_was_the_limit_is_told_with_its_evidence() {
     assert_eq!(by, LimitedBy::Unknown);
 }
 
-/// The same with a database on two CPUs that used so many of them, its busiest process `process` of one.
+/// What limits beside a database on two CPUs that used so many of them, its busiest process `process` of one.
 fn limit_with_database(busy: f64, process: f64, beside_generator: bool) -> (LimitedBy, Bottleneck) {
     let mut record = spoilt(|window| {
         used(window, 0.3, 0.3);

@@ -23,11 +23,11 @@ use counting::count;
      after it was written, so restore it or measure again"
 )]
 pub struct Unreadable {
-    /// Whose.
+    /// The contender's name.
     pub contender: String,
     /// Number of the round, from 1.
     pub round: u32,
-    /// Which cell.
+    /// The cell.
     pub cell: Box<Cell>,
     /// What is wrong with it.
     pub source: StatsError,
@@ -40,7 +40,7 @@ pub struct Times {
     pub service: Histogram,
     /// From the moment when they were due; absent in a closed loop.
     pub response: Option<Histogram>,
-    /// The same less what the generator was late with each; absent in records from before both were kept.
+    /// Response times less what the generator was late with each; absent in records from before both were kept.
     pub response_from_sent: Option<Histogram>,
     /// Of those that were given up: each would have taken longer.
     pub censored: Histogram,
@@ -82,7 +82,7 @@ pub struct Evidence<'r> {
 pub(crate) struct Block {
     /// Place of the round in the record.
     pub round: usize,
-    /// Which group of it.
+    /// The number of the group in its round.
     pub group: u32,
 }
 

@@ -111,7 +111,7 @@ pub(crate) fn expect_to_read(place: NonNull<u8>) {
     expect::<_MM_HINT_T0>(place);
 }
 
-/// The same for a place that will soon be written, and was read by another processor.
+/// Prepares for a write to a place that was read by another processor.
 #[inline]
 pub(crate) fn expect_to_write(place: NonNull<u8>) {
     #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,4 @@
-//! Whose a file is: what two processes share by a name is shared with nobody else.
+//! The owner of a file: what two processes share by a name is shared with nobody else.
 
 use std::fs::Metadata;
 use std::io;

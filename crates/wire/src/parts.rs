@@ -90,7 +90,7 @@ pub struct Assembled<B, R, S> {
 }
 
 impl<B, R, S> Assembled<B, R, S> {
-    /// The same wire with another sender, which `around` puts around its own.
+    /// This wire with another sender, which `around` puts around its own.
     pub fn with_sender<T>(self, around: impl FnOnce(S) -> T) -> Assembled<B, R, T> {
         Assembled { receiver: self.receiver, sender: around(self.sender), base: self.base }
     }

@@ -11,7 +11,7 @@ const OPCODE: u8 = 0x0f;
 const MASKED: u8 = 0x80;
 const LENGTH: u8 = 0x7f;
 
-/// Which side sends.
+/// The side that sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Who opened the connection: it masks what it sends.

@@ -35,7 +35,7 @@ pub(crate) struct Options {
 enum Table {
     /// Answers per second, and per second of the client's CPU time, on connections that are kept
     Client,
-    /// The same of servers
+    /// Handshakes and requests of servers
     Server,
     /// Handshakes per second of the server's CPU time
     Handshakes,

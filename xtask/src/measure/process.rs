@@ -135,7 +135,7 @@ pub(crate) fn complete(command: &mut Command, limit: Duration, place: &Place) ->
     Running::start(command, &place.client_cpu)?.finish(limit, place)
 }
 
-/// The same with an eye on its resident memory, which costs CPU time.
+/// Runs a command to its end with an eye on its resident memory, which costs CPU time.
 pub(crate) fn complete_watched(
     command: &mut Command,
     limit: Duration,

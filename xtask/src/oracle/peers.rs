@@ -1,4 +1,4 @@
-//! The same tests put to the generators of others: what each answers, beside the truth.
+//! The tests put to the generators of others: what each answers, beside the truth.
 //!
 //! A generator that has a rate is given the rate; one that has not runs the closed loop that people run with it. A dash
 //! is a figure that it does not print, or a load that it cannot make; "no result" is one that gave up or broke off.

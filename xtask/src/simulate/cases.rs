@@ -37,7 +37,7 @@ fn heavy(contenders: Vec<Simulated>, rounds: usize) -> World {
     World { machine_sd: 0.0, ..World::noisy(contenders, rounds, 1) }
 }
 
-/// The same in groups that share the first contender.
+/// A case in groups that share the first contender.
 fn split(groups: usize, world: World) -> World {
     World { groups, ..world }
 }

@@ -24,7 +24,7 @@ pub(crate) struct Options {
     /// Length of all trials together
     #[arg(long, value_name = "N", default_value_t = 10, conflicts_with = "seconds")]
     minutes: u64,
-    /// The same in seconds
+    /// How long to go on, in seconds
     #[arg(long, value_name = "N")]
     seconds: Option<u64>,
     /// Connections that are open at a time

@@ -1,4 +1,4 @@
-//! The same run again and again with other seeds. Nobody knows the true ratios of real servers; what all runs together say is
+//! One run again and again with other seeds. Nobody knows the true ratios of real servers; what all runs together say is
 //! the nearest to it.
 
 use std::path::{Path, PathBuf};

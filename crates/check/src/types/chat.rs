@@ -71,7 +71,7 @@ impl<'a> Person<'a> {
         Ok(person)
     }
 
-    /// The same with a session that the server never began.
+    /// A visitor like this one with a session that the server never began.
     fn impostor(&self) -> Self {
         Self { site: self.site, name: self.name.clone(), token: unique("token") }
     }

@@ -37,7 +37,7 @@ pub(super) fn ask(site: &Site, kind: TestType, count: &str) -> Result<(Dialogue,
     listed(site, &request(site, kind, count)?)
 }
 
-/// The same without a parameter.
+/// Asks for rows without saying how many.
 fn ask_without(site: &Site, kind: TestType) -> Result<(Dialogue, Vec<Row>), Objection> {
     let path = &common::route_of(site, kind)?.path;
     let bare = path.split('?').next().unwrap_or(path);

@@ -23,7 +23,7 @@ const ATTEMPTS: usize = 5;
 /// Servers at once; most of the time they are waited for.
 const THREADS: usize = 12;
 
-/// Which fault breaks which rule.
+/// Rules, each with the faults that break it.
 const BROKEN_BY: &[(&str, &[Fault])] = &[
     ("split-anywhere", &[OneRead]),
     ("lines-apart", &[OneRead]),

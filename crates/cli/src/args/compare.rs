@@ -139,7 +139,7 @@ pub(crate) enum ComparisonFormat {
 pub(super) const ROUNDS: u32 = 12;
 
 impl CompareArguments {
-    /// The same as arguments of `assay run`, which measures the commands.
+    /// This comparison as arguments of `assay run`, which measures the commands.
     pub(crate) fn run(&self) -> Result<RunArguments, clap::Error> {
         #[derive(Parser)]
         struct Alone {

@@ -19,7 +19,7 @@ What makes raw system calls (Go, static programs) cannot be carried and is refus
 #[derive(Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct ExecArguments {
-    /// Whose TCP runs: user, or kernel, which changes nothing
+    /// The TCP that runs: user, or kernel, which changes nothing
     #[arg(long, value_name = "STACK", default_value = "user")]
     pub(crate) stack: Stack,
     /// Its end of the wire: ring:PATH (memory that two processes share), xdp:INTERFACE, tap:INTERFACE or dpdk:EAL-ARGUMENTS

@@ -21,7 +21,7 @@ pub(crate) struct PlanArguments {
 }
 
 impl PlanArguments {
-    /// The same commands as `assay compare` would measure them; `None` where there are not two, or others take part.
+    /// The commands as `assay compare` would measure them; `None` where there are not two, or others take part.
     pub(crate) fn compared(&self) -> Option<RunArguments> {
         let given = self.run.rounds.filter(|rounds| matches!(rounds, Rounds::Exactly(_)));
         let run = RunArguments {

@@ -126,7 +126,7 @@ pub(crate) struct RunArguments {
     /// [default: loopback, or the experiment's networks]
     #[arg(long, value_name = "LINK,…", value_parser = value::links, help_heading = "Machine")]
     pub(crate) link: Option<Links>,
-    /// Whose TCP runs on both sides: kernel, user (over a shared-memory ring in place of loopback, over AF_XDP in place of
+    /// The TCP that runs on both sides: kernel, user (over a shared-memory ring in place of loopback, over AF_XDP in place of
     /// veth); both are measured in the same rounds [default: kernel, or the experiment's networks]
     #[arg(short, long, value_name = "STACK,…", value_delimiter = ',', help_heading = "Machine")]
     pub(crate) stack: Vec<Stack>,

@@ -14,7 +14,7 @@ use crate::output;
 /// What a format may want to know.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Wishes<'a> {
-    /// Which cell is drawn.
+    /// The cell that is drawn.
     pub(crate) choice: Choice<'a>,
     /// Whether void numbers count as failures.
     pub(crate) strict: bool,

@@ -41,7 +41,7 @@ pub(crate) fn open(places: &Places) -> Result<Catalogue, Failure> {
     }
 }
 
-/// The same; an empty one where there is none of the user's and none is needed: nothing is then unpacked.
+/// Opens the catalogue; an empty one where there is none of the user's and none is needed: nothing is then unpacked.
 pub(crate) fn open_if(needed: bool, places: &Places) -> Result<Catalogue, Failure> {
     if needed {
         open(places)

@@ -30,7 +30,7 @@ pub struct Facts {
     pub has_performance_governor: bool,
     /// Present frequencies of the allowed CPUs, in kilohertz.
     pub frequencies_khz: Vec<u64>,
-    /// Which file turns the turbo off, with its present and its other value.
+    /// The file that turns the turbo off, with its present and its other value.
     pub turbo_switch: Option<[String; 3]>,
     /// Greatest distance between two NUMA nodes over that within one, as the firmware's table says.
     pub numa_factor: Option<f64>,

@@ -19,7 +19,7 @@ impl Catalogue {
         self.select_after(self.subjects_where(|contender| contender.kind == Kind::Limit), selectors)
     }
 
-    /// The same without the limits, unless they are asked for.
+    /// Selects as [`Self::select`] does, without the limits unless they are asked for.
     ///
     /// # Errors
     /// As [`Self::select`].

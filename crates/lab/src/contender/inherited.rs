@@ -33,7 +33,7 @@ const BUILDING_BEGINNINGS: &str = "
 /// Where the servers are that assay itself is told of; programs have no business there.
 const OURS_ALONE: &str = "ASSAY_DATABASE_URL";
 
-/// Which of our own variables a process is given.
+/// The variables of our own that a process is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inherited {
     /// All but the one for assay alone: what a person types is their own.

@@ -21,7 +21,7 @@ use crate::names::sha256;
 const KEPT: u64 = 2;
 /// Connections at once before the first load.
 const AT_ONCE: u64 = 4;
-/// The same later, when more workers are awake.
+/// Requests at once later, when more workers are awake.
 const AT_ONCE_LATER: u64 = 16;
 /// Longest body that is compared byte by byte, or by its shape.
 const MAX_COMPARED_BYTES: u64 = 1 << 20;
@@ -42,7 +42,7 @@ pub enum Occasion {
 pub struct Question<'a> {
     /// Name of the workload.
     pub workload: &'a str,
-    /// Which of its requests, from 0.
+    /// The number of the request among the workload's, from 0.
     pub number: u32,
     /// The request.
     pub kind: &'a RequestKind,

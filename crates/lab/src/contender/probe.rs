@@ -19,7 +19,7 @@ use crate::url::Scheme;
 
 /// Longest wait for one answer.
 pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
-/// The same while a server starts on the user-space stack, where nobody refuses a connection before it has brought its stack: a
+/// Longest wait while a server starts on the user-space stack, where nobody refuses a connection before it has brought its stack: a
 /// shorter wait and another try find it sooner.
 pub(super) const USER_START_TIMEOUT: Duration = Duration::from_millis(500);
 const MEND: &str = "mend the server, or leave the workload out that it does not answer";
@@ -42,7 +42,7 @@ pub(super) fn over_kernel(door: Door<'_>, request: &RequestKind) -> Result<(), N
     }
 }
 
-/// The same over the user-space stack, from its `end` of the wire.
+/// Asks over the user-space stack, from its `end` of the wire.
 pub(super) fn over_user(
     order: &StartOrder<'_>,
     (user, end): (OnUserStack<'_>, &UserEnd),

@@ -139,7 +139,7 @@ impl Server {
         self.death_within(Duration::ZERO, stage)
     }
 
-    /// The same when something hints at its death, the news of which may be on its way.
+    /// How it died, when something hints at its death, the news of which may be on its way.
     pub(crate) fn suspected_death(&mut self, stage: Stage) -> Option<NotRun> {
         self.death_within(END_PATIENCE, stage)
     }

@@ -24,7 +24,7 @@ impl GivenUrl {
         self.at(&self.database)
     }
 
-    /// The same server's database of another name.
+    /// The database of another name on this server.
     pub(super) fn at(&self, database: &str) -> String {
         format!("{}/{database}{}", self.server, self.parameters)
     }

@@ -36,7 +36,7 @@ pub(super) struct Rotations<'a> {
     pub(super) settled: &'a Settled,
     pub(super) seed: u64,
     pub(super) round: u32,
-    /// Which of the experiment's cells this is.
+    /// The number of the cell among the experiment's.
     pub(super) number: usize,
     pub(super) stop: &'a Stop,
 }

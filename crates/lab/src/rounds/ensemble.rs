@@ -76,7 +76,7 @@ impl Ensemble<'_> {
         parts.into_iter().map(|part| part.end(Ok(()))).collect()
     }
 
-    /// The same without anything that is measured in one piece.
+    /// Measures all in turns, and nothing in one piece.
     pub(super) fn take_turns(
         &self,
         server_runs: Vec<ServerRun<'_>>,

@@ -34,7 +34,7 @@ pub enum Event<'a> {
     },
     /// The database that was made on a server of the user's could not be removed.
     DatabaseLeft {
-        /// Which, and why.
+        /// What it is, and why.
         problem: &'a str,
     },
     /// What a contender needs is being probed.
@@ -82,14 +82,14 @@ pub enum Event<'a> {
     Measuring {
         /// Name of the contender.
         contender: &'a str,
-        /// Which cell.
+        /// The cell.
         cell: &'a Cell,
     },
     /// A cell was measured.
     Measured {
         /// Name of the contender.
         contender: &'a str,
-        /// Which cell.
+        /// The cell.
         cell: &'a Cell,
         /// Right answers per second.
         per_second: f64,

@@ -30,14 +30,14 @@ const SHARE_OF_MEMORY: f64 = 0.8;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) subject: usize,
-    /// Which of the run's networks.
+    /// The place of its network among the run's.
     pub(super) network: usize,
 }
 
 /// Those who live at once in a round.
 struct Group<'p> {
     round: u32,
-    /// Which group of the round.
+    /// The number of the group in its round.
     number: u32,
     parts: &'p [Part],
     /// Who lives in every group of it.

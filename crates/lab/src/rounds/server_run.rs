@@ -32,7 +32,7 @@ use crate::url::Scheme;
 pub(crate) struct ServerRun<'a> {
     /// What is decided.
     pub plan: &'a RunPlan,
-    /// Whose TCP over which wire; absent where the experiment names no network.
+    /// The TCP and the wire; absent where the experiment names no network.
     pub network: Option<Network>,
     /// What joins server and generator.
     pub link: &'a Link,
@@ -72,7 +72,7 @@ pub(super) struct Order<'a> {
     pub(super) arrival: Arrival,
     pub(super) settle_s: f64,
     pub(super) length: Span,
-    /// Which window of the round, so that no two have the same arrivals where they must not.
+    /// The number of the window in its round, so that no two have the same arrivals where they must not.
     pub(super) window: u32,
 }
 
@@ -187,7 +187,7 @@ impl<'a> ServerRun<'a> {
         self.generator_on(server, cell, self.generator_cpus, "load")
     }
 
-    /// The same on a share of the generator's CPUs; `name` sets it apart from others of this life.
+    /// A generator on a share of the generator's CPUs; `name` sets it apart from others of this life.
     pub(super) fn generator_on(
         &self,
         server: &mut Server,

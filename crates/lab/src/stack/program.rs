@@ -1,4 +1,4 @@
-//! Which programs a preload library cannot serve, told from their files (elf(5)).
+//! Programs that a preload library cannot serve, told from their files (elf(5)).
 
 use std::ffi::OsStr;
 use std::fs::File;

@@ -12,7 +12,7 @@ use thiserror::Error;
 /// connections would be a machine's end.
 const PROCESSES: u32 = 8192;
 
-/// Which of the three processes in a row one is ([`super`]).
+/// One of the three processes in a row ([`super`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The outermost.
@@ -47,7 +47,7 @@ pub struct SupervisorOptions {
     pub variables: Vec<OsString>,
     /// Processes that it may become; one more, and all of it is ended.
     pub processes: u32,
-    /// Whose part to play; for anybody but the supervisor itself the guard's.
+    /// The part to play; for anybody but the supervisor itself the guard's.
     pub part: Part,
     /// The process that plays the part before; it must be the parent.
     pub(super) parent: Option<u32>,
@@ -105,7 +105,7 @@ impl SupervisorOptions {
         }
     }
 
-    /// The same for the next part, of which this process will be the parent.
+    /// Options for the next part, of which this process will be the parent.
     pub(super) fn with_part(&self, part: Part) -> Self {
         Self { part, parent: Some(std::process::id()), ..self.clone() }
     }

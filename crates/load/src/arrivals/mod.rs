@@ -30,7 +30,7 @@ pub trait Arrivals {
 pub struct Share {
     /// Requests per second of all threads together.
     pub per_second: f64,
-    /// Which thread, from 0.
+    /// The thread's number, from 0.
     pub thread: usize,
     /// Of how many.
     pub threads: usize,

@@ -25,7 +25,7 @@ pub(crate) enum Rendered {
 pub(crate) struct Fixed {
     /// The request, over and over.
     train: Vec<u8>,
-    /// The same request saying `Connection: close`.
+    /// The request saying `Connection: close`.
     last: Vec<u8>,
     len: usize,
 }

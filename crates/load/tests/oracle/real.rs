@@ -1,4 +1,4 @@
-//! The same pair on the engines of this machine: what the simulation has instead of a kernel is tried against one. Counts are
+//! Generator and stub on the engines of this machine: what the simulation has instead of a kernel is tried against one. Counts are
 //! exact; of times only that no request took less than it must.
 
 use std::net::SocketAddr;

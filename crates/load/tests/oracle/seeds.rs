@@ -1,4 +1,4 @@
-//! Which seeds a test runs, and which of them failed.
+//! The seeds that a test runs, and those of them that failed.
 
 use std::ops::Range;
 

@@ -24,7 +24,7 @@ fn stalling(service: &str) -> Program {
     Program { stall: Some("100ms/1s".parse::<Stall>().unwrap()), ..program(service) }
 }
 
-/// The same stall, thought anew: when an answer leaves that is ready at `ready`, both since the first request arrived.
+/// The stall, thought anew: when an answer leaves that is ready at `ready`, both since the first request arrived.
 fn after_stall(ready: Nanos) -> Nanos {
     let phase = ready.0 % seconds(1).0;
     if phase < seconds(1).0 - 100 * MS.0 { ready } else { Nanos(ready.0 - phase + seconds(1).0) }

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 pub use spec::{Cable, Spec, SpecError};
 
-/// Whose TCP/IP runs, on both sides.
+/// The TCP/IP that runs, on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stack {
     /// The kernel's.
@@ -27,7 +27,7 @@ pub enum Wire {
     Loopback,
     /// Virtual Ethernet devices between two network namespaces.
     Veth(Cable),
-    /// The same, whose frames AF_XDP sockets take and give (kernel: networking/af_xdp.rst).
+    /// A cable whose frames AF_XDP sockets take and give (kernel: networking/af_xdp.rst).
     Xdp(Cable),
     /// Rings of frames in memory that both processes share.
     Ring,
@@ -82,7 +82,7 @@ impl Network {
         Self { stack: Stack::User, wire }
     }
 
-    /// Whose TCP/IP runs.
+    /// The TCP/IP that runs.
     pub fn stack(self) -> Stack {
         self.stack
     }

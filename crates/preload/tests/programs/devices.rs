@@ -1,4 +1,4 @@
-//! The same over wires of the kernel's: AF_XDP past its stack, TAP to its stack. Each test has a network of its own.
+//! Programs on our own stack over wires of the kernel's: AF_XDP past its stack, TAP to its stack. Each test has a network of its own.
 
 use assay_wire::xdp::{self, Mode};
 

@@ -1,4 +1,4 @@
-//! The same servers on our own stack, asked by curl on our own stack: no socket of the kernel's carries a byte.
+//! Servers on our own stack, asked by curl on our own stack: no socket of the kernel's carries a byte.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;

@@ -49,7 +49,7 @@ pub fn preloaded(program: &str, log: &Path) -> Command {
     command
 }
 
-/// The same on our own stack, at one end of a wire.
+/// A program on our own stack, at one end of a wire.
 pub fn on_wire(program: &str, log: &Path, wire: &str, side: &str) -> Command {
     let mut command = preloaded(program, log);
     command.env("ASSAY_STACK", "user").env("ASSAY_STACK_SIDE", side).env("ASSAY_STACK_WIRE", wire);

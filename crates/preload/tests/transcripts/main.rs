@@ -92,7 +92,7 @@ fn compare(script: &str) {
     );
 }
 
-/// The same, with Python started by `ours`, where the library says something in `log`.
+/// Compares what a script prints, with Python started by `ours`, where the library says something in `log`.
 fn compare_with(script: &str, ours: &mut Command, log: &Path) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts").join(script);
     let run = |command: &mut Command| {

@@ -9,7 +9,7 @@ use assay_model::verdict::{CellVerdict, Standing, Verdict};
 use crate::foreign::{line, markup};
 use crate::{format, notes, text, words};
 
-/// Which cell is drawn; what is absent is free, and the first cell that fits is taken.
+/// The cell that is drawn; what is absent is free, and the first cell that fits is taken.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Choice<'a> {
     /// Name of the workload.

@@ -12,7 +12,7 @@ use serde::Serialize;
 pub struct StackCounters {
     /// Name of the contender.
     pub contender: String,
-    /// Which cell.
+    /// The cell.
     #[serde(flatten)]
     pub cell: Cell,
     /// The contender's end.
@@ -27,7 +27,7 @@ pub struct EndCounters {
     /// System calls per right answer. Of the server those on its CPUs, median over rounds; absent where the machine did not
     /// tell. Of the generator those of its engines; absent without an answer.
     pub system_calls: Option<f64>,
-    /// The same on the network of the kernel's stack that this one is compared with.
+    /// System calls on the network of the kernel's stack that this one is compared with.
     pub kernel_system_calls: Option<f64>,
     /// What its own stack counted; absent where it told nothing, as somebody else's.
     pub stack: Option<ToldCounts>,

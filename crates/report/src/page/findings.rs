@@ -31,7 +31,7 @@ pub struct Spot {
     pub connections: u32,
     /// Requests in flight on one connection at most.
     pub pipeline: u32,
-    /// Whose TCP over which wire; absent where the experiment names no network.
+    /// The TCP and the wire; absent where the experiment names no network.
     pub network: Option<Network>,
 }
 

@@ -11,7 +11,7 @@ const IN_WORDS: [(&str, &str); 3] =
 /// Sentences that are always there.
 const ALWAYS: [&str; 2] = ["evidence", "limit_evidence"];
 
-/// The same without findings, and without the types that only these have.
+/// A schema without findings, and without the types that only these have.
 pub(super) fn in_words(schema: Schema) -> Schema {
     let mut schema = schema;
     if let Some(types) = schema.get_mut("$defs").and_then(Value::as_object_mut) {

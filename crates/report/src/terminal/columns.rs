@@ -1,4 +1,4 @@
-//! Which columns of a standings table fit.
+//! The columns of a standings table that fit.
 
 use assay_model::verdict::{CellVerdict, Standing};
 

@@ -197,7 +197,7 @@ fn pair<'c>(cell: &'c CellVerdict, faster: &str, slower: &str) -> Option<&'c Pai
     cell.pairs.iter().find(|pair| pair.faster == faster && pair.slower == slower)
 }
 
-/// Which network could not be had, and who is not ranked or was not run, each once, with the reason.
+/// Networks that could not be had, and who is not ranked or was not run, each once, with the reason.
 fn absent(record: &Record, cells: &[CellVerdict], with_withheld: bool) -> Vec<String> {
     let lost = |facts: &NetworkFacts| {
         facts.not_run.as_ref().map(|why| format!("{} was not measured: {}.", facts.network, why.reason))

@@ -68,7 +68,7 @@ pub struct Program {
     pub warming: Option<Warming>,
     /// When nothing leaves.
     pub stall: Option<Stall>,
-    /// Which answers are spoilt.
+    /// The answers that are spoilt.
     pub faults: Faults,
     /// Steps of arithmetic that are done for each request: CPU time, where [`Self::service`] only waits.
     pub work: u32,

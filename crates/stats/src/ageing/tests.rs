@@ -46,7 +46,7 @@ fn looks(layout: Layout, rate: impl Fn(f64) -> f64, rng: &mut ChaCha8Rng) -> Vec
     found
 }
 
-/// The same over those of a yardstick, look by look.
+/// Looks over those of a yardstick, look by look.
 fn over(mut looks: Vec<Look>, yardstick: &[Look]) -> Vec<Look> {
     looks.iter_mut().zip(yardstick).for_each(|(look, of)| look.log_rate -= of.log_rate);
     looks
@@ -57,7 +57,7 @@ fn told(layout: Layout, rate: impl Fn(f64) -> f64 + Copy, runs: u64) -> (f64, f6
     told_over(layout, |_| 1.0, rate, runs)
 }
 
-/// The same over a yardstick that changes too.
+/// What is told over a yardstick that changes too.
 fn told_over(
     layout: Layout,
     yardstick: impl Fn(f64) -> f64 + Copy,

@@ -115,7 +115,7 @@ pub fn best(
     below(plan, noise, costs, budget_s, f64::INFINITY)
 }
 
-/// The same among designs that show no more than `at_most`; those that cannot are not worth a simulation.
+/// The best among designs that show no more than `at_most`; those that cannot are not worth a simulation.
 fn below(
     plan: &ComparisonPlan,
     noise: &Components,

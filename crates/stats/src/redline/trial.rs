@@ -16,7 +16,7 @@ use crate::error::open_unit;
 
 /// Late requests to expect at the goal in the first requests of a trial: 10,000 requests for a goal of 1 %.
 const EXPECTED_LATE: f64 = 100.0;
-/// The same in effective counts, below which two standard deviations say too little.
+/// Least effective counts, below which two standard deviations say too little.
 const LEAST_EFFECTIVE: f64 = 10.0;
 /// Standard deviations from the goal that decide, at the first decision and at each later one: one-sided 2.28 % + 3 × 0.89 %.
 const DEVIATIONS: [f64; 4] = [2.0, 2.37, 2.37, 2.37];

@@ -144,7 +144,7 @@ impl World {
         }
     }
 
-    /// The same as on a machine that others share: heavy tails everywhere, one window in twenty void, a speed that changes by a
+    /// A world as on a machine that others share: heavy tails everywhere, one window in twenty void, a speed that changes by a
     /// fifth within seconds.
     pub fn noisy(contenders: Vec<Simulated>, rounds: usize, rotations: usize) -> Self {
         Self {

@@ -100,7 +100,7 @@ fn common(table: &Table, windows: &[Windows], round: usize) -> Option<Common> {
 /// Runs made of measured lives.
 #[derive(Debug, Clone)]
 pub struct Resampled<'m> {
-    /// Whose lives.
+    /// The lives to draw from.
     pub material: &'m Material,
     /// The logarithms of the true rates.
     pub log_rates: Vec<f64>,

@@ -34,7 +34,7 @@ pub struct Pair {
 /// A contender's place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standing {
-    /// Which one.
+    /// The contender's number.
     pub contender: usize,
     /// The logarithm of its rate in a typical round.
     pub effect: f64,

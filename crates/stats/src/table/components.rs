@@ -97,7 +97,7 @@ impl Comparison {
     }
 }
 
-/// The same for a ratio by its interval, which comes from Student's t with so many degrees of freedom.
+/// The difference that a ratio's interval could show, which comes from Student's t with so many degrees of freedom.
 pub fn detectable_by(ratio: &Interval, degrees_of_freedom: f64, margin: f64) -> Option<f64> {
     let critical = student::critical_value_of(ratio.confidence, degrees_of_freedom).ok()?;
     let reach = (ratio.high / ratio.low).ln() / 2.0;

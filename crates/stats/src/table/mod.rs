@@ -58,7 +58,7 @@ impl Table {
         Self::fit_in_groups(contenders, &(0..blocks).collect::<Vec<_>>())
     }
 
-    /// The same for rounds that were split into groups: `round_of` holds the round of each block, counted from 0, in the order in
+    /// A table of rounds that were split into groups: `round_of` holds the round of each block, counted from 0, in the order in
     /// which the windows have their blocks.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Which segment is next (RFC 9293 §3.8), and what changes when it has left.
+//! The segment that is next (RFC 9293 §3.8), and what changes when it has left.
 
 use assay_model::units::Nanos;
 
@@ -33,14 +33,14 @@ pub(super) enum Kind {
     Fresh,
     /// It was sent before, and has this place in the flight.
     Again(usize),
-    /// The same, as a probe.
+    /// A segment that was sent before, as a probe.
     TailLossProbe(usize),
     /// It takes no numbers.
     Bare,
     Reset,
 }
 
-/// Which options it has.
+/// The options that it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Carries {
     Nothing,

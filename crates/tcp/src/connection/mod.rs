@@ -189,7 +189,7 @@ pub(crate) struct Connection {
     is_lossless: bool,
     /// Octets of data in a segment to the peer.
     segment_bytes: u16,
-    /// The same, as the peer may send them.
+    /// Octets of data in a segment of the peer's.
     own_segment_bytes: u16,
     send_bytes: u32,
     /// ISS, the initial send sequence number (RFC 9293 §3.3.1).

@@ -29,7 +29,7 @@ pub(super) struct Inbox {
     pub(super) has_ended: bool,
     /// Most bytes that the user was not shown yet.
     limit: u32,
-    /// The same while there is memory.
+    /// The limit while there is memory.
     usual_limit: u32,
     /// Memory is short.
     is_pressed: bool,

@@ -8,7 +8,7 @@ const INITIAL_RTO: Nanos = Nanos::from_millis(1_000);
 /// acknowledgements. It is counted from the smoothed time (`__tcp_set_rto` of Linux), not in all as in RFC 6298 §2.4: where a busy
 /// program takes 300 ms to hear us, that time is as steady as any, and is exceeded by some ms all the time.
 const RTO_MIN: Nanos = Nanos::from_millis(200);
-/// The same where none are lost: who is late there does not run.
+/// The least that the RTO has beyond SRTT where no frames are lost: who is late there does not run.
 const RTO_MIN_LOSSLESS: Nanos = Nanos::from_millis(1_000);
 /// Longest wait (TCP_RTO_MAX of Linux; RFC 6298 §2.5 asks for 60 s at least).
 const RTO_MAX: Nanos = Nanos::from_millis(120_000);

@@ -88,14 +88,14 @@ fn between(base: &Record, new: &Record) -> Vec<Check> {
     std::iter::once(unpaired).chain(imported).chain(told).collect()
 }
 
-/// Which of them somebody else measured.
+/// The records that somebody else measured.
 fn imported(base: &Record, new: &Record) -> Vec<Foreign> {
     let told =
         |record: &Record| record.imported.clone().map(|origin| Foreign { run: record.id.clone(), origin });
     [base, new].into_iter().filter_map(told).collect()
 }
 
-/// Which machine it is.
+/// What differs between the machines.
 fn machine(base: &Record, new: &Record) -> Vec<Difference> {
     let (a, b) = (&base.host, &new.host);
     collect([
@@ -161,7 +161,7 @@ fn engine(record: &Record) -> Option<&str> {
     Some(windows.next()?.load.engine.as_str())
 }
 
-/// Which size of memory was taken.
+/// The size of memory that was taken.
 fn memory(record: &Record) -> Option<&'static str> {
     let mut windows = record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells);
     let used = windows.find_map(|window| window.server.as_ref())?;

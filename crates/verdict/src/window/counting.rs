@@ -1,4 +1,4 @@
-//! Which part of a contender's turns counts. One rule for all of them, from what all of them show: in each turn what came after
+//! The part of a contender's turns that counts. One rule for all of them, from what all of them show: in each turn what came after
 //! its rate no longer depended on when the load began (`settle`), in each cell the rotations that are not slower than its later
 //! ones (`opening`), and of a life the turns in which it no longer got faster (`warm`). The run orders what it knows at the time;
 //! this is known only when it is over (docs/method/carousel.md#warm-up).

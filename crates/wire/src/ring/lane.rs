@@ -42,7 +42,7 @@ impl Draft {
         &self.0.as_flattened()[FRAME_OFFSET..FRAME_OFFSET + length]
     }
 
-    /// The same, to be written.
+    /// A frame's room, to be written.
     pub(super) fn frame_mut(&mut self, length: usize) -> &mut [u8] {
         &mut self.0.as_flattened_mut()[FRAME_OFFSET..FRAME_OFFSET + length]
     }

@@ -1,4 +1,4 @@
-//! Which XDP program an interface has, by the kernel's network configuration (rtnetlink(7), `IFLA_XDP` of linux/if_link.h).
+//! The XDP program that an interface has, by the kernel's network configuration (rtnetlink(7), `IFLA_XDP` of linux/if_link.h).
 
 use std::io;
 

@@ -17,7 +17,7 @@ use crate::memory::Mapping;
 /// Frames that may wait for us, and the size of their rings; a power of two. The kernel drops what arrives at a full ring, and a
 /// program that lets its stack wait for a while, as Node.js does, must not lose what 10,000 connections send meanwhile.
 pub(super) const ARRIVING: u32 = 16 * 1024;
-/// The same for frames that leave. Where there is none, the stack waits and loses nothing.
+/// Room for frames that leave. Where there is none, the stack waits and loses nothing.
 pub(super) const LEAVING: u32 = 8 * 1024;
 /// What the kernel keeps free before a frame that arrives (`XDP_PACKET_HEADROOM`).
 const HEADROOM_BYTES: usize = 256;

@@ -47,7 +47,7 @@ pub(crate) fn receive<W: Wire>(wire: &mut W) -> Option<(u64, usize)> {
     }
 }
 
-/// The same, waiting for it.
+/// Receives a frame, waiting for it.
 pub(crate) fn receive_surely<W: Wire>(wire: &mut W) -> (u64, usize) {
     let deadline = Instant::now() + PATIENCE;
     loop {

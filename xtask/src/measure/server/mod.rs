@@ -122,7 +122,7 @@ pub(crate) fn start(server: &dyn Server, place: &Place) -> Result<Started, Strin
     start_over(server, place, None)
 }
 
-/// The same over TLS, if there is a certificate.
+/// Starts a server, over TLS if there is a certificate.
 ///
 /// # Errors
 /// As for [`start`].

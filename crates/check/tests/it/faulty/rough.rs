@@ -74,7 +74,7 @@ fn number(text: &str) -> u64 {
     digits.fold(0, |value: u64, digit| value.wrapping_mul(10).wrapping_add(digit))
 }
 
-/// The same in base 16.
+/// The number that a text begins with, in base 16.
 fn hexadecimal(text: &[u8]) -> usize {
     let digits = text.iter().map_while(|byte| char::from(*byte).to_digit(16));
     digits.fold(0, |value: usize, digit| value.wrapping_mul(16).wrapping_add(digit as usize))

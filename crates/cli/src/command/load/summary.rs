@@ -139,7 +139,7 @@ fn plural(n: u32) -> &'static str {
 /// How long requests took, those included of which it is only known that they took longer.
 struct Durations {
     ended: Histogram,
-    /// The same less what the generator was late; equal where nothing is due at a time.
+    /// Times less what the generator was late; equal where nothing is due at a time.
     sent: Histogram,
     censored: Histogram,
 }

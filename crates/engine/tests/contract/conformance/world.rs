@@ -57,7 +57,7 @@ pub(crate) trait Peer: Read + Write + Send + 'static {
     /// Resets the connection.
     fn reset(self);
 
-    /// The same end again.
+    /// Another handle of this end.
     fn another(&self) -> Self;
 }
 
