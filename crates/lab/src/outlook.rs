@@ -10,8 +10,8 @@ use assay_model::record::Record;
 use assay_verdict::outlook::{DuetIntent, Intent, Past, duet_outlook, outlook, past, past_of_duets};
 
 use crate::plan::RunPlan;
-use crate::rounds::{CONTROL_EVERY, MAX_ROTATIONS, MIN_ROTATIONS, SHARE_OF_TURNS};
-use crate::schedule::{Lives, predicted_round, turns_of};
+use crate::rounds::{CONTROL_EVERY, SHARE_OF_TURNS};
+use crate::schedule::{Lives, MAX_ROTATIONS, MIN_ROTATIONS, predicted_round, turns_of};
 use crate::store::Store;
 use crate::subject::Subject;
 

@@ -18,8 +18,10 @@ use crate::catalogue::{self, Catalogue};
 use crate::database::Source;
 use crate::error::LabError;
 use crate::groups::{Need, Role, Room, common, groups};
-use crate::rounds::{MAX_ROTATIONS, MIN_ROTATIONS};
-use crate::schedule::{Lives, affordable_rounds, least_number, predicted_conformance, predicted_round};
+use crate::schedule::{
+    Lives, MAX_ROTATIONS, MIN_ROTATIONS, affordable_rounds, least_number, predicted_conformance,
+    predicted_round,
+};
 use crate::subject::{Launch, Subject, check_link};
 use crate::tools::Tools;
 

@@ -15,6 +15,10 @@ pub const ENOUGH_ROUNDS: u32 = 6;
 pub const ENOUGH_LATENCY_ROUNDS: u32 = ENOUGH_ROUNDS + 1;
 /// How many rounds more than fit are planned where contenders may be left out of later ones, which then take less time.
 pub(crate) const SPARE_ROUNDS: f64 = 1.25;
+/// Fewest rotations of a cell in a round: the middle of three is no outlier.
+pub const MIN_ROTATIONS: u32 = 3;
+/// Most rotations of a cell in a round.
+pub const MAX_ROTATIONS: u32 = 2000;
 /// Sets the random numbers of rotations apart from those of rounds.
 const ROTATIONS: u64 = 0x726f_7461_7465_0001;
 /// Sets those of duets apart from both.

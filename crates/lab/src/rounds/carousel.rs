@@ -18,13 +18,8 @@ use super::server_run::{Age, OngoingRun, wanted};
 use super::telling::Telling;
 use super::watch::{Seen, Watch};
 use crate::generator::Generator;
-use crate::schedule::rotation;
+use crate::schedule::{MAX_ROTATIONS, MIN_ROTATIONS, rotation};
 use crate::stop::Stop;
-
-/// Fewest rotations of a cell in a round: the middle of three is no outlier.
-pub(crate) const MIN_ROTATIONS: u32 = 3;
-/// Most rotations of a cell in a round.
-pub(crate) const MAX_ROTATIONS: u32 = 2000;
 
 /// The rotations over one cell in one round.
 pub(super) struct Rotations<'a> {

@@ -13,12 +13,12 @@ use assay_model::load::LoadTurn;
 use assay_model::record::{DuetTurn, NotRun};
 use assay_model::units::Nanos;
 
-use super::carousel::{MAX_ROTATIONS, Pace};
+use super::carousel::Pace;
 use super::event::Event;
 use super::server_run::{OngoingRun, wanted};
 use super::telling::Telling;
 use crate::generator::Generator;
-use crate::schedule::duet_order;
+use crate::schedule::{MAX_ROTATIONS, duet_order};
 use crate::stop::Stop;
 
 /// Rotations for each of the control, which is to show a bias and not a small difference.

@@ -9,12 +9,13 @@ use assay_model::record::{Round, Run};
 use assay_verdict::allocation::Settled;
 
 use super::Runner;
-use super::carousel::{MAX_ROTATIONS, Pace};
+use super::carousel::Pace;
 use super::ensemble::Ensemble;
 use super::event::Event;
 use super::round::Part;
 use crate::error::LabError;
 use crate::log;
+use crate::schedule::MAX_ROTATIONS;
 
 /// After so much load a life has been looked at for long enough.
 const ENOUGH: Duration = Duration::from_secs(60);

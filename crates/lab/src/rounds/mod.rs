@@ -31,7 +31,6 @@ use assay_verdict::Settling;
 use assay_verdict::outlook::Past;
 use jiff::Timestamp;
 
-pub(crate) use carousel::{MAX_ROTATIONS, MIN_ROTATIONS};
 pub(crate) use duet::CONTROL_EVERY;
 pub(crate) use ensemble::SHARE_OF_TURNS;
 pub use event::{Event, Observer};

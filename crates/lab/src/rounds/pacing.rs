@@ -7,10 +7,10 @@ use assay_model::record::Run;
 use assay_verdict::allocation::{Further, Means, Seen, Settled, time_in_turns};
 
 use super::Runner;
-use super::carousel::{MAX_ROTATIONS, MIN_ROTATIONS, Pace};
+use super::carousel::Pace;
 use super::warmup::spared;
 use crate::error::LabError;
-use crate::schedule::{SPARE_ROUNDS, turns_of};
+use crate::schedule::{MAX_ROTATIONS, MIN_ROTATIONS, SPARE_ROUNDS, turns_of};
 
 /// What is decided so far.
 pub(super) struct Pacing {

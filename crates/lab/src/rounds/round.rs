@@ -12,7 +12,7 @@ use assay_model::record::{Round, Run};
 use assay_verdict::allocation::Settled;
 
 use super::Runner;
-use super::carousel::{MAX_ROTATIONS, Pace};
+use super::carousel::Pace;
 use super::ensemble::{EndedRun, Ensemble};
 use super::event::Event;
 use super::pacing::Pacing;
@@ -20,7 +20,7 @@ use super::server_run::ServerRun;
 use crate::database::Supplied;
 use crate::groups::{Holding, Need, Room, common, groups};
 use crate::network::ProvisionedNetwork;
-use crate::schedule::{block, turns_of};
+use crate::schedule::{MAX_ROTATIONS, block, turns_of};
 use crate::subject::Launch;
 
 /// Share of the memory that is available which servers may take: they grow under load, and the rest of the machine lives too.
