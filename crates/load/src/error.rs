@@ -112,6 +112,9 @@ fn remedy(class: &ErrorClass) -> &'static str {
         }
         ErrorClass::TlsClosed => "see in the server's log why, and that it listens for TLS at this port",
         ErrorClass::TlsBroken => "see what is between us and the server",
+        ErrorClass::UpgradeRefused => {
+            "see that it speaks WebSocket at this path, or write http:// for plain requests"
+        }
         _ => "see that the server runs and listens at this address",
     }
 }

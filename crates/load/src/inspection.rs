@@ -9,7 +9,7 @@ use crate::judge::{Judge, MAX_WHOLE_BYTES};
 pub(crate) struct Answer {
     /// Bytes of its body if it is right, what is wrong with it otherwise.
     pub(crate) verdict: Result<u64, ErrorClass>,
-    /// Its status.
+    /// Its status; 0 where answers have none.
     pub(crate) status: u16,
     /// Bytes of its body.
     pub(crate) received: u64,

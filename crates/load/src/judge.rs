@@ -165,6 +165,7 @@ impl Judge {
             ErrorClass::WrongHeader => {
                 format!("content type {}", self.content_type.as_deref().unwrap_or("of any kind"))
             }
+            ErrorClass::WrongKind => "a message of the kind that was sent".to_owned(),
             ErrorClass::WrongLength => match self.length {
                 Some([least, greatest]) => format!("a body of {least} to {greatest} bytes"),
                 None => self.body.to_string(),

@@ -46,6 +46,7 @@ mod thread;
 mod traffic;
 mod usage;
 mod worker;
+mod ws;
 
 pub use alone::run_on;
 pub use error::LoadError;

@@ -7,7 +7,7 @@ use assay_model::load::ErrorClass;
 use crate::inspection::Depth;
 
 /// Every class, in the order of their numbers.
-const CLASSES: [ErrorClass; 28] = [
+const CLASSES: [ErrorClass; 31] = [
     ErrorClass::ConnectRefused,
     ErrorClass::ConnectTimeout,
     ErrorClass::ConnectOther,
@@ -21,6 +21,7 @@ const CLASSES: [ErrorClass; 28] = [
     ErrorClass::TlsNotSpoken,
     ErrorClass::TlsClosed,
     ErrorClass::TlsBroken,
+    ErrorClass::UpgradeRefused,
     ErrorClass::SendReset,
     ErrorClass::ResetBeforeHead,
     ErrorClass::ResetInBody,
@@ -33,6 +34,8 @@ const CLASSES: [ErrorClass; 28] = [
     ErrorClass::WrongBody,
     ErrorClass::WrongLength,
     ErrorClass::WrongHeader,
+    ErrorClass::BadFrame,
+    ErrorClass::WrongKind,
     ErrorClass::UnsentNoConnection,
     ErrorClass::UnsentEnd,
     ErrorClass::ClientInternal,

@@ -6,7 +6,7 @@ use assay_engine::EngineKind;
 use assay_model::experiment::Protocol;
 use assay_model::load::{Arrival, Checking};
 use assay_model::units::Nanos;
-use assay_model::workload::RequestKind;
+use assay_model::workload::{MessageKind, RequestKind};
 use assay_tcp::Stack;
 
 use crate::LoadError;
@@ -29,6 +29,10 @@ pub struct LoadPlan {
     pub requests: Vec<RequestKind>,
     /// Connections held open, spread over the threads.
     pub connections: u32,
+    /// Connections that are held open beside these, on which nothing is asked.
+    pub idle: u32,
+    /// Whether requests are messages of this kind over WebSockets. All travel over the path of the first.
+    pub websocket: Option<MessageKind>,
     /// What carries the connections.
     pub stack: Stack,
     /// How connections are secured; absent for plain HTTP.
@@ -101,6 +105,8 @@ impl LoadPlan {
             host: target.to_string(),
             requests,
             connections: 1,
+            idle: 0,
+            websocket: None,
             stack: Stack::Kernel(EngineKind::Epoll),
             tls: None,
             cpus: vec![0],
@@ -137,6 +143,8 @@ impl LoadPlan {
             "no CPU is given to the generator; name at least one".to_owned()
         } else if !(1..=MAX_CONNECTIONS).contains(&self.connections) {
             format!("{} connections; give 1 to {MAX_CONNECTIONS}", self.connections)
+        } else if self.idle > MAX_CONNECTIONS - self.connections {
+            format!("{} idle connections; give {MAX_CONNECTIONS} in all at most", self.idle)
         } else if !(1..=MAX_PIPELINE).contains(&self.pipeline) {
             format!("{} requests in flight per connection; give 1 to {MAX_PIPELINE}", self.pipeline)
         } else if !(rate.is_finite() && rate > 0.0) {
@@ -155,6 +163,11 @@ impl LoadPlan {
         Err(LoadError::Plan(complaint))
     }
 
+    /// Connections of all kinds.
+    pub(crate) fn all_connections(&self) -> u32 {
+        self.connections.saturating_add(self.idle)
+    }
+
     /// Threads that will run.
     pub(crate) fn threads(&self) -> usize {
         self.cpus.len().min(self.connections as usize)
@@ -168,12 +181,21 @@ impl LoadPlan {
 
     /// The scheme of its URL.
     pub(crate) fn scheme(&self) -> &'static str {
-        if self.tls.is_some() { "https" } else { "http" }
+        match (self.websocket, &self.tls) {
+            (None, None) => "http",
+            (None, Some(_)) => "https",
+            (Some(_), None) => "ws",
+            (Some(_), Some(_)) => "wss",
+        }
     }
 
     /// What is spoken.
     pub(crate) fn protocol(&self) -> Protocol {
-        Protocol::of(self.http == Http::Two, self.tls.is_some())
+        match (self.websocket, &self.tls) {
+            (Some(_), None) => Protocol::Ws,
+            (Some(_), Some(_)) => Protocol::Wss,
+            (None, tls) => Protocol::of(self.http == Http::Two, tls.is_some()),
+        }
     }
 
     pub(crate) fn is_open(&self) -> bool {

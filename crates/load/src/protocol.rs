@@ -23,6 +23,9 @@ pub(crate) trait Protocol: Sized {
     /// What is kept of one connection.
     type Line: Line;
 
+    /// The class of what cannot be understood.
+    const MALFORMED: ErrorClass = ErrorClass::Parse;
+
     /// Renders the plan's requests.
     ///
     /// # Errors
@@ -92,6 +95,16 @@ pub(crate) trait Line: Default {
     /// Whether something waits to be accepted by the engine.
     fn has_unsent(&self) -> bool;
 
+    /// Whether the connection cannot be used before the server has answered what was [said first](Protocol::open).
+    fn is_greeting(&self) -> bool {
+        false
+    }
+
+    /// Why the server has ended the connection, if it said so.
+    fn last_words(&self) -> Option<String> {
+        None
+    }
+
     /// Whether the connection takes no more requests, by the server's will.
     fn is_closing(&self) -> bool;
 
@@ -157,6 +170,8 @@ pub(crate) enum Breach {
     Malformed(String),
     /// Bytes came that no request asked for.
     Unsolicited(String),
+    /// The server does not speak the protocol on this connection.
+    Declined(String),
 }
 
 /// How a connection was lost.

@@ -62,7 +62,7 @@ pub(crate) fn assemble(
         given_up: sum(|outcome| outcome.given_up),
         mean_in_flight: recorder.flow.mean_in_flight(window),
         in_flight_wanted: in_flight_wanted(plan),
-        connections: plan.connections,
+        connections: plan.all_connections(),
         opened: last.iter().map(|outcome| outcome.statistics.connected).sum(),
         stack: stack.as_ref(),
     };
@@ -73,6 +73,8 @@ pub(crate) fn assemble(
         arrival: plan.arrival.clone(),
         cpus: plan.cpus.iter().take(plan.threads()).copied().collect::<CpuSet>().to_string(),
         connections: plan.connections,
+        idle: plan.idle,
+        websocket: plan.websocket,
         pipeline: plan.pipeline,
         protocol: plan.protocol(),
         window_ns: window,

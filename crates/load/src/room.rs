@@ -26,9 +26,11 @@ const MAX_LOOPBACK_SOURCES: u32 = 250;
 /// Descriptors that the plan's connections need with this engine.
 pub(crate) fn descriptors(plan: &LoadPlan, engine: EngineKind) -> u64 {
     match engine {
-        EngineKind::Epoll => u64::from(plan.connections) + OTHER_DESCRIPTORS,
+        EngineKind::Epoll => u64::from(plan.all_connections()) + OTHER_DESCRIPTORS,
         // Each thread's ring has a table of its own, no larger than the limit.
-        EngineKind::IoUring => plan.share(u64::from(plan.connections), 0) + SPARE_PLACES + OTHER_DESCRIPTORS,
+        EngineKind::IoUring => {
+            plan.share(u64::from(plan.all_connections()), 0) + SPARE_PLACES + OTHER_DESCRIPTORS
+        }
     }
 }
 
@@ -45,7 +47,7 @@ pub(crate) fn provide_descriptors(plan: &LoadPlan) -> Result<(), LoadError> {
     let needed = descriptors(plan, engine);
     let [soft, hard] = nofile();
     let too_many = |limit| LoadError::Descriptors {
-        connections: plan.connections,
+        connections: plan.all_connections(),
         engine: plan.stack.name(),
         needed,
         limit,
@@ -82,19 +84,24 @@ fn choose(plan: &LoadPlan, ports: u32) -> Result<Vec<IpAddr>, LoadError> {
     let usable = (f64::from(ports) * FILL_SHARE) as u32;
     let is_loopback = matches!(plan.target.ip(), IpAddr::V4(ip) if ip.is_loopback());
     let addresses = plan.sources.len().max(1) as u32;
-    if !plan.sources.is_empty() || plan.connections <= usable || !is_loopback {
+    if !plan.sources.is_empty() || plan.all_connections() <= usable || !is_loopback {
         let room = u64::from(ports) * u64::from(addresses);
-        return if u64::from(plan.connections) <= room {
+        return if u64::from(plan.all_connections()) <= room {
             Ok(plan.sources.clone())
         } else {
-            Err(LoadError::Ports { connections: plan.connections, addresses, ports, target: plan.target })
+            Err(LoadError::Ports {
+                connections: plan.all_connections(),
+                addresses,
+                ports,
+                target: plan.target,
+            })
         };
     }
-    let wanted = plan.connections.div_ceil(usable.max(1));
+    let wanted = plan.all_connections().div_ceil(usable.max(1));
     if wanted > MAX_LOOPBACK_SOURCES {
         let addresses = MAX_LOOPBACK_SOURCES;
         return Err(LoadError::Ports {
-            connections: plan.connections,
+            connections: plan.all_connections(),
             addresses,
             ports,
             target: plan.target,

@@ -45,6 +45,10 @@ pub(crate) struct Session<A, P: Protocol> {
     connected: usize,
     /// Slots and places of what was issued and the engine has not handed over yet.
     unsubmitted: Vec<(u32, u16)>,
+    /// Why the last connection was declined.
+    refusal: String,
+    /// Slots from this one on are never given a request.
+    idle_from: u32,
 }
 
 /// What is to be done with a connection.
@@ -58,6 +62,8 @@ pub(crate) enum Fate {
     Linger(Nanos),
     /// Reset it.
     Abort,
+    /// Reset it: it was never agreed on what is spoken ([`Session::take_refusal`]).
+    Decline,
 }
 
 impl<A: Arrivals, P: Protocol> Session<A, P> {
@@ -87,7 +93,19 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
             in_flight: 0,
             connected: 0,
             unsubmitted: Vec::new(),
+            refusal: String::new(),
+            idle_from: u32::MAX,
         }
+    }
+
+    /// Leaves the last `n` slots idle: they are connected, and that is all.
+    pub(crate) fn leave_idle(&mut self, n: usize) {
+        self.idle_from = (self.slots.len() - n) as u32;
+    }
+
+    /// Why the last connection was declined.
+    pub(crate) fn take_refusal(&mut self) -> String {
+        std::mem::take(&mut self.refusal)
     }
 
     /// Requests submitted and not answered.
@@ -131,11 +149,21 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
         if let Some(security) = &security {
             self.recorder.secured(security, now);
         }
+        self.protocol.open(&mut slot.line);
+        slot.state = State::Greeting;
+    }
+
+    /// Lets the slot's connection be used, if nothing has to be answered first; says whether it can be.
+    pub(crate) fn is_agreed(&mut self, index: u32) -> bool {
+        let slot = &mut self.slots[index as usize];
+        if slot.line.is_greeting() {
+            return false;
+        }
         slot.state = State::Open;
         slot.deadline = Nanos::MAX;
-        self.protocol.open(&mut slot.line);
         self.connected += 1;
         self.list(index);
+        true
     }
 
     /// The slot's connection is gone; returns how many in a row were of no use.
@@ -201,7 +229,10 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
     #[inline]
     fn can_take(&self, index: u32) -> bool {
         let slot = &self.slots[index as usize];
-        slot.state == State::Open && slot.issued < self.most && self.protocol.room(&slot.line, A::OPEN) > 0
+        slot.state == State::Open
+            && index < self.idle_from
+            && slot.issued < self.most
+            && self.protocol.room(&slot.line, A::OPEN) > 0
     }
 
     #[inline]

@@ -36,6 +36,8 @@ pub(crate) enum State {
     Vacant,
     /// The occupant is being connected.
     Connecting,
+    /// The occupant is connected, and the protocol not yet agreed on.
+    Greeting,
     /// Takes requests.
     Open,
     /// Takes no more requests; some are in flight.

@@ -23,6 +23,7 @@ use crate::session::Session;
 use crate::traffic::{Numbering, Traffic};
 use crate::usage::ThreadUsage;
 use crate::worker::{Address, Worker};
+use crate::ws::WebSocket;
 
 /// How often a thread that has connected looks whether the others have.
 const RAMP_INTERVAL: Nanos = Nanos::from_millis(1);
@@ -91,9 +92,10 @@ impl<'a> ThreadPlace<'a> {
         engine: E,
         hand_over: impl FnMut(ThreadOutcome) -> bool,
     ) -> Result<(), LoadError> {
-        match self.plan.http {
-            Http::One => self.speak::<E, Http1>(engine, hand_over),
-            Http::Two => self.speak::<E, Http2>(engine, hand_over),
+        match (self.plan.websocket, self.plan.http) {
+            (Some(_), _) => self.speak::<E, WebSocket>(engine, hand_over),
+            (None, Http::One) => self.speak::<E, Http1>(engine, hand_over),
+            (None, Http::Two) => self.speak::<E, Http2>(engine, hand_over),
         }
     }
 
@@ -125,8 +127,13 @@ impl<'a> ThreadPlace<'a> {
         rng
     }
 
+    /// Connections of this thread, those that stay idle included.
     pub(crate) fn connections(&self) -> usize {
-        self.plan.share(u64::from(self.plan.connections), self.thread) as usize
+        self.plan.share(u64::from(self.plan.connections), self.thread) as usize + self.idle()
+    }
+
+    fn idle(&self) -> usize {
+        self.plan.share(u64::from(self.plan.idle), self.thread) as usize
     }
 
     fn run<E: Engine, A: Arrivals, P: Protocol>(
@@ -188,7 +195,7 @@ impl<'a> ThreadPlace<'a> {
         let protocol = P::new(plan)?;
         let numbers = |kind| protocol.numbers(kind);
         let traffic = Traffic::new(&plan.requests, numbers, plan.checking, numbering, self.random(0))?;
-        let session = Session::new(
+        let mut session = Session::new(
             self.connections(),
             protocol,
             plan.reuse,
@@ -197,6 +204,7 @@ impl<'a> ThreadPlace<'a> {
             Recorder::new(A::OPEN, plan.series_interval),
             traffic,
         );
+        session.leave_idle(self.idle());
         let address = Address { remote: plan.target, sources: &plan.sources };
         Ok(Worker::new(engine, session, address, plan.timeout, self.signals, self.thread))
     }

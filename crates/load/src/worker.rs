@@ -239,6 +239,11 @@ impl<'a, E: Engine, A: Arrivals, P: Protocol> Worker<'a, E, A, P> {
             Event::Readable(_) => self.read(conn, index, now),
             Event::Connected(_) => self.connected(conn, index, now),
             Event::Writable(_) => self.flush(conn, index),
+            Event::Eof(_) if self.is_greeting(index) => {
+                self.engine.close(conn);
+                let why = "the connection ended before the opening handshake was answered";
+                self.connect_failed(index, ErrorClass::UpgradeRefused, why, now);
+            }
             Event::Eof(_) => {
                 self.session.ended(index, now);
                 self.engine.close(conn);
@@ -255,6 +260,19 @@ impl<'a, E: Engine, A: Arrivals, P: Protocol> Worker<'a, E, A, P> {
         (self.session.slots.get(index as usize)?.conn == Some(conn)).then_some(index)
     }
 
+    /// Whether the slot's connection is made and cannot be used yet.
+    #[inline]
+    fn is_greeting(&self, index: u32) -> bool {
+        self.session.slots[index as usize].state == State::Greeting
+    }
+
+    /// Counts the slot's connection as made as soon as it can be used.
+    pub(super) fn agree(&mut self, index: u32) {
+        if self.session.is_agreed(index) {
+            self.dialler.finish();
+        }
+    }
+
     #[inline]
     fn read(&mut self, conn: Conn, index: u32, now: Nanos) {
         if self.session.is_skipping(index) {
@@ -266,11 +284,19 @@ impl<'a, E: Engine, A: Arrivals, P: Protocol> Worker<'a, E, A, P> {
         let view = self.engine.receive(conn);
         let (used, fate) = self.session.received(index, view, now);
         self.engine.consume(conn, used);
-        if fate != Fate::Abort && self.session.has_unsent(index) {
+        if fate == Fate::Keep && self.is_greeting(index) {
+            self.agree(index);
+        }
+        if !matches!(fate, Fate::Abort | Fate::Decline) && self.session.has_unsent(index) {
             self.flush(conn, index);
         }
         match fate {
             Fate::Keep => {}
+            Fate::Decline => {
+                self.engine.abort(conn);
+                let why = self.session.take_refusal();
+                self.connect_failed(index, ErrorClass::UpgradeRefused, &why, now);
+            }
             Fate::Skip(n) => self.engine.skip(conn, n),
             Fate::Linger(until) => self.arm(index, until),
             Fate::Abort => {
@@ -358,7 +384,7 @@ impl<'a, E: Engine, A: Arrivals, P: Protocol> Worker<'a, E, A, P> {
         match (state, conn) {
             (State::Open | State::Closing, Some(conn)) => self.waited_too_long(conn, index, now),
             (State::Vacant, _) | (_, None) => self.dialler.want(index),
-            (State::Connecting, Some(conn)) => {
+            (State::Connecting | State::Greeting, Some(conn)) => {
                 self.engine.abort(conn);
                 let waited = format!("no answer within {} s", self.timeout.as_secs_f64());
                 self.connect_failed(index, ErrorClass::ConnectTimeout, &waited, now);

@@ -35,6 +35,8 @@ pub enum ErrorClass {
     TlsClosed,
     /// What the server sent breaks the rules of TLS.
     TlsBroken,
+    /// The server does not become a WebSocket.
+    UpgradeRefused,
     /// Reset while the request was being sent.
     SendReset,
     /// Reset before the response's head was complete.
@@ -59,6 +61,10 @@ pub enum ErrorClass {
     WrongLength,
     /// A header field other than expected.
     WrongHeader,
+    /// Not WebSocket by RFC 6455.
+    BadFrame,
+    /// A message of another kind than the one that was sent.
+    WrongKind,
     /// Due, but no connection could be had before the end.
     UnsentNoConnection,
     /// Due, but not sent before the end.
@@ -72,7 +78,13 @@ impl ErrorClass {
     pub fn is_wrong_answer(self) -> bool {
         matches!(
             self,
-            Self::Parse | Self::UnexpectedStatus | Self::WrongBody | Self::WrongLength | Self::WrongHeader
+            Self::Parse
+                | Self::UnexpectedStatus
+                | Self::WrongBody
+                | Self::WrongLength
+                | Self::WrongHeader
+                | Self::BadFrame
+                | Self::WrongKind
         )
     }
 }
@@ -113,6 +125,7 @@ impl std::fmt::Display for ErrorClass {
             Self::TlsNotSpoken => "no TLS spoken",
             Self::TlsClosed => "closed in the TLS handshake",
             Self::TlsBroken => "TLS broken",
+            Self::UpgradeRefused => "WebSocket refused",
             Self::SendReset => "reset while sending",
             Self::ResetBeforeHead => "reset before the head",
             Self::ResetInBody => "reset in the body",
@@ -125,6 +138,8 @@ impl std::fmt::Display for ErrorClass {
             Self::WrongBody => "wrong body",
             Self::WrongLength => "wrong length",
             Self::WrongHeader => "wrong header",
+            Self::BadFrame => "no valid WebSocket",
+            Self::WrongKind => "wrong kind of message",
             Self::UnsentNoConnection => "unsent for want of a connection",
             Self::UnsentEnd => "unsent at the end",
             Self::ClientInternal => "fault of the generator",

@@ -191,6 +191,12 @@ pub enum Protocol {
     /// HTTP/2 over TLS, agreed on by ALPN.
     #[serde(rename = "h2")]
     H2,
+    /// WebSocket, from HTTP/1.1 on (RFC 6455).
+    #[serde(rename = "ws")]
+    Ws,
+    /// WebSocket over TLS.
+    #[serde(rename = "wss")]
+    Wss,
 }
 
 impl Protocol {
@@ -211,7 +217,7 @@ impl Protocol {
 
     /// Whether the connections are secured.
     pub fn is_secured(self) -> bool {
-        matches!(self, Self::H1Tls | Self::H2)
+        matches!(self, Self::H1Tls | Self::H2 | Self::Wss)
     }
 
     /// Whether it is HTTP/2.
@@ -227,6 +233,8 @@ impl std::fmt::Display for Protocol {
             Self::H1Tls => "h1+tls",
             Self::H2c => "h2c",
             Self::H2 => "h2",
+            Self::Ws => "ws",
+            Self::Wss => "wss",
         })
     }
 }

@@ -11,7 +11,8 @@ use crate::learnt::Learnt;
 use crate::running::Running;
 use crate::tls::TlsReport;
 use crate::units::Nanos;
-use crate::usage::Usage;
+use crate::usage::{Usage, is_zero};
+use crate::workload::MessageKind;
 
 pub use crate::error_class::ErrorClass;
 pub use crate::experiment::Arrival;
@@ -37,6 +38,12 @@ pub struct LoadReport {
     pub cpus: String,
     /// Connections asked for.
     pub connections: u32,
+    /// Connections that were open beside these, on which nothing was asked.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub idle: u32,
+    /// Kind of the messages, where WebSocket was spoken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub websocket: Option<MessageKind>,
     /// Requests in flight on one connection at most: the depth of a pipeline, or the number of streams.
     pub pipeline: u32,
     /// What was spoken.

@@ -52,7 +52,7 @@ pub struct Usage {
 }
 
 /// Whether a count is left out of a record.
-fn is_zero(count: &u32) -> bool {
+pub(crate) fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 

@@ -37,9 +37,31 @@ pub struct Workload {
     /// The file's name and the number, in a workload that is one of several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<Family>,
+    /// Whether requests are messages of this kind over WebSockets, which are opened at the path of the first; absent for HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub websocket: Option<MessageKind>,
     /// The kinds of request; one is drawn for every request by weight.
     #[serde(rename = "request")]
     pub requests: Vec<RequestKind>,
+}
+
+/// What a message is made of (RFC 6455 §5.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageKind {
+    /// UTF-8.
+    Text,
+    /// Any bytes.
+    Binary,
+}
+
+impl std::fmt::Display for MessageKind {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(match self {
+            Self::Text => "text",
+            Self::Binary => "binary",
+        })
+    }
 }
 
 impl Workload {

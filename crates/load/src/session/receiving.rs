@@ -59,6 +59,12 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
         if let Some((place, answer)) = self.protocol.end(line, self.flights.row(index), &mut self.traffic) {
             self.ended_one(index, place, End::Answered(answer), &[], now);
         }
+        let line = &self.slots[index as usize].line;
+        if line.in_flight() > 0
+            && let Some(words) = line.last_words()
+        {
+            self.recorder.sample(ErrorClass::EarlyEof, &[], || words);
+        }
         self.lose(index, now, Loss::Of(ErrorClass::EarlyEof));
     }
 
@@ -131,10 +137,12 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
                 let judge = self.traffic.judge(flight);
                 self.recorder.sample(class, bytes, || {
                     let expected = judge.expectation(class);
-                    format!(
-                        "expected {expected}, got status {} with {} bytes",
-                        answer.status, answer.received
-                    )
+                    match answer.status {
+                        0 => format!("expected {expected}, got a message of {} bytes", answer.received),
+                        status => {
+                            format!("expected {expected}, got status {status} with {} bytes", answer.received)
+                        }
+                    }
                 });
             }
         }
@@ -161,13 +169,17 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
     fn breached(&mut self, index: u32, breach: Breach, bytes: &[u8], now: Nanos) -> Fate {
         match breach {
             Breach::Malformed(why) => {
-                self.recorder.sample(ErrorClass::Parse, bytes, || why);
-                self.lose(index, now, Loss::Of(ErrorClass::Parse));
+                self.recorder.sample(P::MALFORMED, bytes, || why);
+                self.lose(index, now, Loss::Of(P::MALFORMED));
             }
             // No request is to blame, so the books do not change; the connection is not trusted.
             Breach::Unsolicited(why) => {
                 self.recorder.unsolicited += 1;
-                self.recorder.sample(ErrorClass::Parse, bytes, || why);
+                self.recorder.sample(P::MALFORMED, bytes, || why);
+            }
+            Breach::Declined(why) => {
+                self.refusal = why;
+                return Fate::Decline;
             }
         }
         Fate::Abort

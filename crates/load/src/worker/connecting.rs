@@ -24,6 +24,9 @@ impl<E: Engine, A: Arrivals, P: Protocol> Worker<'_, E, A, P> {
             };
             return self.connect_failed(index, class, &reason.to_string(), now);
         }
+        if slot.state == State::Greeting {
+            return self.connect_failed(index, ErrorClass::UpgradeRefused, &reason.to_string(), now);
+        }
         match reason {
             Reason::TimedOut => self.session.lose(index, now, Loss::TimedOut),
             Reason::Tls(fault) => self.session.lost_security(index, fault, now),
@@ -77,8 +80,8 @@ impl<E: Engine, A: Arrivals, P: Protocol> Worker<'_, E, A, P> {
             let why = "the server does not choose the protocol that was offered (ALPN)";
             return self.connect_failed(index, ErrorClass::TlsNoProtocol, why, now);
         }
-        self.dialler.finish();
         self.session.opened(index, now, security);
+        self.agree(index);
         self.flush(conn, index);
     }
 

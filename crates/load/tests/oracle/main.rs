@@ -14,6 +14,7 @@ mod frozen;
 mod queues;
 mod real;
 mod seeds;
+mod sockets;
 mod support;
 mod times;
 mod weather;

@@ -71,7 +71,7 @@ impl Trial {
                 first_arrival = Some(network.now());
             }
         };
-        let config = Config { max_connections: self.plan.connections as usize };
+        let config = Config { max_connections: (self.plan.connections + self.plan.idle) as usize };
         let mut engine = network.driving(config, self.pace, act);
         self.frozen[1].into_iter().for_each(|freeze| engine.freeze(freeze));
         let plan = LoadPlan { target, host: target.to_string(), ..self.plan.clone() };
@@ -102,9 +102,14 @@ impl Run {
         );
         assert_eq!((books.sent_bytes, books.received_bytes), (counts.received_bytes, counts.sent_bytes));
         assert!(books.connections_opened <= counts.connections);
+        // In a WebSocket a close frame stands for the status.
+        let status = match report.websocket {
+            None => ErrorClass::UnexpectedStatus,
+            Some(_) => ErrorClass::EarlyEof,
+        };
         for (class, counted) in [
             (ErrorClass::WrongBody, counts.wrong_byte),
-            (ErrorClass::UnexpectedStatus, counts.status_500),
+            (status, counts.status_500),
             (ErrorClass::ResetInBody, counts.reset_in_body),
         ] {
             assert_eq!(books.errors.get(&class).copied().unwrap_or(0), counted, "{class:?}");
