@@ -19,8 +19,6 @@ use super::{CONFIDENCE, latency, median};
 /// Who is told apart from everybody has a turn in every second rotation: fewer than others, and never none, because rates and tails
 /// are told of all.
 pub const SETTLED_EVERY: u32 = 2;
-/// Degrees of freedom that an earlier run's restarts, or the usual ones, are worth beside a run's own.
-const WORTH_OF_EARLIER: f64 = 4.0;
 
 /// What there is to spend, and what things take.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,12 +97,12 @@ impl Seen {
             let shares: f64 = turns.riders.iter().map(|rider| settled.share_of(rider, cell)).sum();
             turns.each.as_secs_f64() * shares
         };
-        let own = tables.components();
+        let (own, expected) = (tables.components(), expected(&record.experiment, past));
         let contenders = own_contenders(record);
         Ok(Self {
             rotation: Nanos::from_secs_f64(cells.iter().map(of_cell).sum()),
             plan: plan(&record.experiment, contenders),
-            noise: moderated(own, tables.count(), &expected(&record.experiment, past)),
+            noise: own.map_or(expected, |own| own.with_expected(&expected, tables.count())),
             done: record.rounds.iter().map(windows_of_a_life).collect(),
             settled,
         })
@@ -155,17 +153,6 @@ fn plan(experiment: &Experiment, contenders: usize) -> planning::ComparisonPlan 
 fn expected(experiment: &Experiment, past: Option<&Past>) -> Components {
     let noise = past.map_or_else(|| usual(experiment, Some(1)), |past| past.noise);
     components(&noise, Some(1))
-}
-
-/// The run's own noise, as far as it tells of restarts: these are few, and one life is in every table, so a table's lives tell what
-/// all of them do.
-fn moderated(own: Option<Components>, tables: usize, expected: &Components) -> Components {
-    let Some(own) = own else { return *expected };
-    let degrees_of_freedom = own.degrees_of_freedom / tables.max(1) as f64;
-    let variance = (WORTH_OF_EARLIER * expected.restart_sd.powi(2)
-        + degrees_of_freedom * own.restart_sd.powi(2))
-        / (WORTH_OF_EARLIER + degrees_of_freedom);
-    Components { restart_sd: variance.sqrt(), ..own }
 }
 
 fn own_contenders(record: &Record) -> usize {

@@ -1,8 +1,9 @@
 //! What is simulated. Figures of noise are those that were measured: restarts vary by 0.4 to 3 %, windows of a tenth of a
 //! second by 17 to 30 %, 5 % of windows are void.
 
+use assay_stats::planning::Costs;
 use assay_stats::simulation::{
-    DuetOutcome, Duets, Shape, Simulated, SimulationOutcome, Trials, World, alike, ladder, uneven,
+    Adaptive, DuetOutcome, Duets, Shape, Simulated, SimulationOutcome, Trials, World, alike, ladder, uneven,
 };
 use assay_stats::simultaneous::Looks;
 
@@ -164,6 +165,29 @@ pub(super) fn power() -> Vec<Case> {
         )
     }));
     cases
+}
+
+/// What is simulated of runs that spend their budget by what they see: the name, the runs, and what must hold.
+pub(super) type AdaptiveCase = (String, Adaptive, Holds<SimulationOutcome>);
+
+/// As a showdown's rounds and rotations take, and those of the TechEmpower types.
+pub(super) fn adaptive() -> Vec<AdaptiveCase> {
+    let showdown = |world| (world, 4, Costs { round_s: 9.0, rotation_s: 5.8 }, 235.0);
+    let types = |world| (world, 14, Costs { round_s: 55.0, rotation_s: 36.0 }, 1020.0);
+    let restless = [0.004, 0.01, 0.02, 0.04, 0.06, 0.08].map(|sd| Simulated::of(1.0, sd, 0.2)).to_vec();
+    let spread = ladder(11, 1.3, 0.02, 0.2);
+    [
+        ("showdown, 7 alike", showdown(World::noisy(alike(7, 0.015, 0.23), 2, 1)), honest as Holds<_>),
+        ("showdown, 6 uneven", showdown(World::noisy(uneven(0.2), 2, 1)), honest),
+        ("showdown, 6 restless", showdown(World::noisy(restless, 2, 1)), honest),
+        ("showdown, 7, each 1.3 times", showdown(World::noisy(ladder(7, 1.3, 0.015, 0.23), 2, 1)), honest),
+        ("types, 11 alike", types(World::noisy(alike(11, 0.02, 0.2), 2, 1)), honest),
+        ("types, 11, each 1.3 times", types(World::noisy(spread, 2, 1)), honest),
+    ]
+    .map(|(name, (world, tables, costs, budget_s), holds)| {
+        (name.to_owned(), Adaptive { world, tables, costs, budget_s }, holds)
+    })
+    .to_vec()
 }
 
 /// What is simulated of duets: the name, the duets, the margin, and what must hold.

@@ -5,6 +5,7 @@ pub(crate) mod records;
 
 use std::time::Instant;
 
+use assay_stats::StatsError;
 use assay_stats::simulation::{SimulationOutcome, Trials};
 use clap::{Args, ValueEnum};
 use rand_chacha::ChaCha8Rng;
@@ -33,6 +34,8 @@ enum Subject {
     Looks,
     /// True differences: how often they are shown.
     Power,
+    /// Runs that choose between restarts and windows by what they see.
+    Adaptive,
     /// Two builds measured at once.
     Duet,
 }
@@ -47,6 +50,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Vec<String>> {
             Subject::Tails => table("tails of equals, no margin", &cases::tails(), options),
             Subject::Looks => table("a look after every round", &cases::looks(), options),
             Subject::Power => table("true differences", &cases::power(), options),
+            Subject::Adaptive => adaptive(options),
             Subject::Duet => duets(options),
         });
         eprintln!("{} runs of each in {:.0} s", options.runs, started.elapsed().as_secs_f64());
@@ -73,22 +77,43 @@ struct Case {
 }
 
 fn table(title: &str, cases: &[Case], options: &Options) -> Vec<String> {
+    head(title);
+    let judged = |case: &Case| {
+        let outcome = case.trials.outcome(options.runs, &mut ChaCha8Rng::seed_from_u64(options.seed));
+        row(&case.name, outcome, case.holds, options)
+    };
+    cases.iter().filter_map(judged).collect()
+}
+
+fn adaptive(options: &Options) -> Vec<String> {
+    head("spent by what was seen");
+    let judged = |(name, runs, holds): cases::AdaptiveCase| {
+        let outcome = runs.outcome(options.runs, &mut ChaCha8Rng::seed_from_u64(options.seed));
+        row(&name, outcome, holds, options)
+    };
+    cases::adaptive().into_iter().filter_map(judged).collect()
+}
+
+fn head(title: &str) {
     println!(
         "\n| {title} | false runs | all covered | pairs covered | runs with all shown | pairs shown | neighbours shown | settled | \
          open up to | rounds | could show |"
     );
     println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
-    cases.iter().filter_map(|case| row(case, options)).collect()
 }
 
-fn row(case: &Case, options: &Options) -> Option<String> {
-    let outcome = match case.trials.outcome(options.runs, &mut ChaCha8Rng::seed_from_u64(options.seed)) {
+fn row(
+    name: &str,
+    outcome: Result<SimulationOutcome, StatsError>,
+    holds: cases::Holds<SimulationOutcome>,
+    options: &Options,
+) -> Option<String> {
+    let outcome = match outcome {
         Ok(outcome) => outcome,
-        Err(error) => return Some(format!("{}: {error}", case.name)),
+        Err(error) => return Some(format!("{name}: {error}")),
     };
     println!(
-        "| {} | {} | {} | {} | {} | {} | {} | {} | {:.2} | {:.1} | {} |",
-        case.name,
+        "| {name} | {} | {} | {} | {} | {} | {} | {} | {:.2} | {:.1} | {} |",
         percent(outcome.false_runs),
         percent(outcome.all_covered),
         percent(outcome.covered),
@@ -100,7 +125,7 @@ fn row(case: &Case, options: &Options) -> Option<String> {
         outcome.rounds,
         percent(outcome.detectable),
     );
-    (!(case.holds)(&outcome, options.most())).then(|| format!("{}: {outcome:?}", case.name))
+    (!holds(&outcome, options.most())).then(|| format!("{name}: {outcome:?}"))
 }
 
 fn duets(options: &Options) -> Vec<String> {

@@ -5,6 +5,7 @@
 //! noise: heavy tails in restarts, windows and rounds, contenders that vary to different extents, void windows, and a
 //! machine whose speed wanders within seconds.
 
+mod adaptive;
 mod duets;
 mod resampled;
 mod trials;
@@ -13,6 +14,7 @@ use rand::{Rng, RngExt as _};
 
 use crate::table::Windows;
 
+pub use adaptive::Adaptive;
 pub use duets::{DuetOutcome, Duets};
 pub use resampled::{Material, Resampled};
 pub use trials::{SimulationOutcome, Trials};

@@ -101,7 +101,7 @@ impl<T: Truth> Trials<T> {
         pairs.filter(|difference| *difference > 0.0).fold(f64::INFINITY, f64::min)
     }
 
-    fn judge(&self, tables: Vec<Table>) -> Result<Judged, StatsError> {
+    pub(super) fn judge(&self, tables: Vec<Table>) -> Result<Judged, StatsError> {
         let groups: Vec<_> = tables.iter().map(Table::spreads).collect();
         // Where so many windows are void that no pair has two rounds, nothing is lent and nothing shown.
         let prior = Prior::fit(&groups).unwrap_or(Prior::none());
@@ -139,7 +139,7 @@ impl<T: Truth> Trials<T> {
 
 /// One run.
 #[derive(Default)]
-struct Judged {
+pub(super) struct Judged {
     nearest: u32,
     nearest_shown: u32,
     is_false: bool,
@@ -156,7 +156,7 @@ struct Judged {
 
 /// Many of them.
 #[derive(Default)]
-struct Counts {
+pub(super) struct Counts {
     nearest: u32,
     nearest_shown: u32,
     false_runs: u32,
@@ -174,7 +174,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn add(&mut self, run: &Judged, rounds: usize) {
+    pub(super) fn add(&mut self, run: &Judged, rounds: usize) {
         self.false_runs += u32::from(run.is_false);
         self.all_covered += u32::from(!run.uncovered);
         self.all_shown += u32::from(run.shown == run.real);
@@ -191,7 +191,7 @@ impl Counts {
         self.detectable.extend(&run.detectable);
     }
 
-    fn outcome(mut self, runs: f64) -> SimulationOutcome {
+    pub(super) fn outcome(mut self, runs: f64) -> SimulationOutcome {
         let share = |count: u32, of: u32| f64::from(count) / f64::from(of.max(1));
         let of_differing = |of: f64| if self.real > 0 { of } else { f64::NAN };
         let of_runs = |count: u32| f64::from(count) / runs.max(1.0);
