@@ -2,6 +2,7 @@
 
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::evidence::Evidence;
+use assay_model::offered::Offered;
 use assay_model::record::Record;
 use assay_model::rule::Rule;
 use assay_model::verdict::{Noise, NoiseFloor};
@@ -18,8 +19,13 @@ pub(crate) fn noise_floor(record: &Record, tables: &Tables<'_>) -> Option<NoiseF
     Some(NoiseFloor { contender: control.control_of.clone()?, half_width, ratios })
 }
 
-/// Whether the machine is fit to compare: a contender must not differ from itself.
-pub(crate) fn check(floor: Option<&NoiseFloor>, noise: Option<&Noise>) -> Check {
+/// Whether the machine is fit to compare: a contender must not differ from itself. A run that was to measure nobody at capacity, as
+/// the search for a redline, is not told that it lacks a control.
+pub(crate) fn check(record: &Record, floor: Option<&NoiseFloor>, noise: Option<&Noise>) -> Option<Check> {
+    let measures = &record.experiment.measures;
+    if floor.is_none() && !measures.iter().any(|measure| measure.rates.contains(&Offered::Capacity)) {
+        return None;
+    }
     let apart =
         |of: &NoiseFloor| of.ratios.iter().find(|one| one.ratio.low > 1.0 || one.ratio.high < 1.0).cloned();
     let apart = floor.and_then(apart);
@@ -29,5 +35,5 @@ pub(crate) fn check(floor: Option<&NoiseFloor>, noise: Option<&Noise>) -> Check 
         contender: floor.map(|floor| floor.contender.clone()),
         apart,
     };
-    Check { rule: Rule::NoiseFloor, outcome, evidence }
+    Some(Check { rule: Rule::NoiseFloor, outcome, evidence })
 }

@@ -109,7 +109,7 @@ fn judge_own(evidence: &Evidence<'_>) -> Verdict {
     let slow = Slow::of(evidence);
     slow.object(&mut cells);
     pauses::object(evidence, &mut cells);
-    let control = floor::check(noise_floor.as_ref(), noise.as_ref());
+    let control = floor::check(record, noise_floor.as_ref(), noise.as_ref());
     let mut trust = trust::checks(evidence, &cells, control);
     trust.extend(slow.check(&cells));
     let latency = latency::judge(evidence, margin);

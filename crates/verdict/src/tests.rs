@@ -249,6 +249,15 @@ fn figures_of_a_standing() {
 }
 
 #[test]
+fn a_search_for_a_redline_is_not_told_that_it_lacks_a_control() {
+    let mut search = record(&[("a", &noisy(1000.0, 5, 6))]);
+    let lacks = |record: &Record| judged(record).trust.iter().any(|check| check.rule == Rule::NoiseFloor);
+    assert!(lacks(&search));
+    search.experiment.measures[0].rates = vec!["redline:p99<10ms".parse().expect("a load")];
+    assert!(!lacks(&search));
+}
+
+#[test]
 fn trust_objects_where_something_is_wrong_and_nowhere_else() {
     let clean = judged(&record(&[("a", &noisy(1000.0, 5, 6))]));
     for check in &clean.trust {

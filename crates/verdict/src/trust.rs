@@ -23,7 +23,7 @@ const NOTICEABLE_OTHER: f64 = 0.03;
 const NOTICEABLE_PRESSURE: f64 = 0.03;
 
 /// All checks of a run, in the order in which a person wants to read them.
-pub(crate) fn checks(evidence: &Evidence<'_>, cells: &[CellVerdict], control: Check) -> Vec<Check> {
+pub(crate) fn checks(evidence: &Evidence<'_>, cells: &[CellVerdict], control: Option<Check>) -> Vec<Check> {
     let record = evidence.record;
     let windows: Vec<&Measurement> = evidence.windows().map(|window| window.measured).collect();
     // Where nobody was measured, more rounds would not help.
@@ -31,7 +31,7 @@ pub(crate) fn checks(evidence: &Evidence<'_>, cells: &[CellVerdict], control: Ch
     let mut checks = vec![build(record)];
     checks.extend(Some(rounds(record)).filter(is_measured));
     checks.push(isolation(record));
-    checks.extend(Some(control).filter(is_measured));
+    checks.extend(control.filter(is_measured));
     checks.extend(super::running::checks(record));
     if !windows.is_empty() {
         checks.extend(generator(cells));
