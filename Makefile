@@ -1,5 +1,5 @@
 # Two commands do everything: `make showdown` and `make test`. Both set up what they need first.
-.PHONY: showdown test setup build compiled lint unit process browser dpdk-check package-check install shared-files deb static ui clean help
+.PHONY: showdown test setup build compiled lint unit process process-of-binary process-of-parts browser dpdk-check package-check install shared-files deb static ui clean help
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 ASSAY := $(TARGET)/release/assay
@@ -8,6 +8,9 @@ CARGO := env -u MAKEFLAGS cargo
 XTASK := $(CARGO) xtask
 PREFIX := /usr/local
 MUSL := x86_64-unknown-linux-musl
+# The names of all test programs but `it`, which takes as long as all others.
+TESTS := $(wildcard crates/*/tests/*.rs) $(patsubst %/main.rs,%.rs,$(wildcard crates/*/tests/*/main.rs))
+OTHER_TESTS := $(filter-out it,$(sort $(basename $(notdir $(TESTS)))))
 
 ## showdown: set up, run the main job (about 4 minutes after compilation), leave report.html
 showdown: build
@@ -26,20 +29,26 @@ build:
 test:
 	scripts/setup.sh test
 	$(MAKE) compiled
-	@# Alone: these measure, and what else runs would be told as other programs. The rest computes.
-	$(MAKE) process XTASK=$(TARGET)/debug/xtask
-	$(MAKE) -j 2 --output-sync=line lint unit browser XTASK=$(TARGET)/debug/xtask
+	$(MAKE) -j 3 --output-sync=line process-of-binary process-of-parts computed XTASK=$(TARGET)/debug/xtask
+
+# What computes has the CPU time that what waits does not need. Lint comes after the tests have begun: clippy keeps cargo's lock.
+.PHONY: computed
+computed:
+	nice -n 10 $(MAKE) unit
+	nice -n 10 $(MAKE) lint
+	nice -n 10 $(MAKE) browser
 
 # All at once: what cargo builds for a package alone has other features, and is compiled once more.
 compiled:
 	$(CARGO) build --workspace --bins --tests --examples --locked
 
-## lint: layers, manners, dependencies and their licences, format, lints, generated files
+## lint: layers, manners, dependencies and their licences, format, lints, documentation, generated files
 lint:
 	$(XTASK) tidy
 	$(XTASK) licences
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked
 	$(XTASK) schemas --check
 
 ## unit: tests inside the crates, and the examples in their documentation
@@ -48,9 +57,16 @@ unit:
 	$(CARGO) test --workspace --doc --locked
 
 ## process: tests with real processes, servers, networks and programs
-process: export RUST_TEST_THREADS := $(shell expr 2 '*' $$(nproc))
 process: compiled
-	$(CARGO) test --workspace --test '*' --locked
+	$(MAKE) -j 2 --output-sync=line process-of-binary process-of-parts
+
+# Tests of processes wait for most of their time, so they do so at once; cargo runs one test program after the other.
+process-of-binary process-of-parts: export RUST_TEST_THREADS := $(shell expr 2 '*' $$(nproc))
+process-of-binary:
+	$(CARGO) test --workspace --test it --locked
+
+process-of-parts:
+	$(CARGO) test --workspace $(addprefix --test ,$(OTHER_TESTS)) --locked
 
 ## browser: the report's page, its tests in a browser, and whether the committed page is fresh
 browser:

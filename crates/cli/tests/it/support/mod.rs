@@ -107,7 +107,7 @@ impl Lab {
     /// `assay ARGUMENTS`, to be run to its end.
     pub(crate) fn assay<S: AsRef<str>>(&self, arguments: &[S]) -> Command {
         let mut command = Command::from_std(self.command(arguments));
-        command.timeout(2 * PATIENCE);
+        command.timeout(5 * PATIENCE);
         command
     }
 
