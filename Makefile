@@ -1,5 +1,5 @@
 # Two commands do everything: `make showdown` and `make test`. Both set up what they need first.
-.PHONY: showdown test setup build compiled lint unit process process-of-binary process-of-parts browser dpdk-check package-check install shared-files deb static ui clean help
+.PHONY: showdown test setup build binary compiled lint unit process process-of-binary process-of-parts browser dpdk-check package-check install shared-files deb static ui clean help
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 ASSAY := $(TARGET)/release/assay
@@ -7,6 +7,8 @@ ASSAY := $(TARGET)/release/assay
 CARGO := env -u MAKEFLAGS cargo
 XTASK := $(CARGO) xtask
 PREFIX := /usr/local
+ZSH_FUNCTIONS = $(PREFIX)/share/zsh/site-functions
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 MUSL := x86_64-unknown-linux-musl
 # The names of all test programs but `it`, which takes as long as all others.
 TESTS := $(wildcard crates/*/tests/*.rs) $(patsubst %/main.rs,%.rs,$(wildcard crates/*/tests/*/main.rs))
@@ -20,9 +22,13 @@ showdown: build
 setup:
 	scripts/setup.sh all
 
-## build: install what is missing and build assay; the preload library lies beside it, so none is carried inside
+## build: install what the showdown needs and build assay
 build:
 	scripts/setup.sh showdown
+	$(MAKE) binary
+
+## binary: build assay and nothing else; the preload library lies beside it, so none is carried inside
+binary:
 	ASSAY_CARRIED_PRELOAD= $(CARGO) build --release --locked -p assay -p assay-preload
 
 ## test: set up, then every check and every test
@@ -82,25 +88,25 @@ package-check:
 	scripts/package-check.sh
 
 ## install: build, and install into PREFIX (/usr/local): binary, preload library, manual page, completions
-install: build shared-files
+install: shared-files
 	install -D -t $(DESTDIR)$(PREFIX)/bin $(ASSAY)
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/assay $(TARGET)/release/libassay_preload.so
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(TARGET)/package/assay.1
 	install -D -m 644 $(TARGET)/package/assay.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/assay
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(TARGET)/package/_assay
+	install -D -m 644 -t $(DESTDIR)$(ZSH_FUNCTIONS) $(TARGET)/package/_assay
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d $(TARGET)/package/assay.fish
 
 # The manual page and the completions, which the binary writes itself.
-shared-files: build
+shared-files: binary
 	mkdir -p $(TARGET)/package
 	$(ASSAY) man -o $(TARGET)/package/assay.1
 	$(ASSAY) completions bash -o $(TARGET)/package/assay.bash
 	$(ASSAY) completions zsh -o $(TARGET)/package/_assay
 	$(ASSAY) completions fish -o $(TARGET)/package/assay.fish
 
-## deb: a Debian package in target/debian (needs `cargo install cargo-deb`)
-deb: shared-files
-	$(CARGO) deb --no-build --package assay
+## deb: a Debian package in target/debian (Debian: dpkg-dev)
+deb:
+	scripts/deb.sh $(TARGET)/debian $(VERSION)
 
 ## static: one binary that runs on any Linux, with the preload library inside (needs musl-tools and `rustup target add x86_64-unknown-linux-musl`)
 static:

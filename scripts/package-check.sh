@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs assay as a stranger would: `cargo install` from a clean clone of the last commit. The binary by itself must then, in an
-# empty folder, list its catalogue and put an unmodified program on the user-space stack. Leaves nothing behind.
+# empty folder, list its catalogue, write its manual page and completions, measure a server, and put an unmodified program on the
+# user-space stack. Leaves nothing behind.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -29,6 +30,11 @@ assay="$work/installed/bin/assay"
 export XDG_DATA_HOME="$work/data"
 unset ASSAY_PRELOAD ASSAY_CATALOGUE
 "$assay" list | grep -q nginx || fail "no catalogue"
+"$assay" man | grep -q '^\.TH assay' || fail "no manual page"
+for shell in bash zsh fish; do "$assay" completions "$shell" | grep -q redline || fail "no completions for $shell"; done
+"$assay" run --cmd 'python3 -m http.server $PORT' --quick --runs "$work/runs" >"$work/told" 2>&1 ||
+    fail "no run: $(cat "$work/told")"
+[ -s "$work"/runs/*/report.html ] || fail "the run left no page"
 "$assay" exec --wire "ring:$ring/wire" --address 10.77.0.1/24 -- python3 -m http.server 8080 >"$work/log" 2>&1 &
 server=$!
 "$assay" load http://10.77.0.1:8080/ --stack user --wire "ring:$ring/wire" -c 1 -n 100 --expect-status 200 >"$work/told" 2>&1 ||

@@ -14,6 +14,7 @@ mod licences;
 mod measure;
 mod oracle;
 mod references;
+mod releases;
 mod schemas;
 mod simulate;
 mod soak;

@@ -45,6 +45,15 @@ fn an_installed_binary_brings_its_catalogue() {
     assert_eq!(empty.read_dir().expect("folder").count(), 0, "the folder stays as it is");
 }
 
+#[test]
+fn whoever_installs_assay_gets_assay_and_no_servers() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let said = Command::new("make").args(["--dry-run", "install", "deb", "static"]).current_dir(root).output();
+    let said = String::from_utf8(said.expect("make").stdout).expect("UTF-8");
+    assert!(said.contains("cargo build --release") && said.contains("man/man1"), "{said}");
+    assert!(!said.contains("setup.sh"), "{said}");
+}
+
 /// Only what is built for release carries the library (`build.rs`); `make package-check` installs such a one and uses it.
 #[test]
 fn a_preload_library_that_is_missing_is_told_with_how_to_get_it() {
