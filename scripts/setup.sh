@@ -63,6 +63,8 @@ missing_packages() {
     has chromium || has chromium-browser || has google-chrome || echo chromium
     has curl || echo curl
     has ip || echo iproute2
+    has wrk || echo wrk
+    has h2load || echo nghttp2-client
     [ "$1" = all ] || return 0
     has h2o || echo h2o
     has lighttpd || echo lighttpd

@@ -55,6 +55,12 @@ impl Live {
         }
     }
 
+    /// Shows what is being done to somebody.
+    fn turn_to(&mut self, contender: &str, doing: &str) {
+        contender.clone_into(&mut self.contender);
+        self.redraw(doing);
+    }
+
     /// A line that stays.
     fn say(&self, text: &str) {
         match &self.bar {
@@ -129,23 +135,14 @@ impl Observer for Live {
                 self.say(&format!("run {id}: {} rounds, about {time}{power}", prediction.rounds));
             }
             Event::StartingDatabase { builds } => {
-                builds.unwrap_or("the database").clone_into(&mut self.contender);
-                self.redraw(if builds.is_some() { "building and starting" } else { "starting" });
+                let doing = if builds.is_some() { "building and starting" } else { "starting" };
+                self.turn_to(builds.unwrap_or("the database"), doing);
             }
             Event::NoDatabase { reason } => self.warn("the database", "is not run", reason),
             Event::DatabaseLeft { problem } => self.say(&left_in_words(problem)),
-            Event::Probing { contender } => {
-                (*contender).clone_into(&mut self.contender);
-                self.redraw("what it needs");
-            }
-            Event::Building { contender } => {
-                (*contender).clone_into(&mut self.contender);
-                self.redraw("building");
-            }
-            Event::Checking { contender } => {
-                (*contender).clone_into(&mut self.contender);
-                self.redraw("what it keeps of HTTP/1.1");
-            }
+            Event::Probing { contender } => self.turn_to(contender, "what it needs"),
+            Event::Building { contender } => self.turn_to(contender, "building"),
+            Event::Checking { contender } => self.turn_to(contender, "what it keeps of HTTP/1.1"),
             Event::Dropped { contender, network, reason } => {
                 self.warn(contender, &on("is not run", network.as_ref()), reason);
             }
@@ -157,11 +154,13 @@ impl Observer for Live {
                 ));
             }
             Event::Starting { contender } => {
-                (*contender).clone_into(&mut self.contender);
                 self.last.clear();
-                self.redraw("starting and warming up");
+                self.turn_to(contender, "starting and warming up");
             }
             Event::Measuring { cell, .. } => self.redraw(&cell_name(cell)),
+            Event::CrossChecking { generator, cell, .. } => {
+                self.redraw(&format!("{} under {generator}", cell_name(cell)));
+            }
             Event::Measured { per_second, failed, .. } => {
                 let failed =
                     if *failed > 0 { format!(", {} failed", format::count(*failed)) } else { String::new() };

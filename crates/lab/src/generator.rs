@@ -1,42 +1,53 @@
-//! The load generator as a process: its arguments, its bounded life, its report.
+//! Load generators as processes: ours with its arguments and its report, and those of other projects.
+//!
+//! What all have in common is [`LoadGenerator`]; [`run()`] puts one load on a server with any of them. Ours alone also measures window
+//! after window on the same connections ([`Generator`]).
+
+mod asked;
+mod foreign;
+mod load;
+mod on_request;
+mod own;
+mod process;
+mod run;
+mod tool;
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assay_file::WriteError;
 use assay_host::names;
 use assay_link::Link;
 use assay_model::experiment::Span;
-use assay_model::load::{Arrival, LOAD_SCHEMA, LoadReport, LoadTurn};
-use assay_model::units::Nanos;
+use assay_model::load::{Arrival, LOAD_SCHEMA, LoadReport};
 use assay_model::workload::Workload;
 use assay_verdict::Times;
 use thiserror::Error;
 
-use crate::contender::{Inherited, Purpose, Tools};
-use crate::pipe::Pipe;
 use crate::stack::UserEnd;
-use crate::supervisor::{Bounded, RunError, Supervised, SupervisorOptions, run_bounded, tail};
+use crate::supervisor::SupervisorOptions;
 use crate::tls::{CIPHER, SERVER_NAME};
+use crate::tools::Tools;
 use crate::url::Url;
 
+pub(crate) use asked::{load_of, whole_seconds};
+pub use foreign::{FOREIGN, foreign};
+pub use load::{Load, LoadGenerator, Sessions, Site};
+pub use on_request::{CONNECTED, Generator};
+pub use own::{KernelEngine, Own};
+use process::Job;
+pub(crate) use run::version;
+pub use run::{Finished, Manner, run};
+pub use tool::Tool;
+
+/// Most bytes of a report of ours: histograms, and a count for each interval of a long window.
+const MOST_REPORT_BYTES: u64 = 64 << 20;
 /// How much longer than its orders the generator may live: connecting, draining, reporting.
 const MARGIN: Duration = Duration::from_secs(10);
 /// Longest time for a window of a number of requests, in seconds; a million take less than two minutes at 10,000 a second.
 const MAX_COUNTED_S: f64 = 600.0;
-/// How many timeouts of one connection making all of them may take, as the generator itself allows.
-const CONNECT_TIMEOUTS: u32 = 12;
-/// The line with which a generator tells that its connections are made, before it is asked for a window.
-pub const CONNECTED: &str = "connected";
-/// How often a wait for it looks whether it is still wanted.
-const TICK: Duration = Duration::from_millis(50);
-/// Lines of its error output that are shown.
-const TAIL_LINES: usize = 8;
 
 /// One measurement to be made.
 #[derive(Clone, Debug, PartialEq)]
@@ -158,8 +169,8 @@ impl LoadOrder<'_> {
         self.warmup_s + window_s + self.timeout_s
     }
 
-    /// Runs the generator on its side of `link` to its end, as long as the measurement is `wanted`; its report and its error output pass through
-    /// the folder `work`.
+    /// Runs the generator on its side of `link` to its end, as long as the measurement is `wanted`; its report and its error output
+    /// pass through the folder `work`.
     ///
     /// # Errors
     /// When it is no longer wanted, or there is no report.
@@ -170,182 +181,17 @@ impl LoadOrder<'_> {
         work: &Path,
         wanted: &mut dyn FnMut() -> bool,
     ) -> Result<LoadReport, LoadError> {
-        let (report, log) = (work.join("load.json"), work.join("load.log"));
-        let mut options = self.options(tools, link, log.clone());
-        options.stdout = Some(report.clone());
+        let log = work.join("load.log");
+        let options = self.options(tools, link, log.clone());
         let timeout = Duration::from_secs_f64(self.longest_s()) + MARGIN;
-        let inherited = Inherited::LEAST.variables(Purpose::Serving);
-        let ended = run_bounded(&tools.assay, &options, work, inherited, timeout, wanted);
-        let failed =
-            |problem: String| LoadError::Failed { problem, log_tail: tail(&log, TAIL_LINES, &tools.secrets) };
-        match ended.map_err(|error: RunError| failed(error.to_string()))? {
-            Bounded::Stopped => Err(LoadError::Unwanted),
-            Bounded::TimedOut => Err(failed(format!("it was not done after {} s", timeout.as_secs_f64()))),
-            // Whatever its status says about the answers: a whole report is a report.
-            Bounded::Ended(ended) => {
-                let text = std::fs::read_to_string(&report).unwrap_or_default();
-                read_report(&text).map_err(|problem| {
-                    let own_words = tail(&log, 1, &tools.secrets).pop().filter(|_| text.is_empty());
-                    failed(format!("{ended}: {}", own_words.unwrap_or(problem)))
-                })
-            }
-        }
+        let job = Job { tools, options, work, timeout, most_bytes: MOST_REPORT_BYTES, is_weighed: false };
+        let output = job.run(wanted)?;
+        // Whatever its status says about the answers: a whole report is a report.
+        read_report(&output.stdout).map_err(|problem| {
+            let own_words = Job::last_words(&log, tools).filter(|_| output.stdout.is_empty());
+            process::failed(format!("{}: {}", output.ended, own_words.unwrap_or(problem)), &log, tools)
+        })
     }
-}
-
-/// A generator that measures window after window on the same connections, as it is asked to. Dropping it ends it.
-pub struct Generator {
-    supervised: Supervised,
-    orders: Option<File>,
-    told: Receiver<String>,
-    log: PathBuf,
-    patience: Duration,
-    /// Knows what must not be repeated of its log.
-    tools: Tools,
-}
-
-impl Generator {
-    /// Starts it on its side of `link`; what it is asked and tells passes through pipes in the folder `work`, whose names
-    /// begin with `name`. The order's own lengths do not count.
-    ///
-    /// # Errors
-    /// When it cannot be started.
-    pub fn start(
-        order: &LoadOrder<'_>,
-        tools: &Tools,
-        link: &Link,
-        work: &Path,
-        name: &str,
-    ) -> Result<Self, LoadError> {
-        let file = |what: &str| work.join(format!("{name}.{what}"));
-        let log = file("log");
-        let failed =
-            |error: std::io::Error| LoadError::Failed { problem: error.to_string(), log_tail: Vec::new() };
-        let (asked, telling) = (Pipe::new(file("asked")), Pipe::new(file("told")));
-        let (orders, answers) = (asked.both_ends().map_err(failed)?, telling.both_ends().map_err(failed)?);
-        let mut options = order.options(tools, link, log.clone());
-        options.command.push("--on-request".into());
-        (options.stdin, options.stdout) = (Some(asked.path.clone()), Some(telling.path.clone()));
-        let told = lines(telling.reader().map_err(failed)?);
-        let inherited = Inherited::LEAST.variables(Purpose::Serving);
-        let supervised = Supervised::start(&tools.assay, &options, work, inherited).map_err(|error| {
-            LoadError::Failed { problem: error.to_string(), log_tail: tail(&log, TAIL_LINES, &tools.secrets) }
-        })?;
-        // From here on only the generator holds the other ends, and our reader finds an end when it ends.
-        drop(answers);
-        let patience = Duration::from_secs_f64(order.timeout_s) * CONNECT_TIMEOUTS + MARGIN;
-        Ok(Self { supervised, orders: Some(orders), told, log, patience, tools: tools.clone() })
-    }
-
-    /// Waits until its connections are made, or known not to be had.
-    ///
-    /// # Errors
-    /// When it is no longer wanted, or it broke.
-    pub fn await_connections(&mut self, wanted: &mut dyn FnMut() -> bool) -> Result<(), LoadError> {
-        match self.answer(Duration::ZERO, wanted)? {
-            line if line == CONNECTED => Ok(()),
-            line => Err(self.broken(format!("it said `{line}`"))),
-        }
-    }
-
-    /// Measures one window after so much load; waits as long as it is `wanted`.
-    ///
-    /// # Errors
-    /// When it is no longer wanted, or the generator broke.
-    pub fn window(
-        &mut self,
-        settle: Nanos,
-        length: Nanos,
-        wanted: &mut dyn FnMut() -> bool,
-    ) -> Result<LoadTurn, LoadError> {
-        self.begin_window(settle, length)?;
-        self.end_window(settle, length, wanted)
-    }
-
-    /// Lets a window begin and waits for nothing, so that another generator's can begin at the same time.
-    ///
-    /// # Errors
-    /// When the generator broke.
-    pub fn begin_window(&mut self, settle: Nanos, length: Nanos) -> Result<(), LoadError> {
-        let line = format!("{} {}\n", settle.0, length.0);
-        match self.orders.as_mut().map(|orders| orders.write_all(line.as_bytes())) {
-            Some(Err(error)) => Err(self.broken(error.to_string())),
-            _ => Ok(()),
-        }
-    }
-
-    /// What it measured in a window that was begun with the same lengths.
-    ///
-    /// # Errors
-    /// As for [`Self::window`].
-    pub fn end_window(
-        &mut self,
-        settle: Nanos,
-        length: Nanos,
-        wanted: &mut dyn FnMut() -> bool,
-    ) -> Result<LoadTurn, LoadError> {
-        let text = self.answer(Duration::from_nanos(settle.0 + length.0), wanted)?;
-        serde_json::from_str(&text).map_err(|error| self.broken(format!("no window: {error}")))
-    }
-
-    /// Lets it end; what it saw in all windows.
-    ///
-    /// # Errors
-    /// As for [`Self::window`].
-    pub fn finish(mut self, wanted: &mut dyn FnMut() -> bool) -> Result<LoadReport, LoadError> {
-        drop(self.orders.take());
-        let text = self.answer(Duration::ZERO, wanted)?;
-        read_report(&text).map_err(|problem| self.broken(problem))
-    }
-
-    /// The next line, which is due after `busy`.
-    fn answer(&mut self, busy: Duration, wanted: &mut dyn FnMut() -> bool) -> Result<String, LoadError> {
-        let deadline = Instant::now() + busy + self.patience;
-        loop {
-            match self.told.recv_timeout(TICK) {
-                Ok(line) => return Ok(line),
-                Err(RecvTimeoutError::Disconnected) => {
-                    let ended =
-                        self.supervised.wait(MARGIN).map_or_else(String::new, |ended| ended.to_string());
-                    return Err(self.broken(ended));
-                }
-                Err(RecvTimeoutError::Timeout) if !wanted() => {
-                    self.supervised.kill();
-                    return Err(LoadError::Unwanted);
-                }
-                Err(RecvTimeoutError::Timeout) if Instant::now() >= deadline => {
-                    self.supervised.kill();
-                    return Err(
-                        self.broken(format!("no word from it for {} s", (busy + self.patience).as_secs()))
-                    );
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-        }
-    }
-
-    fn broken(&self, problem: String) -> LoadError {
-        let log_tail = tail(&self.log, TAIL_LINES, &self.tools.secrets);
-        let own_words = log_tail.last().cloned().unwrap_or_default();
-        LoadError::Failed { problem: format!("{problem} {own_words}").trim().to_owned(), log_tail }
-    }
-}
-
-impl Drop for Generator {
-    /// It has nothing to tell that anybody waits for.
-    fn drop(&mut self) {
-        drop(self.orders.take());
-        self.supervised.kill();
-    }
-}
-
-/// The lines that come, until the end.
-fn lines(from: File) -> Receiver<String> {
-    let (line, lines) = channel();
-    std::thread::spawn(move || {
-        BufReader::new(from).lines().map_while(Result::ok).try_for_each(|text| line.send(text))
-    });
-    lines
 }
 
 fn read_report(text: &str) -> Result<LoadReport, String> {

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::experiment::Cell;
-use assay_model::record::{Entry, Measurement, NotRun, Warmup};
+use assay_model::generator_window::GeneratorWindow;
+use assay_model::record::{Entry, GeneratorEntry, LeftOut, Measurement, NotRun, Warmup};
 use assay_model::units::Nanos;
 use assay_verdict::Settling;
 use assay_verdict::outlook::Past;
@@ -46,6 +47,28 @@ pub(crate) fn design(plan: &RunPlan, past: Option<&Past>) {
 pub(crate) fn control(entry: &Entry) {
     let original = entry.control_of.as_deref().unwrap_or_default();
     info!(target: "design", "{original} takes part twice, as the A/A control");
+}
+
+/// A generator of another project was asked for.
+pub(crate) fn generator(entry: &GeneratorEntry) {
+    let (name, version) = (entry.name, entry.version.as_deref());
+    match &entry.not_run {
+        Some(NotRun { reason, .. }) => info!(target: "design", "{name} loads no server: {reason}"),
+        None => info!(target: "design", version, "{name} loads the servers besides"),
+    }
+    for LeftOut { cell, reason } in &entry.left_out {
+        info!(target: "design", "{name} leaves {cell} out, as it {reason}");
+    }
+}
+
+/// A generator, ours or another, has loaded a server for comparison.
+pub(crate) fn cross_checked(contender: &str, window: &GeneratorWindow) {
+    let GeneratorWindow { generator, cell, server_counted, cpu_ns, .. } = window;
+    match &window.failure {
+        Some(failure) => info!(target: "window", "{generator} failed on {contender} at {cell}: {failure}"),
+        None => debug!(target: "window", per_second = window.per_second(), server_counted, ?cpu_ns,
+            "{contender} at {cell} under {generator}"),
+    }
 }
 
 /// A server is ready.

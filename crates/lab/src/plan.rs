@@ -9,7 +9,7 @@ use assay_model::design::Design;
 use assay_model::experiment::{Cell, Experiment, Measure};
 use assay_model::network::{Network, Stack};
 use assay_model::offered::Offered;
-use assay_model::record::Program;
+use assay_model::record::{LeftOut, Program};
 use assay_model::workload::Workload;
 use assay_verdict::allocation::{Further, Means, opening};
 use assay_verdict::outlook::Past;
@@ -17,6 +17,7 @@ use assay_verdict::outlook::Past;
 use crate::catalogue::{self, Catalogue};
 use crate::database::Source;
 use crate::error::LabError;
+use crate::generator::{LoadGenerator, foreign, load_of};
 use crate::groups::{Need, Role, Room, common, groups};
 use crate::schedule::{
     Lives, MAX_ROTATIONS, MIN_ROTATIONS, affordable_rounds, least_number, predicted_conformance,
@@ -162,6 +163,7 @@ impl RunPlan {
         }
         self.check_requests()?;
         self.check_networks()?;
+        self.check_generators()?;
         let somebody = self.subjects.iter().any(|subject| !self.cells_of(subject).is_empty());
         if somebody {
             return Ok(());
@@ -212,6 +214,33 @@ impl RunPlan {
             }),
             _ => Ok(()),
         }
+    }
+
+    /// Whether every generator that was asked for has something to do: one that can make none of the loads was asked for by mistake.
+    fn check_generators(&self) -> Result<(), LabError> {
+        let cells = self.experiment.cells().len();
+        for generator in self.experiment.other_generators().into_iter().filter_map(foreign) {
+            let left_out = self.left_out_by(generator);
+            if let Some(first) = left_out.first().filter(|_| left_out.len() == cells) {
+                let (name, LeftOut { cell, reason }) = (generator.name(), first);
+                let problem = format!("{name} {reason} ({cell}); name another generator, or another load");
+                return Err(LabError::Argument { given: name.to_string(), problem });
+            }
+        }
+        Ok(())
+    }
+
+    /// The cells that a generator of another project cannot make, with the reasons.
+    pub(crate) fn left_out_by(&self, generator: &dyn LoadGenerator) -> Vec<LeftOut> {
+        let refusal = |cell: &Cell| {
+            let workload = self.workload(&cell.workload)?;
+            match load_of(&self.experiment, workload, cell, "http://server") {
+                Ok(load) => generator.refusal(&load),
+                Err(why) => Some(why),
+            }
+        };
+        let cells = self.experiment.cells().into_iter();
+        cells.filter_map(|cell| refusal(&cell).map(|reason| LeftOut { cell, reason })).collect()
     }
 
     /// Whether servers of a round live at once and take turns, all of them or in groups: where there are several, there is one

@@ -9,6 +9,8 @@ use assay_verdict::MIN_ROUNDS;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::generator::whole_seconds;
+
 /// Rounds after which a run that has nothing to compare has enough: the range of six medians is a 97 % interval.
 pub const ENOUGH_ROUNDS: u32 = 6;
 /// Rounds that are enough where response times are measured, at rates that are known to all after the first round only.
@@ -23,6 +25,8 @@ pub const MAX_ROTATIONS: u32 = 2000;
 const ROTATIONS: u64 = 0x726f_7461_7465_0001;
 /// Sets those of duets apart from both.
 const DUETS: u64 = 0x6475_6574_0000_0002;
+/// Sets those of generators apart from all.
+const GENERATORS: u64 = 0x6765_6e65_0000_0003;
 /// What starting and stopping a contender takes, before any was timed.
 const TYPICAL_START: Duration = Duration::from_millis(500);
 /// What warming a contender up on one workload takes, in seconds, before any was timed; most are warm sooner than an
@@ -44,6 +48,8 @@ const TYPICAL_CHANGE: Duration = Duration::from_millis(20);
 /// What starting the generator, connecting and saving takes for one cell, before any was timed.
 const TYPICAL_OVERHEAD: Duration = Duration::from_millis(80);
 
+/// What starting, connecting and ending takes a generator that measures in one piece, before any was timed.
+const TYPICAL_GENERATOR: Duration = Duration::from_millis(300);
 /// What making one connection takes, before any was timed: noticed with thousands only.
 const TYPICAL_CONNECT: Duration = Duration::from_micros(100);
 /// Generators that are started for warming a contender up on one workload and counting, before any was timed.
@@ -90,6 +96,11 @@ pub fn duet_order(seed: u64, round: u32, cell: usize, number: u32, n: usize) -> 
     rotation(seed ^ DUETS, round, cell, number, n)
 }
 
+/// The order in which `n` generators load one server in a cell; it shares no random numbers with [`rotation`].
+pub fn generator_order(seed: u64, round: usize, cell: usize, n: usize) -> Vec<usize> {
+    rotation(seed ^ GENERATORS, u32::try_from(round).unwrap_or(u32::MAX), cell, 0, n)
+}
+
 /// Sorting by random keys rather than a library's shuffle, whose algorithm may change between versions.
 fn permutation(rng: &mut ChaCha8Rng, n: usize) -> Vec<usize> {
     let mut keyed: Vec<(u64, usize)> = (0..n).map(|index| (rng.next_u64(), index)).collect();
@@ -120,8 +131,10 @@ pub fn predicted_round(experiment: &Experiment, contenders: &[Vec<Cell>], lives:
         (Duration::from_secs_f64(each_s) + TYPICAL_COUNTING + connecting).mul_f64(workloads as f64)
     };
     let window = |cell: &Cell| predicted_window(experiment, cell);
-    let life =
-        |cells: &Vec<Cell>| TYPICAL_START + warm_up(cells) + cells.iter().map(window).sum::<Duration>();
+    let life = |cells: &Vec<Cell>| {
+        let windows = cells.iter().map(window).sum::<Duration>();
+        TYPICAL_START + warm_up(cells) + windows + predicted_cross_check(experiment, cells)
+    };
     contenders.iter().map(life).sum()
 }
 
@@ -144,6 +157,18 @@ pub fn predicted_window(experiment: &Experiment, cell: &Cell) -> Duration {
         + change * times
         + TYPICAL_OVERHEAD
         + TYPICAL_CONNECT * cell.connections
+}
+
+/// How long loading one server in its cells by ours and every other generator will take.
+pub fn predicted_cross_check(experiment: &Experiment, cells: &[Cell]) -> Duration {
+    let others = u32::try_from(experiment.other_generators().len()).unwrap_or(u32::MAX);
+    let generators = if others == 0 { 0 } else { others.saturating_add(1) };
+    let each = |cell: &Cell| match experiment.window_at(cell.offered) {
+        Span::Seconds(seconds) => Duration::from_secs(whole_seconds(seconds).into()) + TYPICAL_GENERATOR,
+        // Of a number of requests no other is asked.
+        Span::Requests(_) => Duration::ZERO,
+    };
+    cells.iter().map(each).sum::<Duration>() * generators
 }
 
 /// Turns that a window at capacity is made of.

@@ -3,6 +3,7 @@
 mod ages;
 mod answers;
 mod bottleneck;
+mod generators;
 mod withheld;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use crate::units::Nanos;
 pub use ages::Ages;
 pub use answers::{Against, Answered, Checked};
 pub use bottleneck::{Bottleneck, Busiest, LimitedBy};
+pub use generators::{GeneratorGetsMore, GeneratorsAgree, GeneratorsDisagree};
 pub use withheld::Withheld;
 pub(crate) use withheld::with_sentences;
 
@@ -508,6 +510,12 @@ pub enum Evidence {
         /// The contender.
         base: String,
     },
+    /// Generators of others got as much out of the servers as ours, and told the same ratios of them.
+    GeneratorsAgree(GeneratorsAgree),
+    /// A generator of others got more out of a server than ours.
+    GeneratorGetsMore(GeneratorGetsMore),
+    /// A generator of others told another ratio of two contenders than ours.
+    GeneratorsDisagree(GeneratorsDisagree),
     /// Evidence of another version of assay.
     #[serde(other)]
     Unknown,

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::design::{Comparing, Design};
+use crate::generator::GeneratorName;
 use crate::network::Network;
 use crate::offered::Offered;
 use crate::published::Published;
@@ -80,6 +81,10 @@ pub struct Experiment {
     /// Longest wait for one response, in seconds.
     #[serde(default = "default_timeout_s")]
     pub timeout_s: f64,
+    /// Generators that load every server besides, in windows of their own in the same rounds: `["wrk"]`. Ours always measures, and
+    /// loads it once more beside them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub generators: Vec<GeneratorName>,
     /// Whether the mean of all rounds but the best and the worst is told beside the interval, as the work that it repeats does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trimmed_mean: bool,
@@ -385,6 +390,7 @@ impl Experiment {
             latency_window_s: None,
             arrival: ArrivalModel::default(),
             timeout_s: default_timeout_s(),
+            generators: Vec::new(),
             published: None,
             window_requests: None,
             trimmed_mean: false,
@@ -414,6 +420,15 @@ impl Experiment {
     /// Every cell in the order in which the file names them.
     pub fn cells(&self) -> Vec<Cell> {
         self.measures.iter().flat_map(Measure::cells).collect()
+    }
+
+    /// The generators of other projects that load the servers besides, each once.
+    pub fn other_generators(&self) -> Vec<GeneratorName> {
+        let mut names = self.generators.clone();
+        names.retain(|name| !name.is_ours());
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     /// Whether any of its cells is measured over TLS.

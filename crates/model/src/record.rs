@@ -11,6 +11,8 @@ use crate::contender::Kind;
 use crate::database::DatabaseKind;
 use crate::design::Side;
 use crate::experiment::{Cell, Experiment};
+use crate::generator::GeneratorName;
+use crate::generator_window::GeneratorWindow;
 use crate::host::{HostFacts, Isolation};
 use crate::imported::Imported;
 use crate::learnt::Learnt;
@@ -70,6 +72,9 @@ pub struct Record {
     /// Where the figures came from when assay did not measure them; absent for a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
+    /// Generators of other projects that were to load the same servers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub generators: Vec<GeneratorEntry>,
     /// The networks that the experiment names, in its order; empty where it names none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub networks: Vec<NetworkFacts>,
@@ -81,6 +86,32 @@ pub struct Record {
     /// or stands still now and then. Absent where the time did not allow for it, or the rounds told it already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub long_look: Option<Round>,
+}
+
+/// A generator of another project as it took part.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GeneratorEntry {
+    /// The generator by its name.
+    pub name: GeneratorName,
+    /// Its version, as it tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Why it was not run, if so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_run: Option<NotRun>,
+    /// The cells that it cannot make.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A cell that a generator cannot make.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOut {
+    /// The cell.
+    #[serde(flatten)]
+    pub cell: Cell,
+    /// Why not, in words that follow the generator's name: "has no rate".
+    pub reason: String,
 }
 
 /// What stands for a link that is not known.
@@ -268,6 +299,9 @@ pub struct Run {
     pub warmups: Vec<Warmup>,
     /// The measurements, in the order in which they were made.
     pub cells: Vec<Measurement>,
+    /// Windows of load by several generators, ours among them, one after the other; empty where no other was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_generator: Vec<GeneratorWindow>,
     /// Why it ended early, if it did; cells measured before stay valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<NotRun>,

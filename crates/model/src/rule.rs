@@ -101,6 +101,8 @@ rules! {
     OfferedLoad => "offered-load",
     /// The place within a round does not matter.
     Order => "order",
+    /// Generators of other projects tell of servers what ours does.
+    OtherGenerators => "other-generators",
     /// No other program uses the server's CPUs.
     OtherPrograms => "other-programs",
     /// What is compared was measured in the same rounds.

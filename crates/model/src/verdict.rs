@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::Check;
 use crate::conformance::Score;
+use crate::cross_check::CrossCheck;
 use crate::evidence::{Bottleneck, Withheld};
 use crate::experiment::Cell;
 use crate::network::Network;
@@ -45,6 +46,9 @@ pub struct Verdict {
     /// The figures of the work that the experiment repeats, and ours beside them; absent where it repeats none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Beside>,
+    /// What other generators say of the same servers, one judgement per cell that they loaded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cross_checks: Vec<CrossCheck>,
     /// Every contender on the user-space stack against itself on the kernel's; empty where only one stack was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack_cost: Vec<StackCost>,

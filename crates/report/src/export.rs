@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use crate::absent::absent;
 use crate::standings::{Column, telling};
-use crate::{ReportError, beside, foreign, format, notes, stack, text, words};
+use crate::{ReportError, beside, cross_check, foreign, format, notes, stack, text, words};
 
 /// Name and version of the format that [`json`] writes.
 pub const REPORT_SCHEMA: &str = "assay-report/1";
@@ -67,6 +67,7 @@ pub fn markdown(record: &Record, verdict: &Verdict) -> String {
     verdict.redlines.iter().for_each(|cell| out += &markdown_redlines(cell));
     verdict.answered.iter().for_each(|cell| out += &beside::markdown_answered(cell));
     verdict.published.iter().for_each(|published| out += &beside::markdown(record, published));
+    out += &cross_check::markdown(record, verdict);
     out += &stack::markdown(record, verdict);
     out += &markdown_notes(record, verdict);
     if record.imported.is_some() {
@@ -184,6 +185,13 @@ fn markdown_notes(record: &Record, verdict: &Verdict) -> String {
         let remedy = absent.why.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
         let what = format!("{}{round}: {}{remedy}", absent.stage(), absent.why.reason);
         lines.push(format!("- **{}**: {}", foreign::markdown(&absent.who()), foreign::markdown(&what)));
+    }
+    for (entry, text) in
+        record.generators.iter().filter_map(|entry| Some((entry, cross_check::absence(entry)?)))
+    {
+        let remedy = entry.not_run.as_ref().and_then(|why| why.remedy.as_ref());
+        let remedy = remedy.map(|remedy| format!(" → {remedy}")).unwrap_or_default();
+        lines.push(format!("- **Generator**: {}", foreign::markdown(&format!("{text}{remedy}"))));
     }
     if lines.is_empty() { String::new() } else { format!("\n{}\n", lines.join("\n")) }
 }

@@ -24,6 +24,7 @@
 mod absent;
 mod beside;
 pub mod comparison;
+mod cross_check;
 pub mod error;
 pub mod export;
 pub mod foreign;

@@ -2,6 +2,7 @@
 
 mod beside;
 mod columns;
+mod cross_check;
 pub(crate) mod prose;
 mod rates;
 mod stack;
@@ -65,6 +66,9 @@ pub fn render_after(record: &Record, verdict: &Verdict, earlier: &Earlier, style
     }
     if let Some(published) = &verdict.published {
         beside::published(&mut page, record, published);
+    }
+    for crossed in &verdict.cross_checks {
+        cross_check::by_generator(&mut page, record, crossed);
     }
     for comparison in crate::stack::comparisons(record, verdict) {
         stack::cost(&mut page, record, &comparison);

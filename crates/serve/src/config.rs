@@ -30,6 +30,8 @@ pub struct Config {
     /// Whether files and folders whose names begin with a dot are served; without it they are absent, all but
     /// `/.well-known/` (RFC 8615).
     pub dot_files: bool,
+    /// The file in which others can read how many requests it has received; absent where nobody asks.
+    pub requests: Option<PathBuf>,
     /// What the server refuses to exceed.
     pub limits: Limits,
 }
@@ -133,6 +135,14 @@ pub enum ServeError {
         /// The folder asked for.
         path: PathBuf,
         /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file in which others can read how many requests there were cannot be used.
+    #[error("cannot count requests in {path}: {source}; name a file that is yours alone, or none")]
+    Requests {
+        /// The file asked for.
+        path: PathBuf,
+        /// What is wrong with it.
         source: std::io::Error,
     },
     /// A thread could not be started.

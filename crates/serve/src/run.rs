@@ -8,6 +8,7 @@ use assay_engine::{Engine, Statistics, TlsStatistics};
 use assay_host::memory;
 use assay_tcp::{Make, Work};
 use assay_tls::Terms;
+use assay_wire::requests::RequestCount;
 
 use crate::config::{Config, ServeError};
 use crate::files::Folder;
@@ -189,6 +190,10 @@ fn serve<E: Engine>(
     engine: E,
 ) -> Result<ThreadSummary, ServeError> {
     let mut server = Server::on(config, engine)?;
+    if let Some(path) = &config.requests {
+        let count = RequestCount::open(path, place.thread);
+        server.count_in(count.map_err(|source| ServeError::Requests { path: path.clone(), source })?);
+    }
     place.listen(&mut server.engine)?;
     server.serve(|| place.stopped())?;
     let Site { requests, messages, refused, .. } = server.site;

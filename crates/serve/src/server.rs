@@ -4,6 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use assay_engine::{Conn, Engine, EngineError, Event, RECEIVE_VIEW_BYTES};
 use assay_model::units::Nanos;
+use assay_wire::requests::RequestCount;
 
 use crate::files::{Folder, Lookup};
 use crate::open_files::OpenFiles;
@@ -31,6 +32,8 @@ pub struct Server<E> {
     unfinished: Vec<Conn>,
     /// When stopping has taken long enough; set once the server is told to stop.
     stop_deadline: Option<Nanos>,
+    /// Where others can read how many requests there were.
+    count: Option<RequestCount>,
 }
 
 /// What a step left to do.
@@ -53,7 +56,13 @@ impl<E: Engine> Server<E> {
             events: Vec::new(),
             unfinished: Vec::new(),
             stop_deadline: None,
+            count: None,
         }
+    }
+
+    /// Lets others read how many requests there are from now on.
+    pub(crate) fn count_in(&mut self, count: RequestCount) {
+        self.count = Some(count);
     }
 
     /// Serves until `stopped` says so, and then until the last response is out or [`Limits::stop_time`] is over.
@@ -94,6 +103,9 @@ impl<E: Engine> Server<E> {
         self.events = events;
         self.resume_unfinished(now);
         self.expire(now);
+        if let Some(count) = &self.count {
+            count.write(self.site.requests);
+        }
         Ok(())
     }
 

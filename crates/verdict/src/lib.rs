@@ -17,6 +17,7 @@ mod answers;
 mod cell;
 pub mod compare;
 pub mod course;
+mod cross_check;
 mod disturbed;
 mod duet;
 mod ending;
@@ -117,6 +118,8 @@ fn judge_own(evidence: &Evidence<'_>) -> Verdict {
     let stack_cost = stack::stack_costs(&cells, margin);
     let crossings = stack::crossings(&stack_cost, &record.workloads);
     let rounds = sample::counted_rounds(record);
+    let cross_checks = cross_check::judge(record, margin);
+    trust.extend(cross_check::check(&cross_checks, margin));
     let (answered, published) = (answered::judge(evidence), published::judge(evidence, &cells));
     Verdict {
         trust,
@@ -130,6 +133,7 @@ fn judge_own(evidence: &Evidence<'_>) -> Verdict {
         redlines,
         answered,
         published,
+        cross_checks,
         stack_cost,
         crossings,
     }

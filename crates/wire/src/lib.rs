@@ -31,6 +31,7 @@ mod memory;
 mod ownership;
 pub mod parts;
 mod pcap;
+pub mod requests;
 pub mod ring;
 mod spec;
 pub mod stats_page;

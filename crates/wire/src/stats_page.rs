@@ -28,12 +28,7 @@ impl StatsPage {
     /// # Errors
     /// The file cannot be made or mapped, is another user's or open to others, or has no such row.
     pub fn open(path: &Path, queue: u16) -> io::Result<Self> {
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let file = File::from(rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?);
-        ownership::check(&file, FileType::RegularFile)?;
-        // Not a mere length: a page that cannot be had later would kill the process that touches it.
-        rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, BYTES as u64)?;
-        let mapping = Mapping::of_shared_file(file.as_fd(), BYTES)?;
+        let mapping = shared_page(path, BYTES)?;
         let mut stats_page =
             Self { mapping, offset: usize::from(queue) * size_of::<Row>(), base: [0; WORDS] };
         for n in 0..WORDS {
@@ -56,6 +51,16 @@ impl StatsPage {
     fn word(&self, n: usize) -> Option<&AtomicU64> {
         self.mapping.at(self.offset + n * size_of::<u64>())
     }
+}
+
+/// Maps the first `bytes` of the file at `path`, which is made if it is not there and must be ours alone.
+pub(crate) fn shared_page(path: &Path, bytes: usize) -> io::Result<Mapping> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let file = File::from(rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?);
+    ownership::check(&file, FileType::RegularFile)?;
+    // Not a mere length: a page that cannot be had later would kill the process that touches it.
+    rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes as u64)?;
+    Mapping::of_shared_file(file.as_fd(), bytes)
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ impl Serving {
         crate::room_for_slow_clients();
         let config = Config {
             dot_files: false,
+            requests: None,
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             port: 0,
             cpus: CpuSet::from_iter(cpuset::allowed().first()),

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use assay_host::cpuset::CpuSet;
 use assay_model::design::Design;
+use assay_model::generator::GeneratorName;
 use assay_model::network::Stack;
 use assay_model::offered::Offered;
 use assay_model::slo::Slo;
@@ -69,6 +70,11 @@ pub(crate) struct RunArguments {
     /// How requests arrive at a given rate [default: poisson]
     #[arg(long, value_enum, help_heading = "Load")]
     pub(crate) arrival: Option<ArrivalName>,
+
+    /// Load every server by these generators besides, in windows of their own in the same rounds: wrk, wrk2, h2load, oha, ab,
+    /// bombardier, autocannon; assay's own always measures, and loads it once more beside them
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "Load")]
+    pub(crate) generator: Vec<GeneratorName>,
 
     /// Length of one measured window [default: 1s]
     #[arg(short, long, value_name = "TIME", value_parser = value::span, help_heading = "Length")]

@@ -93,6 +93,9 @@ pub(crate) struct ServeArguments {
     /// Serve also files and folders whose names begin with a dot; without it only /.well-known/
     #[arg(long, requires = "root")]
     pub(crate) dot_files: bool,
+    /// File in which others can read how many requests there were, while it serves and after it was killed
+    #[arg(long, value_name = "FILE", env = "ASSAY_REQUEST_COUNT", hide_env = true)]
+    pub(crate) request_count: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
 }

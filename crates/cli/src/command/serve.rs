@@ -22,6 +22,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Exit, Failure> {
         root: arguments.root.clone(),
         hello: arguments.hello,
         dot_files: arguments.dot_files,
+        requests: arguments.request_count.clone(),
         limits: arguments.limits.limits(),
     };
     if let Some(root) = &config.root {

@@ -19,6 +19,7 @@ mod ending;
 #[allow(clippy::print_stderr, reason = "says what it skips")]
 mod exec;
 mod formats;
+mod generators;
 #[allow(clippy::print_stderr, reason = "says what it skips")]
 mod harmless;
 #[allow(clippy::print_stderr, reason = "says what it skips")]

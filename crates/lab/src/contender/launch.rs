@@ -23,6 +23,10 @@ const LOG_BYTES: u64 = 256 << 10;
 /// Lines of a log that go into the record.
 const TAIL_LINES: usize = 15;
 
+/// The variable that names a file in which a server may count its requests, as ours does, and that file's name.
+const REQUESTS_VARIABLE: &str = "ASSAY_REQUEST_COUNT";
+const REQUESTS: &str = "requests";
+
 /// What was started and must be stopped.
 pub(super) struct Held {
     pub(super) supervised: Supervised,
@@ -33,6 +37,8 @@ pub(super) struct Held {
     pub(super) first: FirstProcess,
     /// The folder into which it may write.
     pub(super) scratch: PathBuf,
+    /// The file in which it tells how many requests it has received, if it does.
+    pub(super) requests: PathBuf,
     secrets: Secrets,
 }
 
@@ -140,6 +146,8 @@ pub(super) fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, 
     if process.container.is_some() {
         options.grace = container::GRACE;
     }
+    let requests = scratch.join(REQUESTS);
+    options.variables.push(joined((REQUESTS_VARIABLE.into(), requests.clone().into())));
     if let Some(ends) = &ends {
         options.variables.push(joined((stack::STATS_VARIABLE.into(), ends.stats_page().into())));
     }
@@ -153,15 +161,8 @@ pub(super) fn launch(process: &Process, order: &StartOrder<'_>) -> Result<Held, 
     let supervised = Supervised::start(&order.tools.assay, &options, &process.folder, variables)
         .map_err(|error| failed(error.to_string(), "mend the command, or install what it needs"))?;
     let secrets = order.tools.secrets.clone();
-    Ok(Held {
-        supervised,
-        log: order.log.clone(),
-        port,
-        ends,
-        first: FirstProcess::Started,
-        scratch,
-        secrets,
-    })
+    let first = FirstProcess::Started;
+    Ok(Held { supervised, log: order.log.clone(), port, ends, first, scratch, requests, secrets })
 }
 
 /// Refuses what a preload library cannot carry before it is started: on addresses that the kernel does not have it would end

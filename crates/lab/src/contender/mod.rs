@@ -13,7 +13,7 @@ mod prepare;
 mod probe;
 mod ready;
 mod server;
-mod version;
+pub(crate) mod version;
 
 use std::path::{Path, PathBuf};
 

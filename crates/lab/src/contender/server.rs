@@ -6,6 +6,7 @@ use assay_host::sampler::Sampler;
 use assay_link::Link;
 use assay_model::load::StackCounts;
 use assay_model::record::{NotRun, Stage};
+use assay_model::requests;
 use assay_model::units::Nanos;
 use assay_model::workload::{RequestKind, Workload};
 
@@ -18,7 +19,7 @@ use super::probe::{self, ANSWER_TIMEOUT, USER_START_TIMEOUT};
 use super::ready::Readiness;
 use super::{NOT_FOUND, StartOrder};
 use crate::running;
-use crate::stack::UserEnd;
+use crate::stack::{UserEnd, read_shared};
 use crate::subject::{Launch, Process, Subject};
 use crate::supervisor::Ended;
 use crate::url::Scheme;
@@ -127,6 +128,12 @@ impl Server {
     /// What its own stack has counted so far; `None` where the kernel's works, or it does not tell.
     pub(crate) fn stack_counts(&self) -> Option<StackCounts> {
         self.held.as_ref()?.ends.as_ref()?.server_counts()
+    }
+
+    /// How many requests it has received, by its own account; `None` where it does not tell.
+    pub(crate) fn requests_counted(&self) -> Option<u64> {
+        let bytes = read_shared(&self.held.as_ref()?.requests, requests::BYTES)?;
+        requests::total(&bytes)
     }
 
     /// The generator's end of the wire, where it is served by the user-space stack.

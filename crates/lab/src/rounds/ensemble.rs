@@ -18,7 +18,7 @@ use super::telling::Telling;
 use crate::database::Supplied;
 use crate::groups::{Holding, Room};
 use crate::plan::RunPlan;
-use crate::schedule::predicted_window;
+use crate::schedule::{predicted_cross_check, predicted_window};
 use crate::stop::Stop;
 
 /// What stopping a server takes, before any was timed.
@@ -224,7 +224,8 @@ impl Ensemble<'_> {
         let experiment = &self.plan.experiment;
         let own = |ongoing: &OngoingRun<'_>| {
             let cells = ongoing.server_run.cells.iter().filter(|cell| !experiment.is_turned(cell));
-            cells.map(|cell| predicted_window(experiment, cell)).sum::<Duration>() + TYPICAL_STOP
+            let windows = cells.map(|cell| predicted_window(experiment, cell)).sum::<Duration>();
+            windows + predicted_cross_check(experiment, &ongoing.server_run.cells) + TYPICAL_STOP
         };
         alive(parts).map(|(_, ongoing)| own(ongoing)).sum()
     }
@@ -234,6 +235,7 @@ impl Ensemble<'_> {
         let failures: Vec<_> = alive(parts)
             .filter_map(|(place, ongoing)| {
                 let measured = ongoing.windows(telling, |cell| !experiment.is_turned(cell));
+                let measured = measured.and_then(|()| ongoing.cross_check(telling));
                 measured.err().map(|failure| (place, failure))
             })
             .collect();

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use assay_model::experiment::Cell;
+use assay_model::generator::GeneratorName;
 use assay_model::network::Network;
 use assay_model::outlook::Outlook;
 use assay_model::record::NotRun;
@@ -82,6 +83,15 @@ pub enum Event<'a> {
     Measuring {
         /// Name of the contender.
         contender: &'a str,
+        /// The cell.
+        cell: &'a Cell,
+    },
+    /// A generator, ours or another, is about to load a contender for comparison.
+    CrossChecking {
+        /// Name of the contender.
+        contender: &'a str,
+        /// The generator.
+        generator: GeneratorName,
         /// The cell.
         cell: &'a Cell,
     },

@@ -5,6 +5,7 @@ mod control;
 mod duet;
 mod ensemble;
 mod event;
+mod generators;
 mod learning;
 mod long_look;
 mod measuring;
@@ -135,6 +136,7 @@ impl<'a> Runner<'a> {
         let is_secured = plan.experiment.is_secured();
         let tls = is_secured.then(|| RunTls::make(&work)).transpose()?;
         let mut record = empty_record(plan, &networks, facts, &folder.id, now);
+        record.generators = generators::entries(plan, &work);
         plan.tools.secrets.hide_in(&mut record);
         folder.save(&record)?;
         let past = plan.past(store);
@@ -169,6 +171,7 @@ impl<'a> Runner<'a> {
 
     fn go(&mut self) -> Result<Record, LabError> {
         log::design(self.plan, self.past.as_ref());
+        self.tell_of_missing_generators();
         self.supply_database();
         self.prepare()?;
         self.ask_for_rules()?;
@@ -453,6 +456,7 @@ fn empty_record(
         isolation: plan.isolation.record(),
         link: Some(link.map_or(plan.link, Link::spec)),
         link_facts: link.and_then(Link::facts).cloned(),
+        generators: Vec::new(),
         networks,
         database: None,
         imported: None,

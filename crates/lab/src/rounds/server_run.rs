@@ -102,6 +102,7 @@ impl<'a> ServerRun<'a> {
             Err(run) => *run,
             Ok(mut ongoing) => {
                 let measured = ongoing.warm_up().and_then(|()| ongoing.windows(telling, |_| true));
+                let measured = measured.and_then(|()| ongoing.cross_check(telling));
                 ongoing.end(measured)
             }
         }

@@ -205,6 +205,16 @@ impl Seen {
         }
     }
 
+    /// What the machine did.
+    pub(super) fn machine(&self, server_run: &ServerRun<'_>) -> Machine {
+        let (isolation, apart) = (&server_run.plan.isolation, server_run.record.host.interrupts_apart);
+        let used = self.server.as_ref();
+        let machine =
+            self.system.machine(&isolation.server, &isolation.generator, used, apart, self.others_ns);
+        let [server_throttled, own_throttled] = self.throttled;
+        Machine { server_throttled, own_throttled, ..machine }
+    }
+
     /// Beside what the generator saw, with the memory that the server holds now: looking for that takes a while, so it is not
     /// done between turns.
     pub(super) fn beside(
@@ -217,17 +227,13 @@ impl Seen {
         if self.database.as_ref().is_some_and(|database| database.beside_generator) {
             excuse_waiting(&mut load.checks);
         }
-        let (isolation, apart) = (&server_run.plan.isolation, server_run.record.host.interrupts_apart);
-        let used = self.server.as_ref();
-        let machine =
-            self.system.machine(&isolation.server, &isolation.generator, used, apart, self.others_ns);
-        let [server_throttled, own_throttled] = self.throttled;
+        let machine = self.machine(server_run);
         Measurement {
             cell: cell.clone(),
             offset_ns,
             loaded_ns,
             load,
-            machine: Machine { server_throttled, own_throttled, ..machine },
+            machine,
             server: self.server.map(|used| Usage { pss_bytes: proportional(self.processes), ..used }),
             server_stack: self.stack,
             database: self.database,

@@ -78,18 +78,23 @@ impl Ends {
     /// What the server's stack has counted so far, by its own account: a server is not trusted, and whatever else is there is
     /// nothing.
     pub fn server_counts(&self) -> Option<StackCounts> {
-        // Not waiting for anybody, should it be a pipe (open(2)).
-        let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits() as i32;
-        let file = File::options().read(true).custom_flags(flags).open(self.stats_page()).ok()?;
-        let mut bytes = Vec::new();
-        file.take(stats_page::BYTES as u64).read_to_end(&mut bytes).ok()?;
-        stats_page::total(&bytes, &self.server.wire)
+        stats_page::total(&read_shared(&self.stats_page(), stats_page::BYTES)?, &self.server.wire)
     }
 
     /// The address where servers listen, without its prefix.
     pub fn server_address(&self) -> &str {
         self.server.address.as_deref().and_then(|address| address.split('/').next()).unwrap_or_default()
     }
+}
+
+/// The first `bytes` of a file that a server writes while it serves, which is not trusted; `None` where there is none.
+pub(crate) fn read_shared(path: &Path, bytes: usize) -> Option<Vec<u8>> {
+    // Not waiting for anybody, should it be a pipe (open(2)).
+    let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits() as i32;
+    let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
+    let mut read = Vec::new();
+    file.take(bytes as u64).read_to_end(&mut read).ok()?;
+    Some(read)
 }
 
 impl UserEnd {

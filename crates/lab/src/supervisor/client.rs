@@ -111,7 +111,7 @@ impl Supervised {
                 Ok(SupervisorEvent::Exited(ended)) => Some(ended),
                 // Without a supervisor nobody knows; the command is gone with it or an orphan that we can no longer see.
                 Err(RecvTimeoutError::Disconnected) => {
-                    Some(Ended { code: None, signal: None, left_behind: 0, reason: None })
+                    Some(Ended { code: None, signal: None, left_behind: 0, reason: None, cpu_ns: None })
                 }
                 Ok(_) | Err(RecvTimeoutError::Timeout) => None,
             };

@@ -43,7 +43,8 @@ pub(super) fn guard(options: &SupervisorOptions, events: &mut dyn Write) -> Resu
     match end.reason() {
         None => Ok(()),
         Some(reason) => {
-            let ended = Ended { code: None, signal: None, left_behind: 0, reason: Some(reason) };
+            let reason = Some(reason);
+            let ended = Ended { code: None, signal: None, left_behind: 0, reason, cpu_ns: None };
             tell(events, &SupervisorEvent::Exited(ended))
         }
     }

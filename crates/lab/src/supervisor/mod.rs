@@ -33,6 +33,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
+use assay_model::units::Nanos;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -72,6 +73,9 @@ pub struct Ended {
     /// What ended it, where that was assay and not its own doing.
     #[serde(default)]
     pub reason: Option<String>,
+    /// CPU time that it used with all of its children that were waited for; absent where that is not known.
+    #[serde(default)]
+    pub cpu_ns: Option<Nanos>,
 }
 
 impl std::fmt::Display for Ended {

@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 
 use assay_host::cpuset::pin_current_thread;
 use assay_host::group::Group;
+use assay_model::units::Nanos;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
 use rustix::process::{Pid, Signal};
 
 use super::ending::{self, Wake};
@@ -113,6 +116,8 @@ fn make(folder: &Path) -> Result<(), String> {
 
 /// Waits until the command ends or an order comes; returns how long its descendants may take to end.
 fn watch(pid: Pid, options: &SupervisorOptions, woken: &Receiver<Wake>, events: &mut dyn Write) -> Duration {
+    // What the launcher took before it became the command is not the command's.
+    let as_launcher = cpu_so_far(pid);
     loop {
         match woken.recv() {
             Ok(Wake::Kill) => return Duration::ZERO,
@@ -123,8 +128,24 @@ fn watch(pid: Pid, options: &SupervisorOptions, woken: &Receiver<Wake>, events: 
             let left_behind = ending::living().len();
             let (code, signal) = (status.exit_status(), status.terminating_signal());
             // If nobody hears it any more, standard input is about to say so too.
-            let _ = tell(events, &SupervisorEvent::Exited(Ended { code, signal, left_behind, reason: None }));
+            let cpu_ns = cpu_of_children().map(|all| all - as_launcher);
+            let ended = Ended { code, signal, left_behind, reason: None, cpu_ns };
+            let _ = tell(events, &SupervisorEvent::Exited(ended));
             return options.grace;
         }
     }
+}
+
+/// CPU time of all children that have ended and were waited for, with theirs: here of the command alone, and of orphans of its own.
+fn cpu_of_children() -> Option<Nanos> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).ok()?;
+    let microseconds = (usage.user_time() + usage.system_time()).num_microseconds();
+    Some(Nanos::from_micros(u64::try_from(microseconds).unwrap_or(0)))
+}
+
+/// CPU time that the first thread of a process has used; none where the kernel does not count it (kernel: scheduler/sched-stats.rst).
+fn cpu_so_far(pid: Pid) -> Nanos {
+    let text = std::fs::read_to_string(format!("/proc/{}/schedstat", pid.as_raw_nonzero()));
+    let first = text.ok().and_then(|text| text.split_ascii_whitespace().next()?.parse().ok());
+    Nanos(first.unwrap_or(0))
 }

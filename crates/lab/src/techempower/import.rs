@@ -71,6 +71,7 @@ pub fn import(
         link: None,
         database: None,
         link_facts: None,
+        generators: Vec::new(),
         networks: Vec::new(),
         imported: Some(origin(&results, file)),
         contenders: names(&results).into_iter().map(|name| entry(&results, &described, name)).collect(),
@@ -301,6 +302,7 @@ fn runs(results: &Results, tables: &[Table<'_>], began: Timestamp) -> Vec<Run> {
             idle: None,
             learnt: Vec::new(),
             warmups: Vec::new(),
+            by_generator: Vec::new(),
             cells,
             failure: None,
         }

@@ -131,6 +131,7 @@ fn serve_config() -> ServeConfig {
         root: None,
         hello: false,
         dot_files: false,
+        requests: None,
         // A small window makes a long body wait for room thousands of times.
         limits: Limits { send_time: seconds(600), ..Limits::default() },
     }

@@ -10,7 +10,7 @@ use assay_model::verdict::Verdict;
 use super::{ALARM, CAUTION, FAINT, HEADING, PLAIN, Page};
 use crate::absent::absent;
 use crate::text::{width, wrap};
-use crate::{format, notes, words};
+use crate::{cross_check, format, notes, words};
 
 /// Columns of the label at the left of every paragraph, with the spaces around it.
 const LABEL: usize = 10;
@@ -32,6 +32,16 @@ pub(super) fn not_run(page: &mut Page, record: &Record) {
         if let Some(remedy) = &absent.why.remedy {
             arrow(page, remedy);
         }
+    }
+    let generators = record.generators.iter().filter_map(|entry| Some((entry, cross_check::absence(entry)?)));
+    let mut any = any;
+    for (entry, text) in generators {
+        let label = if entry.not_run.is_some() { "Not run" } else { "Left out" };
+        paragraph(page, label, CAUTION, PLAIN, &text);
+        if let Some(remedy) = entry.not_run.as_ref().and_then(|why| why.remedy.as_ref()) {
+            arrow(page, remedy);
+        }
+        any = true;
     }
     if any {
         page.line(&[]);

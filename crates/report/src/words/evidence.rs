@@ -2,6 +2,7 @@
 
 mod age;
 mod answers;
+mod cross_check;
 mod generator;
 mod limit;
 mod machine;
@@ -130,6 +131,9 @@ fn sentence(check: &Check, evidence: &Evidence) -> String {
                 format!("{lost}; windows of one at a time tell nothing ({turns})")
             })
         }
+        E::GeneratorsAgree(agree) => cross_check::agree(agree),
+        E::GeneratorGetsMore(found) => cross_check::more(found),
+        E::GeneratorsDisagree(found) => cross_check::disagree(found),
         E::NoControl { base } => {
             format!("the time did not allow for {base} against itself (A/A control)")
         }

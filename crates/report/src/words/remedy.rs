@@ -131,6 +131,9 @@ fn of_other_rule(rule: Rule) -> Option<&'static str> {
         Rule::Order => {
             "let the machine rest between contenders, or measure more rounds: the order is drawn anew in each"
         }
+        Rule::OtherGenerators => {
+            "give the generator more CPUs; where that does not help, report it with the record of this run: one of the two is wrong"
+        }
         Rule::OtherPrograms | Rule::Pressure => OTHERS,
         Rule::Pairing => "measure both now, in the same rounds: assay compare --cmd OLD --cmd NEW",
         Rule::Ports => {

@@ -45,6 +45,7 @@ pub(crate) fn verdict(record: &Record) -> Verdict {
         redlines: Vec::new(),
         answered: Vec::new(),
         published: None,
+        cross_checks: Vec::new(),
         stack_cost: Vec::new(),
         crossings: Vec::new(),
         cells: record.experiment.cells().into_iter().map(|cell| judge(record, cell)).collect(),

@@ -78,6 +78,7 @@ fn record() -> Record {
         database: None,
         link_facts: None,
         imported: None,
+        generators: Vec::new(),
         networks: Vec::new(),
         contenders: MAKERS.iter().map(entry).collect(),
         rounds: (0..ROUNDS).map(|index| round(index, &mut noise, &mut clock)).collect(),

@@ -77,6 +77,7 @@ pub(crate) fn config(engine: EngineKind, limits: Limits) -> Config {
         root: None,
         hello: false,
         dot_files: false,
+        requests: None,
         limits,
     }
 }

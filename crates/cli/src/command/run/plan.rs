@@ -238,6 +238,9 @@ fn override_with(experiment: &mut Experiment, arguments: &RunArguments, workload
     experiment.aa &= !arguments.no_aa;
     experiment.long_look &= !arguments.no_long_look;
     experiment.one_at_a_time |= arguments.one_at_a_time;
+    if !arguments.generator.is_empty() {
+        experiment.generators.clone_from(&arguments.generator);
+    }
     experiment.memory_bytes = arguments.memory.or(experiment.memory_bytes);
     if arguments.tls {
         experiment.measures.iter_mut().for_each(|measure| measure.protocol = Protocol::H1Tls);
