@@ -4,7 +4,7 @@ use assay_stats::ratio::paired_log_ratio;
 use assay_stats::robust::median;
 
 use crate::measure::Place;
-use crate::measure::client::{self, Client, Load};
+use crate::measure::client::{self, Client, Finished, Load};
 
 const CONFIDENCE: f64 = 0.95;
 
@@ -45,12 +45,12 @@ pub(super) fn measure_in_blocks<S, M>(
 ///
 /// # Errors
 /// When a person asks to end.
-pub(super) fn sample(client: &dyn Client, load: &Load, place: &Place) -> Result<Option<Sample>, String> {
+pub(super) fn sample(client: Client, load: &Load, place: &Place) -> Result<Option<Sample>, String> {
     match client::run(client, load, place) {
-        Ok((answer, ended)) => Ok(Some(Sample {
-            per_second: answer.per_second(),
-            per_cpu_second: answer.right as f64 / ended.cpu_seconds,
-            failed: answer.failed,
+        Ok(Finished { told, cpu_ns, .. }) => Ok(Some(Sample {
+            per_second: told.per_second(),
+            per_cpu_second: cpu_ns.unwrap_or_default().rate_of(told.right),
+            failed: told.failed,
         })),
         Err(why) => {
             place.go_on()?;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use assay_model::generator::GeneratorName;
 use clap::{Args, ValueEnum};
 
 use super::blocks::{Sample, measure_in_blocks, middle, ratio, sample, series};
@@ -69,11 +70,12 @@ struct Cell {
     connections: u32,
 }
 
-type Clients = Vec<Box<dyn Client>>;
+/// Those of others that measure one server on one core.
+const PEERS: [GeneratorName; 3] = [GeneratorName::Wrk, GeneratorName::H2load, GeneratorName::Ab];
 
 pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
     let place = Place::take(root)?;
-    let clients = installed();
+    let clients = client::with_ours(&PEERS);
     println!("`{}`; {}.", command_line(), place.statement);
     for table in options.length.choose(&options.tables, &every(), &every()) {
         println!();
@@ -86,17 +88,10 @@ pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-fn measure_speed(clients: &Clients, options: &Options, place: &Place) -> Result<(), String> {
+fn measure_speed(clients: &[Client], options: &Options, place: &Place) -> Result<(), String> {
     let cells = cells(options)?;
     table::head(&columns());
     cells.iter().try_for_each(|cell| measure(cell, clients, options, place))
-}
-
-/// The clients that are there; the others are named.
-fn installed() -> Clients {
-    let (here, absent): (Clients, Clients) = client::all().into_iter().partition(|client| client.is_here());
-    absent.iter().filter_map(|client| client.tool()).for_each(|tool| eprintln!("{}", tool.advice()));
-    here
 }
 
 fn cells(options: &Options) -> Result<Vec<Cell>, String> {
@@ -131,18 +126,15 @@ fn columns() -> Vec<String> {
     columns
 }
 
-fn measure(cell: &Cell, clients: &Clients, options: &Options, place: &Place) -> Result<(), String> {
+fn measure(cell: &Cell, clients: &[Client], options: &Options, place: &Place) -> Result<(), String> {
     let server = server::start(&*cell.driven.server(), place)?;
     let load = cell.load(&server, options.length.seconds(), place)?;
-    let able: Vec<&dyn Client> = clients
-        .iter()
-        .map(|client| &**client)
-        .filter(|client| client.command(&load, place).is_some())
-        .collect();
+    let able: Vec<Client> =
+        clients.iter().copied().filter(|client| client.refusal(&load).is_none()).collect();
     let runs = measure_in_blocks(options.length.rounds(), &able, |client| sample(*client, &load, place))?;
     let (ours, theirs) = runs.split_at(Engine::ALL.len());
     for (client, samples) in able[Engine::ALL.len()..].iter().zip(theirs) {
-        table::row(&cell.row(client.name(), samples, ours));
+        table::row(&cell.row(client.title(), samples, ours));
     }
     Ok(())
 }
@@ -178,8 +170,8 @@ impl Cell {
 }
 
 /// A table of system calls per answer, by kind of load and client.
-fn count_system_calls(clients: &Clients, options: &Options, place: &Place) -> Result<(), String> {
-    let names = clients.iter().map(|client| client.name().to_owned());
+fn count_system_calls(clients: &[Client], options: &Options, place: &Place) -> Result<(), String> {
+    let names = clients.iter().map(|client| client.title().to_owned());
     table::head(
         &[format!("system calls per answer at {PROBE_CONNECTIONS} connections")]
             .into_iter()
@@ -192,7 +184,7 @@ fn count_system_calls(clients: &Clients, options: &Options, place: &Place) -> Re
         let load = cell.load(&server, options.length.seconds(), place)?;
         let mut row = vec![format!("{}, pipeline {pipeline}", table::size(body_bytes))];
         for client in clients {
-            row.push(table::number(probe::system_calls(&**client, &load, place)?, 2));
+            row.push(table::number(probe::system_calls(*client, &load, place)?, 2));
         }
         table::row(&row);
     }
@@ -200,14 +192,14 @@ fn count_system_calls(clients: &Clients, options: &Options, place: &Place) -> Re
 }
 
 /// A table of memory per connection by client.
-fn weigh_connections(clients: &Clients, place: &Place) -> Result<(), String> {
+fn weigh_connections(clients: &[Client], place: &Place) -> Result<(), String> {
     let [few, many] = MEMORY_CONNECTIONS;
     table::head(&["client".to_owned(), format!("resident KiB per connection, from {few} to {many}")]);
     let server = server::start(&AssayServer(Engine::Uring), place)?;
     for client in clients {
         let load = |connections| Load::closed(server.url("/hello"), connections, 2);
-        let bytes = probe::bytes_per_connection(&**client, &load(few), &load(many), place)?;
-        table::row(&[client.name().to_owned(), table::number(bytes.map(|bytes| bytes / 1024.0), 2)]);
+        let bytes = probe::bytes_per_connection(*client, &load(few), &load(many), place)?;
+        table::row(&[client.title().to_owned(), table::number(bytes.map(|bytes| bytes / 1024.0), 2)]);
     }
     Ok(())
 }

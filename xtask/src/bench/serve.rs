@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assay_host::sampler::tree_usage;
+use assay_model::generator::GeneratorName;
 use assay_model::load::Arrival;
 use assay_stats::robust::median;
 use clap::{Args, ValueEnum};
 
 use super::blocks::{Sample, Series, measure_in_blocks, middle, ratio, sample};
 use super::{Length, command_line, every, table};
-use crate::measure::client::{self, Assay, Client, Engine, Load, WRK};
+use crate::measure::client::{self, Client, Engine, Load};
 use crate::measure::server::{self, Apache, AssayServer, H2o, HELLO, JSON, Nginx, Server, Started};
 use crate::measure::{Place, workload};
 
@@ -123,9 +124,10 @@ fn installed() -> Servers {
     here
 }
 
-fn clients() -> Vec<Box<dyn Client>> {
-    let mut clients: Vec<Box<dyn Client>> = vec![Box::new(Assay(Engine::Uring)), Box::new(WRK)];
-    clients.retain(|client| client.is_here());
+/// Ours on its faster engine, and wrk.
+fn clients() -> Vec<Client> {
+    let mut clients = client::with_ours(&[GeneratorName::Wrk]);
+    clients.retain(|client| client.title() != client::ours(Engine::Epoll).title());
     clients
 }
 
@@ -141,21 +143,21 @@ fn measure(
     work: Work,
     connections: u32,
     servers: &Servers,
-    clients: &[Box<dyn Client>],
+    clients: &[Client],
     options: &Options,
     place: &Place,
 ) -> Result<(), String> {
     let runs = measure_in_blocks(options.length.rounds(), servers, |server| {
         let server = server::start(&**server, place)?;
         let load = work.load(&server, connections, options.length.seconds(), place)?;
-        clients.iter().map(|client| sample(&**client, &load, place)).collect::<Result<Vec<_>, _>>()
+        clients.iter().map(|client| sample(*client, &load, place)).collect::<Result<Vec<_>, _>>()
     })?;
     let ours = Engine::ALL.len();
     for (index, client) in clients.iter().enumerate() {
         let rates: Vec<Series> = runs.iter().map(|rounds| rates_of(index, rounds)).collect();
         for (server, (theirs, rounds)) in servers.iter().zip(rates.iter().zip(&runs)).skip(ours) {
             let failed: u64 = rounds.iter().filter_map(|samples| samples[index]).map(|s| s.failed).sum();
-            let mut row = [work.name(), "", client.name(), server.name(), ""].map(String::from).to_vec();
+            let mut row = [work.name(), "", client.title(), server.name(), ""].map(String::from).to_vec();
             row[1] = connections.to_string();
             row[4] = table::rate(middle(theirs));
             if failed > 0 {
@@ -177,16 +179,16 @@ fn rates_of(client: usize, rounds: &[Vec<Option<Sample>>]) -> Series {
 fn measure_latency(servers: &Servers, options: &Options, place: &Place) -> Result<(), String> {
     let head = ["server", "half of its capacity, req/s", "p99 of the response time, ms", "least and most"];
     table::head(&head.map(String::from));
-    let client = Assay(Engine::Uring);
+    let client = client::ours(Engine::Uring);
     let seconds = options.length.seconds();
     let runs = measure_in_blocks(options.length.rounds(), servers, |server| {
         let server = server::start(&**server, place)?;
         let full = Work::Hello.load(&server, 50, seconds, place)?;
-        let capacity = client::run(&client, &full, place)?.0.per_second();
+        let capacity = client::run(client, &full, place)?.told.per_second();
         let arrival = Arrival::Poisson { per_second: (capacity / 2.0).round() };
         let half = Load { arrival, connections: LATENCY_CONNECTIONS, ..full };
-        let answer = client::run(&client, &half, place)?.0;
-        Ok((capacity / 2.0, answer.percentiles_ms.get(&990).copied().unwrap_or(f64::NAN)))
+        let told = client::run(client, &half, place)?.told;
+        Ok((capacity / 2.0, told.percentile(0.99).map_or(f64::NAN, |p99| p99.as_secs_f64() * 1e3)))
     })?;
     for (server, rounds) in servers.iter().zip(runs) {
         let (rates, p99s): (Vec<f64>, Vec<f64>) = rounds.into_iter().unzip();

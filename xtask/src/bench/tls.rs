@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use assay_host::sampler::tree_usage;
+use assay_model::generator::GeneratorName;
 use clap::{Args, ValueEnum};
 
 use super::blocks::{Sample, Series, measure_in_blocks, middle, ratio, sample, series};
 use super::{Length, command_line, every, table};
-use crate::measure::client::{self, Assay, Client, Engine, Load, Sessions, WRK};
+use crate::measure::client::{self, Engine, Load, Sessions};
 use crate::measure::server::{self, AssayServer, HELLO, Nginx, Pair, Server, Started};
 use crate::measure::{Place, workload};
 
@@ -57,27 +58,15 @@ pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
 }
 
 /// Ours with both engines first, then those of others that are there.
-fn clients() -> Vec<Box<dyn Client>> {
-    let mut clients: Vec<Box<dyn Client>> = Engine::ALL.map(|engine| Box::new(Assay(engine)) as _).into();
-    clients.push(Box::new(WRK));
-    keep_installed(clients, |client| client.is_here(), |client| client.tool())
-}
-
 fn servers() -> Vec<Box<dyn Server>> {
     let mut servers: Vec<Box<dyn Server>> =
         Engine::ALL.map(|engine| Box::new(AssayServer(engine)) as _).into();
     servers.push(Box::new(Nginx));
-    keep_installed(servers, |server| server.is_here(), |server| server.tool())
-}
-
-/// What is installed; the rest is named.
-fn keep_installed<T: ?Sized>(
-    all: Vec<Box<T>>,
-    is_here: impl Fn(&T) -> bool,
-    tool: impl Fn(&T) -> Option<crate::measure::tool::Tool>,
-) -> Vec<Box<T>> {
-    let (here, absent): (Vec<_>, Vec<_>) = all.into_iter().partition(|one| is_here(one));
-    absent.iter().filter_map(|one| tool(one)).for_each(|tool| eprintln!("{}", tool.advice()));
+    let (here, absent): (Vec<_>, Vec<_>) = servers.into_iter().partition(|server| server.is_here());
+    absent
+        .iter()
+        .filter_map(|server| server.tool())
+        .for_each(|tool| eprintln!("{}; left out", tool.advice()));
     here
 }
 
@@ -102,7 +91,7 @@ fn cells(options: &Options) -> Vec<(usize, u32)> {
 }
 
 fn compare_clients(options: &Options, place: &Place, pair: &Pair) -> Result<(), String> {
-    let clients = clients();
+    let clients = client::with_ours(&[GeneratorName::Wrk]);
     let head = ["body", "connections", "peer", "peer's req/s", "ours", "req/s", "answers per CPU-second"];
     table::head(&head.map(String::from));
     let ours = Engine::ALL.len();
@@ -110,16 +99,16 @@ fn compare_clients(options: &Options, place: &Place, pair: &Pair) -> Result<(), 
         let server = server::start_over(&Nginx, place, Some(pair))?;
         let load = load(&server, body_bytes, connections, options, place)?;
         let runs =
-            measure_in_blocks(options.length.rounds(), &clients, |client| sample(&**client, &load, place))?;
+            measure_in_blocks(options.length.rounds(), &clients, |client| sample(*client, &load, place))?;
         for (peer, theirs) in clients.iter().zip(&runs).skip(ours) {
             for (client, own) in clients.iter().zip(&runs).take(ours) {
                 let of = |figure: fn(Sample) -> f64| ratio(&series(own, figure), &series(theirs, figure));
                 table::row(&[
                     table::size(body_bytes),
                     connections.to_string(),
-                    peer.name().to_owned(),
+                    peer.title().to_owned(),
                     table::rate(middle(&series(theirs, |sample| sample.per_second))),
-                    client.name().to_owned(),
+                    client.title().to_owned(),
                     of(|sample| sample.per_second),
                     of(|sample| sample.per_cpu_second),
                 ]);
@@ -136,7 +125,7 @@ fn compare_servers(options: &Options, place: &Place, pair: &Pair) -> Result<(), 
         let runs = measure_in_blocks(options.length.rounds(), &servers, |server| {
             let server = server::start_over(&**server, place, Some(pair))?;
             let load = load(&server, body_bytes, connections, options, place)?;
-            Ok(sample(&Assay(Engine::Uring), &load, place)?.map(|sample| sample.per_second))
+            Ok(sample(client::ours(Engine::Uring), &load, place)?.map(|sample| sample.per_second))
         })?;
         for row in rows(&servers, &runs) {
             table::row(&[vec![table::size(body_bytes), connections.to_string()], row].concat());
@@ -175,9 +164,9 @@ fn handshakes(
     let load = Load { fresh: Some(sessions), workload, ..load };
     let cpu = || tree_usage(server.pid()).map(|usage| usage.cpu_ns()).map_err(|error| error.to_string());
     let before = cpu()?;
-    let (answer, _) = client::run(&Assay(Engine::Epoll), &load, place)?;
+    let told = client::run(client::ours(Engine::Epoll), &load, place)?.told;
     let used = (cpu()? - before).as_secs_f64();
-    Ok((used > 0.0).then(|| answer.right as f64 / used))
+    Ok((used > 0.0).then(|| told.right as f64 / used))
 }
 
 /// A row for each of ours beside each of others'.

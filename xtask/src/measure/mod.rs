@@ -4,7 +4,6 @@
 pub(crate) mod client;
 pub(crate) mod process;
 pub(crate) mod server;
-pub(crate) mod tool;
 pub(crate) mod workload;
 
 use std::path::{Path, PathBuf};

@@ -8,9 +8,6 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use assay_host::cpuset::{CpuSet, pin_current_thread};
-use assay_host::sampler::tree_usage;
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::Place;
@@ -33,10 +30,6 @@ pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
-    /// CPU time of all its life, user and kernel, with its children: getrusage(2), to the microsecond.
-    pub(crate) cpu_seconds: f64,
-    /// The most resident memory seen; 0 unless it was watched.
-    pub(crate) rss_peak_bytes: u64,
 }
 
 impl Running {
@@ -82,24 +75,17 @@ impl Running {
     ///
     /// # Errors
     /// When it takes longer, or a person asks to end.
-    pub(crate) fn finish(self, limit: Duration, place: &Place) -> Result<Ended, String> {
-        self.watch(limit, place, |_| {})
-    }
-
-    fn watch(mut self, limit: Duration, place: &Place, mut look: impl FnMut(u32)) -> Result<Ended, String> {
+    pub(crate) fn finish(mut self, limit: Duration, place: &Place) -> Result<Ended, String> {
         let until = Instant::now() + limit;
-        let before = cpu_of_reaped_children();
         loop {
             place.go_on()?;
             if let Some(status) = self.child.try_wait().map_err(|error| format!("{}: {error}", self.name))? {
-                let cpu_seconds = cpu_of_reaped_children() - before;
                 let (stdout, stderr) = (text(&self.stdout), text(&self.stderr));
-                return Ok(Ended { status, stdout, stderr, cpu_seconds, rss_peak_bytes: 0 });
+                return Ok(Ended { status, stdout, stderr });
             }
             if Instant::now() > until {
                 return Err(format!("{} did not end within {limit:?}; {}", self.name, self.log()));
             }
-            look(self.pid());
             std::thread::sleep(LOOK_EVERY);
         }
     }
@@ -125,33 +111,6 @@ impl Ended {
         let end = words.char_indices().nth(COMPLAINT_CHARACTERS).map_or(words.len(), |(index, _)| index);
         Err(format!("{what}: {}: {}", self.status, &words[..end]))
     }
-}
-
-/// Runs a command on the client's CPU to its end.
-///
-/// # Errors
-/// When it cannot be started, takes longer than `limit`, or a person asks to end.
-pub(crate) fn complete(command: &mut Command, limit: Duration, place: &Place) -> Result<Ended, String> {
-    Running::start(command, &place.client_cpu)?.finish(limit, place)
-}
-
-/// Runs a command to its end with an eye on its resident memory, which costs CPU time.
-pub(crate) fn complete_watched(
-    command: &mut Command,
-    limit: Duration,
-    place: &Place,
-) -> Result<Ended, String> {
-    let mut peak = 0;
-    let watch = |pid| peak = tree_usage(pid).map_or(0, |usage| usage.rss_peak_bytes).max(peak);
-    let ended = Running::start(command, &place.client_cpu)?.watch(limit, place, watch)?;
-    Ok(Ended { rss_peak_bytes: peak, ..ended })
-}
-
-/// CPU time of all children that have ended and were waited for. One client runs at a time, so a difference is its own.
-fn cpu_of_reaped_children() -> f64 {
-    getrusage(UsageWho::RUSAGE_CHILDREN).map_or(0.0, |usage| {
-        (usage.user_time().num_microseconds() + usage.system_time().num_microseconds()) as f64 / 1e6
-    })
 }
 
 /// All of a file, without moving the offset that the writing process shares.

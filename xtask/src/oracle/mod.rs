@@ -24,7 +24,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
     /// One engine of the generator instead of both
-    #[arg(long, value_enum)]
+    #[arg(long, value_name = "uring|epoll")]
     engine: Option<Engine>,
     /// Put wrk, ab, h2load, and others that are on the PATH, to the tests instead, and print what they answer
     #[arg(long)]

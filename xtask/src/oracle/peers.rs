@@ -3,12 +3,13 @@
 //! A generator that has a rate is given the rate; one that has not runs the closed loop that people run with it. A dash
 //! is a figure that it does not print, or a load that it cannot make; "no result" is one that gave up or broke off.
 
+use assay_model::generator::Told;
 use assay_model::load::Arrival;
 use assay_serve::stub::{BODY, Counts};
 
 use super::Options;
 use super::trial::Stub;
-use crate::measure::client::{self, Answer, Client, JSON_CLIENTS, Load, WRK2};
+use crate::measure::client::{self, Client, FOREIGN, Load};
 use crate::measure::{Place, workload};
 
 /// Length of a load whose times are read, and of one whose answers are only counted.
@@ -176,13 +177,13 @@ const TESTS: &[Test] = &[
 /// When the stub or our own client fails, or a person asks to end.
 pub(super) fn run(options: &Options, place: &Place) -> Result<(), String> {
     let clients = installed();
-    let names: Vec<&str> = clients.iter().map(|client| client.name()).collect();
+    let names: Vec<&str> = clients.iter().map(|client| client.title()).collect();
     println!("| test | figure | truth | {} |", names.join(" | "));
     println!("|---|---|---|{}", "---|".repeat(names.len()));
     for test in TESTS.iter().filter(|test| options.wants(test.name)) {
         let mut answers = Vec::new();
         for client in &clients {
-            answers.push(ask(&**client, test, place)?);
+            answers.push(ask(*client, test, place)?);
         }
         for row in test.rows {
             let cells: Vec<String> = answers.iter().map(|answer| row.cell(answer)).collect();
@@ -198,13 +199,9 @@ pub(super) fn run(options: &Options, place: &Place) -> Result<(), String> {
     Ok(())
 }
 
-fn installed() -> Vec<Box<dyn Client>> {
-    let mut clients = client::all();
-    clients.push(Box::new(WRK2));
-    clients.extend(JSON_CLIENTS.map(|client| Box::new(client) as Box<dyn Client>));
-    let (here, absent): (Vec<_>, Vec<_>) = clients.into_iter().partition(|client| client.is_here());
-    absent.iter().filter_map(|client| client.tool()).for_each(|tool| eprintln!("{}", tool.advice()));
-    here
+/// Ours, and all of others, whatever they can do.
+fn installed() -> Vec<Client> {
+    client::with_ours(&FOREIGN.map(|generator| generator.name()))
 }
 
 /// What came of putting a client to a test.
@@ -214,15 +211,15 @@ enum Outcome {
     /// It ended without a result.
     Failed,
     /// What it says, and what the stub counted.
-    Said(Box<(Answer, Counts)>),
+    Said(Box<(Told, Counts)>),
 }
 
-fn ask(client: &dyn Client, test: &Test, place: &Place) -> Result<Outcome, String> {
+fn ask(client: Client, test: &Test, place: &Place) -> Result<Outcome, String> {
     let stub = Stub::start(test.stub, place)?;
     let Some(load) = load_for(client, test, &stub, place)? else { return Ok(Outcome::Unable) };
     match client::run(client, &load, place) {
-        Ok((answer, _)) => Ok(Outcome::Said(Box::new((answer, stub.stop(place)?)))),
-        Err(why) if client.tool().is_none() => Err(why),
+        Ok(finished) => Ok(Outcome::Said(Box::new((finished.told, stub.stop(place)?)))),
+        Err(why) if client.name().is_ours() => Err(why),
         Err(why) => {
             place.go_on()?;
             eprintln!("{}: {why}", test.name);
@@ -232,22 +229,22 @@ fn ask(client: &dyn Client, test: &Test, place: &Place) -> Result<Outcome, Strin
 }
 
 /// The open load if the client can make it, else the closed loop that is run in its place.
-fn load_for(client: &dyn Client, test: &Test, stub: &Stub, place: &Place) -> Result<Option<Load>, String> {
+fn load_for(client: Client, test: &Test, stub: &Stub, place: &Place) -> Result<Option<Load>, String> {
     let body = (test.path != "/204").then_some(BODY);
     let closed = Load {
-        timeout_seconds: test.timeout_seconds,
+        timeout_s: test.timeout_seconds,
         workload: body.map(|body| workload::write(place, &[test.path], Some(body))).transpose()?,
         ..Load::closed(format!("{}{}", stub.url, test.path), test.connections, test.seconds)
     };
     if let Some(per_second) = test.rate {
         let open = Load { arrival: Arrival::Constant { per_second }, ..closed.clone() };
-        if client.command(&open, place).is_some() {
+        if client.refusal(&open).is_none() {
             return Ok(Some(open));
         }
     }
     // Nobody holds a thousand connections in a closed loop to ask for a latency.
     let closed = Load { connections: closed.connections.min(64), ..closed };
-    Ok((!test.needs_rate && client.command(&closed, place).is_some()).then_some(closed))
+    Ok((!test.needs_rate && client.refusal(&closed).is_none()).then_some(closed))
 }
 
 impl Row {
@@ -290,11 +287,11 @@ impl Figure {
         }
     }
 
-    fn read(self, answer: &Answer, counts: &Counts) -> Option<f64> {
+    fn read(self, answer: &Told, counts: &Counts) -> Option<f64> {
         Some(match self {
             Throughput => answer.per_second(),
-            MeanMs => answer.mean_ms?,
-            PercentileMs(tenths) => *answer.percentiles_ms.get(&tenths)?,
+            MeanMs => answer.mean_ns?.as_secs_f64() * 1e3,
+            PercentileMs(tenths) => answer.percentile(f64::from(tenths) / 1e3)?.as_secs_f64() * 1e3,
             Failed => answer.failed as f64,
             Right => answer.right as f64,
             RightPercent => 100.0 * answer.right as f64 / (answer.right + answer.failed).max(1) as f64,

@@ -6,7 +6,7 @@ use assay_stats::ratio::paired_log_ratio;
 use super::figure::{Figure, Line, Verdict, exactly};
 use super::trial::Stub;
 use crate::measure::Place;
-use crate::measure::client::{self, Assay, Engine, Load};
+use crate::measure::client::{self, Engine, Load};
 
 pub(super) const HISTOGRAM: &str = "T15 histogram";
 pub(super) const SAME_TWICE: &str = "T16 same server twice";
@@ -55,7 +55,7 @@ pub(super) fn histogram() -> Vec<Verdict> {
 pub(super) fn same_twice(engine: Engine, place: &Place) -> Result<Vec<Verdict>, String> {
     let stub = Stub::start("--service 100us", place)?;
     let load = Load::closed(stub.url.clone(), 16, 1);
-    let rate = || client::run(&Assay(engine), &load, place).map(|(answer, _)| answer.per_second());
+    let rate = || client::run(client::ours(engine), &load, place).map(|finished| finished.told.per_second());
     let mut hold = 0;
     for _ in 0..EXPERIMENTS {
         let (mut first, mut second) = (Vec::new(), Vec::new());

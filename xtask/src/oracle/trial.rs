@@ -11,7 +11,7 @@ use assay_serve::stub::{BODY, Counts};
 use rustix::process::Signal;
 
 use super::cases::{Case, Disturbance};
-use crate::measure::client::{CODES, Engine};
+use crate::measure::client::{self, Engine};
 use crate::measure::process::Running;
 use crate::measure::{Place, workload};
 
@@ -116,7 +116,7 @@ pub(super) fn run(case: &Case, engine: Engine, place: &Place) -> Result<Evidence
         over.store(true, Relaxed);
         ended
     })?;
-    let ended = ended.with_code(CODES, "assay load")?;
+    let ended = ended.with_code(client::ours(engine).exit_codes(), "assay load")?;
     let report = serde_json::from_str(&ended.stdout).map_err(|error| format!("assay load: {error}"))?;
     Ok(Evidence { report, counts: stub.stop(place)? })
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-use crate::measure::tool::Tool;
+use assay_lab::generator::Tool;
 
 /// The body that all of them answer with.
 pub(crate) const BODY_BYTES: usize = 1024;

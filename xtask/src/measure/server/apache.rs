@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::{Server, Site, as_nobody};
-use crate::measure::tool::Tool;
+use assay_lab::generator::Tool;
 
 /// Apache httpd.
 pub(crate) struct Apache;

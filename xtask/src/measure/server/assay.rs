@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::{Server, Site};
 use crate::measure::client::Engine;
-use crate::measure::tool::Tool;
+use assay_lab::generator::Tool;
 
 /// Ours on one engine.
 pub(crate) struct AssayServer(pub(crate) Engine);

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use super::{Server, Site, as_nobody};
-use crate::measure::tool::Tool;
+use assay_lab::generator::Tool;
 
 /// h2o.
 pub(crate) struct H2o;

@@ -21,7 +21,7 @@ pub(crate) use nginx::Nginx;
 
 use super::Place;
 use super::process::Running;
-use super::tool::Tool;
+use assay_lab::generator::Tool;
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::LOCALHOST;
 /// From the start of a server to its first accepted connection.

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use super::{HELLO, JSON, Pair, Server, Site, as_nobody};
-use crate::measure::tool::Tool;
+use assay_lab::generator::Tool;
 
 /// nginx.
 pub(crate) struct Nginx;
