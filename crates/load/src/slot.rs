@@ -1,9 +1,9 @@
 //! One of the plan's connections: its state between two events, and the requests in flight on it.
 
 use assay_engine::Conn;
+use assay_model::load::ErrorClass;
 use assay_model::units::Nanos;
 
-use crate::protocol::Line;
 use crate::schedule::Due;
 
 /// A place for a connection, which may be occupied by several one after the other.
@@ -100,6 +100,77 @@ impl Flight {
     pub(crate) fn pool_wait(&self) -> Nanos {
         self.issued - self.noticed
     }
+}
+
+/// How a connection was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loss {
+    /// The answer was waited for too long.
+    TimedOut,
+    /// The server reset the connection.
+    Reset,
+    /// It was broken when something was sent.
+    SendReset,
+    /// All that is in flight fails with this class.
+    Of(ErrorClass),
+}
+
+/// What a protocol keeps of one connection.
+pub(crate) trait Line: Default {
+    /// Prepares for another connection. Memory may be kept.
+    fn begin_anew(&mut self);
+
+    /// Requests in flight.
+    fn in_flight(&self) -> usize;
+
+    /// The request in flight that was issued first.
+    fn oldest(&mut self) -> Option<u16>;
+
+    /// Whether something waits to be accepted by the engine.
+    fn has_unsent(&self) -> bool;
+
+    /// Whether the connection cannot be used before the server has answered what was [said first](crate::protocol::Protocol::open).
+    fn is_greeting(&self) -> bool {
+        false
+    }
+
+    /// Why the server has ended the connection, if it said so.
+    fn last_words(&self) -> Option<String> {
+        None
+    }
+
+    /// Whether the connection takes no more requests, by the server's will.
+    fn is_closing(&self) -> bool;
+
+    /// Gives up the request at a place, if the connection can go on without it; says whether it can.
+    fn cancel(&mut self, _place: u16) -> bool {
+        false
+    }
+
+    /// All is answered that will be asked: prepares what is said at last.
+    fn finish(&mut self) {}
+
+    /// Whether something has happened that was not told, for which no more bytes are needed.
+    fn has_news(&self) -> bool {
+        false
+    }
+
+    /// How many of the bytes that come next are to be dropped unseen, if any; then [`skipped`](Self::skipped) must follow
+    /// before any other byte.
+    fn skip(&mut self) -> Option<u64> {
+        None
+    }
+
+    /// Whether bytes are being dropped.
+    fn is_skipping(&self) -> bool {
+        false
+    }
+
+    /// All bytes that were to be dropped have been.
+    fn skipped(&mut self) {}
+
+    /// The class of the request at a place when its connection is lost in this way.
+    fn class_of(&self, place: u16, loss: Loss) -> ErrorClass;
 }
 
 impl<L: Line> Slot<L> {

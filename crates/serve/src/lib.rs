@@ -30,7 +30,6 @@ mod run;
 mod server;
 mod session;
 mod site;
-mod socket;
 pub mod stub;
 mod threads;
 mod validators;

@@ -4,6 +4,7 @@
 //! bytes arrived or the output has drained, and obeys [`Step::next`].
 
 mod sending;
+mod socket;
 #[cfg(test)]
 mod tests;
 mod upload;
@@ -16,6 +17,7 @@ use assay_ws::close;
 
 use sending::Sending;
 pub(crate) use sending::{Piece, Source};
+use socket::Socket;
 use upload::Upload;
 
 use crate::answer::Answer;
@@ -24,7 +26,6 @@ use crate::connection::Persistence;
 use crate::files::Lookup;
 use crate::route::{self, AnswerPlan};
 use crate::site::{STEP_BYTES, Site};
-use crate::socket::Socket;
 use crate::validators::{Conditions, Found};
 
 /// The state of one connection.

@@ -44,6 +44,14 @@ pub const BODY: &str = "as programmed";
 /// Connections of a thread at most.
 const MAX_CONNECTIONS: usize = 16 * 1024;
 
+/// What follows a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Keep,
+    Close,
+    Reset,
+}
+
 /// Where the stub listens.
 #[derive(Clone, Debug)]
 pub struct Site {

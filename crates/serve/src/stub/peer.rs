@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use assay_engine::Conn;
 use assay_model::units::Nanos;
 
+use super::End;
 use super::faults::Fault;
 use super::shape::{Bytes, Cut};
 use super::socket::Socket;
@@ -31,14 +32,6 @@ pub(super) struct Reply {
     pub(super) fault: Fault,
     /// Whether it answers a request; a pong and a farewell answer none.
     pub(super) is_answer: bool,
-}
-
-/// What follows a response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    Keep,
-    Close,
-    Reset,
 }
 
 impl Peer {

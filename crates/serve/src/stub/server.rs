@@ -8,10 +8,11 @@ use assay_model::units::Nanos;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
+use super::End;
 use super::agenda::Agenda;
 use super::counts::Counts;
 use super::faults::Fault;
-use super::peer::{End, Peer, Reply};
+use super::peer::{Peer, Reply};
 use super::shape::{Cut, Shape, Texts};
 use super::socket::{self, Heard, Message, Socket};
 use super::timing::Timing;

@@ -13,8 +13,8 @@ use assay_ws::{
     Assembly, Event, Fault as Breach, Kind, Limits, Opcode, Payload, Reader, Side, close, handshake, render,
 };
 
+use super::End;
 use super::faults::Fault;
-use super::peer::End;
 use super::shape::Cut;
 
 /// Longest message that is taken.

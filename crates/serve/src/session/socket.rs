@@ -4,9 +4,9 @@ use assay_http::{Framing, RequestHead, Version};
 use assay_ws::handshake::{self, Refusal};
 use assay_ws::{Assembly, CONTROL_BYTES_MAX, Data, Event, Fault, Kind, Opcode, Reader, Side, close, render};
 
+use super::{Context, Next, Phase, Reply, Session, Turn};
 use crate::answer::Answer;
 use crate::connection::Persistence;
-use crate::session::{Context, Next, Phase, Reply, Session, Turn};
 use crate::site::STEP_BYTES;
 
 /// Longest head of a frame that a server sends.
