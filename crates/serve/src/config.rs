@@ -54,6 +54,12 @@ pub struct Limits {
     pub connections: usize,
     /// Responses to pipelined requests that are put together before they leave; what is pipelined beyond waits.
     pub pipeline: u32,
+    /// Requests in progress on a connection of HTTP/2 at most; more are refused, and may be sent again.
+    pub streams: u32,
+    /// Frames in a row on such a connection that bring no request or body any further; more end it.
+    pub idle_frames: u32,
+    /// Requests on such a connection that are reset beyond those that were answered; more end it.
+    pub resets: u32,
     /// A connection without a request is closed after this long.
     pub idle: Nanos,
     /// A head must be whole this long after its first byte; else 408.
@@ -84,6 +90,9 @@ impl Default for Limits {
             body_bytes: 1 << 30,
             connections: 65_536,
             pipeline: 256,
+            streams: 128,
+            idle_frames: assay_h2::Limits::DEFAULT.idle_frames,
+            resets: assay_h2::Limits::DEFAULT.resets,
             idle: Nanos::from_millis(75_000),
             head_time: Nanos::from_millis(20_000),
             body_time: Nanos::from_millis(20_000),

@@ -5,7 +5,7 @@ use assay_engine::wheel::Wheel;
 use assay_model::units::Nanos;
 
 use crate::open_files::Content;
-use crate::session::Session;
+use crate::spoken::Spoken;
 
 /// Resolution of deadlines, which are seconds long.
 const TICK: Nanos = Nanos::from_millis(50);
@@ -13,7 +13,7 @@ const TICK: Nanos = Nanos::from_millis(50);
 /// One connection.
 pub(crate) struct Peer {
     conn: Conn,
-    pub(crate) session: Session,
+    pub(crate) session: Spoken,
     /// The file being sent.
     pub(crate) file: Option<Content>,
     /// A step is owed when the output has drained.
@@ -51,12 +51,12 @@ impl Peers {
     }
 
     /// Takes a connection in.
-    pub(crate) fn welcome(&mut self, conn: Conn, session: Session) {
+    pub(crate) fn welcome(&mut self, conn: Conn, session: Spoken) {
         let slot = conn.slot();
         if slot >= self.table.len() {
             self.table.resize_with(slot + 1, || None);
         }
-        self.arm(conn, session.deadline);
+        self.arm(conn, session.deadline());
         let peer = Peer { conn, session, file: None, waits_for_room: false, ended: false, lingers: false };
         self.count += usize::from(self.table[slot].replace(peer).is_none());
         self.most = self.most.max(self.count);
@@ -100,10 +100,10 @@ impl Peers {
         let Self { table, wheel, .. } = self;
         wheel.expire(now, |slot| {
             let peer = table.get(slot as usize)?.as_ref()?;
-            if peer.session.deadline <= now {
+            if peer.session.deadline() <= now {
                 expired.push(peer.conn);
             }
-            Some(peer.session.deadline)
+            Some(peer.session.deadline())
         });
         expired
     }

@@ -131,7 +131,7 @@ pub fn run(
         start_bytes = memory::own().map(|memory| memory.now_bytes);
         ready(address);
     };
-    let terms = config.tls.clone().map(Terms::from);
+    let terms = config.tls.as_ref().map(|server| Terms::from(server.with_http2()));
     let serving = Serving { config, address, stop, ready };
     let threads = assay_tls::carry_out(&config.stack, terms.as_ref(), serving)?;
     let memory = start_bytes

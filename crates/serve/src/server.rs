@@ -1,5 +1,6 @@
 //! One thread's server: an engine, its connections and their deadlines, driven by events.
 
+use std::cell::Cell;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use assay_engine::{Conn, Engine, EngineError, Event, RECEIVE_VIEW_BYTES};
@@ -9,8 +10,9 @@ use assay_wire::requests::RequestCount;
 use crate::files::{Folder, Lookup};
 use crate::open_files::OpenFiles;
 use crate::peers::{Peer, Peers};
-use crate::session::{Context, Expiry, Next, Piece, Session, Source, Wanted};
+use crate::session::{Context, Expiry, Next, Piece, Source, Wanted};
 use crate::site::{QUEUED_BYTES, STEP_BYTES, Site};
+use crate::spoken::Spoken;
 
 /// How soon an idle thread sees that it is to stop.
 const STOP_CHECK: Nanos = Nanos::from_millis(100);
@@ -140,7 +142,8 @@ impl<E: Engine> Server<E> {
     }
 
     fn welcome(&mut self, conn: Conn, now: Nanos) {
-        self.peers.welcome(conn, Session::new(now, &self.site));
+        let agreed = self.engine.security(conn).and_then(|security| security.parameters.protocol);
+        self.peers.welcome(conn, Spoken::new(now, agreed, &self.site));
     }
 
     /// Lets a connection do what it can, as long as what it sends is taken at once.
@@ -166,15 +169,20 @@ impl<E: Engine> Server<E> {
         let Self { engine, site, files, peers, out, .. } = self;
         let Some(peer) = peers.get(conn) else { return Outcome::Wait };
         peer.waits_for_room = false;
-        let (armed_for, ended) = (peer.session.deadline, peer.ended);
-        let file = &mut peer.file;
-        let mut find = |wanted: &Wanted<'_>| OpenFiles::find_for(files.as_mut(), file, wanted, now);
+        let (armed_for, ended) = (peer.session.deadline(), peer.ended);
+        let kept = Cell::new(peer.file.take());
+        let mut find = |wanted: &Wanted<'_>| {
+            let mut file = None;
+            let found = OpenFiles::find_for(files.as_mut(), &mut file, wanted, now);
+            kept.set(file);
+            found
+        };
         let input = engine.receive(conn);
         let may_hold_more = input.len() >= RECEIVE_VIEW_BYTES;
-        let step = peer.session.step(input, &mut Context { now, site, out, find: &mut find });
-        let deadline = peer.session.deadline;
-        if step.piece.is_none() && !peer.session.is_sending() {
-            peer.file = None;
+        let step = peer.session.step(input, &mut Context { now, site, out, find: &mut find, kept: &kept });
+        let deadline = peer.session.deadline();
+        if step.piece.is_some() || peer.session.is_sending() {
+            peer.file = kept.take();
         }
         engine.consume(conn, step.consumed);
         if deadline < armed_for {
@@ -267,7 +275,7 @@ impl<E: Engine> Server<E> {
         let stuck = self.engine.queued(conn) > 0;
         let Self { site, peers, out, .. } = self;
         let Some(peer) = peers.get(conn) else { return };
-        let cx = &mut Context { now, site, out, find: &mut |_| Ok(Lookup::Absent) };
+        let cx = &mut Context { now, site, out, find: &mut |_| Ok(Lookup::Absent), kept: &Cell::new(None) };
         match peer.session.expire(stuck, cx) {
             Expiry::Refused => {
                 self.engine.send(conn, &[&self.out]);

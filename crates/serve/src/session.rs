@@ -9,6 +9,7 @@ mod socket;
 mod tests;
 mod upload;
 
+use std::cell::Cell;
 use std::io;
 
 use assay_http::{Framing, KnownField, Method, RequestHead, Scan, scan_request, worth_rescan};
@@ -24,6 +25,7 @@ use crate::answer::Answer;
 use crate::coding::Accepted;
 use crate::connection::Persistence;
 use crate::files::Lookup;
+use crate::open_files::Content;
 use crate::route::{self, AnswerPlan};
 use crate::site::{STEP_BYTES, Site};
 use crate::validators::{Conditions, Found};
@@ -86,8 +88,10 @@ pub(crate) struct Context<'c> {
     pub(crate) site: &'c mut Site,
     /// Responses are appended here; the caller empties it when it has sent it.
     pub(crate) out: &'c mut Vec<u8>,
-    /// Finds the file that is wanted and keeps it open for the pieces to come.
+    /// Finds the file that is wanted, and keeps it in `kept` for the pieces to come.
     pub(crate) find: &'c mut dyn FnMut(&Wanted<'_>) -> io::Result<Lookup<Found>>,
+    /// The bytes of the file that was found last.
+    pub(crate) kept: &'c Cell<Option<Content>>,
 }
 
 /// A file as a request asks for it.
@@ -264,8 +268,9 @@ impl Session {
         Turn::stop(0, Next::Receive)
     }
 
+    /// Answers a request whose head has come, or begins to read its body.
     #[inline]
-    fn begin(&mut self, head: &RequestHead, input: &[u8], cx: &mut Context<'_>) -> Turn {
+    pub(crate) fn begin(&mut self, head: &RequestHead, input: &[u8], cx: &mut Context<'_>) -> Turn {
         cx.site.requests += 1;
         let persistence = if self.last { Persistence::Close } else { Persistence::wanted(head) };
         let reply = Reply { head_only: head.method == Method::Head, persistence };

@@ -9,6 +9,7 @@ use assay_model::units::Nanos;
 use crate::answer::{ANSWER_BYTES, Answers};
 use crate::config::{Limits, ServeError};
 use crate::connection::Persistence;
+use crate::http2::Blocks;
 use crate::pattern::Pattern;
 use crate::route::Files;
 
@@ -33,6 +34,8 @@ pub(crate) struct Site {
     /// Bytes that an answer without a body of its own has at most: more than that must be free in a step for it.
     pub(crate) answer_room: usize,
     pub(crate) answers: Answers,
+    /// The same as HTTP/2 sends them.
+    pub(crate) blocks: Blocks,
     pub(crate) pattern: Pattern,
     /// Requests whose head was whole and valid.
     pub(crate) requests: u64,
@@ -64,6 +67,7 @@ impl Site {
                 Files::Everywhere | Files::BelowRoot => ANSWER_BYTES + http_limits.target_bytes as usize,
             },
             answers: Answers::new().map_err(|error| ServeError::Defect(error.to_string()))?,
+            blocks: Blocks::default(),
             pattern: Pattern::new(QUEUED_BYTES, MOVED_BYTES).map_err(no_memfd)?,
             requests: 0,
             messages: 0,
@@ -86,6 +90,7 @@ impl Site {
         self.date_ends = now + Nanos(SECOND - since_epoch.0 % SECOND);
         self.date = date::format(self.unix_s);
         self.answers.set_date(&self.date);
+        self.blocks.forget();
     }
 
     /// Appends a head that is not known in advance. `fields` come behind Server; empty ones are left out.

@@ -123,6 +123,17 @@ pub(crate) struct LimitArguments {
     #[arg(long, value_name = "N", default_value_t = Limits::default().pipeline,
           value_parser = RangedU64ValueParser::<u32>::new().range(1..))]
     pipeline: u32,
+    /// Requests in progress on a connection of HTTP/2 at most; more are refused, and may be sent again
+    #[arg(long, value_name = "N", default_value_t = Limits::default().streams,
+          value_parser = RangedU64ValueParser::<u32>::new().range(1..))]
+    streams: u32,
+    /// Frames in a row on a connection of HTTP/2 that bring nothing any further (PING, SETTINGS and so on); more end it
+    #[arg(long, value_name = "N", default_value_t = Limits::default().idle_frames,
+          value_parser = RangedU64ValueParser::<u32>::new().range(1..))]
+    idle_frames: u32,
+    /// Requests on a connection of HTTP/2 that are reset beyond those that were answered; more end it
+    #[arg(long, value_name = "N", default_value_t = Limits::default().resets)]
+    resets: u32,
     /// A connection without a request is closed after this long
     #[arg(long, value_name = "TIME", default_value = "75s", value_parser = span)]
     idle: Nanos,
@@ -162,6 +173,9 @@ impl LimitArguments {
             body_bytes: self.body_bytes,
             connections: self.connections as usize,
             pipeline: self.pipeline,
+            streams: self.streams,
+            idle_frames: self.idle_frames,
+            resets: self.resets,
             idle: self.idle,
             head_time: self.head_time,
             body_time: self.body_time,

@@ -22,6 +22,7 @@ mod formats;
 mod generators;
 #[allow(clippy::print_stderr, reason = "says what it skips")]
 mod harmless;
+mod http2;
 #[allow(clippy::print_stderr, reason = "says what it skips")]
 mod installed;
 mod link;

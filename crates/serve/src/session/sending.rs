@@ -39,6 +39,13 @@ pub(crate) struct Piece {
     pub(crate) len: usize,
 }
 
+impl Sending {
+    /// What is to be sent: from where, from which offset, how many bytes.
+    pub(crate) fn rest(&self) -> (Source, u64, u64) {
+        (self.source, self.offset, self.left)
+    }
+}
+
 impl Session {
     /// Answers with so many bytes of the pattern.
     pub(crate) fn announce_sized(

@@ -56,7 +56,10 @@ impl Wire {
         let Self { session, site, now, pending, sent, files, .. } = self;
         let mut out = Vec::new();
         let mut find = |wanted: &Wanted<'_>| Ok(found(files, wanted));
-        let step = session.step(pending, &mut Context { now: *now, site, out: &mut out, find: &mut find });
+        let step = session.step(
+            pending,
+            &mut Context { now: *now, site, out: &mut out, find: &mut find, kept: &Cell::new(None) },
+        );
         let copied = step.piece.map(|piece| piece.len).filter(|&len| len <= QUEUED_BYTES).unwrap_or_default();
         assert!(out.len() + copied <= STEP_BYTES, "a step is bounded");
         sent.append(&mut out);
@@ -83,7 +86,13 @@ impl Wire {
     fn expire(&mut self, stuck: bool) -> Expiry {
         let mut out = Vec::new();
         let mut find = |_: &Wanted<'_>| Ok(Lookup::Absent);
-        let mut cx = Context { now: self.now, site: &mut self.site, out: &mut out, find: &mut find };
+        let mut cx = Context {
+            now: self.now,
+            site: &mut self.site,
+            out: &mut out,
+            find: &mut find,
+            kept: &Cell::new(None),
+        };
         let expiry = self.session.expire(stuck, &mut cx);
         self.sent.append(&mut out);
         expiry
@@ -450,7 +459,13 @@ fn trouble_with_a_file_is_told_from_a_shortage_that_passes() {
         wire.site.files = Files::Everywhere;
         let mut out = Vec::new();
         let mut find = |_: &Wanted<'_>| Err(error.into());
-        let mut cx = Context { now: wire.now, site: &mut wire.site, out: &mut out, find: &mut find };
+        let mut cx = Context {
+            now: wire.now,
+            site: &mut wire.site,
+            out: &mut out,
+            find: &mut find,
+            kept: &Cell::new(None),
+        };
         let step = wire.session.step(b"GET /file HTTP/1.1\r\nHost: h\r\n\r\n", &mut cx);
         assert_eq!((step.next, statuses(&String::from_utf8(out).unwrap())), (Next::Receive, vec![status]));
     }

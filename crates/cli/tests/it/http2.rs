@@ -1,0 +1,266 @@
+//! HTTP/2 from end to end: our server with clients of others, our generator with servers of others.
+
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::PathBuf;
+use std::process::Command;
+
+use assay_model::experiment::Protocol;
+use assay_model::load::LoadReport;
+use assay_skip::skip;
+use assay_tls::Made;
+use predicates::str::contains;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{Lab, Running, Stranger, eventually, stderr, stdout};
+
+/// A number instead of a time: a busy machine may answer nothing in any time.
+const BRIEF: [&str; 6] = ["-n", "1000", "-c", "2", "--cpus", "0"];
+
+fn has(program: &str) -> bool {
+    let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
+    let is_here = found.is_ok_and(|output| output.status.success());
+    if !is_here {
+        skip("tools", format_args!("needs {program}"));
+    }
+    is_here
+}
+
+fn load(lab: &Lab, url: &str, arguments: &[&str]) -> assert_cmd::assert::Assert {
+    lab.assay(&[&["load", url], &BRIEF[..], arguments].concat()).assert()
+}
+
+fn report(assert: &assert_cmd::assert::Assert) -> LoadReport {
+    serde_json::from_str(&stdout(assert)).expect("a report")
+}
+
+/// `assay serve` with or without TLS, and where it is.
+fn serve(lab: &Lab, more: &[&str]) -> (Running, String) {
+    let mut server = Running::start(lab.command(&[&["serve", "--port", "0", "--cpus", "0"], more].concat()));
+    let line = server.wait_for("serving http");
+    let url = line.split_whitespace().find(|word| word.starts_with("http")).expect("URL").to_owned();
+    (server, url)
+}
+
+#[test]
+fn our_generator_and_our_server_understand_each_other() {
+    let lab = Lab::new();
+    for (more, protocol) in [(&[][..], Protocol::H2c), (&["--tls"], Protocol::H2)] {
+        let (mut server, url) = serve(&lab, more);
+        for engine in ["epoll", "auto"] {
+            let words =
+                ["--http", "2", "--streams", "8", "--expect-body", "hello", "--json", "--engine", engine];
+            let insecure: &[&str] = if more.is_empty() { &[] } else { &["--insecure"] };
+            let report =
+                report(&load(&lab, &format!("{url}/hello"), &[&words[..], insecure].concat()).code(0));
+            assert_eq!((report.protocol, report.pipeline), (protocol, 8));
+            assert!(report.books.balance() && report.books.ok == 1000, "{report:?}");
+            let agreed = report.tls.and_then(|tls| tls.agreed).and_then(|agreed| agreed.protocol);
+            assert_eq!(agreed.as_deref(), (protocol == Protocol::H2).then_some("h2"));
+        }
+        server.signal(Signal::TERM);
+        assert_eq!(server.end().0.code(), Some(0));
+        assert!(server.said.contains("served 2000 requests, refused 0"), "{}", server.said);
+    }
+}
+
+#[test]
+fn bodies_both_ways_and_an_open_loop_are_checked_to_the_last_byte() {
+    let lab = Lab::new();
+    let (_server, url) = serve(&lab, &[]);
+    let url = url.replace("http://", "h2c://");
+    let body = format!("{}${{sequence}}", "x".repeat(100_000));
+    let words = ["-m", "POST", "--body", &body, "--expect-body", &body, "--json", "--streams", "4"];
+    let echo = report(&load(&lab, &format!("{url}/echo"), &words).code(0));
+    assert!(echo.books.balance() && echo.books.ok == 1000, "{echo:?}");
+    let words = ["--json", "-r", "2000", "--streams", "4", "--requests-per-connection", "100"];
+    let open = report(&load(&lab, &format!("{url}/json"), &words).code(0));
+    assert!(open.books.balance() && open.books.ok == 1000, "{open:?}");
+    assert!(open.books.connections_opened >= 10, "{open:?}");
+}
+
+#[test]
+fn clients_of_others_understand_our_server() {
+    let lab = Lab::new();
+    let (_plain, plain) = serve(&lab, &[]);
+    let (_secured, secured) = serve(&lab, &["--tls"]);
+    let run = |program: &str, words: &[&str]| {
+        let output = Command::new(program).args(words).output().expect("run");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            output.status.success(),
+            "{program} {words:?}: {text} {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        text
+    };
+    if has("curl") {
+        let told = ["-sS", "-o", "/dev/null", "-w", "%{http_version} %{http_code} %{size_download}"];
+        let [long, both] = [format!("{plain}/bytes/3000000"), format!("{secured}/bytes/3000000")];
+        assert_eq!(run("curl", &[&told[..], &["--http2-prior-knowledge", &long]].concat()), "2 200 3000000");
+        assert_eq!(run("curl", &[&told[..], &["-k", "--http2", &both]].concat()), "2 200 3000000");
+        assert_eq!(run("curl", &[&told[..], &["-k", "--http1.1", &both]].concat()), "1.1 200 3000000");
+    }
+    if has("nghttp") {
+        let text = run("nghttp", &["-v", &format!("{plain}/hello")]);
+        assert!(text.contains(":status: 200") && text.contains("content-length: 5"), "{text}");
+    }
+    if has("h2load") {
+        for url in [&plain, &secured] {
+            let text = run("h2load", &["-n", "2000", "-c", "2", "-m", "16", &format!("{url}/json")]);
+            assert!(text.contains("2000 succeeded, 0 failed, 0 errored"), "{text}");
+        }
+    }
+}
+
+/// nginx over HTTP/2 with an access log; ends with its owner.
+struct Nginx {
+    child: std::process::Child,
+    log: PathBuf,
+    port: u16,
+}
+
+impl Nginx {
+    /// `listen` stands behind its address, `directives` in its server.
+    fn start(lab: &Lab, listen: &str, directives: &str) -> Self {
+        let port = assay_host::limits::free_port(Ipv4Addr::LOCALHOST.into()).expect("port");
+        let (log, folder) = (lab.path("access.log"), lab.path(""));
+        let folder = folder.display();
+        let user = if rustix::process::geteuid().is_root() { "user root;" } else { "" };
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map(|name| format!("{name}_temp_path {folder}/{name};\n"))
+            .concat();
+        let text = format!(
+            "{user} daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log stderr crit;\n\
+             events {{ worker_connections 512; }}\n\
+             http {{ log_format brief '$server_protocol $connection $status';\n\
+             access_log {} brief; {temporary}\n\
+             server {{ listen 127.0.0.1:{port} {listen}; {directives}\n\
+             location / {{ return 200 'hello'; }} }} }}\n",
+            log.display(),
+        );
+        lab.write("nginx.conf", &text);
+        let configuration = lab.path("nginx.conf");
+        let mut command = Command::new("nginx");
+        command.args(["-e", "stderr", "-c"]).arg(configuration);
+        let child = command.spawn().expect("nginx");
+        eventually("nginx listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+        Self { child, log, port }
+    }
+
+    /// Ends it in order, so that its log is whole; returns its lines.
+    fn lines(&mut self) -> Vec<String> {
+        kill_process(Pid::from_child(&self.child), Signal::QUIT).expect("told to end");
+        self.child.wait().expect("ended");
+        let text = std::fs::read_to_string(&self.log).expect("log");
+        text.lines().map(str::to_owned).collect()
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn the_books_are_those_of_nginx_though_it_sends_connections_away() {
+    if !has("nginx") {
+        return;
+    }
+    let made = Made::new(&["localhost".to_owned()]).expect("certificate");
+    for (listen, scheme) in [("http2", "h2c"), ("ssl http2", "https")] {
+        let lab = Lab::new();
+        for (name, text) in
+            [("ca.pem", &made.authority), ("cert.pem", &made.certificate), ("key.pem", &made.key)]
+        {
+            lab.write(name, text);
+        }
+        let file = |name: &str| lab.path(name).display().to_string();
+        let keys = format!("ssl_certificate {}; ssl_certificate_key {};", file("cert.pem"), file("key.pem"));
+        // A GOAWAY after so many requests, while others are on their way.
+        let mut nginx = Nginx::start(&lab, listen, &format!("{keys} keepalive_requests 30;"));
+        let url = format!("{scheme}://localhost:{}/", nginx.port);
+        let ca = file("ca.pem");
+        let trust: &[&str] = if scheme == "https" { &["--cacert", &ca] } else { &[] };
+        let words = ["--http", "2", "--streams", "10", "--expect-body", "hello", "--json"];
+        let report = report(&load(&lab, &url, &[&words[..], trust].concat()).code(0));
+        let lines = nginx.lines();
+        let right =
+            lines.iter().filter(|line| line.starts_with("HTTP/2.0") && line.ends_with(" 200")).count();
+        assert_eq!((report.books.ok, report.books.failed(), right), (1000, 0, 1000), "{report:?}");
+        assert!(report.books.balance() && report.books.connections_opened > 30, "{report:?}");
+    }
+}
+
+#[test]
+fn the_rules_that_h2spec_asks_for_are_kept() {
+    let lab = Lab::new();
+    let Some(h2spec) = h2spec(&lab) else { return };
+    let (_plain, plain) = serve(&lab, &[]);
+    let (_secured, secured) = serve(&lab, &["--tls"]);
+    // Without TLS the same port speaks HTTP/1.1, in which it refuses what begins no connection of HTTP/2.
+    for (url, words, passed) in [
+        (plain, &[][..], "144 passed, 0 skipped, 1 failed"),
+        (secured, &["-t", "-k"], "145 passed, 0 skipped, 0 failed"),
+    ] {
+        let port = url.rsplit(':').next().expect("port");
+        let more = ["-h", "127.0.0.1", "-p", port, "-P", "/hello", "-o", "10"];
+        let output = Command::new(&h2spec).args(words).args(more).output().expect("h2spec");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains(passed), "{text}");
+    }
+}
+
+/// The program h2spec, built where Go and its modules can be had.
+fn h2spec(lab: &Lab) -> Option<PathBuf> {
+    if !has("go") {
+        return None;
+    }
+    let folder = lab.path("h2spec");
+    let built = Command::new("go")
+        .args(["install", "github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible"])
+        .env("GOBIN", &folder)
+        .env("GOFLAGS", "-mod=mod")
+        .output();
+    if built.is_ok_and(|output| output.status.success()) {
+        return Some(folder.join("h2spec"));
+    }
+    skip("tools", format_args!("needs the Go module h2spec, which could not be built"));
+    None
+}
+
+#[test]
+fn a_server_that_does_not_speak_it_is_told_as_such() {
+    let lab = Lab::new();
+    let stranger = Stranger::new();
+    let url = format!("h2c://127.0.0.1:{}/", stranger.port);
+    let words = ["load", &url, "-n", "5", "-c", "1", "--cpus", "0", "--expect-body", "x"];
+    let assert = lab.assay(&words).assert().code(11);
+    assert!(stdout(&assert).contains("the server answers in HTTP/1.1"), "{}", stdout(&assert));
+    let (_stub, url) = {
+        let mut stub = Running::start(lab.command(&["stub", "--port", "0", "--cpus", "0", "--tls"]));
+        let line = stub.wait_for("https://");
+        let url = line.split_whitespace().find(|word| word.starts_with("https://")).expect("URL").to_owned();
+        (stub, url)
+    };
+    lab.assay(&["load", &url, "--http", "2", "--insecure", "-n", "5", "-c", "1", "--cpus", "0"])
+        .assert()
+        .code(10)
+        .stderr(contains("no application protocol"));
+}
+
+#[test]
+fn arguments_that_make_no_sense_are_refused() {
+    let lab = Lab::new();
+    for (url, words, said) in [
+        ("http://localhost:1/", &["--streams", "8"][..], "add --http 2"),
+        ("h2c://localhost:1/", &["--http", "1.1"], "h2c:// is HTTP/2"),
+        ("h2c://localhost:1/", &["--pipeline", "8"], "--streams in HTTP/2"),
+        ("h2c://localhost:1/", &["--insecure"], "write https://"),
+        ("ftp://localhost:1/", &[], "h2c://host[:port]"),
+    ] {
+        let assert = load(&lab, url, words).code(2);
+        assert!(stderr(&assert).contains(said), "{words:?}: {}", stderr(&assert));
+    }
+}
