@@ -17,6 +17,8 @@ if [ "${1:-}" = -v ]; then
     exec "$httpd" -v
 fi
 
+[ -z "${CERT:-}" ] || modules="$modules socache_shmcb ssl"
+
 for folder in /usr/lib/apache2/modules /usr/lib64/httpd/modules /usr/lib/httpd/modules /usr/local/apache2/modules; do
     [ -d "$folder" ] && break
 done
@@ -46,6 +48,15 @@ Group $(id -gn nobody)"
     chmod -R a+rX "$SCRATCH/htdocs"
 fi
 
+# Over TLS, where a certificate is given.
+tls=
+if [ -n "${CERT:-}" ]; then
+    tls="SSLEngine on\\
+SSLProtocol -all +TLSv1.2 +TLSv1.3\\
+SSLCertificateFile \"$CERT\"\\
+SSLCertificateKeyFile \"$KEY\""
+fi
+
 # Each process has a single thread that waits for sockets: one process per CPU, but no fewer than four.
 processes=$((WORKERS > 4 ? WORKERS : 4))
 
@@ -53,6 +64,7 @@ processes=$((WORKERS > 4 ? WORKERS : 4))
 scratch=$(printf '%s' "$SCRATCH" | sed 's/[|&\\]/\\&/g')
 sed -e "s|@MODULES@|$load|" \
     -e "s|@USER@|$user|" \
+    -e "s|@TLS@|$tls|" \
     -e "s|@PROCESSES@|$processes|" \
     -e "s|@THREADS@|$((processes * 512))|" \
     -e "s|@LISTEN@|$listen|" \

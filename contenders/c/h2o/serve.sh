@@ -12,12 +12,21 @@ if [ "$(id -u)" = 0 ]; then
     chmod -R a+rX "$SCRATCH/files"
 fi
 
+# Over TLS, where a certificate is given.
+tls=
+if [ -n "${CERT:-}" ]; then
+    tls="  ssl:\\
+    certificate-file: \"$CERT\"\\
+    key-file: \"$KEY\""
+fi
+
 # As sed takes it literally.
 scratch=$(printf '%s' "$SCRATCH" | sed 's/[|&\\]/\\&/g')
 sed -e "s|@USER@|$user|" \
     -e "s|@WORKERS@|$WORKERS|" \
     -e "s|@ADDRESS@|$ADDRESS|" \
     -e "s|@PORT@|$PORT|" \
+    -e "s|@TLS@|$tls|" \
     -e "s|@FILES@|$scratch/files|" \
     h2o.conf >"$SCRATCH/h2o.conf"
 

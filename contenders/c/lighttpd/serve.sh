@@ -19,12 +19,22 @@ server.groupname = \"$(id -gn nobody)\""
     chmod -R a+rX "$SCRATCH/files"
 fi
 
+# Over TLS, where a certificate is given.
+tls=
+if [ -n "${CERT:-}" ]; then
+    tls="server.modules += ( \"mod_openssl\" )\\
+ssl.engine = \"enable\"\\
+ssl.pemfile = \"$CERT\"\\
+ssl.privkey = \"$KEY\""
+fi
+
 # A single process serves by itself: a worker beside a parent is for more than one.
 workers=$((WORKERS > 1 ? WORKERS : 0))
 
 # As sed takes it literally.
 scratch=$(printf '%s' "$SCRATCH" | sed 's/[|&\\]/\\&/g')
 sed -e "s|@USER@|$user|" \
+    -e "s|@TLS@|$tls|" \
     -e "s|@WORKERS@|$workers|" \
     -e "s|@ADDRESS@|$ADDRESS|" \
     -e "s|@PORT@|$PORT|" \

@@ -33,7 +33,11 @@ func main() {
 		log.Fatal(err)
 	}
 	http := fasthttp.Server{Name: "fasthttp", Handler: server{database, bodies}.handle}
-	log.Fatal(http.ListenAndServe(net.JoinHostPort(os.Getenv("ADDRESS"), os.Getenv("PORT"))))
+	address, certificate, key := net.JoinHostPort(os.Getenv("ADDRESS"), os.Getenv("PORT")), os.Getenv("CERT"), os.Getenv("KEY")
+	if certificate == "" {
+		log.Fatal(http.ListenAndServe(address))
+	}
+	log.Fatal(http.ListenAndServeTLS(address, certificate, key))
 }
 
 // fasthttp has no router of its own: a switch on the path is what its users write.

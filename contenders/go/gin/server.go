@@ -38,7 +38,11 @@ func main() {
 	if database != nil {
 		route(router, database)
 	}
-	log.Fatal(router.Run(net.JoinHostPort(os.Getenv("ADDRESS"), os.Getenv("PORT"))))
+	address, certificate, key := net.JoinHostPort(os.Getenv("ADDRESS"), os.Getenv("PORT")), os.Getenv("CERT"), os.Getenv("KEY")
+	if certificate == "" {
+		log.Fatal(router.Run(address))
+	}
+	log.Fatal(router.RunTLS(address, certificate, key))
 }
 
 func route(router *gin.Engine, database *store.Store) {

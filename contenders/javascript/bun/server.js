@@ -2,7 +2,7 @@ import { SQL } from 'bun';
 
 import bodies from '../shared/bodies.js';
 
-const { ADDRESS, PORT, DATABASE_URL } = process.env;
+const { ADDRESS, CERT, KEY, PORT, DATABASE_URL } = process.env;
 
 const ROWS = 10000;
 const MAX_QUERIES = 500;
@@ -12,6 +12,7 @@ Bun.serve({
   hostname: ADDRESS,
   port: Number(PORT),
   reusePort: true, // one process per CPU: the kernel spreads the connections
+  ...(CERT ? { tls: { cert: Bun.file(CERT), key: Bun.file(KEY) } } : {}), // over TLS where a certificate is given
   routes: { ...plain(), ...texts(), ...(DATABASE_URL ? await database() : {}) },
   fetch: () => text('not found', 404),
 });

@@ -1,5 +1,6 @@
 'use strict';
 
+const { readFileSync } = require('node:fs');
 const process = require('node:process');
 
 const fastify = require('fastify');
@@ -9,7 +10,7 @@ const bodies = require('../shared/bodies.js');
 const Store = require('../shared/store.js');
 const workers = require('../shared/workers.js');
 
-const { ADDRESS, PORT } = process.env;
+const { ADDRESS, CERT, KEY, PORT } = process.env;
 
 // The schema lets Fastify compile a serialiser, which is how its users write such a route.
 const MESSAGE = { type: 'object', properties: { message: { type: 'string' } } };
@@ -21,7 +22,8 @@ const WORLD = {
 workers(serve);
 
 async function serve() {
-  const app = fastify();
+  // Over TLS where a certificate is given.
+  const app = fastify(CERT ? { https: { cert: readFileSync(CERT), key: readFileSync(KEY) } } : {});
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('Server', 'fastify');
     done();

@@ -37,6 +37,13 @@ listen.group = $group"
     chmod -R a+rX "$SCRATCH/files"
 fi
 
+# Over TLS, where a certificate is given.
+ssl= certificate=
+if [ -n "${CERT:-}" ]; then
+    ssl=' ssl'
+    certificate="ssl_certificate \"$CERT\"; ssl_certificate_key \"$KEY\"; ssl_protocols TLSv1.2 TLSv1.3;"
+fi
+
 # As sed takes it literally.
 scratch=$(printf '%s' "$SCRATCH" | sed 's/[|&\\]/\\&/g')
 fill() {
@@ -45,6 +52,8 @@ fill() {
         -e "s|@PROCESSES@|$((WORKERS * 16))|" \
         -e "s|@WORKERS@|$WORKERS|" \
         -e "s|@LISTEN@|$listen|" \
+        -e "s|@SSL@|$ssl|" \
+        -e "s|@CERTIFICATE@|$certificate|" \
         -e "s|@SCRATCH@|$scratch|" \
         "$1" >"$SCRATCH/$1"
 }

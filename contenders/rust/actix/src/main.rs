@@ -31,8 +31,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
             None => app,
         }
     };
-    let address = (env::var("ADDRESS")?, env::var("PORT")?.parse()?);
-    Ok(HttpServer::new(app).workers(workers).bind(address)?.run().await?)
+    let address: (String, u16) = (env::var("ADDRESS")?, env::var("PORT")?.parse()?);
+    let server = HttpServer::new(app).workers(workers);
+    let server = match tls::config()? {
+        Some(config) => server.bind_rustls_0_23(address, config)?,
+        None => server.bind(address)?,
+    };
+    Ok(server.run().await?)
 }
 
 fn plain(routes: &mut ServiceConfig) {

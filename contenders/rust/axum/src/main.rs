@@ -2,6 +2,8 @@
 
 use std::env;
 use std::error::Error;
+use std::net::IpAddr;
+use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::{Query, State};
@@ -10,6 +12,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{Html, IntoResponse};
 use axum::routing::get;
 use axum::{Json, Router};
+use axum_server::tls_rustls::RustlsConfig;
 use serde::Serialize;
 use store::{Store, Wanted, World};
 use tower_http::set_header::SetResponseHeaderLayer;
@@ -38,7 +41,11 @@ async fn serve(workers: usize) -> Result<(), Box<dyn Error>> {
         app = app.merge(database(store));
     }
     let app = app.layer(SetResponseHeaderLayer::overriding(SERVER, HeaderValue::from_static("axum")));
-    let address = (env::var("ADDRESS")?, env::var("PORT")?.parse()?);
+    let address: (IpAddr, u16) = (env::var("ADDRESS")?.parse()?, env::var("PORT")?.parse()?);
+    if let Some(config) = tls::config()? {
+        let config = RustlsConfig::from_config(Arc::new(config));
+        return Ok(axum_server::bind_rustls(address.into(), config).serve(app.into_make_service()).await?);
+    }
     let listener = tokio::net::TcpListener::bind(address).await?;
     Ok(axum::serve(listener, app).await?)
 }

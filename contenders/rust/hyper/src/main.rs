@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::env;
 use std::error::Error;
+use std::sync::Arc;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -13,7 +14,9 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::Serialize;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 
 #[derive(Serialize)]
 struct Message {
@@ -31,14 +34,32 @@ async fn serve() -> Result<(), Box<dyn Error>> {
     let bodies: &_ = Box::leak(Box::new(HashMap::from_iter(store::bodies()?)));
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).pipeline_flush(true);
+    let acceptor = tls::config()?.map(|config| TlsAcceptor::from(Arc::new(config)));
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
-        let connection =
-            http.serve_connection(TokioIo::new(stream), service_fn(|request| answer(request, bodies)));
+        let (http, acceptor) = (http.clone(), acceptor.clone());
         // A client that breaks off is its own affair.
-        tokio::spawn(async move { connection.await.unwrap_or_default() });
+        tokio::spawn(async move {
+            match acceptor {
+                None => serve_one(&http, stream, bodies).await,
+                Some(acceptor) => {
+                    if let Ok(stream) = acceptor.accept(stream).await {
+                        serve_one(&http, stream, bodies).await;
+                    }
+                }
+            }
+        });
     }
+}
+
+async fn serve_one(
+    http: &http1::Builder,
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    bodies: &HashMap<String, &'static str>,
+) {
+    let service = service_fn(|request| answer(request, bodies));
+    http.serve_connection(TokioIo::new(stream), service).await.unwrap_or_default()
 }
 
 async fn answer(

@@ -13,6 +13,9 @@ import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.handler.codec.http.HttpObjectAggregator;
 import io.netty.handler.codec.http.HttpServerCodec;
 import io.netty.handler.codec.http.HttpServerExpectContinueHandler;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import java.io.File;
 import java.io.IOException;
 import java.util.Map;
 
@@ -29,7 +32,7 @@ public final class Server {
         .channel(epoll ? EpollServerSocketChannel.class : NioServerSocketChannel.class)
         .option(ChannelOption.SO_BACKLOG, 4096)
         .childOption(ChannelOption.TCP_NODELAY, true)
-        .childHandler(new Pipeline(new Clock(loops), Bodies.read()))
+        .childHandler(new Pipeline(tls(), new Clock(loops), Bodies.read()))
         .bind(System.getenv("ADDRESS"), Integer.parseInt(System.getenv("PORT")))
         .sync()
         .channel()
@@ -37,17 +40,31 @@ public final class Server {
         .sync();
   }
 
+  /** What secures the connections, where a certificate is given; else null. */
+  private static SslContext tls() throws IOException {
+    String certificate = System.getenv("CERT");
+    if (certificate == null || certificate.isEmpty()) {
+      return null;
+    }
+    return SslContextBuilder.forServer(new File(certificate), new File(System.getenv("KEY"))).build();
+  }
+
   private static final class Pipeline extends ChannelInitializer<Channel> {
+    private final SslContext tls;
     private final Clock clock;
     private final Map<String, byte[]> bodies;
 
-    Pipeline(Clock clock, Map<String, byte[]> bodies) {
+    Pipeline(SslContext tls, Clock clock, Map<String, byte[]> bodies) {
+      this.tls = tls;
       this.clock = clock;
       this.bodies = bodies;
     }
 
     @Override
     protected void initChannel(Channel channel) {
+      if (tls != null) {
+        channel.pipeline().addLast(tls.newHandler(channel.alloc()));
+      }
       channel
           .pipeline()
           .addLast(new HttpServerCodec())

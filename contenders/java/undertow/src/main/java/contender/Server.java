@@ -10,13 +10,15 @@ import io.undertow.util.Headers;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
 import java.util.Map;
+import javax.net.ssl.SSLContext;
 
 /** Undertow's core server with a path handler: one I/O thread for each CPU given. */
 public final class Server {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
-  public static void main(String[] arguments) throws IOException {
+  public static void main(String[] arguments) throws IOException, GeneralSecurityException {
     PathHandler routes =
         Handlers.path()
             .addExactPath("/", text("hello"))
@@ -24,8 +26,11 @@ public final class Server {
             .addExactPath("/byte", text("!"))
             .addExactPath("/json", json());
     Bodies.read().forEach((path, body) -> routes.addExactPath(path, text(body)));
-    Undertow.builder()
-        .addHttpListener(Integer.parseInt(System.getenv("PORT")), System.getenv("ADDRESS"))
+    int port = Integer.parseInt(System.getenv("PORT"));
+    String address = System.getenv("ADDRESS");
+    SSLContext tls = Tls.context();
+    Undertow.Builder builder = Undertow.builder();
+    (tls == null ? builder.addHttpListener(port, address) : builder.addHttpsListener(port, address, tls))
         .setIoThreads(Integer.parseInt(System.getenv("WORKERS")))
         .setServerOption(UndertowOptions.ALWAYS_SET_KEEP_ALIVE, false)
         .setHandler(Handlers.header(routes, "Server", "undertow"))

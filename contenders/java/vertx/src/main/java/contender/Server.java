@@ -10,10 +10,12 @@ import io.vertx.core.VertxOptions;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import io.vertx.core.net.PemKeyCertOptions;
 import java.io.File;
 import java.io.StringWriter;
 import java.time.ZoneOffset;
@@ -73,9 +75,19 @@ public final class Server extends VerticleBase {
 
   private Future<?> listen() {
     return vertx
-        .createHttpServer()
+        .createHttpServer(options())
         .requestHandler(this::handle)
         .listen(Integer.parseInt(System.getenv("PORT")), System.getenv("ADDRESS"));
+  }
+
+  /** Over TLS where a certificate is given. */
+  private static HttpServerOptions options() {
+    String certificate = System.getenv("CERT");
+    if (certificate == null || certificate.isEmpty()) {
+      return new HttpServerOptions();
+    }
+    var pair = new PemKeyCertOptions().setCertPath(certificate).setKeyPath(System.getenv("KEY"));
+    return new HttpServerOptions().setSsl(true).setKeyCertOptions(pair);
   }
 
   /** Vert.x sends no Date by itself; formatting it once a second is what its users do. */
