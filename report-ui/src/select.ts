@@ -1,6 +1,6 @@
 /** Questions that several sections ask of the data. */
 import type { Source } from "./data";
-import { networksOf, spotIndex, widthOf, type View } from "./state";
+import { settingOf, settingsOf, spotIndex, widthOf, type View } from "./state";
 import { looks, pageTheme, type Look } from "./theme";
 import type { Entry, Findings, Head, Interval, Spot, Standing } from "./types";
 
@@ -20,7 +20,7 @@ export interface Report {
 /** A place with what was found there, of those whom the filters let through. */
 export interface Cell extends Findings {
   spot: Spot;
-  /** `hello at 64 connections`; `hello at 64 connections on user/xdp` where the run has several networks. */
+  /** `hello at 64 connections`; `hello at 64 connections on user/xdp` where the run has several settings. */
   where: string;
   /** Everybody's, for those who need an index. */
   all: Standing[];
@@ -64,7 +64,7 @@ export function cellOf(report: Report, spot: Spot, findings: Findings): Cell {
   const mine = <Row extends { contender: string }>(rows: readonly Row[]): Row[] => rows.filter((row) => report.isShown(row.contender));
   return {
     spot,
-    where: `${spot.workload} at ${widthOf(spot)} connections${onNetwork(report.head, spot.network)}`,
+    where: `${spot.workload} at ${widthOf(spot)} connections${onSetting(report.head, settingOf(spot))}`,
     all: findings.standings,
     sentences: findings.sentences,
     standings: mine(findings.standings),
@@ -77,9 +77,9 @@ export function cellOf(report: Report, spot: Spot, findings: Findings): Cell {
   };
 }
 
-/** ` on user/xdp`: stack and wire, where the run has several of them. */
-export function onNetwork({ spots }: Pick<Head, "spots">, network: string | null | undefined): string {
-  return network && networksOf(spots).length > 1 ? ` on ${network}` : "";
+/** ` on user/xdp`, ` on h1+tls`: network and protocol, where the run has several settings. */
+export function onSetting({ spots }: Pick<Head, "spots">, setting: string): string {
+  return setting && settingsOf(spots).length > 1 ? ` on ${setting}` : "";
 }
 
 /** The index of the place that the reader looks at. */

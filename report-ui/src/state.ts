@@ -7,8 +7,8 @@ export interface View {
   workload: string;
   /** Connections, with the depth of their pipelines: `64`, `64×8`. */
   width: string;
-  /** Stack and wire: `user/xdp`; empty where the run has one network only. */
-  network: string;
+  /** Network and protocol, as far as they differ: `user/xdp`, `h1+tls`; empty where the run has one setting only. */
+  setting: string;
   /** What the standings stand for, and against whom; empty for the limit. */
   metric: string;
   baseline: string;
@@ -33,7 +33,7 @@ export const MOST_PINS = 6;
 const KEYS = [
   ["workload", "workload"],
   ["width", "connections"],
-  ["network", "network"],
+  ["setting", "network"],
   ["metric", "metric"],
   ["baseline", "baseline"],
   ["sort", "sort"],
@@ -47,32 +47,46 @@ const KEYS = [
 ] as const;
 
 /** A place as the record's cells have it: what is as usual is left out. */
-type Where = Pick<Spot, "workload" | "connections"> & Partial<Pick<Spot, "pipeline" | "network">>;
+type Where = Pick<Spot, "workload" | "connections"> & Partial<Pick<Spot, "pipeline" | "network" | "protocol">>;
 
 export const widthOf = ({ connections, pipeline = 1 }: Pick<Where, "connections" | "pipeline">): string => (pipeline > 1 ? `${connections}×${pipeline}` : String(connections));
 
-/** The same workload over as many connections, on whatever network. */
+/** What a server was started for: `user/xdp`, `h1+tls`, `user/xdp over h1+tls`. */
+export function settingOf({ network, protocol = "h1" }: Pick<Where, "network" | "protocol">): string {
+  if (!network) return protocol;
+  return protocol === "h1" ? network : `${network} over ${protocol}`;
+}
+
+/** The same workload over as many connections, in whatever setting. */
 export const isBeside = (one: Where, other: Where): boolean => one.workload === other.workload && widthOf(one) === widthOf(other);
 
-export const isSamePlace = (one: Where, other: Where): boolean => isBeside(one, other) && (one.network ?? null) === (other.network ?? null);
+export const isSamePlace = (one: Where, other: Where): boolean => isBeside(one, other) && settingOf(one) === settingOf(other);
 
 export const workloadsOf = (spots: readonly Spot[]): string[] => [...new Set(spots.map((spot) => spot.workload))];
 
-/** The networks to choose from, for all workloads or for one; none where the whole run had the same. */
-export function networksOf(spots: readonly Spot[], workload?: string): string[] {
-  const all = new Set(spots.map((spot) => spot.network ?? ""));
+/** The settings to choose from, for all workloads or for one; none where the whole run had the same. */
+export function settingsOf(spots: readonly Spot[], workload?: string): string[] {
+  const all = new Set(spots.map(settingOf));
   const there = spots.filter((spot) => workload === undefined || spot.workload === workload);
-  return all.size > 1 ? [...new Set(there.map((spot) => spot.network ?? ""))] : [];
+  return all.size > 1 ? [...new Set(there.map(settingOf))] : [];
 }
 
-/** Whether a place is on the network that is looked at. */
-export const isOn = (spot: Spot, network: string): boolean => network === "" || spot.network === network;
+/** What the settings of a run differ in. */
+export function legendOf(spots: readonly Spot[]): string {
+  const protocols = new Set(spots.map(({ protocol }) => protocol));
+  const networks = new Set(spots.map(({ network }) => network ?? ""));
+  if (protocols.size < 2) return "network";
+  return networks.size < 2 ? "protocol" : "network and protocol";
+}
 
-export const widthsOf = (spots: readonly Spot[], workload: string, network: string): string[] =>
-  spots.filter((spot) => spot.workload === workload && isOn(spot, network)).map(widthOf);
+/** Whether a place is in the setting that is looked at. */
+export const isIn = (spot: Spot, setting: string): boolean => setting === "" || settingOf(spot) === setting;
 
-export const spotIndex = (spots: readonly Spot[], view: Pick<View, "workload" | "width" | "network">): number =>
-  spots.findIndex((spot) => spot.workload === view.workload && widthOf(spot) === view.width && isOn(spot, view.network));
+export const widthsOf = (spots: readonly Spot[], workload: string, setting: string): string[] =>
+  spots.filter((spot) => spot.workload === workload && isIn(spot, setting)).map(widthOf);
+
+export const spotIndex = (spots: readonly Spot[], view: PlaceView): number =>
+  spots.findIndex((spot) => spot.workload === view.workload && widthOf(spot) === view.width && isIn(spot, view.setting));
 
 export function parseView(fragment: string, heads: readonly Pick<Head, "spots" | "contenders">[]): View {
   const wanted = new URLSearchParams(fragment.replace(/^#/, ""));
@@ -90,17 +104,17 @@ export function parseView(fragment: string, heads: readonly Pick<Head, "spots" |
   };
 }
 
-type PlaceView = Pick<View, "workload" | "width" | "network">;
+type PlaceView = Pick<View, "workload" | "width" | "setting">;
 
-/** What was asked for if it exists, else the first workload's first network's middle level. */
+/** What was asked for if it exists, else the first workload's first setting's middle level. */
 function placeOf(spots: readonly Spot[], asked: PlaceView): PlaceView {
   const workloads = workloadsOf(spots);
   const workload = workloads.includes(asked.workload) ? asked.workload : (workloads[0] ?? "");
-  const networks = networksOf(spots, workload);
-  const network = networks.includes(asked.network) ? asked.network : (networks[0] ?? "");
-  const widths = widthsOf(spots, workload, network);
+  const settings = settingsOf(spots, workload);
+  const setting = settings.includes(asked.setting) ? asked.setting : (settings[0] ?? "");
+  const widths = widthsOf(spots, workload, setting);
   const width = asked.width.replace("x", "×");
-  return { workload, network, width: widths.includes(width) ? width : (widths[Math.floor(widths.length / 2)] ?? "") };
+  return { workload, setting, width: widths.includes(width) ? width : (widths[Math.floor(widths.length / 2)] ?? "") };
 }
 
 /** Only what differs from nothing, so that links stay short. */

@@ -10,7 +10,7 @@ const QUIET: StackCounts = { wire: "ring", lossless: true, received_frames: 0, s
 const told = (answers: number, counts: Partial<StackCounts>): ToldCounts => ({ answers, counts: { ...QUIET, ...counts } });
 const end = (system_calls: number | null, kernel_system_calls: number | null, stack: ToldCounts | null): EndCounters => ({ system_calls, kernel_system_calls, stack });
 const row = (contender: string, server: EndCounters, generator: EndCounters): StackCounters => ({ contender, workload: "hello", connections: 64, network: "user/xdp", server, generator });
-const spot: Spot = { workload: "hello", connections: 64, pipeline: 1, network: "kernel/veth" };
+const spot: Spot = { workload: "hello", connections: 64, pipeline: 1, network: "kernel/veth", protocol: "h1" };
 
 /** The table as texts, its heads first, and what is said above it. */
 function shown(stack_counters: StackCounters[]): { key: string; texts: string[][]; isOpen: boolean } {

@@ -58,10 +58,10 @@ test("who is left out or grey is counted, without the limit", () => {
 
 test("the places of a warning are told once each", () => {
   const networks = ["kernel/loopback", "user/ring"];
-  const spots = networks.map((network) => ({ workload: "a", connections: 16, pipeline: 1, network }));
+  const spots = networks.map((network) => ({ workload: "a", connections: 16, pipeline: 1, network, protocol: "h1" as const }));
   const head = { contenders: ["nginx", "node"].map((name) => ({ name, title: name, kind: "server", language: "" })), leaders: [], spots } as unknown as Head;
   const report = reportOf({ heads: [head] } as unknown as Source, parseView("", [head]), () => undefined);
-  const place = (contender: string, workload: string, network: string): object => ({ contender, workload, connections: [16, 64], network });
+  const place = (contender: string, workload: string, network: string): object => ({ contender, workload, connections: [16, 64], network, protocol: "h1" });
   const places = ["nginx", "node"].flatMap((name) => ["a", "b"].flatMap((workload) => networks.map((network) => place(name, workload, network))));
   const words = placesInWords(report, { places: [...places, place("node", "c", "user/ring")] } as unknown as Warning);
   expect(words).toBe("nginx: a, b at 16, 64 on kernel/loopback, user/ring; node: a, b at 16, 64 on kernel/loopback, user/ring; c at 16, 64 on user/ring");
@@ -71,7 +71,7 @@ test("the places of a warning are told once each", () => {
 test("a family has several members that were measured", () => {
   const workload = (name: string, family: string | null, value: number): Head["run"]["workloads"][number] => ({ name, family: family && { name: family, parameter: "queries", value } }) as Head["run"]["workloads"][number];
   const run = { workloads: [workload("q-1", "q", 1), workload("q-5", "q", 5), workload("q-9", "q", 9), workload("json", null, 0), workload("alone-1", "alone", 1)] };
-  const spots = ["q-1", "q-5", "json", "alone-1"].map((name) => ({ workload: name, connections: 64, pipeline: 1, network: null }));
+  const spots = ["q-1", "q-5", "json", "alone-1"].map((name) => ({ workload: name, connections: 64, pipeline: 1, network: null, protocol: "h1" as const }));
   const found = familiesOf({ head: { run, spots } as Head, view: parseView("", []) });
   expect(found.map(({ name, values, widths }) => [name, [...values.values()], widths])).toEqual([["q", [1, 5], ["64"]]]);
 });

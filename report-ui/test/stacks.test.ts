@@ -10,7 +10,7 @@ const theme: Theme = { ink: "#000001", soft: "#000002", rule: "#000003", paper: 
 const interval = (estimate: number): { estimate: number; low: number; high: number; confidence: number } => ({ estimate, low: estimate * 0.97, high: estimate * 1.03, confidence: 0.95 });
 const row = (contender: string, workload: string, connections: number, ratio: number | null, number: number | null = null): StackRow =>
   ({ contender, workload, connections, network: "user/xdp", family: number === null ? workload : "body", number, ratio: ratio === null ? null : interval(ratio) }) as StackRow;
-const spot = (workload: string, connections: number, network: string): Spot => ({ workload, connections, pipeline: 1, network });
+const spot = (workload: string, connections: number, network: string): Spot => ({ workload, connections, pipeline: 1, network, protocol: "h1" });
 
 test("rows are those of the place, whichever of its networks is looked at, the greatest ratio first", () => {
   const rows = [row("withheld", "hello", 64, null), row("slow", "hello", 64, 1.2), row("fast", "hello", 64, 2.5), row("fast", "hello", 16, 9)];

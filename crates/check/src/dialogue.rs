@@ -1,12 +1,13 @@
 //! One connection: bytes out and in, with a limit on every wait, and a transcript for the evidence.
 
-use std::io::{ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::io::ErrorKind;
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use crate::answer::{Answer, Reading};
 use crate::objection::{Keeping, Objection, shown};
 use crate::target::{Patience, Target};
+use crate::transport::Transport;
 
 /// Most bytes that are received on one connection.
 const RECEIVED_MAX_BYTES: usize = 16 << 20;
@@ -15,7 +16,7 @@ const READ_BYTES: usize = 64 << 10;
 
 /// One connection.
 pub(crate) struct Dialogue {
-    stream: TcpStream,
+    transport: Transport,
     patience: Patience,
     sent: Vec<u8>,
     received: Vec<u8>,
@@ -31,23 +32,28 @@ impl Dialogue {
         let mut problem = String::new();
         for address in &target.addresses {
             match target.connect.to(address, patience.answer) {
-                Ok(stream) => return Self::over(stream, patience),
+                Ok(socket) => return Self::over(socket, target),
                 Err(error) => problem = error.to_string(),
             }
         }
         Err(Objection::Broken(format!("no connection: {problem}")))
     }
 
-    fn over(stream: TcpStream, patience: Patience) -> Result<Self, Objection> {
-        let set = stream.set_nodelay(true).and_then(|()| stream.set_write_timeout(Some(patience.answer)));
-        set.map_err(|error| Objection::not_applicable(format!("a socket could not be set up: {error}")))?;
-        Ok(Self { stream, patience, sent: Vec::new(), received: Vec::new(), understood: 0, ended: false })
+    fn over(socket: TcpStream, target: &Target) -> Result<Self, Objection> {
+        let patience = target.patience;
+        let transport = Transport::over(socket, target.tls.as_ref(), patience.answer).map_err(|error| {
+            match &target.tls {
+                Some(_) => Objection::Broken(format!("the connection could not be secured: {error}")),
+                None => Objection::not_applicable(format!("a socket could not be set up: {error}")),
+            }
+        })?;
+        Ok(Self { transport, patience, sent: Vec::new(), received: Vec::new(), understood: 0, ended: false })
     }
 
     /// Sends bytes. A peer that no longer listens is no fault here: what it has answered tells why.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> Keeping {
         self.sent.extend_from_slice(bytes);
-        match self.stream.write_all(bytes) {
+        match self.transport.send(bytes) {
             Err(error) if is_timeout(&error) => Err(self.fault("it stopped reading")),
             _ => Ok(()),
         }
@@ -56,7 +62,7 @@ impl Dialogue {
     /// Says that nothing more will be sent.
     pub(crate) fn finish_sending(&mut self) {
         // Fails only where the connection is gone, which reading will show.
-        let _ = self.stream.shutdown(Shutdown::Write);
+        let _ = self.transport.finish_sending();
     }
 
     /// The next final answer.
@@ -163,8 +169,7 @@ impl Dialogue {
             return Ok(false);
         }
         let mut buffer = [0; READ_BYTES];
-        let read = self.stream.set_read_timeout(Some(left)).and_then(|()| self.stream.read(&mut buffer));
-        match read {
+        match self.transport.receive(&mut buffer, left) {
             Ok(0) => self.ended = true,
             Ok(read) => self.received.extend_from_slice(&buffer[..read]),
             Err(error) if is_timeout(&error) => return Ok(false),

@@ -14,7 +14,7 @@
 //! |---|---|
 //! | `rules/` | HTTP/1.1, one file per theme |
 //! | `types/` | the test types of the TechEmpower framework benchmarks and the chat, one file each |
-//! | `dialogue`, `answer` | bytes out and in, and what they mean |
+//! | `transport`, `dialogue`, `answer` | bytes out and in, over TLS or not, and what they mean |
 //! | `suite` | asks for many rules at once and again for those that were broken |
 #![forbid(unsafe_code)]
 
@@ -27,6 +27,7 @@ mod rules;
 mod site;
 mod suite;
 mod target;
+mod transport;
 mod types;
 
 pub use route::{Route, TestType};

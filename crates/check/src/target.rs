@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use assay_host::names;
+use assay_tls::Client;
 
 use crate::route::Route;
 
@@ -127,6 +128,7 @@ impl fmt::Debug for Connect {
 pub struct Target {
     pub(crate) addresses: Vec<SocketAddr>,
     pub(crate) connect: Connect,
+    pub(crate) tls: Option<Client>,
     pub(crate) host: String,
     pub(crate) path: String,
     pub(crate) patience: Patience,
@@ -161,6 +163,7 @@ impl Target {
         Ok(Self {
             addresses,
             connect: Connect(Arc::new(TcpStream::connect_timeout)),
+            tls: None,
             host: authority.to_owned(),
             path: path.to_owned(),
             patience: Patience::LONG,
@@ -183,6 +186,12 @@ impl Target {
         connect: impl Fn(&SocketAddr, Duration) -> io::Result<TcpStream> + Send + Sync + 'static,
     ) -> Self {
         Self { connect: Connect(Arc::new(connect)), ..self }
+    }
+
+    /// With connections that are secured, the same dialogues over TLS.
+    #[must_use]
+    pub fn secured(self, client: Client) -> Self {
+        Self { tls: Some(client), ..self }
     }
 
     /// With a file beside the folder it serves, which no path may reach.

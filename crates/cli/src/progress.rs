@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use assay_lab::rounds::{Event, Observer};
 use assay_model::experiment::Cell;
-use assay_model::network::Network;
 use assay_model::record::NotRun;
+use assay_model::setting::Setting;
 use assay_report::{foreign, format, outlook};
 use assay_verdict::Settling;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -143,8 +143,8 @@ impl Observer for Live {
             Event::Probing { contender } => self.turn_to(contender, "what it needs"),
             Event::Building { contender } => self.turn_to(contender, "building"),
             Event::Checking { contender } => self.turn_to(contender, "what it keeps of HTTP/1.1"),
-            Event::Dropped { contender, network, reason } => {
-                self.warn(contender, &on("is not run", network.as_ref()), reason);
+            Event::Dropped { contender, setting, reason } => {
+                self.warn(contender, &on("is not run", setting.as_ref()), reason);
             }
             Event::RoundBegun { index, of } => self.begin_round(*index, *of),
             Event::Split { common } => {
@@ -169,8 +169,8 @@ impl Observer for Live {
                     bar.inc(1);
                 }
             }
-            Event::Failed { contender, network, reason } => {
-                self.warn(contender, &on("ended early", network.as_ref()), reason);
+            Event::Failed { contender, setting, reason } => {
+                self.warn(contender, &on("ended early", setting.as_ref()), reason);
             }
             Event::LookingLong { contenders, length } => self.look_long(*contenders, *length),
             Event::NobodyLeft { rounds } => {
@@ -218,13 +218,14 @@ fn in_words(settling: &Settling) -> String {
 
 fn cell_name(cell: &Cell) -> String {
     let load = if cell.offered.is_capacity() { String::new() } else { format!(", load {}", cell.offered) };
-    let network = cell.network.map(|network| format!(" on {network}")).unwrap_or_default();
-    format!("{} at {} connections{network}{load}", cell.workload, cell.width())
+    let setting = cell.setting();
+    let on = if setting == Setting::USUAL { String::new() } else { format!(" on {setting}") };
+    format!("{} at {} connections{on}{load}", cell.workload, cell.width())
 }
 
-/// What happened, and on which network where it concerns but one.
-fn on(what: &str, network: Option<&Network>) -> String {
-    network.map_or_else(|| what.to_owned(), |network| format!("{what} on {network}"))
+/// What happened, and in which setting where it concerns but one.
+fn on(what: &str, setting: Option<&Setting>) -> String {
+    setting.map_or_else(|| what.to_owned(), |setting| format!("{what} on {setting}"))
 }
 
 /// A span as people say it: `45 s`, `3:05 min`.

@@ -10,6 +10,7 @@ use assay_link::{Link, Spec};
 use assay_model::conformance::{CheckedServer, Conformance};
 use assay_model::record::{NotRun, Stage};
 use assay_model::workload::Workload;
+use assay_tls::Client;
 use jiff::Timestamp;
 
 use crate::contender::before::Commands;
@@ -20,6 +21,7 @@ use crate::rounds::{Event, Observer};
 use crate::stop::Stop;
 use crate::store::{RunFolder, Store};
 use crate::subject::{Launch, Subject};
+use crate::tls::RunTls;
 
 /// Time for one contender's rules before a run; a rule that was begun in it is finished. Most are done in a quarter of it;
 /// those that leave connections open, which have to be waited for, take it.
@@ -28,8 +30,10 @@ pub(crate) const TIME_IN_A_RUN: Duration = Duration::from_secs(3);
 /// Whom to ask for what.
 #[derive(Clone, Debug)]
 pub struct Inquiry {
-    /// Who is asked, each with the workloads that it answers; the first that can be is the plain request that rules vary.
-    pub servers: Vec<(Subject, Vec<Workload>)>,
+    /// Who is asked.
+    pub servers: Vec<Asked>,
+    /// Whether servers that are started are asked over TLS, with a certificate of our own making.
+    pub tls: bool,
     /// Names of the only rules to ask for; empty for all.
     pub only: Vec<String>,
     /// What is to join them and us.
@@ -40,6 +44,17 @@ pub struct Inquiry {
     pub databases: Vec<Source>,
     /// The programs to start.
     pub tools: Tools,
+}
+
+/// One who is asked.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Who.
+    pub subject: Subject,
+    /// The workloads that it answers; the first that can be is the plain request that rules vary.
+    pub workloads: Vec<Workload>,
+    /// Who asks one that runs already and is asked over TLS.
+    pub client: Option<Client>,
 }
 
 /// Names of every rule that there is, in the suite's order.
@@ -66,18 +81,19 @@ pub fn check(
             return Err(crate::catalogue::unknown("rule", name, rule_names()));
         }
     }
-    let subjects = inquiry.servers.iter().map(|(subject, _)| subject);
+    let subjects = inquiry.servers.iter().map(|asked| &asked.subject);
     crate::subject::check_link(inquiry.link, subjects)?;
     let link = Link::open(&inquiry.tools.assay, inquiry.link)?;
     let folder = store.create("check", Timestamp::now())?;
     let mut checked = Vec::new();
+    let tls = inquiry.tls.then(|| RunTls::make(&folder.work()?)).transpose()?;
     let databases = inquiry.databases(&link, &folder, observer, stop);
-    let place = Place { link: &link, folder: &folder, databases, stop };
-    for (subject, workloads) in &inquiry.servers {
+    let place = Place { link: &link, folder: &folder, tls, databases, stop };
+    for asked in &inquiry.servers {
         if stop.soon() {
             break;
         }
-        let server = inquiry.server(&place, subject, workloads, observer)?;
+        let server = inquiry.server(&place, asked, observer)?;
         told(&server);
         checked.push(server);
     }
@@ -93,6 +109,8 @@ pub fn check(
 struct Place<'a> {
     link: &'a Link,
     folder: &'a RunFolder,
+    /// What secures the connections to those that are started, where they are to be.
+    tls: Option<RunTls>,
     databases: Vec<(&'a Source, Result<Supplied, NotRun>)>,
     stop: &'a Stop,
 }
@@ -136,7 +154,7 @@ impl Inquiry {
                 log: folder.log("database", source.kind()),
                 seed: rand::random(),
                 run: &folder.id,
-                guests: self.servers.iter().any(|(subject, _)| subject.is_contained()),
+                guests: self.servers.iter().any(|asked| asked.subject.is_contained()),
                 stop,
             };
             let database = database::supply(source, &order);
@@ -148,8 +166,7 @@ impl Inquiry {
     fn server(
         &self,
         place: &Place<'_>,
-        subject: &Subject,
-        workloads: &[Workload],
+        Asked { subject, workloads, client }: &Asked,
         observer: &mut dyn Observer,
     ) -> Result<CheckedServer, LabError> {
         let Place { link, folder, stop, .. } = *place;
@@ -163,6 +180,8 @@ impl Inquiry {
             log: folder.log(&subject.name, "check"),
             workloads: workloads.iter().filter(|w| missing.is_none() || w.database.is_none()).collect(),
             database: database.and_then(|supplied| supplied.as_ref().ok()),
+            tls: place.tls.as_ref().filter(|_| matches!(subject.launch, Launch::Process(_))),
+            client: client.as_ref(),
             commands: &Commands::default(),
             only: &self.only,
             pace: Pace::Full,
@@ -221,6 +240,10 @@ pub(crate) struct Inspection<'a> {
     pub workloads: Vec<&'a Workload>,
     /// The database, where there is one.
     pub database: Option<&'a Supplied>,
+    /// What it is to serve with, where it is asked over TLS.
+    pub tls: Option<&'a RunTls>,
+    /// Who asks one that runs already and is asked over TLS.
+    pub client: Option<&'a Client>,
     /// Runs what the workloads want to be run before them.
     pub commands: &'a Commands,
     /// Names of the only rules to ask for; empty for all.
@@ -271,7 +294,16 @@ impl Inspection<'_> {
         };
         let link = self.link.clone();
         let target = target.through(move |address, timeout| link.connect(address, timeout));
+        let target = match self.asker() {
+            Some(client) => target.secured(client.clone()),
+            None => target,
+        };
         ask(&target, &self.rules(), self.pace, &|| !self.stop.soon()).map_err(wrong)
+    }
+
+    /// Who asks, where that is over TLS.
+    fn asker(&self) -> Option<&Client> {
+        self.client.or_else(|| self.tls.map(|tls| &tls.client))
     }
 
     /// The database, if it needs one.
@@ -310,7 +342,8 @@ impl Inspection<'_> {
             tools: self.tools,
             link: self.link,
             user: None,
-            tls: None,
+            tls: self.tls,
+            client: self.asker(),
             cpus: self.cpus,
             log: self.log.clone(),
             database: self.its_database().map(|supplied| &supplied.access),

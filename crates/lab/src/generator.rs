@@ -28,7 +28,7 @@ use thiserror::Error;
 
 use crate::stack::UserEnd;
 use crate::supervisor::SupervisorOptions;
-use crate::tls::{CIPHER, SERVER_NAME};
+use crate::tls::{CIPHERS, SERVER_NAME};
 use crate::tools::Tools;
 use crate::url::Url;
 
@@ -136,7 +136,7 @@ impl LoadOrder<'_> {
         arguments.extend(self.stack.iter().flat_map(|end| end.arguments()).map(OsString::from));
         if let Some(file) = self.authority {
             arguments.extend(["--cacert".into(), file.into(), "--server-name".into(), SERVER_NAME.into()]);
-            arguments.extend(["--cipher".into(), CIPHER.into()]);
+            arguments.extend(["--cipher".into(), CIPHERS.join(",").into()]);
         }
         arguments
     }

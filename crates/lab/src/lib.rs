@@ -46,5 +46,5 @@ mod url;
 pub use error::{Exit, LabError, SourcePlace};
 pub use plan::{Prediction, RunPlan, database_of};
 pub use stop::Stop;
-pub use subject::{Launch, Process, Subject, split_url};
+pub use subject::{Launch, Process, Subject};
 pub use url::{Scheme, Url};

@@ -8,10 +8,12 @@ use assay_host::isolation::Isolation;
 use assay_link::{Link, LinkError, Spec};
 use assay_model::network::{Network, Stack, Wire};
 use assay_model::record::{NetworkFacts, NotRun, Stage};
+use assay_model::setting::Setting;
 
 use crate::error::LabError;
 use crate::plan::RunPlan;
 use crate::subject::{Launch, Subject};
+use crate::tls::{SET_UP_TLS, WITHOUT_TLS};
 
 /// How several workers are made one.
 const ONE_CPU: &str = "give the servers one CPU, such as --server-cpus 0 --generator-cpus 1";
@@ -20,21 +22,21 @@ const ONE_CPU: &str = "give the servers one CPU, such as --server-cpus 0 --gener
 const ROOT_OR_ONE_CPU: &str =
     "run as root of the machine, or give the servers one CPU, such as --server-cpus 0 --generator-cpus 1";
 
-/// A network that is there.
-pub(crate) struct ProvisionedNetwork {
-    /// The network; absent where the experiment names none.
-    pub network: Option<Network>,
+/// A setting whose network is there.
+pub(crate) struct ProvisionedSetting {
+    /// Which.
+    pub setting: Setting,
     /// What joins servers and generators on it.
     pub link: Link,
     /// Whether several processes can have queues of one interface here ([`assay_wire::xdp::can_share`]).
     pub shares_interfaces: bool,
 }
 
-/// The networks of a plan that could be had, and what the record says of all that it names.
+/// The settings of a plan whose networks could be had, and what the record says of all networks that it names.
 ///
 /// # Errors
 /// When the only one cannot be had.
-pub(crate) fn provision(plan: &RunPlan) -> Result<(Vec<ProvisionedNetwork>, Vec<NetworkFacts>), LabError> {
+pub(crate) fn provision(plan: &RunPlan) -> Result<(Vec<ProvisionedSetting>, Vec<NetworkFacts>), LabError> {
     let wanted = plan.experiment.networks();
     let (mut all, mut facts) = (Vec::new(), Vec::new());
     let shares_interfaces = assay_wire::xdp::can_share();
@@ -57,7 +59,12 @@ pub(crate) fn provision(plan: &RunPlan) -> Result<(Vec<ProvisionedNetwork>, Vec<
             link_facts: link.facts().cloned(),
             not_run: None,
         }));
-        all.push(ProvisionedNetwork { network: *network, link, shares_interfaces });
+        let there = plan.experiment.settings().into_iter().filter(|setting| setting.network == *network);
+        all.extend(there.map(|setting| ProvisionedSetting {
+            setting,
+            link: link.clone(),
+            shares_interfaces,
+        }));
     }
     Ok((all, facts))
 }
@@ -74,10 +81,10 @@ fn absent(error: LinkError) -> NotRun {
     NotRun { stage: Stage::Needs, reason, remedy, log_tail: Vec::new() }
 }
 
-impl ProvisionedNetwork {
+impl ProvisionedSetting {
     /// Whether the kernel's TCP serves it.
     pub(crate) fn is_kernels(&self) -> bool {
-        self.network.is_none_or(|network| network.stack() == Stack::Kernel)
+        self.setting.network.is_none_or(|network| network.stack() == Stack::Kernel)
     }
 
     /// Queues that a subject has here: one for each worker that can have one to itself, on a stack in user space.
@@ -102,6 +109,11 @@ impl ProvisionedNetwork {
         let queues = usize::from(self.queues(subject, isolation));
         let has_rate_or_loss = matches!(self.link.spec(), Spec::Veth(cable) if !cable.is_plain());
         let (reason, remedy) = match &subject.launch {
+            Launch::Process(process)
+                if self.setting.protocol.is_secured() && process.run.tls_arguments.is_none() =>
+            {
+                (WITHOUT_TLS, SET_UP_TLS)
+            }
             Launch::Running { .. } if !self.is_loopback() => {
                 ("it runs already, outside this network", "let assay start it: --cmd")
             }
@@ -133,12 +145,12 @@ impl ProvisionedNetwork {
 
     /// Whether all queues must be one process's.
     fn belongs_to_one_process(&self) -> bool {
-        let is_xdp = self.network.is_some_and(|network| matches!(network.wire(), Wire::Xdp(_)));
+        let is_xdp = self.setting.network.is_some_and(|network| matches!(network.wire(), Wire::Xdp(_)));
         is_xdp && !self.shares_interfaces
     }
 
     fn is_loopback(&self) -> bool {
-        self.network.is_none_or(|network| network.wire() == Wire::Loopback)
+        self.setting.network.is_none_or(|network| network.wire() == Wire::Loopback)
     }
 }
 
@@ -149,7 +161,7 @@ fn workers(isolation: &Isolation) -> u16 {
 
 /// The link over which servers are asked for the rules of HTTP: these are the program's and the same on every network, and
 /// the suite asks with the kernel's sockets.
-pub(crate) fn for_asking(provisioned: &[ProvisionedNetwork]) -> Link {
+pub(crate) fn for_asking(provisioned: &[ProvisionedSetting]) -> Link {
     provisioned
         .iter()
         .find(|provisioned| provisioned.is_kernels())
@@ -159,6 +171,8 @@ pub(crate) fn for_asking(provisioned: &[ProvisionedNetwork]) -> Link {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+
+    use assay_model::experiment::Protocol;
 
     use super::*;
 
@@ -182,9 +196,9 @@ mod tests {
         subject
     }
 
-    fn provisioned(network: &str) -> ProvisionedNetwork {
-        ProvisionedNetwork {
-            network: Some(network.parse().expect("network")),
+    fn provisioned(network: &str) -> ProvisionedSetting {
+        ProvisionedSetting {
+            setting: Setting::on(Some(network.parse().expect("network"))),
             link: Link::loopback(),
             shares_interfaces: true,
         }
@@ -208,6 +222,22 @@ mod tests {
     }
 
     #[test]
+    fn over_tls_only_those_take_part_that_can_serve_the_runs_certificate() {
+        let provisioned = ProvisionedSetting {
+            setting: Setting { network: None, protocol: Protocol::H1Tls },
+            ..provisioned("kernel/loopback")
+        };
+        let isolation = isolation("0", "1");
+        let reason = |subject: &Subject| provisioned.closed_to(subject, &isolation).map(|why| why.reason);
+        let mut own = subject(false, false);
+        assert_eq!(reason(&own), None, "a command finds its certificate in the environment");
+        if let Launch::Process(process) = &mut own.launch {
+            process.run.tls_arguments = None;
+        }
+        assert_eq!(reason(&own).as_deref(), Some(WITHOUT_TLS));
+    }
+
+    #[test]
     fn workers_that_cannot_have_a_queue_each_are_refused_with_a_remedy() {
         let (processes, threads, one) = (subject(true, false), subject(true, true), subject(false, false));
         for (network, shares_interfaces, subject, server, generator, hint) in [
@@ -221,7 +251,7 @@ mod tests {
             ("user/xdp", false, &one, "0-1", "2-3", None),
             ("kernel/loopback", false, &processes, "0-1", "2", None),
         ] {
-            let provisioned = ProvisionedNetwork { shares_interfaces, ..provisioned(network) };
+            let provisioned = ProvisionedSetting { shares_interfaces, ..provisioned(network) };
             let closed = provisioned.closed_to(subject, &isolation(server, generator));
             let remedy = closed.as_ref().map(|closed| closed.remedy.clone().unwrap_or_default());
             assert!(remedy.is_none_or(|remedy| remedy.contains("--server-cpus")), "{closed:?}");

@@ -10,6 +10,7 @@ use assay_model::experiment::{Cell, Experiment, Measure};
 use assay_model::network::{Network, Stack};
 use assay_model::offered::Offered;
 use assay_model::record::{LeftOut, Program};
+use assay_model::setting::Setting;
 use assay_model::workload::Workload;
 use assay_verdict::allocation::{Further, Means, opening};
 use assay_verdict::outlook::Past;
@@ -25,6 +26,7 @@ use crate::schedule::{
 };
 use crate::subject::{Launch, Subject, check_link};
 use crate::tools::Tools;
+use crate::url::Scheme;
 
 /// Share of a round that is left for turns at least, where the budget bounds them: with fewer rounds each has more of them.
 const LEAST_SHARE: f64 = 0.25;
@@ -125,32 +127,14 @@ impl RunPlan {
     /// # Errors
     /// An experiment with impossible numbers, or one of whose workloads is missing, or nobody to measure.
     pub fn check(&self) -> Result<(), LabError> {
-        let runs_already = |subject: &&Subject| matches!(subject.launch, Launch::Running { .. });
-        let is_plain = |measure: &Measure| measure.protocol.is_plain();
-        if self.experiment.measures.iter().any(|measure| measure.protocol.is_http2()) {
+        if self.experiment.settings().iter().any(|setting| !setting.protocol.is_http1()) {
             return Err(LabError::Argument {
                 given: self.experiment.name.clone(),
-                problem: "a run speaks HTTP/1.1; HTTP/2 is for `assay load --http 2`".to_owned(),
-            });
-        }
-        if self.experiment.is_secured() && self.experiment.measures.iter().any(is_plain) {
-            return Err(LabError::Argument {
-                given: self.experiment.name.clone(),
-                problem:
-                    "its measures speak different protocols; a run speaks one, so give each a file of its own"
-                        .to_owned(),
-            });
-        }
-        if self.experiment.is_secured()
-            && let Some(subject) = self.subjects.iter().find(runs_already)
-        {
-            return Err(LabError::Argument {
-                given: subject.title.clone(),
-                problem: "over TLS a run measures servers that it starts, with a certificate of its own; drive one that runs \
-                          already with `assay load https://…`"
+                problem: "a run speaks HTTP/1.1; HTTP/2 is for `assay load --http 2`, WebSocket for ws://"
                     .to_owned(),
             });
         }
+        self.check_schemes()?;
         if let Some(fault) = catalogue::fault_of_experiment(&self.experiment) {
             let problem = format!("{}: {}; {}", fault.key, fault.problem, fault.mend);
             return Err(LabError::Argument { given: self.experiment.name.clone(), problem });
@@ -171,6 +155,22 @@ impl RunPlan {
         let workloads: Vec<&str> = self.workloads.iter().map(|workload| workload.name.as_str()).collect();
         let reason = format!("no selected contender answers {}", workloads.join(" or "));
         Err(LabError::NothingSelected { reason })
+    }
+
+    /// Whether servers that run already are measured without TLS: what a run secures has a certificate of its own.
+    fn check_schemes(&self) -> Result<(), LabError> {
+        let is_secured = self.experiment.is_secured();
+        let is_others = |subject: &&Subject| match subject.launch {
+            Launch::Running { scheme, .. } => is_secured || scheme == Scheme::Https,
+            Launch::Process(_) => false,
+        };
+        let Some(subject) = self.subjects.iter().find(is_others) else { return Ok(()) };
+        Err(LabError::Argument {
+            given: subject.title.clone(),
+            problem: "over TLS a run measures servers that it starts, with a certificate of its own; drive one that runs \
+                      already with `assay load https://…`, or ask it with `assay check https://…`"
+                .to_owned(),
+        })
     }
 
     /// Whether all requests mean something.
@@ -384,15 +384,15 @@ impl RunPlan {
         self.parts().iter().map(Vec::len).sum()
     }
 
-    /// The cells of every life of a round: of everybody who takes part on every network, those of the longest possible control
+    /// The cells of every life of a round: of everybody who takes part in every setting, those of the longest possible control
     /// included.
     pub(crate) fn parts(&self) -> Vec<Vec<Cell>> {
-        let networks = self.experiment.networks();
+        let settings = self.experiment.settings();
         let lives = |cells: Vec<Cell>| -> Vec<Vec<Cell>> {
-            let on = |network: &Option<Network>| {
-                cells.iter().filter(|cell| cell.network == *network).cloned().collect::<Vec<_>>()
+            let of = |setting: &Setting| {
+                cells.iter().filter(|cell| cell.setting() == *setting).cloned().collect::<Vec<_>>()
             };
-            networks.iter().map(on).filter(|cells| !cells.is_empty()).collect()
+            settings.iter().map(of).filter(|cells| !cells.is_empty()).collect()
         };
         let cells = |subject| self.cells_of(subject).into_iter().map(|(_, cell)| cell).collect::<Vec<_>>();
         let own = self.subjects.iter().map(cells).filter(|cells| !cells.is_empty()).collect::<Vec<_>>();

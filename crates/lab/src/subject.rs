@@ -59,6 +59,8 @@ pub enum Launch {
     Process(Box<Process>),
     /// It is running already, and stays so.
     Running {
+        /// How it is spoken to.
+        scheme: Scheme,
         /// `host:port`.
         authority: String,
         /// The URL's path with its query, for a workload of its own.
@@ -206,14 +208,19 @@ impl Subject {
         self
     }
 
-    /// A server that is running at `url` (`http://host[:port][/path]`).
+    /// A server that is running at `url` (`http://host[:port][/path]`, or `https://…`).
     ///
     /// # Errors
     /// [`LabError::Argument`] when it is no such URL.
     pub fn from_url(url: &str) -> Result<Self, LabError> {
-        let (authority, path) = split_url(url)?;
-        let launch = Launch::Running { authority, path };
-        Ok(Self::unknown(url.trim_start_matches("http://"), Origin::Url(url.to_owned()), launch))
+        let parsed = Url::parse(url)?;
+        let launch =
+            Launch::Running { scheme: parsed.scheme, authority: parsed.authority(), path: parsed.path };
+        Ok(Self::unknown(
+            url.trim_start_matches("http://").trim_start_matches("https://"),
+            Origin::Url(url.to_owned()),
+            launch,
+        ))
     }
 
     /// This subject without the secrets in what it is called, if a person typed that.
@@ -304,21 +311,6 @@ impl Subject {
     }
 }
 
-/// The authority of an `http://` URL, port included, and its path with its query. `localhost:8080/a` is taken for one, as
-/// browsers do.
-///
-/// # Errors
-/// [`LabError::Argument`] when it is no such URL.
-pub fn split_url(url: &str) -> Result<(String, String), LabError> {
-    let parsed = Url::parse(url)?;
-    if parsed.scheme == Scheme::Https {
-        let problem =
-            "only `assay load` drives a server over TLS yet; use http://host[:port][/path]".to_owned();
-        return Err(LabError::Argument { given: url.to_owned(), problem });
-    }
-    Ok((parsed.authority(), parsed.path))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -327,16 +319,18 @@ mod tests {
     fn urls() {
         for (url, authority, path) in [
             ("http://localhost", "localhost:80", "/"),
+            ("https://localhost", "localhost:443", "/"),
             ("http://127.0.0.1:8080/", "127.0.0.1:8080", "/"),
             ("http://[::1]:8080/a?b=c#d", "[::1]:8080", "/a?b=c"),
             ("http://[::1]?q", "[::1]:80", "/?q"),
         ] {
             let subject = Subject::from_url(url).expect(url);
-            let wanted = Launch::Running { authority: authority.into(), path: path.into() };
+            let scheme = if url.starts_with("https") { Scheme::Https } else { Scheme::Http };
+            let wanted = Launch::Running { scheme, authority: authority.into(), path: path.into() };
             assert_eq!(subject.launch, wanted, "{url}");
             assert_eq!(subject.origin, Origin::Url(url.into()));
         }
-        for bad in ["https://x/", "http://", "http://x:0/", "http://x:http/", "http://a b/", "http://u@h/"] {
+        for bad in ["ftp://x/", "http://", "http://x:0/", "http://x:http/", "http://a b/", "http://u@h/"] {
             assert!(Subject::from_url(bad).is_err(), "{bad}");
         }
     }

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use assay_model::tls::{Agreed, KeyKind};
 use assay_tls::{Client, ClientTerms, Made, TlsError, Trust};
 
 use crate::error::LabError;
@@ -12,7 +13,28 @@ pub(crate) const SERVER_NAME: &str = "localhost";
 
 /// The cipher suite of all servers of a run: left to themselves they choose different ones, of which one costs more than another.
 /// OpenSSL prefers this one.
-pub(crate) const CIPHER: &str = "TLS_AES_256_GCM_SHA384";
+const CIPHER: &str = "TLS_AES_256_GCM_SHA384";
+/// The same of TLS 1.2, for a server that speaks nothing newer: it is measured, and marked.
+const OLDER_CIPHER: &str = "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384";
+/// All that is offered.
+pub(crate) const CIPHERS: [&str; 2] = [CIPHER, OLDER_CIPHER];
+
+/// Why one that is not set up for TLS is not run over it.
+pub(crate) const WITHOUT_TLS: &str = "it is not set up for TLS here";
+/// How that is mended.
+pub(crate) const SET_UP_TLS: &str =
+    "add tls_arguments to its contender.toml; it finds its certificate in $CERT, and the key in $KEY";
+
+/// What every connection of a run over TLS is to agree on.
+pub(crate) fn asked() -> Agreed {
+    Agreed {
+        version: "TLS 1.3".to_owned(),
+        cipher: CIPHER.to_owned(),
+        group: Some("X25519".to_owned()),
+        key: KeyKind::P256.to_string(),
+        protocol: Some("http/1.1".to_owned()),
+    }
+}
 
 /// What a run over TLS hands to servers and generators.
 #[derive(Debug)]
@@ -51,6 +73,6 @@ fn client(authority: &Path) -> Result<Client, TlsError> {
         trust,
         identity: None,
         resumption: true,
-        cipher: Some(CIPHER.to_owned()),
+        ciphers: CIPHERS.map(str::to_owned).to_vec(),
     })
 }

@@ -1,7 +1,6 @@
 //! URLs of servers, as far as HTTP needs them.
 
 use crate::error::LabError;
-use crate::tls::RunTls;
 
 /// How a server is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,8 +15,8 @@ pub enum Scheme {
 
 impl Scheme {
     /// That of a server whose connections are secured, or not.
-    pub(crate) fn of(tls: Option<&RunTls>) -> Self {
-        if tls.is_some() { Self::Https } else { Self::Http }
+    pub(crate) fn of(is_secured: bool) -> Self {
+        if is_secured { Self::Https } else { Self::Http }
     }
 
     /// Its name in a URL.

@@ -20,6 +20,7 @@ use assay_model::contender::Contender;
 use assay_model::design::{Because, Comparing, Design, Side};
 use assay_model::load::Arrival;
 use assay_model::record::{DuetTurn, NotRun, Program, Record, Stage, State};
+use assay_model::setting::Setting;
 use assay_verdict::{Ending, ending, judge};
 use common::{processes_with, testkit};
 use tempfile::TempDir;
@@ -129,7 +130,7 @@ fn in_a_duet_both_are_under_load_in_the_same_windows() {
     assert_eq!(record.contenders[2].control_of.as_deref(), Some("old"), "the base is its own control");
     for round in &record.rounds {
         let window = |name: &str, cell: usize| {
-            let run = round.run_of(name, None).expect("a life");
+            let run = round.run_of(name, Setting::USUAL).expect("a life");
             assert_eq!(run.failure, None);
             let cell = &record.experiment.cells()[cell];
             run.cells.iter().find(|window| window.cell == *cell).expect("a window").clone()

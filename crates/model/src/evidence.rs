@@ -17,6 +17,7 @@ use crate::experiment::Cell;
 use crate::imported::Imported;
 use crate::interval::Interval;
 use crate::running::Running;
+use crate::tls::Agreed;
 use crate::units::Nanos;
 
 pub use ages::Ages;
@@ -152,6 +153,15 @@ pub enum Evidence {
         /// Windows in which one ran out; absent where one window is meant.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         windows: Option<Part>,
+    },
+    /// What connections over TLS agreed on instead of what was asked for.
+    TlsOtherwise {
+        /// What was asked for.
+        asked: Agreed,
+        /// What the first connection that did otherwise agreed on.
+        agreed: Agreed,
+        /// Windows in which one did.
+        windows: Part,
     },
     /// How assay was built.
     Build {

@@ -8,6 +8,7 @@ use crate::generator::GeneratorName;
 use crate::network::Network;
 use crate::offered::Offered;
 use crate::published::Published;
+use crate::setting::Setting;
 
 /// A plan: which contenders, under which loads, how often and for how long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -152,9 +153,9 @@ pub struct Measure {
     /// Names of the only contenders that are measured so; empty for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contenders: Vec<String>,
-    /// What is spoken: `h1`, or `h1+tls` with a certificate of the run's own. The same in all measures of a run.
-    #[serde(default, skip_serializing_if = "Protocol::is_plain")]
-    pub protocol: Protocol,
+    /// What is spoken, each a cell of its own: `h1`, and `h1+tls` with a certificate of the run's own. Empty: `h1`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub protocols: Vec<Protocol>,
 }
 
 /// One cell of an experiment: a workload over a number of connections at a load.
@@ -215,7 +216,7 @@ impl Protocol {
         }
     }
 
-    /// Whether it is HTTP/1.1 without TLS, which is not told.
+    /// Whether it is the one that is meant where none is named.
     pub fn is_plain(&self) -> bool {
         *self == Self::H1
     }
@@ -225,9 +226,38 @@ impl Protocol {
         matches!(self, Self::H1Tls | Self::H2 | Self::Wss)
     }
 
+    /// Whether it is HTTP/1.1, over TLS or not.
+    pub fn is_http1(self) -> bool {
+        matches!(self, Self::H1 | Self::H1Tls)
+    }
+
     /// Whether it is HTTP/2.
     pub fn is_http2(self) -> bool {
         matches!(self, Self::H2c | Self::H2)
+    }
+
+    /// The protocol that it is laid upon, or that it takes the place of, with which its cost is told; none for one that stands
+    /// by itself.
+    pub fn base(self) -> Option<Self> {
+        match self {
+            Self::H1 | Self::Ws => None,
+            Self::H1Tls | Self::H2c => Some(Self::H1),
+            Self::H2 => Some(Self::H1Tls),
+            Self::Wss => Some(Self::Ws),
+        }
+    }
+}
+
+impl std::str::FromStr for Protocol {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let all = [Self::H1, Self::H1Tls, Self::H2c, Self::H2, Self::Ws, Self::Wss];
+        let named = all.into_iter().find(|protocol| protocol.to_string() == name);
+        named.ok_or_else(|| {
+            let known = all.map(|protocol| protocol.to_string()).join(", ");
+            format!("there is no protocol `{name}`; there are {known}")
+        })
     }
 }
 
@@ -284,28 +314,39 @@ impl Measure {
             rates: capacity_alone(),
             networks: Vec::new(),
             contenders: Vec::new(),
-            protocol: Protocol::H1,
+            protocols: Vec::new(),
         }
     }
 
-    /// The cells: on each network all numbers of connections, at each of them the capacity first.
+    /// The cells: in each setting all numbers of connections, at each of them the capacity first.
     pub fn cells(&self) -> impl Iterator<Item = Cell> {
         let implied =
             self.rates.iter().any(Offered::needs_capacity) && !self.rates.contains(&Offered::Capacity);
         let capacity = implied.then_some(Offered::Capacity);
-        let at = move |(network, connections): (Option<Network>, u32)| {
+        let at = move |(Setting { network, protocol }, connections): (Setting, u32)| {
             let of = move |offered: Offered| Cell {
                 workload: self.workload.clone(),
                 connections,
                 pipeline: self.pipeline,
                 offered,
                 network,
-                protocol: self.protocol,
+                protocol,
             };
             capacity.into_iter().chain(self.rates.iter().copied()).map(of)
         };
-        let on = |network| self.connections.iter().map(move |&connections| (network, connections));
-        self.networks().into_iter().flat_map(on).flat_map(at)
+        let on = |setting| self.connections.iter().map(move |&connections| (setting, connections));
+        self.settings().into_iter().flat_map(on).flat_map(at)
+    }
+
+    /// Each network with each protocol.
+    fn settings(&self) -> Vec<Setting> {
+        let with = |network| self.protocols().into_iter().map(move |protocol| Setting { network, protocol });
+        self.networks().into_iter().flat_map(with).collect()
+    }
+
+    /// The protocols; where none is named HTTP/1.1 alone.
+    fn protocols(&self) -> Vec<Protocol> {
+        if self.protocols.is_empty() { vec![Protocol::H1] } else { self.protocols.clone() }
     }
 
     /// The networks; where none is named the one that the run decides on.
@@ -325,6 +366,16 @@ impl Cell {
             network: None,
             protocol: Protocol::H1,
         }
+    }
+
+    /// What a server is started for that is measured in it.
+    pub fn setting(&self) -> Setting {
+        Setting { network: self.network, protocol: self.protocol }
+    }
+
+    /// The cell that differs from this one only in what is spoken.
+    pub fn over(&self, protocol: Protocol) -> Self {
+        Self { protocol, ..self.clone() }
     }
 
     /// The cell that differs from this one only in its network.
@@ -433,7 +484,18 @@ impl Experiment {
 
     /// Whether any of its cells is measured over TLS.
     pub fn is_secured(&self) -> bool {
-        self.measures.iter().any(|measure| !measure.protocol.is_plain())
+        self.settings().iter().any(|setting| setting.protocol.is_secured())
+    }
+
+    /// Everything that a server is started for, in the order in which the file names it.
+    pub fn settings(&self) -> Vec<Setting> {
+        let mut settings = Vec::new();
+        for setting in self.measures.iter().flat_map(Measure::settings) {
+            if !settings.contains(&setting) {
+                settings.push(setting);
+            }
+        }
+        settings
     }
 
     /// Length of one measured window at a load.

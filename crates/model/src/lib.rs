@@ -43,6 +43,7 @@ pub mod record;
 pub mod requests;
 pub mod rule;
 pub mod running;
+pub mod setting;
 pub mod shape;
 pub mod slo;
 pub mod speed;

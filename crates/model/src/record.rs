@@ -10,7 +10,7 @@ use crate::conformance::Conformance;
 use crate::contender::Kind;
 use crate::database::DatabaseKind;
 use crate::design::Side;
-use crate::experiment::{Cell, Experiment};
+use crate::experiment::{Cell, Experiment, Protocol};
 use crate::generator::GeneratorName;
 use crate::generator_window::GeneratorWindow;
 use crate::host::{HostFacts, Isolation};
@@ -21,7 +21,9 @@ use crate::load::{ErrorClass, LoadReport, LoadTurn, StackCounts};
 use crate::network::{Network, Spec};
 use crate::rule::Rule;
 use crate::running::Running;
+use crate::setting::Setting;
 use crate::speed::WindowSpeed;
+use crate::tls::Agreed;
 use crate::units::Nanos;
 use crate::usage::{Counted, Usage};
 use crate::workload::Workload;
@@ -78,6 +80,9 @@ pub struct Record {
     /// The networks that the experiment names, in its order; empty where it names none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub networks: Vec<NetworkFacts>,
+    /// What every connection over TLS was to agree on; absent where none was secured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<Agreed>,
     /// All contenders that were asked for, also those that could not run.
     pub contenders: Vec<Entry>,
     /// The rounds in the order in which they were measured.
@@ -235,16 +240,20 @@ pub struct Entry {
     /// Why it was not run, or given up after it had been measured, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_run: Option<NotRun>,
-    /// Why it was not run on one of several networks; the others go on.
+    /// Why it was not run in one of several settings; the others go on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_run_on: Vec<NotRunOn>,
 }
 
-/// Why a contender yielded nothing on a network.
+/// Why a contender yielded nothing in a setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotRunOn {
-    /// The network.
-    pub network: Network,
+    /// The network; absent where the experiment names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
+    /// The protocol.
+    #[serde(default, skip_serializing_if = "Protocol::is_plain")]
+    pub protocol: Protocol,
     /// Why.
     #[serde(flatten)]
     pub why: NotRun,
@@ -262,13 +271,13 @@ pub enum Origin {
     Url(String),
 }
 
-/// One randomised block: every contender once on every network; where not all could live at once, one of them once in each
+/// One randomised block: every contender once in every setting; where not all could live at once, one of them once in each
 /// group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Round {
     /// 0, 1, 2 …
     pub index: u32,
-    /// One run per contender, network and group, in the order in which they were measured.
+    /// One run per contender, setting and group, in the order in which they were measured.
     pub runs: Vec<Run>,
 }
 
@@ -280,6 +289,9 @@ pub struct Run {
     /// The network that it was started on; absent where the experiment names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
+    /// The protocol that it was started to speak.
+    #[serde(default, skip_serializing_if = "Protocol::is_plain")]
+    pub protocol: Protocol,
     /// The group of its round in which it lived, from 0: those of one group lived at once, and took turns. 0 for all where nothing kept
     /// them from living together.
     #[serde(default, skip_serializing_if = "is_first")]
@@ -455,13 +467,13 @@ impl Record {
         self.link.map_or_else(|| LINK_NOT_KNOWN.to_owned(), |link| link.to_string())
     }
 
-    /// The networks that could be had; `None` stands for the run's own where the experiment names none.
-    pub fn networks_had(&self) -> Vec<Option<Network>> {
-        let lost = |network: &Network| {
-            self.networks.iter().any(|facts| facts.network == *network && facts.not_run.is_some())
+    /// The settings whose networks could be had.
+    pub fn settings_had(&self) -> Vec<Setting> {
+        let lost = |network: Network| {
+            self.networks.iter().any(|facts| facts.network == network && facts.not_run.is_some())
         };
-        let named = self.experiment.networks().into_iter();
-        named.filter(|network| !network.as_ref().is_some_and(lost)).collect()
+        let named = self.experiment.settings().into_iter();
+        named.filter(|setting| !setting.network.is_some_and(lost)).collect()
     }
 
     /// The cable of a cell; absent where there was none.
@@ -474,16 +486,30 @@ impl Record {
 }
 
 impl Round {
-    /// The run of a contender on a network; the first of one that lived in several groups.
-    pub fn run_of(&self, contender: &str, network: Option<Network>) -> Option<&Run> {
-        self.runs.iter().find(|run| run.contender == contender && run.network == network)
+    /// The run of a contender in a setting; the first of one that lived in several groups.
+    pub fn run_of(&self, contender: &str, setting: Setting) -> Option<&Run> {
+        self.runs.iter().find(|run| run.contender == contender && run.setting() == setting)
+    }
+}
+
+impl Run {
+    /// What the server was started for.
+    pub fn setting(&self) -> Setting {
+        Setting { network: self.network, protocol: self.protocol }
+    }
+}
+
+impl NotRunOn {
+    /// Where the contender yielded nothing.
+    pub fn setting(&self) -> Setting {
+        Setting { network: self.network, protocol: self.protocol }
     }
 }
 
 impl Entry {
-    /// Why it does not take part, or no longer, on a network.
-    pub fn absence_on(&self, network: Option<Network>) -> Option<&NotRun> {
-        let there = || self.not_run_on.iter().find(|absence| Some(absence.network) == network);
+    /// Why it does not take part, or no longer, in a setting.
+    pub fn absence_on(&self, setting: Setting) -> Option<&NotRun> {
+        let there = || self.not_run_on.iter().find(|absence| absence.setting() == setting);
         self.not_run.as_ref().or_else(|| there().map(|absence| &absence.why))
     }
 }

@@ -138,6 +138,8 @@ rules! {
     Tcp => "tcp",
     /// No quota of CPU time holds server or generator back.
     Throttled => "throttled",
+    /// Connections over TLS agree on the version, cipher suite and key that all are measured with.
+    TlsOtherwise => "tls-otherwise",
     /// Rounds do not get slower or faster.
     Trend => "trend",
     /// Every request has an end.

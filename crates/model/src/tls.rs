@@ -133,6 +133,15 @@ pub struct Agreed {
     pub protocol: Option<String>,
 }
 
+impl Agreed {
+    /// Whether this is another version, cipher suite, key or group than `asked`; a session that was resumed may have no group.
+    pub fn differs_from(&self, asked: &Self) -> bool {
+        let groups = self.group.as_ref().zip(asked.group.as_ref());
+        (&self.version, &self.cipher, &self.key) != (&asked.version, &asked.cipher, &asked.key)
+            || groups.is_some_and(|(own, asked)| own != asked)
+    }
+}
+
 impl fmt::Display for Agreed {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}, {}, {}", self.version, self.cipher, self.key)?;

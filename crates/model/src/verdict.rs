@@ -7,7 +7,7 @@ use crate::check::Check;
 use crate::conformance::Score;
 use crate::cross_check::CrossCheck;
 use crate::evidence::{Bottleneck, Withheld};
-use crate::experiment::Cell;
+use crate::experiment::{Cell, Protocol};
 use crate::network::Network;
 use crate::published::Figures;
 
@@ -55,6 +55,35 @@ pub struct Verdict {
     /// Where along a workload's number the one stack overtakes the other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub crossings: Vec<Crossing>,
+    /// Every contender over a protocol against itself over the one beneath; empty where only one was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub protocol_cost: Vec<ProtocolCost>,
+}
+
+/// What a protocol costs a contender: the same program in the same rounds, over it and over the protocol that it is laid upon.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = crate::evidence::with_sentences)]
+pub struct ProtocolCost {
+    /// Name of the contender.
+    pub contender: String,
+    /// The cell over the protocol; the other differs from it in that only.
+    #[serde(flatten)]
+    pub cell: Cell,
+    /// The protocol beneath, with which it is compared.
+    pub base: Protocol,
+    /// Right answers per second over the protocol; absent when withheld.
+    pub per_second: Option<Interval>,
+    /// The same over the one beneath.
+    pub base_per_second: Option<Interval>,
+    /// The first throughput over the second, paired by round, each pair on its own; absent when either is withheld.
+    pub ratio: Option<Interval>,
+    /// What may be said of it: [`Call::Distinct`] where the interval leaves the margin around 1.
+    pub call: Option<Call>,
+    /// 50th percentile of the service time over the protocol to that over the one beneath, medians over rounds.
+    pub p50_ratio: Option<f64>,
+    /// Why there is no ratio, if so.
+    #[serde(rename = "withheld_for", default, skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<Withheld>,
 }
 
 /// What the stack costs a contender: the same program in the same rounds on two networks.

@@ -1,7 +1,7 @@
 //! Who yielded nothing, and why: networks that could not be had, contenders that never ran, runs that ended early.
 
-use assay_model::network::Network;
 use assay_model::record::{Entry, NetworkFacts, NotRun, Record, Run, Stage};
+use assay_model::setting::Setting;
 
 use crate::notes::stage_in_words;
 
@@ -9,8 +9,8 @@ use crate::notes::stage_in_words;
 pub(crate) struct Absent<'a> {
     /// Name of the contender; absent for everybody on a network.
     name: Option<&'a str>,
-    /// The only network concerned, where there are several.
-    network: Option<Network>,
+    /// The only setting concerned, where there are several.
+    setting: Option<Setting>,
     /// Index of the first round in which it failed; absent when it never ran.
     pub(crate) round: Option<u32>,
     pub(crate) why: &'a NotRun,
@@ -19,17 +19,17 @@ pub(crate) struct Absent<'a> {
 impl Absent<'_> {
     /// `nginx`, `nginx on user/xdp`, `user/xdp`.
     pub(crate) fn who(&self) -> String {
-        match (self.name, self.network) {
+        match (self.name, self.setting) {
             (Some(name), None) => name.to_owned(),
-            (Some(name), Some(network)) => format!("{name} on {network}"),
-            (None, Some(network)) => network.to_string(),
+            (Some(name), Some(setting)) => format!("{name} on {setting}"),
+            (None, Some(setting)) => setting.to_string(),
             (None, None) => String::new(),
         }
     }
 
     /// At which step it failed, in words.
     pub(crate) fn stage(&self) -> &'static str {
-        match (self.why.stage, self.network) {
+        match (self.why.stage, self.setting) {
             // What a contender needs in general is there, or it would be absent everywhere.
             (Stage::Needs, Some(_)) => "not run",
             (stage, _) => stage_in_words(stage),
@@ -41,14 +41,13 @@ impl Absent<'_> {
 pub(crate) fn absent(record: &Record) -> Vec<Absent<'_>> {
     let mut all: Vec<Absent<'_>> = record.networks.iter().filter_map(network).collect();
     let proper = || record.contenders.iter().filter(|entry| entry.control_of.is_none());
-    all.extend(
-        proper().filter(|entry| first_failure(record, &entry.name, None).is_none()).filter_map(nowhere),
-    );
+    let ended_early = |entry: &&Entry| failed_runs(record).any(|(_, run, _)| run.contender == entry.name);
+    all.extend(proper().filter(|entry| !ended_early(entry)).filter_map(nowhere));
     all.extend(proper().flat_map(|entry| somewhere(record, entry)));
     for (round, run, why) in failed_runs(record).filter(|(_, run, _)| !is_echo(record, run)) {
-        let (name, network) = (Some(run.contender.as_str()), run.network);
-        if all.iter().all(|known| (known.name, known.network) != (name, network)) {
-            all.push(Absent { name, network, round: Some(round), why });
+        let (name, setting) = (Some(run.contender.as_str()), told(run.setting()));
+        if all.iter().all(|known| (known.name, known.setting) != (name, setting)) {
+            all.push(Absent { name, setting, round: Some(round), why });
         }
     }
     all
@@ -56,29 +55,33 @@ pub(crate) fn absent(record: &Record) -> Vec<Absent<'_>> {
 
 fn network(facts: &NetworkFacts) -> Option<Absent<'_>> {
     let why = facts.not_run.as_ref()?;
-    Some(Absent { name: None, network: Some(facts.network), round: None, why })
+    Some(Absent { name: None, setting: Some(Setting::on(Some(facts.network))), round: None, why })
 }
 
 fn nowhere(entry: &Entry) -> Option<Absent<'_>> {
     let why = entry.not_run.as_ref().filter(|_| entry.not_run_on.is_empty())?;
-    Some(Absent { name: Some(&entry.name), network: None, round: None, why })
+    Some(Absent { name: Some(&entry.name), setting: None, round: None, why })
 }
 
-/// On single networks, where it did not fail in a round, which tells more.
+/// The usual setting needs no name.
+fn told(setting: Setting) -> Option<Setting> {
+    Some(setting).filter(|setting| *setting != Setting::USUAL)
+}
+
+/// In single settings, where it did not fail in a round, which tells more.
 fn somewhere<'r>(record: &'r Record, entry: &'r Entry) -> impl Iterator<Item = Absent<'r>> {
     let absences = entry.not_run_on.iter();
-    let never =
-        absences.filter(|absence| first_failure(record, &entry.name, Some(absence.network)).is_none());
+    let never = absences.filter(|absence| first_failure(record, &entry.name, absence.setting()).is_none());
     never.map(|absence| Absent {
         name: Some(&entry.name),
-        network: Some(absence.network),
+        setting: Some(absence.setting()),
         round: None,
         why: &absence.why,
     })
 }
 
-fn first_failure<'r>(record: &'r Record, name: &str, network: Option<Network>) -> Option<(u32, &'r NotRun)> {
-    let its = |run: &Run| run.contender == name && run.network == network;
+fn first_failure<'r>(record: &'r Record, name: &str, setting: Setting) -> Option<(u32, &'r NotRun)> {
+    let its = |run: &Run| run.contender == name && run.setting() == setting;
     failed_runs(record).find(|(_, run, _)| its(run)).map(|(round, _, why)| (round, why))
 }
 
@@ -86,7 +89,7 @@ fn first_failure<'r>(record: &'r Record, name: &str, network: Option<Network>) -
 fn is_echo(record: &Record, run: &Run) -> bool {
     let entry = record.contenders.iter().find(|entry| entry.name == run.contender);
     let original = entry.and_then(|entry| entry.control_of.as_ref());
-    original.is_some_and(|original| first_failure(record, original, run.network).is_some())
+    original.is_some_and(|original| first_failure(record, original, run.setting()).is_some())
 }
 
 fn failed_runs(record: &Record) -> impl Iterator<Item = (u32, &Run, &NotRun)> {

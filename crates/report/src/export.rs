@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use crate::absent::absent;
 use crate::standings::{Column, telling};
-use crate::{ReportError, beside, cross_check, foreign, format, notes, stack, text, words};
+use crate::{ReportError, beside, cross_check, foreign, format, notes, protocol, stack, text, words};
 
 /// Name and version of the format that [`json`] writes.
 pub const REPORT_SCHEMA: &str = "assay-report/1";
@@ -69,6 +69,7 @@ pub fn markdown(record: &Record, verdict: &Verdict) -> String {
     verdict.published.iter().for_each(|published| out += &beside::markdown(record, published));
     out += &cross_check::markdown(record, verdict);
     out += &stack::markdown(record, verdict);
+    out += &protocol::markdown(record, verdict);
     out += &markdown_notes(record, verdict);
     if record.imported.is_some() {
         return out;

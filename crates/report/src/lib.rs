@@ -35,6 +35,7 @@ pub mod listing;
 pub mod notes;
 pub mod outlook;
 pub mod page;
+pub mod protocol;
 pub mod stack;
 mod standings;
 mod still;

@@ -5,13 +5,14 @@ use std::cmp::Reverse;
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::conformance::{Changes, Conformance, Severity};
 use assay_model::contender::Kind;
-use assay_model::experiment::{ArrivalModel, Cell};
+use assay_model::experiment::{ArrivalModel, Cell, Protocol};
 use assay_model::host::HostFacts;
 use assay_model::link::LinkFacts;
 use assay_model::network::{Network, Stack, Wire};
 use assay_model::offered::Offered;
 use assay_model::record::{Record, Stage, State};
 use assay_model::rule::Rule;
+use assay_model::setting::Setting;
 use assay_model::verdict::{
     Ages, CellVerdict, LatencyStanding, LimitedBy, RedlineEnd, Standing, Timing, Verdict,
 };
@@ -53,6 +54,14 @@ pub struct NotePlace {
     pub connections: Vec<u32>,
     /// The TCP and the wire; absent where the experiment names no network.
     pub network: Option<Network>,
+    /// What is spoken.
+    pub protocol: Protocol,
+}
+
+impl NotePlace {
+    fn setting(&self) -> Setting {
+        Setting { network: self.network, protocol: self.protocol }
+    }
 }
 
 /// Every check that did not pass, worst first, one entry per rule.
@@ -102,7 +111,7 @@ fn gather(warnings: &mut Vec<Warning>, check: &Check, place: Option<(&String, &C
     }
     let Some((contender, cell)) = place else { return };
     let is_known = |place: &&mut NotePlace| {
-        place.contender == *contender && place.workload == cell.workload && place.network == cell.network
+        place.contender == *contender && place.workload == cell.workload && place.setting() == cell.setting()
     };
     match warning.places.iter_mut().find(is_known) {
         Some(known) if known.connections.contains(&cell.connections) => {}
@@ -112,6 +121,7 @@ fn gather(warnings: &mut Vec<Warning>, check: &Check, place: Option<(&String, &C
             workload: cell.workload.clone(),
             connections: vec![cell.connections],
             network: cell.network,
+            protocol: cell.protocol,
         }),
     }
 }
@@ -187,20 +197,28 @@ pub(crate) fn places_in_words(places: &[NotePlace]) -> String {
     told.collect::<Vec<_>>().join(", ")
 }
 
-/// Of one contender: workloads that share numbers of connections and networks together.
+/// Of one contender: workloads that share numbers of connections and settings together.
 fn cells_in_words(places: &[&NotePlace]) -> String {
-    let mut networks: Vec<((&str, String), Vec<String>)> = Vec::new();
+    let mut settings: Vec<((&str, String), Vec<String>)> = Vec::new();
     for place in places {
         let levels: Vec<String> = place.connections.iter().map(u32::to_string).collect();
-        let network = place.network.map(|network| network.to_string()).unwrap_or_default();
-        add_to(&mut networks, (place.workload.as_str(), levels.join(", ")), network);
+        let setting = place.setting();
+        let named = if setting == Setting::USUAL { String::new() } else { setting.to_string() };
+        add_to(&mut settings, (place.workload.as_str(), levels.join(", ")), named);
     }
     let mut workloads: Vec<((String, String), Vec<&str>)> = Vec::new();
-    for ((workload, levels), networks) in networks {
-        add_to(&mut workloads, (levels, networks.join(", ")), workload);
+    for ((workload, levels), mut settings) in settings {
+        // Beside another the usual one has a name.
+        let usual = Setting::USUAL.to_string();
+        let is_one_of_several = settings.len() > 1;
+        settings
+            .iter_mut()
+            .filter(|name| name.is_empty() && is_one_of_several)
+            .for_each(|name| name.clone_from(&usual));
+        add_to(&mut workloads, (levels, settings.join(", ")), workload);
     }
-    let told = workloads.iter().map(|((levels, networks), workloads)| {
-        let on = if networks.is_empty() { String::new() } else { format!(" on {networks}") };
+    let told = workloads.iter().map(|((levels, settings), workloads)| {
+        let on = if settings.is_empty() { String::new() } else { format!(" on {settings}") };
         format!("{} at {levels}{on}", workloads.join(", "))
     });
     told.collect::<Vec<_>>().join("; ")
@@ -399,6 +417,7 @@ mod tests {
             workload: workload.to_owned(),
             connections: levels.to_vec(),
             network: None,
+            protocol: Protocol::H1,
         };
         let few = [place("a", "x", &[16, 64]), place("b", "x", &[16, 64, 256])];
         assert_eq!(places_in_short(&few, 40), places_in_words(&few));
@@ -422,6 +441,7 @@ mod tests {
             workload: workload.to_owned(),
             connections: vec![16, 64],
             network: network.parse().ok(),
+            protocol: Protocol::H1,
         };
         let both =
             |name: &str, workload: &str| ["kernel/veth", "user/xdp"].map(|on| place(name, workload, on));

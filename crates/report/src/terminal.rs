@@ -4,6 +4,7 @@ mod beside;
 mod columns;
 mod cross_check;
 pub(crate) mod prose;
+mod protocol;
 mod rates;
 mod stack;
 mod table;
@@ -72,6 +73,9 @@ pub fn render_after(record: &Record, verdict: &Verdict, earlier: &Earlier, style
     }
     for comparison in crate::stack::comparisons(record, verdict) {
         stack::cost(&mut page, record, &comparison);
+    }
+    for comparison in crate::protocol::comparisons(verdict) {
+        protocol::cost(&mut page, record, &comparison);
     }
     if letters {
         page.line(&[(FAINT, " Two contenders that share a letter are not shown to differ.")]);

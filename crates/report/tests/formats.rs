@@ -89,7 +89,8 @@ fn a_summary_has_a_row_for_each_contender_in_each_cell() {
     let table = summary(&record, &verdict);
     let rows: usize = verdict.cells.iter().map(|cell| cell.standings.len()).sum();
     assert_eq!(table.lines().count(), rows + 1);
-    let nginx = table.lines().find(|line| line.contains(",hello,64,1,max,kernel/loopback,nginx,c,")).unwrap();
+    let nginx =
+        table.lines().find(|line| line.contains(",hello,64,1,max,kernel/loopback,h1,nginx,c,")).unwrap();
     assert!(nginx.starts_with(&format!("{},{},,showdown", record.id, record.started_at)), "{nginx}");
 }
 

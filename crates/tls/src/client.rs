@@ -15,7 +15,7 @@ use rustls::{
 
 use crate::identity::{Identity, certificates};
 use crate::sessions::Sessions;
-use crate::{HTTP1, HTTP2, TlsError, parameters, provider};
+use crate::{HTTP1, HTTP2, TlsError, fault, parameters, provider};
 
 /// What a client asks of a server, and what it brings.
 #[derive(Debug)]
@@ -28,8 +28,8 @@ pub struct ClientTerms {
     pub identity: Option<Identity>,
     /// Whether sessions may be resumed; else every handshake is a full one.
     pub resumption: bool,
-    /// The only cipher suite to offer, by its name at IANA; absent for all.
-    pub cipher: Option<String>,
+    /// The only cipher suites to offer, by their names at IANA; empty for all.
+    pub ciphers: Vec<String>,
 }
 
 /// The authorities whose certificates are good.
@@ -61,11 +61,11 @@ impl Client {
     /// # Errors
     /// A file is not what it should be, a name is none, or nobody would be trusted.
     pub fn new(terms: ClientTerms) -> Result<Self, TlsError> {
-        let ClientTerms { server_name, trust, identity, resumption, cipher } = terms;
+        let ClientTerms { server_name, trust, identity, resumption, ciphers } = terms;
         let name =
             ServerName::try_from(server_name.as_str()).map_err(|_| TlsError::Name(server_name.clone()))?;
         let insecure = trust == Trust::Anybody;
-        let builder = trusting(&trust, offering(cipher.as_deref())?)?;
+        let builder = trusting(&trust, offering(&ciphers)?)?;
         let mut config = match identity {
             Some(Identity { chain, key }) => {
                 builder.with_client_auth_cert(chain, key).map_err(TlsError::Pair)?
@@ -104,6 +104,22 @@ impl Client {
         Ok(StreamOwned::new(self.connection().map_err(std::io::Error::other)?, transport))
     }
 
+    /// The same with the handshake complete, each wait of which lasts as long as the transport's own limits allow.
+    ///
+    /// # Errors
+    /// The connection cannot be secured, in words, or it takes too long.
+    pub fn secured_stream(&self, transport: TcpStream) -> std::io::Result<Stream> {
+        let mut stream = self.stream(transport)?;
+        let mut is_first = true;
+        while stream.conn.is_handshaking() {
+            match stream.conn.complete_io(&mut stream.sock) {
+                Ok(_) => is_first = false,
+                Err(error) => return Err(in_words(error, is_first)),
+            }
+        }
+        Ok(stream)
+    }
+
     /// Name or address that the server's certificate must be for.
     pub fn server_name(&self) -> String {
         self.name.to_str().into_owned()
@@ -124,18 +140,27 @@ impl Client {
     }
 }
 
-/// Who computes, with this cipher suite alone or with all.
-fn offering(cipher: Option<&str>) -> Result<Arc<CryptoProvider>, TlsError> {
+/// The fault that an error of the protocol is; others as they are.
+fn in_words(error: std::io::Error, is_first: bool) -> std::io::Error {
+    let fault =
+        error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()).map(|of| fault::of(of, is_first));
+    fault.map_or(error, |fault| std::io::Error::other(fault.to_string()))
+}
+
+/// Who computes, with these cipher suites alone or, where none is named, with all.
+fn offering(ciphers: &[String]) -> Result<Arc<CryptoProvider>, TlsError> {
     let provider = provider::provider();
-    let Some(cipher) = cipher else { return Ok(provider) };
-    let mut alone = CryptoProvider::clone(&provider);
-    alone.cipher_suites.retain(|suite| parameters::cipher(suite.suite()) == cipher);
-    if alone.cipher_suites.is_empty() {
-        let names = provider.cipher_suites.iter().map(|suite| parameters::cipher(suite.suite()));
-        let known = names.collect::<Vec<_>>().join(", ");
-        return Err(TlsError::Cipher { name: cipher.to_owned(), known });
+    if ciphers.is_empty() {
+        return Ok(provider);
     }
-    Ok(Arc::new(alone))
+    let known = || provider.cipher_suites.iter().map(|suite| parameters::cipher(suite.suite()));
+    if let Some(unknown) = ciphers.iter().find(|name| known().all(|known| known != *name)) {
+        let known = known().collect::<Vec<_>>().join(", ");
+        return Err(TlsError::Cipher { name: unknown.clone(), known });
+    }
+    let mut some = CryptoProvider::clone(&provider);
+    some.cipher_suites.retain(|suite| ciphers.iter().any(|name| name == parameters::cipher(suite.suite())));
+    Ok(Arc::new(some))
 }
 
 fn trusting(

@@ -77,7 +77,7 @@ impl Files {
 fn client(authority: &Path, identity: Option<Identity>) -> Client {
     let trust = Trust::Authorities(authority.to_owned());
     let server_name = "localhost".to_owned();
-    Client::new(ClientTerms { server_name, trust, identity, resumption: true, cipher: None }).unwrap()
+    Client::new(ClientTerms { server_name, trust, identity, resumption: true, ciphers: Vec::new() }).unwrap()
 }
 
 /// Listens, and does this with the first connection.
@@ -259,7 +259,7 @@ fn sessions_are_resumed_unless_they_are_not_to_be() {
             trust,
             identity: None,
             resumption,
-            cipher: None,
+            ciphers: Vec::new(),
         };
         let terms = Terms { client: Some(Client::new(terms).unwrap()), server: Some(server.clone()) };
         // Both sides of its connections are the same engine's.

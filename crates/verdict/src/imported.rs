@@ -33,6 +33,7 @@ pub(super) fn judge(evidence: &Evidence<'_>, imported: &Imported) -> Verdict {
         cross_checks: Vec::new(),
         stack_cost: Vec::new(),
         crossings: Vec::new(),
+        protocol_cost: Vec::new(),
     }
 }
 

@@ -24,6 +24,7 @@ mod ending;
 mod floor;
 mod headroom;
 mod imported;
+mod itself;
 mod lag;
 mod latency;
 mod limit;
@@ -36,6 +37,7 @@ pub mod outlook;
 mod pauses;
 mod percentiles;
 mod price;
+mod protocol;
 mod published;
 mod ranking;
 pub mod rates;
@@ -117,6 +119,7 @@ fn judge_own(evidence: &Evidence<'_>) -> Verdict {
     let redlines = redline::judge(evidence);
     let stack_cost = stack::stack_costs(&cells, margin);
     let crossings = stack::crossings(&stack_cost, &record.workloads);
+    let protocol_cost = protocol::protocol_costs(&cells, margin);
     let rounds = sample::counted_rounds(record);
     let cross_checks = cross_check::judge(record, margin);
     trust.extend(cross_check::check(&cross_checks, margin));
@@ -136,14 +139,15 @@ fn judge_own(evidence: &Evidence<'_>) -> Verdict {
         cross_checks,
         stack_cost,
         crossings,
+        protocol_cost,
     }
 }
 
-/// The cells that were measured at capacity, on the networks that could be had.
+/// The cells that were measured at capacity, in the settings that could be had.
 fn closed(record: &Record) -> Vec<Cell> {
-    let networks = record.networks_had();
+    let settings = record.settings_had();
     let cells = record.experiment.cells().into_iter();
-    cells.filter(|cell| cell.offered.is_capacity() && networks.contains(&cell.network)).collect()
+    cells.filter(|cell| cell.offered.is_capacity() && settings.contains(&cell.setting())).collect()
 }
 
 /// Half-width of a typical interval of a ratio between two ranked contenders, as a share: the median over all pairs and

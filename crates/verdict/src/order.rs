@@ -61,7 +61,8 @@ fn points(evidence: &Evidence<'_>) -> Vec<Point> {
             };
             let mean = logs.iter().sum::<f64>() / logs.len() as f64;
             let place = |round: usize| {
-                let is_its = |run: &Run| run.contender == sample.entry.name && run.network == cell.network;
+                let is_its =
+                    |run: &Run| run.contender == sample.entry.name && run.setting() == cell.setting();
                 record.rounds[round].runs.iter().position(is_its)
             };
             points.extend(logs.iter().enumerate().filter_map(|(round, log)| {

@@ -127,7 +127,7 @@ impl<'r> Tables<'r> {
     /// The cells that stand beside the source's, on a network.
     fn cells(&self, network: Network) -> impl Iterator<Item = Cell> {
         let cells = cells_of(self.record, self.published).into_iter();
-        cells.filter(move |cell| self.record.network_of(cell) == Some(network))
+        cells.filter(move |cell| cell.protocol.is_plain() && self.record.network_of(cell) == Some(network))
     }
 
     fn standing(&self, cell: &Cell, entry: &Entry) -> Option<&'r Standing> {

@@ -6,8 +6,8 @@ use assay_model::contender::Kind;
 use assay_model::cpuset::CpuSet;
 use assay_model::experiment::Cell;
 use assay_model::load::{Arrival, LoadReport};
-use assay_model::network::Network;
 use assay_model::record::{Entry, Measurement, Record, Round, Run};
+use assay_model::setting::Setting;
 use assay_stats::lag::Bounds;
 use assay_stats::robust::geometric_mean;
 
@@ -46,23 +46,24 @@ pub(crate) fn sample_of<'r>(evidence: &'r Evidence<'_>, entry: &'r Entry, cell: 
     Sample { entry, runs, windows, round_of, server_cpus }
 }
 
-/// A contender on a network.
-type Part<'r> = (&'r Entry, Option<Network>);
+/// A contender in a setting.
+type Part<'r> = (&'r Entry, Setting);
 
-/// Rounds in which every contender that still takes part was measured on every network. In a run that goes on until all is settled, whoever
+/// Rounds in which every contender that still takes part was measured in every setting. In a run that goes on until all is settled, whoever
 /// was settled takes part no longer.
 pub(crate) fn counted_rounds(record: &Record) -> u32 {
-    let networks = record.networks_had();
-    let measured = |(entry, network): &Part<'_>, round: &Round| round.run_of(&entry.name, *network).is_some();
+    let settings = record.settings_had();
+    let measured = |(entry, setting): &Part<'_>, round: &Round| round.run_of(&entry.name, *setting).is_some();
     // A measure may be for some contenders only.
-    let is_asked = |entry: &Entry, network| {
+    let is_asked = |entry: &Entry, setting| {
         let cells = record.experiment.cells();
-        cells.iter().any(|cell| cell.network == network && record.experiment.takes(&entry.name, cell))
+        cells.iter().any(|cell| cell.setting() == setting && record.experiment.takes(&entry.name, cell))
     };
-    let parts = record.contenders.iter().flat_map(|entry| networks.iter().map(move |on| (entry, *on)));
+    let parts =
+        record.contenders.iter().flat_map(|entry| settings.iter().map(move |setting| (entry, *setting)));
     let left_after = |part: &_| record.rounds.iter().rposition(|round| measured(part, round));
     let taking_part: Vec<(Part<'_>, Option<usize>)> = parts
-        .filter(|(entry, network)| entry.absence_on(*network).is_none() && is_asked(entry, *network))
+        .filter(|(entry, setting)| entry.absence_on(*setting).is_none() && is_asked(entry, *setting))
         .map(|part| (part, left_after(&part).filter(|_| record.experiment.until_settled)))
         .collect();
     let complete = record.rounds.iter().enumerate().filter(|(index, round)| {

@@ -7,12 +7,9 @@ mod crossing;
 
 use assay_model::evidence::Withheld;
 use assay_model::network::{Network, Stack, Wire};
-use assay_model::verdict::{Call, CellVerdict, Interval, StackCost, Standing};
-use assay_stats::ratio::{Ratio, paired_log_ratio};
-use assay_stats::tiers;
+use assay_model::verdict::{CellVerdict, StackCost, Standing};
 
-use super::ranking::equivalence_margin;
-use super::{CONFIDENCE, interval, point};
+use super::itself;
 
 pub(crate) use crossing::crossings;
 
@@ -56,7 +53,7 @@ fn cost(both: &Both<'_>, user: &Standing, kernel: &Standing, margin: f64) -> Sta
         Some(Withheld::OnStack { user_space, because })
     };
     let withheld = reason(user, true).or_else(|| reason(kernel, false));
-    let compared = if withheld.is_none() { ratio(user, kernel, margin) } else { None };
+    let compared = if withheld.is_none() { itself::ratio(user, kernel, margin) } else { None };
     StackCost {
         contender: user.contender.clone(),
         cell: both.user.cell.clone(),
@@ -66,29 +63,8 @@ fn cost(both: &Both<'_>, user: &Standing, kernel: &Standing, margin: f64) -> Sta
         kernel_per_second: kernel.throughput_per_second,
         ratio: compared.map(|(ratio, _)| ratio),
         call: compared.and_then(|(_, call)| call),
-        p50_ratio: user.p50_ns.zip(kernel.p50_ns).map(|(user, kernel)| user.estimate / kernel.estimate),
+        p50_ratio: itself::p50_ratio(user, kernel),
         withheld: withheld.or_else(|| compared.is_none().then_some(Withheld::NoCommonRound)),
-    }
-}
-
-/// Paired by round: what a round does to both cancels. Of one round there is a ratio and no call.
-fn ratio(user: &Standing, kernel: &Standing, margin: f64) -> Option<(Interval, Option<Call>)> {
-    let rounds = user.rounds_per_second.iter().zip(&kernel.rounds_per_second);
-    let pairs = rounds.filter_map(|(user, kernel)| user.zip(*kernel));
-    let (users, kernels): (Vec<f64>, Vec<f64>) = pairs.unzip();
-    if let ([user], [kernel]) = (users.as_slice(), kernels.as_slice()) {
-        return Some((point(user / kernel), None));
-    }
-    let ratio = paired_log_ratio(&users, &kernels, CONFIDENCE).ok()?;
-    Some((interval(ratio.interval), Some(call(&ratio, margin))))
-}
-
-fn call(ratio: &Ratio, margin: f64) -> Call {
-    let equivalent = ratio.equivalence_p(equivalence_margin(margin)).is_ok_and(|p| p <= 1.0 - CONFIDENCE);
-    match tiers::call(&ratio.interval, margin) {
-        tiers::Call::Faster | tiers::Call::Slower => Call::Distinct,
-        tiers::Call::Tie if equivalent => Call::Equivalent,
-        tiers::Call::Tie => Call::Tie,
     }
 }
 

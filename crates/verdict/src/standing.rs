@@ -9,6 +9,7 @@ use assay_model::load::ErrorClass;
 use assay_model::network::Stack;
 use assay_model::record::{Measurement, Record, Run};
 use assay_model::rule::Rule;
+use assay_model::tls::TlsReport;
 use assay_model::verdict::{Interval, LimitedBy, Standing};
 use assay_stats::interval::geometric_mean_interval;
 use assay_stats::order::median_interval;
@@ -63,6 +64,7 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, 
         Some(disturbed::check(&measured)).filter(|check| check.outcome != CheckOutcome::Pass),
         tcp(sample),
         link_overflow(sample),
+        tls_otherwise(record, sample),
         stalls(sample),
         warm_up(sample),
         drift(sample),
@@ -233,6 +235,20 @@ fn link_overflow(sample: &Sample<'_>) -> Option<Check> {
     let lost: u64 = sample.measured().filter_map(|window| window.link_use.as_ref()).map(overflowed).sum();
     let evidence = Evidence::Overflow { frames: lost };
     (lost > 0).then(|| Check::objection(Rule::LinkOverflow, CheckOutcome::Warn, evidence))
+}
+
+/// Connections over TLS that agreed on something else than all are measured with: what they cost is not what others' cost.
+fn tls_otherwise(record: &Record, sample: &Sample<'_>) -> Option<Check> {
+    let asked = record.tls.as_ref()?;
+    let told: Vec<_> = sample.measured().filter_map(|window| window.load.tls.as_ref()).collect();
+    let is_otherwise = |tls: &&&TlsReport| {
+        tls.otherwise > 0 || tls.agreed.as_ref().is_some_and(|agreed| agreed.differs_from(asked))
+    };
+    let otherwise: Vec<&&TlsReport> = told.iter().filter(is_otherwise).collect();
+    let agreed = otherwise.first()?.agreed.clone()?;
+    let windows = Part::new(otherwise.len(), told.len());
+    let evidence = Evidence::TlsOtherwise { asked: asked.clone(), agreed, windows };
+    Some(Check::objection(Rule::TlsOtherwise, CheckOutcome::Warn, evidence))
 }
 
 /// Where nothing is lost, a retransmission timer that ran out in the server's own stack is a stall of one of the two ends.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::contender::Kind;
 use assay_model::evidence::Evidence;
-use assay_model::experiment::{Cell, Experiment, Measure};
+use assay_model::experiment::{Cell, Experiment, Measure, Protocol};
 use assay_model::host::{HostFacts, Isolation};
 use assay_model::load::{Arrival, Books, LOAD_SCHEMA, Latency, LoadReport, Series, WindowCounts};
 use assay_model::network::Spec;
@@ -119,6 +119,7 @@ pub fn record(contenders: &[(&str, &[f64])]) -> Record {
     let run = |name: &str, per_second: f64| Run {
         contender: name.to_owned(),
         network: None,
+        protocol: Protocol::H1,
         group: 0,
         offset_ns: Nanos::ZERO,
         startup_ns: Nanos::from_millis(20),
@@ -156,6 +157,7 @@ pub fn record(contenders: &[(&str, &[f64])]) -> Record {
         imported: None,
         generators: Vec::new(),
         networks: Vec::new(),
+        tls: None,
         contenders: contenders.iter().map(|(name, _)| entry(name)).collect(),
         rounds: (0..rounds).map(round).collect(),
         long_look: None,

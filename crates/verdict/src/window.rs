@@ -204,9 +204,7 @@ impl<'r> Evidence<'r> {
     /// The life of a contender in each block of a cell; in a round that is one block, the one in which it was measured.
     pub(crate) fn server_runs(&self, contender: &str, cell: &Cell) -> Vec<Option<&ServerRun<'r>>> {
         let is_turned = self.record.experiment.is_turned(cell);
-        let its = |server_run: &&ServerRun<'r>| {
-            server_run.run.contender == contender && server_run.run.network == cell.network
-        };
+        let its = |of: &&ServerRun<'r>| of.run.contender == contender && of.run.setting() == cell.setting();
         let of_block = |block: &Block| {
             let server_runs = || self.rounds[block.round].iter().filter(its);
             match is_turned {

@@ -1,7 +1,7 @@
 /** What the charts show: a workload, a number of connections, and which contenders. */
 import type { JSX } from "preact";
 import type { Report } from "../select";
-import { networksOf, togglePin, widthsOf, workloadsOf } from "../state";
+import { legendOf, settingsOf, togglePin, widthsOf, workloadsOf } from "../state";
 import { Choice, Select } from "./Choice";
 
 /** Fewer contenders than this need no filter. */
@@ -10,14 +10,14 @@ const MANY = 4;
 export function Choices({ report }: { report: Report }): JSX.Element {
   const { head, view, choose } = report;
   const workloads = workloadsOf(head.spots);
-  const widths = widthsOf(head.spots, view.workload, view.network);
-  const networks = networksOf(head.spots, view.workload);
+  const widths = widthsOf(head.spots, view.workload, view.setting);
+  const settings = settingsOf(head.spots, view.workload);
   const proper = head.contenders.filter((entry) => entry !== report.limit);
   return (
     <form class="switch" aria-label="What the charts show" onSubmit={(event) => event.preventDefault()}>
       {workloads.length > 1 && <Choice legend="workload" options={workloads} chosen={view.workload} onChoose={(workload) => choose({ workload })} />}
       {widths.length > 1 && <Choice legend="connections" options={widths} chosen={view.width} onChoose={(width) => choose({ width })} />}
-      {networks.length > 0 && <Choice legend="network" options={networks} chosen={view.network} onChoose={(network) => choose({ network })} />}
+      {settings.length > 0 && <Choice legend={legendOf(head.spots)} options={settings} chosen={view.setting} onChoose={(setting) => choose({ setting })} />}
       {proper.length >= MANY && <Filters report={report} />}
     </form>
   );

@@ -2,10 +2,10 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { count, duration, percent, rate, rateInterval, score } from "../format";
-import { onNetwork, type Cell, type Report } from "../select";
+import { onSetting, type Cell, type Report } from "../select";
 import { STAGES } from "../sections/NotRun";
 import { LIMITED_BY } from "../sections/standing-columns";
-import { togglePin, widthOf } from "../state";
+import { settingOf, togglePin, widthOf } from "../state";
 import type { Entry, NotRun, Spot, Standing } from "../types";
 import { useCells } from "../useFindings";
 import { Facts } from "./Facts";
@@ -52,8 +52,8 @@ function entryRows(entry: Entry): [string, ComponentChildren][] {
   ];
 }
 
-/** `hello 64`; with the network where there are several. */
-const placeOf = ({ head }: Report, spot: Spot): string => `${spot.workload} ${widthOf(spot)}${onNetwork(head, spot.network)}`;
+/** `hello 64`; with the setting where there are several. */
+const placeOf = ({ head }: Report, spot: Spot): string => `${spot.workload} ${widthOf(spot)}${onSetting(head, settingOf(spot))}`;
 
 interface Row extends Standing {
   place: string;
@@ -167,8 +167,8 @@ function Logs({ report, entry }: { report: Report; entry: Entry }): JSX.Element 
   const ended = report.head.failures.filter((failure) => failure.contender === entry.name);
   const all: { when: string; why: NotRun }[] = [
     ...(entry.not_run ? [{ when: "", why: entry.not_run }] : []),
-    ...(entry.not_run_on ?? []).map((why) => ({ when: onNetwork(report.head, why.network), why })),
-    ...ended.map(({ round, network, why }) => ({ when: `${onNetwork(report.head, network)}, round ${round + 1}`, why })),
+    ...(entry.not_run_on ?? []).map((why) => ({ when: onSetting(report.head, settingOf(why)), why })),
+    ...ended.map(({ round, why, ...where }) => ({ when: `${onSetting(report.head, settingOf(where))}, round ${round + 1}`, why })),
   ];
   return (
     <>

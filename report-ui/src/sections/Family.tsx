@@ -8,8 +8,8 @@ import { Choice } from "../parts/Choice";
 import { Drawn } from "../parts/Drawn";
 import { Section } from "../parts/Section";
 import { Table } from "../parts/Table";
-import { onNetwork, type Report } from "../select";
-import { isOn, widthOf } from "../state";
+import { onSetting, type Report } from "../select";
+import { isIn, widthOf } from "../state";
 import type { Theme } from "../theme";
 import type { Spot } from "../types";
 import { useCells } from "../useFindings";
@@ -23,11 +23,11 @@ export interface FamilyView {
   widths: string[];
 }
 
-/** Families of which several members were measured on the network that is looked at. */
+/** Families of which several members were measured in the setting that is looked at. */
 export function familiesOf({ head, view }: Pick<Report, "head" | "view">): FamilyView[] {
   const families = new Map<string, FamilyView>();
   for (const { name, family } of head.run.workloads) {
-    const widths = head.spots.filter((spot) => spot.workload === name && isOn(spot, view.network)).map(widthOf);
+    const widths = head.spots.filter((spot) => spot.workload === name && isIn(spot, view.setting)).map(widthOf);
     if (!family || widths.length === 0) continue;
     const known = families.get(family.name) ?? { name: family.name, parameter: family.parameter, values: new Map(), widths: [] };
     known.values.set(name, family.value);
@@ -49,7 +49,7 @@ export function FamilySection({ report }: { report: Report }): JSX.Element | nul
   if (!family) return null;
   const width = family.widths.includes(report.view.width) ? report.view.width : (family.widths[0] ?? "");
   return (
-    <Section id="family" title={titleIn(family)} question={`What does each further ${singular(family.parameter)} cost? Validated answers per second, ${family.name} at ${width} connections${onNetwork(report.head, report.view.network)}.`}>
+    <Section id="family" title={titleIn(family)} question={`What does each further ${singular(family.parameter)} cost? Validated answers per second, ${family.name} at ${width} connections${onSetting(report.head, report.view.setting)}.`}>
       {families.length > 1 && <Choice legend="work" options={families.map(({ name }) => name)} chosen={family.name} onChoose={(name) => report.choose({ workload: memberOf(families, name) })} />}
       <FamilyChart report={report} family={family} width={width} />
     </Section>
@@ -72,7 +72,7 @@ function singular(word: string): string {
 }
 
 function FamilyChart({ report, family, width }: { report: Report; family: FamilyView; width: string }): JSX.Element | null {
-  const cells = useCells(report, (spot: Spot) => family.values.has(spot.workload) && widthOf(spot) === width && isOn(spot, report.view.network));
+  const cells = useCells(report, (spot: Spot) => family.values.has(spot.workload) && widthOf(spot) === width && isIn(spot, report.view.setting));
   const lines = useMemo(() => linesBy(report, cells ?? [], (spot) => family.values.get(spot.workload) ?? 1), [report, family.name, cells]);
   const levels = useMemo(() => [...family.values.values()].sort((a, b) => a - b), [family.name]);
   const draw = useMemo(() => {
@@ -81,7 +81,7 @@ function FamilyChart({ report, family, width }: { report: Report; family: Family
   }, [lines, levels]);
   if (!cells) return <div class="undrawn" />;
   if (lines.length === 0) return <p class="key">No figure counts here.</p>;
-  const caption = `Throughput of ${family.name} by ${family.parameter} at ${width} connections${onNetwork(report.head, report.view.network)}`;
+  const caption = `Throughput of ${family.name} by ${family.parameter} at ${width} connections${onSetting(report.head, report.view.setting)}`;
   return (
     <>
       <Drawn report={report} names={lines.map(({ name }) => name)} />

@@ -1,7 +1,8 @@
 /** Contenders and runs that yielded nothing: why, what their logs say, how to mend it. */
 import type { JSX } from "preact";
 import { Section } from "../parts/Section";
-import { onNetwork, type Report } from "../select";
+import { onSetting, type Report } from "../select";
+import { settingOf } from "../state";
 import type { Head, NotRun } from "../types";
 
 export const STAGES: Record<NotRun["stage"], string> = {
@@ -44,7 +45,7 @@ interface Missing {
   name: string;
   /** In place of the stage, which a network has not. */
   what?: string;
-  /** On which network and in which rounds, or nothing when it never ran. */
+  /** In which setting and in which rounds, or nothing when it never ran. */
   when: string;
   why: NotRun;
 }
@@ -56,11 +57,12 @@ type Absences = Pick<Head, "spots" | "contenders" | "failures"> & { run: Pick<He
  * runs, those with the same reason together.
  */
 export function missing({ spots, run, contenders, failures }: Absences): Missing[] {
-  const on = (network: string | null | undefined): string => onNetwork({ spots }, network);
+  const on = (setting: string): string => onSetting({ spots }, setting);
   const groups = new Map<string, { name: string; on: string; why: NotRun; rounds: number[] }>();
-  for (const { contender, round, network, why } of failures) {
-    const key = JSON.stringify([contender, why.stage, why.reason, network]);
-    const group = groups.get(key) ?? { name: contender, on: on(network), why, rounds: [] };
+  for (const { contender, round, why, ...where } of failures) {
+    const setting = settingOf(where);
+    const key = JSON.stringify([contender, why.stage, why.reason, setting]);
+    const group = groups.get(key) ?? { name: contender, on: on(setting), why, rounds: [] };
     group.rounds.push(round + 1);
     groups.set(key, group);
   }
@@ -70,10 +72,10 @@ export function missing({ spots, run, contenders, failures }: Absences): Missing
   const never = contenders.flatMap(({ name, not_run: why }) => (why && !told(name, why) ? [{ name, why, when: "" }] : []));
   const nowhere = run.networks.flatMap(({ network, not_run: why }) => (why ? [{ name: network, what: "network not to be had", why, when: "" }] : []));
   const neverOn = contenders.flatMap(({ name, not_run_on: absences = [] }) => {
-    const untold = absences.filter((why) => !told(name, why, on(why.network)));
-    const networksBy = (reason: string): string[] => untold.filter((why) => why.reason === reason).map(({ network }) => network);
-    const firsts = untold.filter((why) => networksBy(why.reason)[0] === why.network);
-    return firsts.map((why) => ({ name, why, when: on(networksBy(why.reason).join(", ")) }));
+    const untold = absences.filter((why) => !told(name, why, on(settingOf(why))));
+    const settingsBy = (reason: string): string[] => untold.filter((why) => why.reason === reason).map(settingOf);
+    const firsts = untold.filter((why) => settingsBy(why.reason)[0] === settingOf(why));
+    return firsts.map((why) => ({ name, why, when: on(settingsBy(why.reason).join(", ")) }));
   });
   return [...nowhere, ...never, ...neverOn, ...failed];
 }

@@ -6,15 +6,16 @@ import { Chart } from "../parts/Chart";
 import { Drawn } from "../parts/Drawn";
 import { Section } from "../parts/Section";
 import { Table } from "../parts/Table";
-import { onNetwork, type Cell, type Report } from "../select";
+import { onSetting, type Cell, type Report } from "../select";
+import { settingOf } from "../state";
 import type { Theme } from "../theme";
 import { useCells } from "../useFindings";
 import { columnsBy, linesBy } from "./by-number";
 
 export function ScalingSection({ report, cell: { spot: here } }: { report: Report; cell: Cell }): JSX.Element {
-  // Levels of another depth or on another network are no scaling.
-  const cells = useCells(report, (spot) => spot.workload === here.workload && spot.pipeline === here.pipeline && spot.network === here.network);
-  const where = `${here.workload}${onNetwork(report.head, here.network)}`;
+  // Levels of another depth or in another setting are no scaling.
+  const cells = useCells(report, (spot) => spot.workload === here.workload && spot.pipeline === here.pipeline && settingOf(spot) === settingOf(here));
+  const where = `${here.workload}${onSetting(report.head, settingOf(here))}`;
   const levels = useMemo(() => (cells ?? []).map(({ spot }) => spot.connections).sort((a, b) => a - b), [cells]);
   const lines = useMemo(() => linesBy(report, cells ?? [], (spot) => spot.connections), [report, cells]);
   const draw = useMemo(() => {

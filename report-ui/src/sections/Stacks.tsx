@@ -101,7 +101,7 @@ function columns(report: Report, { user, kernel }: StackComparison): Column<Stac
   ];
 }
 
-const intervalIn = (of: Interval | null): string => (of && of.confidence > 0 ? `[${ratio(of.low)} … ${ratio(of.high)}]` : "–");
+export const intervalIn = (of: Interval | null): string => (of && of.confidence > 0 ? `[${ratio(of.low)} … ${ratio(of.high)}]` : "–");
 
 /** Which network is shown to be faster, if either is. */
 export function fasterIn({ call, ratio }: Pick<StackRow, "call" | "ratio">, user: string, kernel: string): string {

@@ -2,7 +2,8 @@
 import type { JSX } from "preact";
 import { Section } from "../parts/Section";
 import { capitalised, percent, unbroken } from "../format";
-import { onNetwork, type Report } from "../select";
+import { onSetting, type Report } from "../select";
+import { settingOf } from "../state";
 import type { Check, Warning } from "../types";
 
 const MARKS = { pass: "✓", warn: "!", void: "✕" } as const;
@@ -68,13 +69,13 @@ export function placesInWords(report: Report, warning: Warning): string {
   return [...cells].map(([words, names]) => `${names.join(", ")}: ${words}`).join("; ");
 }
 
-/** Of one contender: workloads that share numbers of connections and networks together. */
+/** Of one contender: workloads that share numbers of connections and settings together. */
 function cellsInWords(report: Report, places: readonly Warning["places"][number][]): string {
   const workloads = new Map<string, string[]>();
   for (const members of grouped(places, ({ workload, connections }) => `${workload} ${connections.join(", ")}`).values()) {
     const [{ workload, connections }] = members as [Warning["places"][number]];
-    const networks = members.flatMap(({ network }) => network ?? []).join(", ");
-    add(workloads, `at ${connections.join(", ")}${onNetwork(report.head, networks)}`, workload);
+    const settings = members.map(settingOf).join(", ");
+    add(workloads, `at ${connections.join(", ")}${onSetting(report.head, settings)}`, workload);
   }
   return [...workloads].map(([where, names]) => `${names.join(", ")} ${where}`).join("; ");
 }

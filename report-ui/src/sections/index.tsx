@@ -9,6 +9,7 @@ import { OverTimeSection } from "./OverTime";
 import { PairsSection } from "./Pairs";
 import { PriceSection } from "./Price";
 import { PublishedSection } from "./Published";
+import { ProtocolsSection } from "./Protocols";
 import { RatesSection } from "./Rates";
 import { RepeatSection } from "./Repeat";
 import { RoundsSection } from "./Rounds";
@@ -42,7 +43,7 @@ export function sectionsOf(report: Report, cell: Cell | undefined): SectionEntry
 function cellSections(report: Report, cell: Cell): SectionEntry[] {
   const atCapacity = cell.standings.length > 0;
   const family = familyOf(report);
-  const levels = widthsOf(report.head.spots, cell.spot.workload, report.view.network);
+  const levels = widthsOf(report.head.spots, cell.spot.workload, report.view.setting);
   const all: (SectionEntry & { there: boolean })[] = [
     { id: "standings", title: "Standings", wide: true, there: atCapacity, draw: () => <StandingsSection report={report} cell={cell} /> },
     { id: "pairs", title: "Who beats whom", there: cell.pairs.call.length > 0, draw: () => <PairsSection report={report} cell={cell} /> },
@@ -54,6 +55,7 @@ function cellSections(report: Report, cell: Cell): SectionEntry[] {
     { id: "over-time", title: "Over time", there: atCapacity, draw: () => <OverTimeSection report={report} cell={cell} /> },
     { id: "price", title: "Price", there: atCapacity, draw: () => <PriceSection report={report} cell={cell} /> },
     { id: "stacks", title: "Stack cost", wide: true, there: report.head.stack_cost.length > 0, draw: () => <StacksSection report={report} cell={cell} /> },
+    { id: "protocols", title: "Protocol cost", wide: true, there: report.head.protocol_cost.length > 0, draw: () => <ProtocolsSection report={report} cell={cell} /> },
     { id: "rounds", title: "Every round", there: atCapacity, draw: () => <RoundsSection report={report} cell={cell} /> },
   ];
   return spotOf(report) < 0 ? [] : all.filter(({ there }) => there);

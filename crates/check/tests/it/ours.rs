@@ -13,6 +13,7 @@ use assay_engine::EngineKind;
 use assay_host::cpuset::{self, CpuSet};
 use assay_model::conformance::Ruling;
 use assay_serve::{Config, Limits, run};
+use assay_tls::{Client, ClientTerms, Made, Server, Trust};
 
 /// Longest wait for the server to be there.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -25,6 +26,10 @@ struct Serving {
 
 impl Serving {
     fn start(engine: EngineKind, root: Option<PathBuf>) -> Self {
+        Self::secured(engine, root, None)
+    }
+
+    fn secured(engine: EngineKind, root: Option<PathBuf>, tls: Option<Server>) -> Self {
         crate::room_for_slow_clients();
         let config = Config {
             dot_files: false,
@@ -33,7 +38,7 @@ impl Serving {
             port: 0,
             cpus: CpuSet::from_iter(cpuset::allowed().first()),
             stack: engine.into(),
-            tls: None,
+            tls,
             root,
             hello: false,
             limits: Limits::default(),
@@ -91,6 +96,36 @@ fn the_reference_server_keeps_every_rule() {
         let target = Target::new(&serving.address.to_string(), "/hello").expect("target");
         assert_keeps(&target.routes(routes.clone()), &rules, &[]);
     }
+}
+
+/// A client that takes any certificate.
+fn credulous() -> Client {
+    let (server_name, trust) = ("localhost".to_owned(), Trust::Anybody);
+    let terms = ClientTerms { server_name, trust, identity: None, resumption: true, ciphers: Vec::new() };
+    Client::new(terms).expect("client")
+}
+
+/// The same dialogues over TLS: what the rules find does not depend on what carries them.
+#[test]
+fn the_reference_server_keeps_every_rule_over_tls() {
+    let made = Made::new(&["localhost".to_owned()]).expect("certificate");
+    let client = credulous();
+    let rules: Vec<&Rule> = of_http().collect();
+    for engine in engines() {
+        let server = Server::new(made.identity().expect("identity")).expect("server");
+        let serving = Serving::secured(engine, None, Some(server));
+        let target = Target::new(&serving.address.to_string(), "/hello").expect("target");
+        assert_keeps(&target.secured(client.clone()), &rules, &[]);
+    }
+}
+
+#[test]
+fn a_server_without_tls_is_told_as_such() {
+    let serving = Serving::start(EngineKind::Epoll, None);
+    let target = Target::new(&serving.address.to_string(), "/hello").expect("target");
+    let target = target.secured(credulous());
+    let error = ask(&target, &of_http().collect::<Vec<_>>(), Pace::Full, &|| true).expect_err("no TLS");
+    assert!(error.contains("could not be secured: what it sends is no TLS"), "{error}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use assay_host::cpuset::CpuSet;
 use assay_link::Spec;
 use clap::Args;
 
+use super::tls::TlsArguments;
 use super::{DatabaseArguments, Places};
 use crate::destination::Consent;
 
@@ -15,7 +16,7 @@ use crate::destination::Consent;
 /// suite sends broken and hostile requests: ask only servers that you may ask so.
 #[derive(Args)]
 pub(crate) struct CheckArguments {
-    /// Servers: a name, lang:go, kind:server, a folder, http://…; `!` before one excludes [default: the whole catalogue]
+    /// Servers: a name, lang:go, kind:server, a folder, http://…, https://…; `!` before one excludes [default: the whole catalogue]
     #[arg(value_name = "SEL")]
     pub(crate) selectors: Vec<String>,
     /// Start this command and ask it; it finds its port in $PORT, unless --port says which it uses
@@ -40,6 +41,12 @@ pub(crate) struct CheckArguments {
     /// rate), veth:loss=0.1% (loses so many frames) or both, veth:1gbit,loss=0.1%
     #[arg(long, value_name = "LINK", default_value = "loopback")]
     pub(crate) link: Spec,
+    /// Ask those that are started over TLS, with a certificate of our own making; a command finds it in $CERT, and its key in
+    /// $KEY
+    #[arg(long = "tls", help_heading = "TLS")]
+    pub(crate) start_with_tls: bool,
+    #[command(flatten)]
+    pub(crate) tls: TlsArguments,
     #[command(flatten)]
     pub(crate) database: DatabaseArguments,
 

@@ -162,6 +162,7 @@ impl CompareArguments {
             least_contenders: self.cmd.len(),
             comparing: Some(self.design.map(DesignName::design)),
             one_at_a_time: false,
+            protocol: Vec::new(),
             tls: false,
             // A comparison tells nothing of it, and its time is better spent on restarts.
             no_check: true,

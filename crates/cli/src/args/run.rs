@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use assay_host::cpuset::CpuSet;
 use assay_model::design::Design;
+use assay_model::experiment::Protocol;
 use assay_model::generator::GeneratorName;
 use assay_model::network::Stack;
 use assay_model::offered::Offered;
@@ -96,8 +97,12 @@ pub(crate) struct RunArguments {
     /// Start one server at a time and measure it in one piece, instead of all at once in turns
     #[arg(long, help_heading = "Length")]
     pub(crate) one_at_a_time: bool,
-    /// Over TLS (h1+tls), with an authority and a certificate of the run's own; a command finds it in $CERT, and its key in $KEY
-    #[arg(long, help_heading = "Load")]
+    /// What is spoken: h1, h1+tls (with an authority and a certificate of the run's own; a command finds it in $CERT, and its key
+    /// in $KEY); several are measured in the same rounds [default: h1, or the experiment's]
+    #[arg(long, value_name = "PROTOCOL,…", value_delimiter = ',', help_heading = "Load")]
+    pub(crate) protocol: Vec<Protocol>,
+    /// Over TLS alone: --protocol h1+tls
+    #[arg(long, conflicts_with = "protocol", help_heading = "Load")]
     pub(crate) tls: bool,
     /// Measure no contender twice: saves its time, and leaves this machine's noise unknown
     #[arg(long, help_heading = "Length")]

@@ -26,9 +26,9 @@ pub(crate) struct TlsArguments {
     /// Its key, in PEM form
     #[arg(long, value_name = "FILE", requires = "cert", help_heading = "TLS")]
     key: Option<PathBuf>,
-    /// The only cipher suite to offer, such as TLS_AES_128_GCM_SHA256 [default: all]
-    #[arg(long, value_name = "NAME", help_heading = "TLS")]
-    cipher: Option<String>,
+    /// The only cipher suites to offer, such as TLS_AES_128_GCM_SHA256 [default: all]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', help_heading = "TLS")]
+    cipher: Vec<String>,
     /// Make every handshake a full one instead of resuming sessions
     #[arg(long, help_heading = "TLS")]
     no_resumption: bool,
@@ -46,8 +46,8 @@ impl TlsArguments {
         let identity = self.cert.as_ref().zip(self.key.as_ref());
         let identity = identity.map(|(certificate, key)| Identity::read(certificate, key)).transpose()?;
         let server_name = self.server_name.clone().unwrap_or_else(|| host.to_owned());
-        let (resumption, cipher) = (!self.no_resumption, self.cipher.clone());
-        Ok(Client::new(ClientTerms { server_name, trust, identity, resumption, cipher })?)
+        let (resumption, ciphers) = (!self.no_resumption, self.cipher.clone());
+        Ok(Client::new(ClientTerms { server_name, trust, identity, resumption, ciphers })?)
     }
 
     /// Whether anything was said of TLS.
@@ -56,7 +56,7 @@ impl TlsArguments {
             || self.insecure
             || self.server_name.is_some()
             || self.cert.is_some()
-            || self.cipher.is_some()
+            || !self.cipher.is_empty()
             || self.no_resumption
     }
 }

@@ -48,7 +48,8 @@ fn an_installed_binary_brings_its_catalogue() {
 #[test]
 fn whoever_installs_assay_gets_assay_and_no_servers() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-    let said = Command::new("make").args(["--dry-run", "install", "deb", "static"]).current_dir(root).output();
+    let said =
+        Command::new("make").args(["--dry-run", "install", "deb", "static"]).current_dir(root).output();
     let said = String::from_utf8(said.expect("make").stdout).expect("UTF-8");
     assert!(said.contains("cargo build --release") && said.contains("man/man1"), "{said}");
     assert!(!said.contains("setup.sh"), "{said}");

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use assay_model::record::Record;
+use assay_model::setting::Setting;
 
 use crate::support::{Lab, preload_library};
 use assay_skip::skip;
@@ -11,7 +12,8 @@ use assay_skip::skip;
 fn networks_of(record: &Record, contender: &str) -> BTreeSet<(String, usize)> {
     let networks = record.networks.iter().map(|facts| facts.network);
     let windows = |network| {
-        let runs = record.rounds.iter().filter_map(|round| round.run_of(contender, Some(network)));
+        let runs =
+            record.rounds.iter().filter_map(|round| round.run_of(contender, Setting::on(Some(network))));
         runs.map(|run| run.cells.iter().filter(|window| window.cell.network == Some(network)).count()).sum()
     };
     networks.map(|network| (network.to_string(), windows(network))).collect()

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use assay_model::experiment::Protocol;
 use assay_model::load::{ErrorClass, LoadReport};
+use assay_model::setting::Setting;
 use assay_tls::Made;
 use predicates::str::contains;
 use rustix::process::Signal;
@@ -367,6 +368,95 @@ fn a_run_over_tls_hands_out_a_certificate_and_says_so_everywhere() {
     }
     assert!(count >= 4, "{count} windows");
     assert_eq!(not_run(&record, "plain").reason, "it is not set up for TLS here");
+}
+
+#[test]
+fn one_run_over_both_protocols_tells_what_tls_costs() {
+    let lab = Lab::new();
+    let serve = "[run]\ncommand = [\"${ASSAY}\", \"serve\", \"--address\", \"${ADDRESS}\", \"--port\", \"${PORT}\", \
+                 \"--cpus\", \"${CPUS}\"]";
+    let secured =
+        format!("{serve}\ntls_arguments = [\"--tls-cert\", \"${{CERT}}\", \"--tls-key\", \"${{KEY}}\"]");
+    lab.contender("one", "server", &secured);
+    lab.contender("plain", "server", serve);
+    let ran = lab.run(&["one", "plain", "--protocol", "h1,h1+tls", "-o", "out.csv", "-o", "out.md"]).assert();
+    let text = stdout(&ran);
+    for said in ["hello, 2 connections\n", "hello, 2 connections, h1+tls", "Protocol cost, h1+tls against h1"]
+    {
+        assert!(text.contains(said) || text.contains(said.trim_end()), "{said}: {text}");
+    }
+    let record = lab.record();
+    let [plain, tls] = [Protocol::H1, Protocol::H1Tls].map(|protocol| Setting { network: None, protocol });
+    for round in &record.rounds {
+        let run = round.run_of("one", plain).expect("without TLS");
+        assert!(
+            run.cells.iter().all(|window| window.load.tls.is_none() && window.cell.protocol == Protocol::H1)
+        );
+        let run = round.run_of("one", tls).expect("over TLS");
+        assert!(run.cells.iter().all(|window| window.load.tls.is_some()), "{run:?}");
+        assert!(round.run_of("plain", plain).is_some() && round.run_of("plain", tls).is_none());
+    }
+    let entry = record.contenders.iter().find(|entry| entry.name == "plain").expect("plain");
+    assert_eq!(entry.not_run, None);
+    let absence = entry.absence_on(tls).expect("told");
+    assert_eq!(absence.reason, "it is not set up for TLS here");
+    let asked = record.tls.expect("what was asked for");
+    assert_eq!((asked.version.as_str(), asked.key.as_str()), ("TLS 1.3", "ECDSA P-256"));
+    let read = |name: &str| std::fs::read_to_string(lab.path(name)).expect("written");
+    let csv = read("out.csv");
+    assert!(csv.lines().next().is_some_and(|head| head.contains(",protocol,")), "{csv}");
+    assert!(csv.contains(",h1,") && csv.contains(",h1+tls,"), "{csv}");
+    assert!(read("out.md").contains("### Protocol cost, h1+tls against h1"), "{}", read("out.md"));
+}
+
+#[test]
+fn a_server_that_speaks_only_an_older_version_is_measured_and_marked() {
+    if !has("nginx") {
+        return;
+    }
+    let lab = Lab::new();
+    let nginx = "daemon off; worker_processes 1; pid $SCRATCH/pid; error_log stderr crit; events {} http { access_log off;\n\
+         client_body_temp_path $SCRATCH/a; proxy_temp_path $SCRATCH/b; fastcgi_temp_path $SCRATCH/c; uwsgi_temp_path $SCRATCH/d;\n\
+         scgi_temp_path $SCRATCH/e; server { listen $ADDRESS:$PORT ssl; ssl_certificate $CERT; ssl_certificate_key $KEY;\n\
+         ssl_protocols TLSv1.2; location / { return 200 hello; } } }";
+    let script =
+        format!("cat >$SCRATCH/conf <<END\n{nginx}\nEND\nexec nginx -e stderr -p $SCRATCH -c $SCRATCH/conf");
+    let run = format!("[run]\ncommand = [\"sh\", \"-c\", '''{script}''']\ntls_arguments = []");
+    lab.contender("older", "server", &run);
+    let ran = lab.run(&["older", "--tls"]).assert();
+    let text = stdout(&ran);
+    assert!(text.contains("tls otherwise") && text.contains("TLS 1.2 instead of TLS 1.3"), "{text}");
+    let record = lab.record();
+    let windows = record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells);
+    let versions: Vec<_> = windows.filter_map(|window| window.load.tls.as_ref()?.agreed.clone()).collect();
+    assert!(
+        !versions.is_empty() && versions.iter().all(|agreed| agreed.version == "TLS 1.2"),
+        "{versions:?}"
+    );
+}
+
+#[test]
+fn the_rules_are_asked_over_tls_as_without() {
+    let tls = Tls::new();
+    let (_server, port) = tls.start("serve", &[]);
+    let (url, ca) = (format!("https://localhost:{port}/hello"), tls.file("ca.pem"));
+    let check = |words: &[&str]| tls.lab.assay(&[&["check"], words].concat()).assert();
+    check(&[&url, "--cacert", &ca]).code(0).stdout(contains("broken: 0 must, 0 should"));
+    check(&[&url, "--insecure", "--only", "no-host"]).code(0);
+    let other = tls.file("other-ca.pem");
+    check(&[&url, "--cacert", &other, "--only", "no-host"])
+        .code(10)
+        .stdout(contains("nobody who is trusted"));
+    check(&["http://localhost:1/", "--insecure"]).code(2).stderr(contains("write its URL, https://"));
+    check(&[&url, "--insecure", "--tls"]).code(2).stderr(contains("write https:// in the URL"));
+    let serve = "[run]\ncommand = [\"${ASSAY}\", \"serve\", \"--address\", \"${ADDRESS}\", \"--port\", \"${PORT}\", \
+                 \"--cpus\", \"${CPUS}\"]";
+    tls.lab.contender("plain", "server", serve);
+    let secured =
+        format!("{serve}\ntls_arguments = [\"--tls-cert\", \"${{CERT}}\", \"--tls-key\", \"${{KEY}}\"]");
+    tls.lab.contender("one", "server", &secured);
+    check(&["one", "--tls", "--only", "no-host,date"]).code(0).stdout(contains("2/2 rules kept"));
+    check(&["plain", "--tls"]).code(10).stdout(contains("it is not set up for TLS here"));
 }
 
 #[test]

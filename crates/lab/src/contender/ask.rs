@@ -80,7 +80,7 @@ impl<'a> Line<'a> {
         socket.set_write_timeout(Some(timeout))?;
         let stream = match tls {
             None => Transport::Plain(socket),
-            Some(client) => Transport::Secured(Box::new(client.stream(socket)?)),
+            Some(client) => Transport::Secured(Box::new(client.secured_stream(socket)?)),
         };
         let input = Input { stream, bytes: Vec::new(), deadline: Instant::now() + timeout, timeout };
         Ok(Self { authority, input, is_head: false })

@@ -17,6 +17,7 @@ use crate::secrets::Secrets;
 use crate::stack::{self, Ends};
 use crate::subject::Process;
 use crate::supervisor::{Supervised, SupervisorOptions, tail};
+use crate::tls::{SET_UP_TLS, WITHOUT_TLS};
 
 /// Most bytes of a server's log that are kept, each round.
 const LOG_BYTES: u64 = 256 << 10;
@@ -110,9 +111,7 @@ fn with_arguments(run: &Run, is_on_user_stack: bool, order: &StartOrder<'_>) -> 
 
 /// Why one that is not set up for TLS is not run over it.
 fn without_tls(order: &StartOrder<'_>) -> NotRun {
-    let remedy =
-        "add tls_arguments to its contender.toml; it finds its certificate in $CERT, and the key in $KEY";
-    failure(order, "it is not set up for TLS here".to_owned(), remedy)
+    failure(order, WITHOUT_TLS.to_owned(), SET_UP_TLS)
 }
 
 /// Starts the process of a contender on a free port with a scratch folder.

@@ -21,6 +21,7 @@ use assay_host::cpuset::CpuSet;
 use assay_link::Link;
 use assay_model::network::Network;
 use assay_model::workload::Workload;
+use assay_tls::Client;
 
 pub use inherited::Inherited;
 pub(crate) use inherited::Purpose;
@@ -48,6 +49,8 @@ pub(crate) struct StartOrder<'a> {
     pub user: Option<OnUserStack<'a>>,
     /// What secures its connections; absent for plain HTTP.
     pub tls: Option<&'a RunTls>,
+    /// Who asks, where its connections are secured.
+    pub client: Option<&'a Client>,
     /// CPUs of the server.
     pub cpus: &'a CpuSet,
     /// Where its output goes.

@@ -56,7 +56,7 @@ pub(super) fn over_user(
     write_workload(&file, &workload)
         .map_err(|error| problem(Stage::Start, error.to_string(), "make room"))?;
     let load = LoadOrder {
-        url: &format!("{}://{authority}", Scheme::of(order.tls).name()),
+        url: &format!("{}://{authority}", Scheme::of(order.client.is_some()).name()),
         workload: &file,
         // One on each queue, behind which is a worker of its own.
         connections: user.queues.into(),

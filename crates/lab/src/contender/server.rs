@@ -89,7 +89,8 @@ impl Server {
 
     fn run_commands(&mut self, order: &StartOrder<'_>) -> Result<(), NotRun> {
         let was_running = self.held.is_none();
-        let ready = Ready { scheme: Scheme::of(order.tls), authority: &self.authority, was_running };
+        let ready =
+            Ready { scheme: Scheme::of(order.client.is_some()), authority: &self.authority, was_running };
         let around = Surroundings { tools: order.tools, link: order.link, stop: order.stop };
         let filled = order.commands.fill(order.workloads.clone(), ready, around);
         // What fails at a server that died is not at fault.
@@ -221,8 +222,8 @@ impl Server {
     ) -> Result<(), NotRun> {
         match order.user.zip(self.generator_end()) {
             None => {
-                let tls = order.tls.map(|tls| &tls.client);
-                probe::over_kernel(Door { link: order.link, authority: &self.authority, tls }, request)
+                let door = Door { link: order.link, authority: &self.authority, tls: order.client };
+                probe::over_kernel(door, request)
             }
             Some(user) => probe::over_user(order, user, &self.authority, request, user_timeout),
         }

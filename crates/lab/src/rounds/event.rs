@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use assay_model::experiment::Cell;
 use assay_model::generator::GeneratorName;
-use assay_model::network::Network;
 use assay_model::outlook::Outlook;
 use assay_model::record::NotRun;
+use assay_model::setting::Setting;
 use assay_verdict::Settling;
 
 use crate::plan::Prediction;
@@ -57,8 +57,8 @@ pub enum Event<'a> {
     Dropped {
         /// Its name.
         contender: &'a str,
-        /// On which network only; absent where there is but one.
-        network: Option<Network>,
+        /// In which setting only; absent where there is but one.
+        setting: Option<Setting>,
         /// Why.
         reason: &'a NotRun,
     },
@@ -110,8 +110,8 @@ pub enum Event<'a> {
     Failed {
         /// Its name.
         contender: &'a str,
-        /// On which network only; absent where there is but one.
-        network: Option<Network>,
+        /// In which setting only; absent where there is but one.
+        setting: Option<Setting>,
         /// Why.
         reason: &'a NotRun,
     },

@@ -100,7 +100,7 @@ impl OngoingRun<'_> {
     /// The load of a cell on this very server.
     fn load_for(&self, cell: &Cell) -> Option<Load> {
         let server_run = &self.server_run;
-        let origin = format!("{}://{}", Scheme::of(server_run.tls).name(), self.server.authority);
+        let origin = format!("{}://{}", Scheme::of(server_run.tls.is_some()).name(), self.server.authority);
         let workload = self.server.workloads().iter().find(|workload| workload.name == cell.workload)?;
         let load = load_of(&server_run.plan.experiment, workload, cell, &origin).ok()?;
         Some(Load {
@@ -156,7 +156,7 @@ impl Runner<'_> {
             log::generator(entry);
             if let Some(reason) = &entry.not_run {
                 let contender = entry.name.name();
-                self.telling.notice(&Event::Dropped { contender, network: None, reason });
+                self.telling.notice(&Event::Dropped { contender, setting: None, reason });
             }
         }
     }

@@ -62,8 +62,8 @@ impl Runner<'_> {
         if searches || experiment.comparing.is_some() || !experiment.long_look {
             return None;
         }
-        let networks = self.record.networks_had();
-        let is_fit = |cell: &Cell| cell.offered.is_capacity() && networks.contains(&cell.network);
+        let settings = self.record.settings_had();
+        let is_fit = |cell: &Cell| cell.offered.is_capacity() && settings.contains(&cell.setting());
         let cell = cells.into_iter().find(is_fit)?;
         let left = self.end_of_budget()?.saturating_duration_since(Instant::now());
         let budget = Duration::try_from_secs_f64(experiment.budget_s?).ok()?;
@@ -79,16 +79,16 @@ impl Runner<'_> {
     /// Everybody who answers in the cell. The limit is looked at where it takes turns with the others, whom it shows what the
     /// machine does.
     fn lookers(&self, cell: &Cell) -> Vec<Part> {
-        let Some(network) = self.networks.iter().position(|of| of.network == cell.network) else {
+        let Some(setting) = self.settings.iter().position(|of| of.setting == cell.setting()) else {
             return Vec::new();
         };
         let takes_part = |subject: &usize| {
             let (own, entry) = (&self.subjects[*subject], &self.record.contenders[*subject]);
             let answers = self.cells_of(own).iter().any(|(_, of)| of == cell);
             let is_useful = !own.is_limit() || self.plan.takes_turns();
-            entry.control_of.is_none() && entry.absence_on(cell.network).is_none() && answers && is_useful
+            entry.control_of.is_none() && entry.absence_on(cell.setting()).is_none() && answers && is_useful
         };
-        (0..self.subjects.len()).filter(takes_part).map(|subject| Part { subject, network }).collect()
+        (0..self.subjects.len()).filter(takes_part).map(|subject| Part { subject, setting }).collect()
     }
 
     /// Who finds no room beside the others is not looked at.
@@ -121,7 +121,8 @@ impl Runner<'_> {
         for run in &runs {
             if let Some(reason) = &run.failure {
                 let contender = run.contender.as_str();
-                self.telling.notice(&Event::Failed { contender, network: run.network, reason });
+                let setting = Some(run.setting()).filter(|_| self.settings.len() > 1);
+                self.telling.notice(&Event::Failed { contender, setting, reason });
             }
         }
         runs

@@ -25,8 +25,8 @@ use std::time::{Duration, Instant};
 use assay_host::probe::{Probe, Work};
 use assay_link::Link;
 use assay_model::contender::Kind;
-use assay_model::network::Network;
 use assay_model::record::{NetworkFacts, NotRun, NotRunOn, RECORD_SCHEMA, Record, Run, Stage, State};
+use assay_model::setting::Setting;
 use assay_model::units::Nanos;
 use assay_verdict::Settling;
 use assay_verdict::outlook::Past;
@@ -45,13 +45,13 @@ use crate::error::LabError;
 use crate::generator::write_workload;
 use crate::groups::Holding;
 use crate::log;
-use crate::network::{self, ProvisionedNetwork};
+use crate::network::{self, ProvisionedSetting};
 use crate::plan::RunPlan;
 use crate::schedule::{affordable_rounds, allows_another, least_rounds, planned_rounds};
 use crate::stop::Stop;
 use crate::store::{RunFolder, Store, read_record};
 use crate::subject::Subject;
-use crate::tls::RunTls;
+use crate::tls::{self, RunTls};
 
 /// Failures in a row after which a contender is not started again.
 const MAX_FAILURES: u32 = 2;
@@ -82,7 +82,7 @@ struct Runner<'a> {
     work: PathBuf,
     /// What secures the connections, where they are to be.
     tls: Option<RunTls>,
-    networks: Vec<ProvisionedNetwork>,
+    settings: Vec<ProvisionedSetting>,
     /// Over which servers are asked for the rules of HTTP, and the database is reached.
     link: Link,
     record: Record,
@@ -98,8 +98,8 @@ struct Runner<'a> {
     began: Instant,
     /// How long asking for the rules took before that; it counts as part of the budget.
     asking: Duration,
-    /// Failures in a row, by subject and network.
-    failures: BTreeMap<(usize, Option<Network>), u32>,
+    /// Failures in a row, by subject and setting.
+    failures: BTreeMap<(usize, Setting), u32>,
     /// Names of those whom another round may tell apart; `None` while everybody takes part whatever the results.
     unsettled: Option<BTreeSet<String>>,
     /// How long each contender is to be under load before a turn counts.
@@ -122,8 +122,8 @@ impl<'a> Runner<'a> {
         observer: &'a mut dyn Observer,
         stop: &'a Stop,
     ) -> Result<Self, LabError> {
-        let (networks, facts) = network::provision(plan)?;
-        let link = network::for_asking(&networks);
+        let (settings, facts) = network::provision(plan)?;
+        let link = network::for_asking(&settings);
         let now = Timestamp::now();
         let folder = store.create(&plan.experiment.name, now)?;
         let work = folder.work()?;
@@ -135,7 +135,7 @@ impl<'a> Runner<'a> {
         }
         let is_secured = plan.experiment.is_secured();
         let tls = is_secured.then(|| RunTls::make(&work)).transpose()?;
-        let mut record = empty_record(plan, &networks, facts, &folder.id, now);
+        let mut record = empty_record(plan, &settings, facts, &folder.id, now);
         record.generators = generators::entries(plan, &work);
         plan.tools.secrets.hide_in(&mut record);
         folder.save(&record)?;
@@ -150,7 +150,7 @@ impl<'a> Runner<'a> {
             folder,
             work,
             tls,
-            networks,
+            settings,
             link,
             record,
             subjects: plan.subjects.clone(),
@@ -340,17 +340,17 @@ impl<'a> Runner<'a> {
         measured.map(|run| run.contender.as_str()).collect::<BTreeSet<_>>().len()
     }
 
-    /// Contenders of the last round, on each network once, however many groups one lived in.
+    /// Contenders of the last round, in each setting once, however many groups one lived in.
     fn took_part(&self) -> usize {
         let runs = self.record.rounds.last().into_iter().flat_map(|round| &round.runs);
-        runs.map(|run| (&run.contender, run.network)).collect::<BTreeSet<_>>().len()
+        runs.map(|run| (&run.contender, run.setting())).collect::<BTreeSet<_>>().len()
     }
 
     fn taking_part(&self) -> usize {
-        let on = |provisioned: &ProvisionedNetwork| {
-            (0..self.subjects.len()).filter(|&subject| !self.is_out(subject, provisioned.network)).count()
+        let within = |provisioned: &ProvisionedSetting| {
+            (0..self.subjects.len()).filter(|&subject| !self.is_out(subject, provisioned.setting)).count()
         };
-        self.networks.iter().map(on).sum()
+        self.settings.iter().map(within).sum()
     }
 
     /// Files a run, and drops a contender that cannot be measured: at once when it answers wrongly, which time does not
@@ -361,45 +361,47 @@ impl<'a> Runner<'a> {
         if self.stop.soon() && run.cells.is_empty() {
             return;
         }
-        let (failure, network) = (run.failure.clone(), run.network);
+        let (failure, setting) = (run.failure.clone(), run.setting());
         if let Some(round) = self.record.rounds.last_mut() {
             round.runs.push(run);
         }
         let Some(reason) = failure else {
-            self.failures.remove(&(subject, network));
+            self.failures.remove(&(subject, setting));
             return;
         };
-        let failures = self.failures.entry((subject, network)).or_default();
+        let failures = self.failures.entry((subject, setting)).or_default();
         *failures += 1;
         let hopeless = matches!(reason.stage, Stage::Answer | Stage::Needs) || *failures >= MAX_FAILURES;
         log::failed(&self.subjects[subject].name, &reason, *failures, hopeless);
         if hopeless {
-            return self.drop_out_on(subject, network, reason);
+            return self.drop_out_on(subject, setting, reason);
         }
         // What befalls an A/A control befalls its original as well, of which is told.
         if self.record.contenders[subject].control_of.is_none() {
             let contender = self.subjects[subject].name.as_str();
-            self.telling.notice(&Event::Failed { contender, network, reason: &reason });
+            let setting = Some(setting).filter(|_| self.settings.len() > 1);
+            self.telling.notice(&Event::Failed { contender, setting, reason: &reason });
         }
     }
 
     fn drop_out(&mut self, subject: usize, mut reason: NotRun) {
         self.plan.tools.secrets.hide_in(&mut reason);
         let contender = self.subjects[subject].name.as_str();
-        self.telling.notice(&Event::Dropped { contender, network: None, reason: &reason });
+        self.telling.notice(&Event::Dropped { contender, setting: None, reason: &reason });
         self.record.contenders[subject].not_run = Some(reason);
     }
 
-    /// Gives up one network of several; who is on none any more is given up.
-    fn drop_out_on(&mut self, subject: usize, network: Option<Network>, why: NotRun) {
-        let Some(network) = network.filter(|_| self.networks.len() > 1) else {
+    /// Gives up one setting of several; who is in none any more is given up.
+    fn drop_out_on(&mut self, subject: usize, setting: Setting, why: NotRun) {
+        if self.settings.len() == 1 {
             return self.drop_out(subject, why);
-        };
+        }
         let contender = self.subjects[subject].name.as_str();
-        self.telling.notice(&Event::Dropped { contender, network: Some(network), reason: &why });
+        self.telling.notice(&Event::Dropped { contender, setting: Some(setting), reason: &why });
         let entry = &mut self.record.contenders[subject];
-        entry.not_run_on.push(NotRunOn { network, why: why.clone() });
-        if self.networks.iter().all(|provisioned| entry.absence_on(provisioned.network).is_some()) {
+        let Setting { network, protocol } = setting;
+        entry.not_run_on.push(NotRunOn { network, protocol, why: why.clone() });
+        if self.settings.iter().all(|provisioned| entry.absence_on(provisioned.setting).is_some()) {
             entry.not_run = Some(why);
         }
     }
@@ -431,7 +433,7 @@ impl Drop for Runner<'_> {
 
 fn empty_record(
     plan: &RunPlan,
-    provisioned: &[ProvisionedNetwork],
+    provisioned: &[ProvisionedSetting],
     networks: Vec<NetworkFacts>,
     id: &str,
     now: Timestamp,
@@ -439,7 +441,7 @@ fn empty_record(
     // Where the experiment names networks, each tells of its own link.
     let link = provisioned
         .iter()
-        .find(|provisioned| provisioned.network.is_none())
+        .find(|provisioned| provisioned.setting.network.is_none())
         .map(|provisioned| &provisioned.link);
     Record {
         schema: RECORD_SCHEMA.to_owned(),
@@ -458,6 +460,7 @@ fn empty_record(
         link_facts: link.and_then(Link::facts).cloned(),
         generators: Vec::new(),
         networks,
+        tls: plan.experiment.is_secured().then(tls::asked),
         database: None,
         imported: None,
         contenders: plan.subjects.iter().map(crate::subject::Subject::entry).collect(),

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use assay_check::Pace;
 use assay_model::experiment::Cell;
-use assay_model::network::Network;
 use assay_model::record::{NotRun, Stage};
+use assay_model::setting::Setting;
 use assay_model::workload::Workload;
 
 use super::event::Event;
@@ -15,7 +15,7 @@ use crate::contender::Preparation;
 use crate::database::{self, Supplied};
 use crate::error::LabError;
 use crate::log;
-use crate::network::ProvisionedNetwork;
+use crate::network::ProvisionedSetting;
 use crate::running;
 use crate::subject::{Launch, Process, Subject};
 
@@ -71,7 +71,7 @@ impl Runner<'_> {
                 break;
             }
             match self.prepare_one(index) {
-                Ok(()) => self.close_networks(index),
+                Ok(()) => self.close_settings(index),
                 Err(reason) => self.drop_out(index, reason),
             }
         }
@@ -118,17 +118,17 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Keeps a subject out of the networks on which it cannot be.
-    fn close_networks(&mut self, subject: usize) {
-        let closed = |provisioned: &ProvisionedNetwork| {
+    /// Keeps a subject out of the settings in which it cannot be.
+    fn close_settings(&mut self, subject: usize) {
+        let closed = |provisioned: &ProvisionedSetting| {
             Some((
-                provisioned.network,
+                provisioned.setting,
                 provisioned.closed_to(&self.plan.subjects[subject], &self.plan.isolation)?,
             ))
         };
-        let closed: Vec<_> = self.networks.iter().filter_map(closed).collect();
-        for (network, reason) in closed {
-            self.drop_out_on(subject, network, reason);
+        let closed: Vec<_> = self.settings.iter().filter_map(closed).collect();
+        for (setting, reason) in closed {
+            self.drop_out_on(subject, setting, reason);
         }
     }
 
@@ -147,11 +147,14 @@ impl Runner<'_> {
     /// Asks one contender. One that does not start is not told off here: it has its rounds to do so again, one less.
     fn ask_one(&mut self, index: usize) {
         let subject = &self.plan.subjects[index];
+        let setting = self.asked_in(index);
         let cells = self.cells_of(subject);
         let is_asked = |w: &&Workload| cells.iter().any(|(_, cell)| cell.workload == w.name);
         let inspection = Inspection {
             tools: &self.plan.tools,
             link: &self.link,
+            tls: self.tls.as_ref().filter(|_| setting.protocol.is_secured()),
+            client: None,
             cpus: &self.plan.isolation.server,
             log: self.folder.log(&subject.name, "check"),
             workloads: self.plan.workloads.iter().filter(is_asked).collect(),
@@ -163,16 +166,17 @@ impl Runner<'_> {
         };
         match inspection.inspect(subject, &mut |event: &Event<'_>| self.telling.notice(event)) {
             Ok(conformance) => self.record.contenders[index].conformance = Some(conformance),
-            Err(_) => *self.failures.entry((index, self.asked_on())).or_default() += 1,
+            Err(_) => *self.failures.entry((index, setting)).or_default() += 1,
         }
     }
 
-    /// The network over which servers are asked, among those that are measured.
-    fn asked_on(&self) -> Option<Network> {
-        self.networks
-            .iter()
-            .find(|provisioned| provisioned.is_kernels())
-            .and_then(|provisioned| provisioned.network)
+    /// The setting in which a subject is asked: the first that it is measured in where that is on the kernel's TCP.
+    fn asked_in(&self, subject: usize) -> Setting {
+        let entry = &self.record.contenders[subject];
+        let mut open =
+            self.settings.iter().filter(|provisioned| entry.absence_on(provisioned.setting).is_none());
+        let first = open.clone().find(|provisioned| provisioned.is_kernels()).or_else(|| open.next());
+        first.map(|provisioned| provisioned.setting).unwrap_or_default()
     }
 }
 

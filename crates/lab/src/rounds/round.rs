@@ -1,4 +1,4 @@
-//! One round: everybody who takes part on every network, in turns or one after the other; in turns all at once, or in groups.
+//! One round: everybody who takes part in every setting, in turns or one after the other; in turns all at once, or in groups.
 
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use assay_host::cpuset::CpuSet;
 use assay_model::experiment::Cell;
-use assay_model::network::Network;
 use assay_model::offered::Offered;
 use assay_model::record::{Round, Run};
+use assay_model::setting::Setting;
 use assay_verdict::allocation::Settled;
 
 use super::Runner;
@@ -19,19 +19,19 @@ use super::pacing::Pacing;
 use super::server_run::ServerRun;
 use crate::database::Supplied;
 use crate::groups::{Holding, Need, Room, common, groups};
-use crate::network::ProvisionedNetwork;
+use crate::network::ProvisionedSetting;
 use crate::schedule::{MAX_ROTATIONS, block, turns_of};
 use crate::subject::Launch;
 
 /// Share of the memory that is available which servers may take: they grow under load, and the rest of the machine lives too.
 const SHARE_OF_MEMORY: f64 = 0.8;
 
-/// One subject on one network.
+/// One subject in one setting.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) subject: usize,
-    /// The place of its network among the run's.
-    pub(super) network: usize,
+    /// The place of its setting among the run's.
+    pub(super) setting: usize,
 }
 
 /// Those who live at once in a round.
@@ -53,29 +53,29 @@ pub(super) struct Allotment {
 }
 
 impl Runner<'_> {
-    /// Measures everybody on every network, in an order of its own: a network is no more a matter of time than a contender.
+    /// Measures everybody in every setting, in an order of its own: a setting is no more a matter of time than a contender.
     pub(super) fn round(&mut self, index: u32) {
         let all_cells = self.plan.experiment.cells().len();
-        let networks = self.networks.len();
-        let order = block(self.plan.seed, index, self.subjects.len() * networks, all_cells);
+        let settings = self.settings.len();
+        let order = block(self.plan.seed, index, self.subjects.len() * settings, all_cells);
         self.record.rounds.push(Round { index, runs: Vec::new() });
         let parts =
-            order.contenders.iter().map(|part| Part { subject: part / networks, network: part % networks });
+            order.contenders.iter().map(|part| Part { subject: part / settings, setting: part % settings });
         let parts: Vec<Part> =
-            parts.filter(|part| !self.is_out(part.subject, self.networks[part.network].network)).collect();
+            parts.filter(|part| !self.is_out(part.subject, self.settings[part.setting].setting)).collect();
         if !self.plan.takes_turns() {
             return parts.iter().for_each(|part| self.alone(index, *part, &order.cells));
         }
         let mut present: Vec<usize> = Vec::new();
         parts.iter().for_each(|part| {
-            if !present.contains(&part.network) {
-                present.push(part.network)
+            if !present.contains(&part.setting) {
+                present.push(part.setting)
             }
         });
         let (began, count) = (Instant::now(), present.len() as f64);
-        for (done, network) in present.iter().copied().enumerate() {
+        for (done, setting) in present.iter().copied().enumerate() {
             let pace = self.pace_of_part(index, began, (done + 1) as f64 / count);
-            let together: Vec<Part> = parts.iter().filter(|part| part.network == network).copied().collect();
+            let together: Vec<Part> = parts.iter().filter(|part| part.setting == setting).copied().collect();
             self.together(index, &together, &order.cells, pace);
         }
     }
@@ -89,7 +89,7 @@ impl Runner<'_> {
         }
     }
 
-    /// All of `parts` on one network: at once where that can be, else in groups that share one of them.
+    /// All of `parts` in one setting: at once where that can be, else in groups that share one of them.
     fn together(&mut self, round: u32, parts: &[Part], order: &[usize], pace: Pace) {
         let needs: Vec<Need> = parts.iter().map(|part| self.need(*part)).collect();
         let common = common(&needs).map(|place| parts[place]);
@@ -121,7 +121,7 @@ impl Runner<'_> {
     /// The groups of those who wait, the first of which is group `number` of its round; none when nobody waits any more.
     fn divide(&self, parts: &[Part], waiting: &[Part], common: Option<Part>, number: u32) -> Vec<Vec<Part>> {
         // Somebody may have been given up since the round began.
-        let takes_part = |part: &&Part| !self.is_out(part.subject, self.networks[part.network].network);
+        let takes_part = |part: &&Part| !self.is_out(part.subject, self.settings[part.setting].setting);
         let is_wanted = |part: &&Part| waiting.contains(part) || Some(**part) == common;
         let members: Vec<Part> = parts.iter().filter(takes_part).filter(is_wanted).copied().collect();
         if number > 0 && members.iter().all(|part| Some(*part) == common) {
@@ -136,8 +136,8 @@ impl Runner<'_> {
     /// What a part needs while it lives, going by its lives so far.
     pub(super) fn need(&self, part: Part) -> Need {
         let subject = &self.subjects[part.subject];
-        let network = self.networks[part.network].network;
-        let is_turned = |cell: &Cell| cell.network == network && self.plan.experiment.is_turned(cell);
+        let setting = self.settings[part.setting].setting;
+        let is_turned = |cell: &Cell| cell.setting() == setting && self.plan.experiment.is_turned(cell);
         // What runs already takes nothing more.
         let is_ours = matches!(subject.launch, Launch::Process(_));
         Need {
@@ -176,12 +176,12 @@ impl Runner<'_> {
             }
             server_run
         });
-        let network = parts.first().and_then(|part| self.networks[part.network].network);
+        let setting = parts.first().map(|part| self.settings[part.setting].setting).unwrap_or_default();
         let nobody = Settled::default();
         let ensemble = Ensemble {
             plan: self.plan,
             round,
-            cells: order.iter().filter_map(|cell| self.turned_cell(*cell, network)).collect(),
+            cells: order.iter().filter_map(|cell| self.turned_cell(*cell, setting)).collect(),
             pace,
             settled: self.pacing.as_ref().map_or(&nobody, Pacing::settled),
             stop: self.stop,
@@ -206,10 +206,10 @@ impl Runner<'_> {
         begun
     }
 
-    /// A cell with its number, if servers take turns in it on this network.
-    fn turned_cell(&self, number: usize, network: Option<Network>) -> Option<(usize, Cell)> {
+    /// A cell with its number, if servers take turns in it in this setting.
+    fn turned_cell(&self, number: usize, setting: Setting) -> Option<(usize, Cell)> {
         let cell = self.plan.experiment.cells().swap_remove(number);
-        (cell.network == network && self.plan.experiment.is_turned(&cell)).then_some((number, cell))
+        (cell.setting() == setting && self.plan.experiment.is_turned(&cell)).then_some((number, cell))
     }
 
     /// Turns of so much of a round that began then, and when that must be over, where its time is given.
@@ -233,12 +233,12 @@ impl Runner<'_> {
 
     /// What a part has to itself.
     pub(super) fn place(&self, part: Part) -> Allotment {
-        let provisioned = &self.networks[part.network];
+        let provisioned = &self.settings[part.setting];
         let queues = provisioned.queues(&self.subjects[part.subject], &self.plan.isolation);
         Allotment { queues, generator_cpus: provisioned.generator_cpus(queues, &self.plan.isolation) }
     }
 
-    /// One life of a subject on a network, its cells in the round's order.
+    /// One life of a subject in a setting, its cells in the round's order.
     pub(super) fn server_run<'l>(
         &'l self,
         round: u32,
@@ -246,19 +246,19 @@ impl Runner<'_> {
         place: &'l Allotment,
         order: &[usize],
     ) -> ServerRun<'l> {
-        let ProvisionedNetwork { network, link, .. } = &self.networks[part.network];
+        let ProvisionedSetting { setting, link, .. } = &self.settings[part.setting];
         let subject = &self.subjects[part.subject];
         let own = self.cells_of(subject);
         let cells = order.iter().filter_map(|cell| own.iter().find(|(index, _)| index == cell));
         let mut cells: Vec<Cell> = cells.map(|(_, cell)| cell.clone()).collect();
         cells.sort_by_key(|cell| !cell.offered.is_capacity());
-        cells.retain(|cell| cell.network == *network && self.takes(part.subject, cell.offered));
+        cells.retain(|cell| cell.setting() == *setting && self.takes(part.subject, cell.offered));
         ServerRun {
             plan: self.plan,
-            network: *network,
+            setting: *setting,
             link,
             queues: place.queues,
-            tls: self.tls.as_ref(),
+            tls: self.tls.as_ref().filter(|_| setting.protocol.is_secured()),
             generator_cpus: &place.generator_cpus,
             probe: &self.probe,
             record: &self.record,
@@ -277,21 +277,21 @@ impl Runner<'_> {
     /// Where the output of a life goes.
     fn log(&self, part: Part, number: impl Display) -> PathBuf {
         self.folder
-            .log(&log_name(&self.subjects[part.subject].name, self.networks[part.network].network), number)
+            .log(&log_name(&self.subjects[part.subject].name, self.settings[part.setting].setting), number)
     }
 
-    /// Whether it takes part on a network not at all or no longer: nothing to measure, given up, or settled. The limit and the A/A pair stay to the end, because every round
+    /// Whether it takes part in a setting not at all or no longer: nothing to measure, given up, or settled. The limit and the A/A pair stay to the end, because every round
     /// is measured against them; a control goes when its original does.
-    pub(super) fn is_out(&self, subject: usize, network: Option<Network>) -> bool {
+    pub(super) fn is_out(&self, subject: usize, setting: Setting) -> bool {
         let entry = &self.record.contenders[subject];
         let original = entry.control_of.as_ref();
         let given_up = |name: &String| {
             let named = self.record.contenders.iter().find(|entry| entry.name == *name);
-            named.is_some_and(|entry| entry.absence_on(network).is_some())
+            named.is_some_and(|entry| entry.absence_on(setting).is_some())
         };
         let has_cells =
-            self.cells_of(&self.subjects[subject]).iter().any(|(_, cell)| cell.network == network);
-        if !has_cells || entry.absence_on(network).is_some() || original.is_some_and(given_up) {
+            self.cells_of(&self.subjects[subject]).iter().any(|(_, cell)| cell.setting() == setting);
+        if !has_cells || entry.absence_on(setting).is_some() || original.is_some_and(given_up) {
             return true;
         }
         let yardstick = self.subjects[subject].is_limit()
@@ -312,8 +312,10 @@ impl Runner<'_> {
     }
 }
 
-/// Logs are told apart by network, where there are several.
-fn log_name(contender: &str, network: Option<Network>) -> String {
-    let network = network.map(|network| format!("@{}", network.to_string().replace(['/', ':'], "-")));
-    format!("{contender}{}", network.unwrap_or_default())
+/// Logs are told apart by setting, where there are several.
+fn log_name(contender: &str, setting: Setting) -> String {
+    if setting == Setting::USUAL {
+        return contender.to_owned();
+    }
+    format!("{contender}@{}", setting.to_string().replace(['/', ':', ' '], "-"))
 }

@@ -9,8 +9,9 @@ use assay_host::sampler::tree_usage;
 use assay_link::Link;
 use assay_model::experiment::{Cell, Span};
 use assay_model::load::{Arrival, LoadReport};
-use assay_model::network::{Network, Stack};
+use assay_model::network::Stack;
 use assay_model::record::{NotRun, Record, Run, Stage};
+use assay_model::setting::Setting;
 use assay_model::units::Nanos;
 use assay_model::workload::Workload;
 
@@ -32,8 +33,8 @@ use crate::url::Scheme;
 pub(crate) struct ServerRun<'a> {
     /// What is decided.
     pub plan: &'a RunPlan,
-    /// The TCP and the wire; absent where the experiment names no network.
-    pub network: Option<Network>,
+    /// What the server is started for.
+    pub setting: Setting,
     /// What joins server and generator.
     pub link: &'a Link,
     /// Queues of the wire, where the stack is in user space.
@@ -111,7 +112,8 @@ impl<'a> ServerRun<'a> {
     /// A run in which nothing happened.
     pub(super) fn unlived(&self) -> Run {
         let offset_ns = self.began.elapsed().into();
-        Run { contender: self.subject.name.clone(), network: self.network, offset_ns, ..Run::default() }
+        let Setting { network, protocol } = self.setting;
+        Run { contender: self.subject.name.clone(), network, protocol, offset_ns, ..Run::default() }
     }
 
     /// Starts the server; a run that says why where it does not start.
@@ -145,6 +147,7 @@ impl<'a> ServerRun<'a> {
             link: self.link,
             user: self.on_user_stack(),
             tls: self.tls,
+            client: self.tls.map(|tls| &tls.client),
             cpus: &self.plan.isolation.server,
             log: self.log.clone(),
             database: self.database.filter(|_| needs_database),
@@ -164,7 +167,7 @@ impl<'a> ServerRun<'a> {
     }
 
     pub(super) fn on_user_stack(&self) -> Option<OnUserStack<'_>> {
-        let network = self.network.filter(|network| network.stack() == Stack::User)?;
+        let network = self.setting.network.filter(|network| network.stack() == Stack::User)?;
         let (generator_cpus, queues) = (self.generator_cpus, self.queues);
         Some(OnUserStack { network, generator_cpus, queues, work: self.work })
     }
@@ -206,7 +209,7 @@ impl<'a> ServerRun<'a> {
 
     fn files(&self, server: &Server, cell: &Cell) -> Files {
         Files {
-            url: format!("{}://{}", Scheme::of(self.tls).name(), server.authority),
+            url: format!("{}://{}", Scheme::of(self.tls.is_some()).name(), server.authority),
             workload: self.workload_file(&cell.workload),
             cpus: self.generator_cpus.to_string(),
             end: server.generator_end().cloned(),

@@ -102,7 +102,7 @@ impl ServerRun<'_> {
         let mut runs = self.record.rounds.iter().flat_map(|round| &round.runs);
         runs.find_map(|run| {
             let is_own = run.contender == self.subject.name || Some(&run.contender) == original;
-            let is_same = is_own && run.network == self.network && run.failure.is_none();
+            let is_same = is_own && run.setting() == self.setting && run.failure.is_none();
             run.warmups.iter().find(|warmup| is_same && warmup.workload == workload)
         })
     }

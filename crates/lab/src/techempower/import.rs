@@ -5,7 +5,7 @@ use std::path::Path;
 
 use assay_model::conformance::{Conformance, Finding, Ruling, Severity};
 use assay_model::contender::Kind;
-use assay_model::experiment::{Cell, Experiment, Measure};
+use assay_model::experiment::{Cell, Experiment, Measure, Protocol};
 use assay_model::family::Family;
 use assay_model::host::{HostFacts, Isolation};
 use assay_model::imported::Imported;
@@ -73,6 +73,7 @@ pub fn import(
         link_facts: None,
         generators: Vec::new(),
         networks: Vec::new(),
+        tls: None,
         imported: Some(origin(&results, file)),
         contenders: names(&results).into_iter().map(|name| entry(&results, &described, name)).collect(),
         rounds: vec![Round { index: 0, runs: runs(&results, &tables, began) }],
@@ -297,6 +298,7 @@ fn runs(results: &Results, tables: &[Table<'_>], began: Timestamp) -> Vec<Run> {
             contender: name.to_owned(),
             group: 0,
             network: None,
+            protocol: Protocol::H1,
             offset_ns,
             startup_ns: Nanos::ZERO,
             idle: None,

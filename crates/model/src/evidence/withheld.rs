@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::Part;
 use crate::check::Check;
+use crate::experiment::Protocol;
 use crate::rule::Rule;
 
 /// Why a number is not told.
@@ -44,6 +45,13 @@ pub enum Withheld {
     OnStack {
         /// Whether that is the one in user space, or the kernel's.
         user_space: bool,
+        /// Why.
+        because: Box<Withheld>,
+    },
+    /// It is withheld over one of two protocols.
+    OverProtocol {
+        /// Over which.
+        protocol: Protocol,
         /// Why.
         because: Box<Withheld>,
     },

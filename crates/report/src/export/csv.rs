@@ -25,12 +25,13 @@ struct Row<'a> {
 /// A column: its heading, and its field where there is something to tell.
 type Column = (&'static str, fn(&Row<'_>) -> Option<String>);
 
-const COLUMNS: [Column; 45] = [
+const COLUMNS: [Column; 46] = [
     ("run", |row| text(&row.record.id)),
     ("round", |row| told(row.round)),
     ("place", |row| told(row.place)),
     ("contender", |row| text(&row.run.contender)),
     ("stack_wire", |row| text(notes::network_text(row.record, row.cell))),
+    ("protocol", |row| text(row.cell.protocol)),
     ("workload", |row| text(&row.cell.workload)),
     ("connections", |row| told(row.cell.connections)),
     ("pipeline", |row| told(row.cell.pipeline)),

@@ -23,7 +23,7 @@ struct Family {
 
 type Labels = Vec<(&'static str, String)>;
 
-/// The whole exposition, with `# EOF`. Labels of all figures: run, contender, workload, connections, pipeline, load and network.
+/// The whole exposition, with `# EOF`. Labels of all figures: run, contender, workload, connections, pipeline, load, network and protocol.
 pub fn openmetrics(record: &Record, verdict: &Verdict) -> String {
     let mut out = String::new();
     info(record, &mut out);
@@ -175,6 +175,7 @@ fn labels(record: &Record, cell: &Cell, contender: &str) -> Labels {
         ("pipeline", cell.pipeline.to_string()),
         ("load", cell.offered.to_string()),
         ("network", notes::network_text(record, cell)),
+        ("protocol", cell.protocol.to_string()),
     ]
 }
 

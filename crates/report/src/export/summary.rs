@@ -6,7 +6,7 @@ use assay_model::verdict::{CellVerdict, Interval, LatencyStanding, LatencyVerdic
 use crate::standings::COLUMNS;
 use crate::{foreign, notes, words};
 
-const HEAD: [&str; 41] = [
+const HEAD: [&str; 42] = [
     "run",
     "started_at",
     "imported_from",
@@ -16,6 +16,7 @@ const HEAD: [&str; 41] = [
     "pipeline",
     "load",
     "network",
+    "protocol",
     "contender",
     "language",
     "tier",
@@ -108,6 +109,7 @@ impl Row {
         row.put("pipeline", Some(cell.pipeline));
         row.text("load", &cell.offered.to_string());
         row.text("network", &notes::network_text(record, cell));
+        row.text("protocol", &cell.protocol.to_string());
         row.text("contender", contender);
         row.text("language", entry.map_or("", |entry| &entry.language));
         row

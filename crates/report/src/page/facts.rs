@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_model::experiment::{Cell, Experiment};
+use assay_model::experiment::{Cell, Experiment, Protocol};
 use assay_model::host::{HostFacts, Isolation};
 use assay_model::network::Network;
 use assay_model::record::{NetworkFacts, NotRun, Program, Record, Round, State};
@@ -57,6 +57,8 @@ pub struct Failure {
     pub contender: String,
     /// The network that it was started on; absent where the experiment names none.
     pub network: Option<Network>,
+    /// What it was started to speak.
+    pub protocol: Protocol,
     /// When it was started, after the start of the whole run.
     pub offset_ns: Nanos,
     /// Planned cells that it did not reach.
@@ -102,6 +104,7 @@ pub(super) fn failures(record: &Record) -> Vec<Failure> {
                     round: round.index,
                     contender: run.contender.clone(),
                     network: run.network,
+                    protocol: run.protocol,
                     offset_ns: run.offset_ns,
                     missing: missing_cells(record, run)
                         .into_iter()

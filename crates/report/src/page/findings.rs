@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::experiment::Cell;
+use assay_model::experiment::{Cell, Protocol};
 use assay_model::load::Arrival;
 use assay_model::network::Network;
 use assay_model::offered::Offered;
@@ -33,6 +33,8 @@ pub struct Spot {
     pub pipeline: u32,
     /// The TCP and the wire; absent where the experiment names no network.
     pub network: Option<Network>,
+    /// What is spoken.
+    pub protocol: Protocol,
 }
 
 /// What was found there.
@@ -104,16 +106,18 @@ impl Spot {
             connections: cell.connections,
             pipeline: cell.pipeline,
             network: cell.network,
+            protocol: cell.protocol,
         }
     }
 }
 
-/// The places of an experiment, in its order, on the networks that could be had.
+/// The places of an experiment, in its order, in the settings that could be had.
 pub(super) fn spots(record: &Record) -> Vec<Spot> {
-    let networks = record.networks_had();
+    let settings = record.settings_had();
     let mut spots = Vec::new();
-    for spot in record.experiment.cells().iter().map(Spot::of) {
-        if networks.contains(&spot.network) && !spots.contains(&spot) {
+    for cell in record.experiment.cells().iter().filter(|cell| settings.contains(&cell.setting())) {
+        let spot = Spot::of(cell);
+        if !spots.contains(&spot) {
             spots.push(spot);
         }
     }

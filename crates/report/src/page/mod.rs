@@ -25,6 +25,7 @@ pub use self::facts::{Failure, RunFacts};
 pub use self::findings::{Findings, Pairs, Sample, Spot};
 pub use self::window::{missing_cells, per_second};
 use crate::notes::Warning;
+use crate::protocol::{self, ProtocolComparison};
 use crate::stack::{self, StackComparison};
 use crate::words::{self, sentences};
 use crate::{ReportError, notes};
@@ -91,6 +92,8 @@ pub struct Head {
     pub stack_cost: Vec<StackComparison>,
     /// What the user-space stacks of both ends did in every cell that is compared there.
     pub stack_counters: Vec<StackCounters>,
+    /// What a protocol costs, by pair of protocols; empty where one alone was measured.
+    pub protocol_cost: Vec<ProtocolComparison>,
     /// When each round began, in nanoseconds after the start of the whole run.
     pub round_offsets_ns: Vec<u64>,
     /// Every run that ended early, in order.
@@ -162,6 +165,7 @@ fn run_page(record: &Record, verdict: &Verdict) -> Result<RunPage, ReportError> 
         published: verdict.published.as_ref().map(|beside| Published::of(record, beside)),
         stack_cost: stack::comparisons(record, verdict),
         stack_counters: counters::counters(record, verdict),
+        protocol_cost: protocol::comparisons(verdict),
         round_offsets_ns: facts::round_offsets(record),
         failures: facts::failures(record),
         quantiles: curve::LADDER.to_vec(),

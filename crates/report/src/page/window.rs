@@ -22,7 +22,7 @@ pub fn missing_cells(record: &Record, run: &Run) -> Vec<Cell> {
             && entry.is_none_or(|e| e.workloads.iter().any(|name| is_called(cell, name)))
     };
     let measured: BTreeSet<&Cell> = run.cells.iter().map(|measurement| &measurement.cell).collect();
-    let planned = record.experiment.cells().into_iter().filter(|cell| cell.network == run.network);
+    let planned = record.experiment.cells().into_iter().filter(|cell| cell.setting() == run.setting());
     planned.filter(|cell| answers(cell) && !measured.contains(cell)).collect()
 }
 

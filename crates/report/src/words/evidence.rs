@@ -55,6 +55,7 @@ fn sentence(check: &Check, evidence: &Evidence) -> String {
         E::Retransmissions { wire, timeouts, segments, windows } => {
             server::retransmissions(wire, *timeouts, *segments, *windows)
         }
+        E::TlsOtherwise { asked, agreed, windows } => server::tls_otherwise(asked, agreed, *windows),
         E::Build { version, profile } => runs::build(version, profile),
         E::Rounds { complete } => runs::rounds(check, *complete),
         E::Isolation { statement } => statement.clone(),

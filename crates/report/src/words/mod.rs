@@ -4,6 +4,7 @@ mod evidence;
 mod imported;
 mod latency;
 mod phrases;
+mod protocol;
 pub(crate) mod published;
 mod redline;
 mod remedy;
@@ -34,8 +35,9 @@ pub fn sentences(record: &Record, verdict: &Verdict) -> Vec<String> {
         return imported::sentences(imported, &verdict.cells);
     }
     let mut sentences = standings::warning(&verdict.trust);
-    // Whoever measures on two stacks asks what that changes, before who is the fastest on each.
+    // Whoever measures on two stacks, or over two protocols, asks what that changes, before who is the fastest on each.
     sentences.extend(stack::sentences(&verdict.stack_cost, &verdict.crossings));
+    sentences.extend(protocol::sentences(&verdict.protocol_cost));
     sentences.extend(standings::sentences(record, &verdict.cells, &verdict.trust));
     sentences.extend(latency::sentences(&verdict.latency));
     sentences.extend(redline::sentences(record, &verdict.redlines));

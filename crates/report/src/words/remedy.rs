@@ -150,6 +150,10 @@ fn of_other_rule(rule: Rule) -> Option<&'static str> {
         Rule::Throttled => {
             "lift the quota (cpu.max, docker --cpus, CPUQuota=), or give whole CPUs instead; `assay doctor` shows it"
         }
+        Rule::TlsOtherwise => {
+            "let it use the version and the cipher suite that the others use, and the certificate in $CERT; until then what TLS \
+             costs it is not what it costs them"
+        }
         Rule::Trend => {
             "look for what changed meanwhile (heat, other programs); comparisons are made within rounds and stand"
         }

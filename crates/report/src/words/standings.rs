@@ -2,12 +2,14 @@
 
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::contender::Kind;
-use assay_model::experiment::{Cell, Protocol};
+use assay_model::experiment::Cell;
 use assay_model::network::Network;
 use assay_model::record::{NetworkFacts, NotRunOn, Record};
+use assay_model::setting::Setting;
 use assay_model::verdict::{Call, CellVerdict, LimitedBy, Pair, Standing};
 
 use super::phrases::{all_of, count_of, plus_minus};
+use super::protocol::over;
 use crate::format;
 
 /// What has to be said before anything else.
@@ -20,18 +22,18 @@ pub(super) fn warning(trust: &[Check]) -> Vec<String> {
 pub(super) fn sentences(record: &Record, cells: &[CellVerdict], trust: &[Check]) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
     let void = void(trust);
-    let mut places: Vec<(&str, Option<Network>)> = Vec::new();
+    let mut places: Vec<(&str, Setting)> = Vec::new();
     for cell in cells.iter().map(|judged| &judged.cell) {
-        if !places.contains(&(&cell.workload, cell.network)) {
-            places.push((&cell.workload, cell.network));
+        if !places.contains(&(&cell.workload, cell.setting())) {
+            places.push((&cell.workload, cell.setting()));
         }
     }
     // Where nothing counts one sentence says why; it need not be said again of every place.
     let is_told = |cell: &CellVerdict| void.is_none() || !ranked(record, cell).is_empty();
-    for (workload, network) in places {
-        let here = |cell: &&CellVerdict| cell.cell.workload == workload && cell.cell.network == network;
+    for (workload, setting) in places {
+        let here = |cell: &&CellVerdict| cell.cell.workload == workload && cell.cell.setting() == setting;
         if cells.iter().filter(here).any(is_told) {
-            sentences.extend(headline(record, cells, workload, network));
+            sentences.extend(headline(record, cells, workload, setting));
         }
     }
     sentences
@@ -43,14 +45,14 @@ pub(super) fn missing(record: &Record, cells: &[CellVerdict], trust: &[Check]) -
     absent(record, cells, void(trust).is_none())
 }
 
-/// What happened on a workload on a network, at the number of connections where the best was best.
-fn headline(record: &Record, cells: &[CellVerdict], workload: &str, network: Option<Network>) -> Vec<String> {
+/// What happened on a workload in a setting, at the number of connections where the best was best.
+fn headline(record: &Record, cells: &[CellVerdict], workload: &str, setting: Setting) -> Vec<String> {
     let best_rate =
         |cell: &&CellVerdict| ranked(record, cell).first().map_or(0.0, |standing| rate_of(standing));
-    let of_workload = cells.iter().filter(|c| c.cell.workload == workload && c.cell.network == network);
+    let of_workload = cells.iter().filter(|c| c.cell.workload == workload && c.cell.setting() == setting);
     match of_workload.max_by(|a, b| best_rate(a).total_cmp(&best_rate(b))) {
         Some(cell) if ranked(record, cell).is_empty() => {
-            let place = format!("On {workload}{}{}", with(network), over(cell.cell.protocol));
+            let place = format!("On {workload}{}", within(setting));
             vec![nobody(&place, cell)]
         }
         Some(cell) => of_cell(record, cell),
@@ -80,12 +82,12 @@ fn nobody(place: &str, cell: &CellVerdict) -> String {
 /// `On hello at 64 connections`.
 fn at(cell: &Cell) -> String {
     let connections = count_of(cell.connections as usize, "connection");
-    format!("On {} at {connections}{}{}", cell.workload, with(cell.network), over(cell.protocol))
+    format!("On {} at {connections}{}", cell.workload, within(cell.setting()))
 }
 
-/// What is spoken, where that is not HTTP/1.1 alone.
-fn over(protocol: Protocol) -> String {
-    if protocol.is_plain() { String::new() } else { format!(" over TLS ({protocol})") }
+/// Network and protocol, as far as they have to be named.
+fn within(setting: Setting) -> String {
+    with(setting.network) + &over(setting.protocol)
 }
 
 /// Both axes of the network, where the experiment names it.
@@ -225,7 +227,7 @@ fn absent(record: &Record, cells: &[CellVerdict], with_withheld: bool) -> Vec<St
             Some(why) => sentences.push(format!("{} was given up: {}.", entry.name, why.reason)),
             None => {
                 let on = |absence: &NotRunOn| {
-                    format!("{} was not run on {}: {}.", entry.name, absence.network, absence.why.reason)
+                    format!("{} was not run on {}: {}.", entry.name, absence.setting(), absence.why.reason)
                 };
                 sentences.extend(entry.not_run_on.iter().map(on));
             }
@@ -237,15 +239,4 @@ fn absent(record: &Record, cells: &[CellVerdict], with_withheld: bool) -> Vec<St
 /// The first check that voids the run as a whole.
 fn void(checks: &[Check]) -> Option<&Check> {
     checks.iter().find(|check| check.outcome == CheckOutcome::Void)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_spoken_is_told_where_it_is_not_plain() {
-        assert_eq!(over(Protocol::H1), "");
-        assert_eq!(over(Protocol::H1Tls), " over TLS (h1+tls)");
-    }
 }

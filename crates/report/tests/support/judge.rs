@@ -47,6 +47,7 @@ pub(crate) fn verdict(record: &Record) -> Verdict {
         published: None,
         cross_checks: Vec::new(),
         stack_cost: Vec::new(),
+        protocol_cost: Vec::new(),
         crossings: Vec::new(),
         cells: record.experiment.cells().into_iter().map(|cell| judge(record, cell)).collect(),
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use assay_model::conformance::{Conformance, Finding, Ruling, Severity};
 use assay_model::contender::Kind;
-use assay_model::experiment::{Cell, Experiment, Measure};
+use assay_model::experiment::{Cell, Experiment, Measure, Protocol};
 use assay_model::host::{HostFacts, Isolation};
 use assay_model::load::{Arrival, Books, ErrorClass, LOAD_SCHEMA, Latency, LoadReport, Series, WindowCounts};
 use assay_model::record::{
@@ -80,6 +80,7 @@ fn record() -> Record {
         imported: None,
         generators: Vec::new(),
         networks: Vec::new(),
+        tls: None,
         contenders: MAKERS.iter().map(entry).collect(),
         rounds: (0..ROUNDS).map(|index| round(index, &mut noise, &mut clock)).collect(),
         long_look: None,
@@ -228,6 +229,7 @@ fn run(round: u32, maker: &Maker, shared: f64, noise: &mut Noise, clock: &mut u6
     Run {
         contender: name.to_owned(),
         network: None,
+        protocol: Protocol::H1,
         group: 0,
         offset_ns,
         startup_ns,
@@ -235,6 +237,7 @@ fn run(round: u32, maker: &Maker, shared: f64, noise: &mut Noise, clock: &mut u6
         learnt: Vec::new(),
         warmups: Vec::new(),
         cells,
+        by_generator: Vec::new(),
         failure,
     }
 }

@@ -1,7 +1,7 @@
 //! The made-up run on four networks, with a fifth that could not be had: bodies of three sizes, and what the stack costs.
 
 use assay_model::evidence::Withheld;
-use assay_model::experiment::Cell;
+use assay_model::experiment::{Cell, Protocol};
 use assay_model::family::Family;
 use assay_model::load::StackCounts;
 use assay_model::network::{Network, Stack};
@@ -44,7 +44,11 @@ pub(crate) fn on_networks((mut record, mut verdict): (Record, Verdict)) -> (Reco
     }
     for Entry { name, not_run_on, .. } in &mut record.contenders {
         let missing = networks.iter().filter(|network| is_missing(name, Some(**network)));
-        not_run_on.extend(missing.map(|&network| NotRunOn { network, why: no_preload() }));
+        not_run_on.extend(missing.map(|&network| NotRunOn {
+            network: Some(network),
+            protocol: Protocol::H1,
+            why: no_preload(),
+        }));
     }
     verdict.cells = record
         .experiment

@@ -14,7 +14,7 @@ pub(crate) fn acquainted(resumption: bool) -> (Client, Server) {
         trust: Trust::Authorities(authority.path().to_owned()),
         identity: None,
         resumption,
-        cipher: None,
+        ciphers: Vec::new(),
     };
     (Client::new(terms).unwrap(), Server::new(made.identity().unwrap()).unwrap())
 }

@@ -89,9 +89,9 @@ fn limit_beside<'l, 'r>(
     cell: &Cell,
 ) -> Option<&'l Window<'r>> {
     let is_limit = |server_run: &&ServerRun<'_>| {
-        let named = evidence.record.contenders.iter().find(|entry| entry.name == server_run.run.contender);
-        let lived_beside =
-            server_run.run.group == beside.run.group && server_run.run.network == beside.run.network;
+        let run = server_run.run;
+        let named = evidence.record.contenders.iter().find(|entry| entry.name == run.contender);
+        let lived_beside = run.group == beside.run.group && run.setting() == beside.run.setting();
         named.is_some_and(|entry| entry.kind == Kind::Limit && entry.control_of.is_none()) && lived_beside
     };
     let window = round.iter().find(is_limit)?.window(cell)?;

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use assay_model::experiment::Cell;
-use assay_model::network::Network;
 use assay_model::record::Turn;
+use assay_model::setting::Setting;
 use assay_model::units::Nanos;
 use assay_stats::robust::median;
 
@@ -37,14 +37,11 @@ pub(crate) fn count(rounds: &mut [Vec<ServerRun<'_>>], least: Nanos) {
     let settle = |server_run: &ServerRun<'_>, window: &Window<'_>| {
         settles.get(&(server_run.run.contender.as_str(), &window.measured.cell)).copied()
     };
-    let mut found: BTreeMap<(&str, Option<Network>, &str), Vec<Early>> = BTreeMap::new();
+    let mut found: BTreeMap<(&str, Setting, &str), Vec<Early>> = BTreeMap::new();
     for round in rounds.iter() {
         for (server_run, window, differences) in differences(round, &settle) {
-            let key = (
-                server_run.run.contender.as_str(),
-                server_run.run.network,
-                window.measured.cell.workload.as_str(),
-            );
+            let run = server_run.run;
+            let key = (run.contender.as_str(), run.setting(), window.measured.cell.workload.as_str());
             found.entry(key).or_default().extend(differences);
         }
     }
@@ -54,7 +51,7 @@ pub(crate) fn count(rounds: &mut [Vec<ServerRun<'_>>], least: Nanos) {
         let run = server_run.run;
         for window in server_run.windows.iter_mut().filter(|window| !window.measured.turns.is_empty()) {
             let cell = &window.measured.cell;
-            let key = (run.contender.as_str(), run.network, cell.workload.as_str());
+            let key = (run.contender.as_str(), run.setting(), cell.workload.as_str());
             let settle = settles.get(&(run.contender.as_str(), cell)).copied();
             let (opening, warm) = first.get(&key).copied().unwrap_or_default();
             window.counting = Counting { settle, opening, warm }.of(&window.measured.turns);

@@ -18,7 +18,7 @@ use crate::{command, output, progress, signals};
 
 pub(crate) fn run(arguments: &CheckArguments) -> Result<Exit, Failure> {
     let inquiry = plan::build(arguments)?;
-    arguments.consent.to_hosts(inquiry.servers.iter().filter_map(|(subject, _)| subject.host()))?;
+    arguments.consent.to_hosts(inquiry.servers.iter().filter_map(|asked| asked.subject.host()))?;
     let stop = signals::stop(|stop| {
         // There is nothing to finish: once is twice.
         stop.request();

@@ -4,12 +4,13 @@ use assay_host::cpuset::{self, CpuSet};
 use assay_host::isolation::{self, DatabasePlace};
 use assay_host::topology::Topology;
 use assay_lab::catalogue::Catalogue;
-use assay_lab::conformance::Inquiry;
+use assay_lab::conformance::{Asked, Inquiry};
 use assay_lab::database::{GivenUrl, Source};
-use assay_lab::{Launch, Subject, database_of};
+use assay_lab::{Launch, Scheme, Subject, database_of};
 use assay_model::database::DatabaseKind;
 use assay_model::record::Origin;
 use assay_model::workload::Workload;
+use assay_tls::Client;
 
 use crate::args::{CheckArguments, RequestArguments};
 use crate::command::{list, run};
@@ -20,14 +21,17 @@ use crate::secrets::secrets;
 pub(super) fn build(arguments: &CheckArguments) -> Result<Inquiry, Failure> {
     let catalogue = catalogue(arguments)?;
     let subjects = subjects(&catalogue, arguments)?;
-    let with_workloads = |subject: Subject| {
+    check_tls(&subjects, arguments)?;
+    let asked = |subject: Subject| {
         let workloads = workloads(&catalogue, &subject, arguments)?;
-        Ok((subject, workloads))
+        let client = client(&subject, arguments)?;
+        Ok(Asked { subject, workloads, client })
     };
-    let servers: Vec<_> = subjects.into_iter().map(with_workloads).collect::<Result<_, Failure>>()?;
+    let servers: Vec<Asked> = subjects.into_iter().map(asked).collect::<Result<_, Failure>>()?;
     Ok(Inquiry {
         databases: databases(&catalogue, &servers, arguments.database.given()?.as_ref())?,
         servers,
+        tls: arguments.start_with_tls,
         only: arguments.only.clone(),
         link: arguments.link,
         cpus: cpus(arguments),
@@ -56,6 +60,36 @@ fn subjects(catalogue: &Catalogue, arguments: &CheckArguments) -> Result<Vec<Sub
         subjects.push(Subject::from_command(command, &cwd, arguments.port.get(i).copied())?);
     }
     Ok(subjects.into_iter().map(|subject| subject.hiding(secrets())).collect())
+}
+
+/// Who asks a server that runs already; none for one without TLS.
+fn client(subject: &Subject, arguments: &CheckArguments) -> Result<Option<Client>, Failure> {
+    match &subject.launch {
+        Launch::Running { scheme: Scheme::Https, authority, .. } => {
+            let host = authority.rsplit_once(':').map_or(authority.as_str(), |(host, _)| host);
+            arguments.tls.client(host).map(Some)
+        }
+        Launch::Running { .. } | Launch::Process(_) => Ok(None),
+    }
+}
+
+/// Whether what was said of TLS concerns anybody.
+fn check_tls(subjects: &[Subject], arguments: &CheckArguments) -> Result<(), Failure> {
+    let is_secured =
+        |subject: &Subject| matches!(subject.launch, Launch::Running { scheme: Scheme::Https, .. });
+    if arguments.tls.is_given() && !subjects.iter().any(is_secured) {
+        return Err(Failure::usage(
+            "--cacert, --insecure, --server-name, --cert, --cipher and --no-resumption are for a server that runs: write its URL, \
+             https://…, or leave them out",
+        ));
+    }
+    let is_started = |subject: &Subject| matches!(subject.launch, Launch::Process(_));
+    if arguments.start_with_tls && !subjects.iter().any(is_started) {
+        return Err(Failure::usage(
+            "--tls is for servers that are started; write https:// in the URL instead",
+        ));
+    }
+    Ok(())
 }
 
 /// What a server is asked for: what the person names, else what its file names, else GET of its path.
@@ -88,23 +122,23 @@ fn workloads(
 /// Where databases come from, as far as they are needed. Nothing is measured, so they may have any CPUs.
 fn databases(
     catalogue: &Catalogue,
-    servers: &[(Subject, Vec<Workload>)],
+    servers: &[Asked],
     given: Option<&GivenUrl>,
 ) -> Result<Vec<Source>, Failure> {
-    let runs_with_rows = |(subject, workloads): &(Subject, Vec<Workload>)| {
+    let runs_with_rows = |Asked { subject, workloads, .. }: &Asked| {
         let has_rows = |workload: &Workload| workload.database == Some(DatabaseKind::Postgresql);
         matches!(subject.launch, Launch::Running { .. }) && workloads.iter().any(has_rows)
     };
     // The database of a server that runs already is the user's: it is looked at, and nothing else.
     let watched = given.filter(|_| servers.iter().any(runs_with_rows)).cloned().map(Source::Watched);
     let mut sources: Vec<Source> = Vec::new();
-    for (subject, workloads) in servers {
+    for Asked { subject, workloads, .. } in servers {
         let Some(kind) = database_of(workloads.iter().map(|workload| (subject, workload)))? else { continue };
         if sources.iter().any(|source| source.kind() == kind) {
             continue;
         }
         sources.push(match given.filter(|_| kind == DatabaseKind::Postgresql) {
-            Some(url) => Source::beside(url.clone(), servers.iter().map(|(subject, _)| subject))?,
+            Some(url) => Source::beside(url.clone(), servers.iter().map(|asked| &asked.subject))?,
             None => {
                 let place = DatabasePlace { cpus: cpuset::allowed(), beside_generator: false };
                 run::private(catalogue, kind, place)?

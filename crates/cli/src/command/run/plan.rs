@@ -242,9 +242,21 @@ fn override_with(experiment: &mut Experiment, arguments: &RunArguments, workload
         experiment.generators.clone_from(&arguments.generator);
     }
     experiment.memory_bytes = arguments.memory.or(experiment.memory_bytes);
-    if arguments.tls {
-        experiment.measures.iter_mut().for_each(|measure| measure.protocol = Protocol::H1Tls);
+    let protocols = if arguments.tls { vec![Protocol::H1Tls] } else { distinct(&arguments.protocol) };
+    if !protocols.is_empty() {
+        experiment.measures.iter_mut().for_each(|measure| measure.protocols.clone_from(&protocols));
     }
+}
+
+/// Each once, in order.
+fn distinct(protocols: &[Protocol]) -> Vec<Protocol> {
+    let mut distinct = Vec::new();
+    for protocol in protocols {
+        if !distinct.contains(protocol) {
+            distinct.push(*protocol);
+        }
+    }
+    distinct
 }
 
 /// How long to go on. A number of rounds is kept to exactly, so that nothing depends on a look at the results; a budget or a

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use assay_model::evidence::Part;
 use assay_model::load::ErrorClass;
 use assay_model::running::Running;
+use assay_model::tls::Agreed;
 
 use super::{many, part};
 use crate::format;
@@ -47,6 +48,24 @@ pub(super) fn unanswered(unanswered: u64, requests: u64) -> String {
 
 pub(super) fn unsolicited(connections: u64) -> String {
     format!("bytes that no request had asked for came on {}", many(connections, "connection"))
+}
+
+/// Only what differs is worth naming twice.
+pub(super) fn tls_otherwise(asked: &Agreed, agreed: &Agreed, windows: Part) -> String {
+    let at = part(windows, "window");
+    if !agreed.differs_from(asked) {
+        return format!("some connections agreed on something else than {asked}, in {at}");
+    }
+    let pairs = [
+        (Some(agreed.version.as_str()), Some(asked.version.as_str())),
+        (Some(&agreed.cipher), Some(&asked.cipher)),
+        (Some(&agreed.key), Some(&asked.key)),
+        (agreed.group.as_deref(), asked.group.as_deref()),
+    ];
+    let differing =
+        pairs.into_iter().filter_map(|(own, asked)| own.zip(asked)).filter(|(own, asked)| own != asked);
+    let told: Vec<String> = differing.map(|(own, asked)| format!("{own} instead of {asked}")).collect();
+    format!("its connections agreed on {}, in {at}", told.join(", "))
 }
 
 pub(super) fn connections(asked: u64, opened: u64) -> String {

@@ -2,6 +2,7 @@ use assay_model::check::CheckOutcome;
 use assay_model::evidence::{Bottleneck, Busiest, Difference, HeldBack, Withheld};
 use assay_model::experiment::Cell;
 use assay_model::rule::Rule;
+use assay_model::tls::Agreed;
 use assay_model::units::Nanos;
 use assay_model::verdict::{Ages, Interval, LimitedBy, SelfRatio};
 use serde_json::{Value, json};
@@ -181,6 +182,35 @@ fn a_contender_against_itself_and_a_quota_are_told_with_their_sizes() {
     assert_eq!(
         told(Rule::Throttled, CheckOutcome::Warn, Evidence::Quota { cpus: 1.5, held }),
         "a quota of 1.5 CPUs held the server back in 1 of 2 windows, for 25 % of one of them in sum over the CPUs"
+    );
+}
+
+#[test]
+fn what_was_agreed_on_otherwise_is_told_beside_what_was_asked_for() {
+    let asked = Agreed {
+        version: "TLS 1.3".into(),
+        cipher: "TLS_AES_256_GCM_SHA384".into(),
+        group: Some("X25519".into()),
+        key: "ECDSA P-256".into(),
+        protocol: None,
+    };
+    let older = Agreed { version: "TLS 1.2".into(), cipher: "TLS_OTHER".into(), ..asked.clone() };
+    let of = |agreed: &Agreed| {
+        let (asked, agreed) = (asked.clone(), agreed.clone());
+        told(
+            Rule::TlsOtherwise,
+            CheckOutcome::Warn,
+            Evidence::TlsOtherwise { asked, agreed, windows: Part::new(2, 3) },
+        )
+    };
+    assert_eq!(
+        of(&older),
+        "its connections agreed on TLS 1.2 instead of TLS 1.3, TLS_OTHER instead of TLS_AES_256_GCM_SHA384, in 2 of 3 windows"
+    );
+    assert!(
+        of(&asked).starts_with("some connections agreed on something else than TLS 1.3, "),
+        "{}",
+        of(&asked)
     );
 }
 

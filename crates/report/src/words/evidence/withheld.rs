@@ -22,6 +22,7 @@ pub fn withheld(reason: &Withheld) -> String {
             let stack = if *user_space { "user-space" } else { "kernel's" };
             format!("on the {stack} stack: {}", withheld(because))
         }
+        Withheld::OverProtocol { protocol, because } => format!("over {protocol}: {}", withheld(because)),
         Withheld::NoCommonRound => "no round has both".to_owned(),
         Withheld::Of { contender, because } => format!("{contender}: {}", withheld(because)),
         Withheld::FailedAtOnce { share } => {
