@@ -3,7 +3,7 @@
 set -eu
 
 PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin" # where httpd is installed, and often no part of a user's PATH
-modules="mpm_event unixd authz_core mime dir"
+modules="mpm_event unixd authz_core mime dir filter deflate"
 
 fail() {
     echo "serve.sh: $1" >&2

@@ -32,6 +32,10 @@ func main() {
 	router.GET("/plaintext", func(c *gin.Context) { text(c, "Hello, World!") })
 	router.GET("/byte", func(c *gin.Context) { text(c, "!") })
 	router.GET("/json", func(c *gin.Context) { object(c, message{Message: "Hello, World!"}, nil) })
+	router.POST("/upload", func(c *gin.Context) {
+		received, err := store.Sum(c.Request.Body)
+		object(c, received, err)
+	})
 	for path, body := range bodies {
 		router.GET(path, func(c *gin.Context) { text(c, body) })
 	}

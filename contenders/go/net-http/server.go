@@ -2,6 +2,7 @@
 package main
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"io"
@@ -10,6 +11,8 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"strings"
+	"sync"
 
 	"store"
 )
@@ -27,12 +30,21 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	items, err := store.ReadItems()
+	if err != nil {
+		log.Fatal(err)
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { text(w, "hello") })
 	mux.HandleFunc("GET /plaintext", func(w http.ResponseWriter, _ *http.Request) { text(w, "Hello, World!") })
 	mux.HandleFunc("GET /byte", func(w http.ResponseWriter, _ *http.Request) { text(w, "!") })
 	mux.HandleFunc("GET /json", func(w http.ResponseWriter, _ *http.Request) {
 		object(w, message{Message: "Hello, World!"}, nil)
+	})
+	mux.HandleFunc("GET /items.json", func(w http.ResponseWriter, r *http.Request) { compressed(w, r, items) })
+	mux.HandleFunc("POST /upload", func(w http.ResponseWriter, r *http.Request) {
+		received, err := store.Sum(r.Body)
+		object(w, received, err)
 	})
 	for path, body := range bodies {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { text(w, body) })
@@ -90,6 +102,25 @@ func object(w http.ResponseWriter, value any, err error) {
 	w.Header().Set("Server", "Go")
 	w.Header().Set("Content-Type", "application/json")
 	json.NewEncoder(w).Encode(value)
+}
+
+var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+
+// compressed serialises and compresses a value for this request, as middleware does: with compressors that are used again.
+func compressed(w http.ResponseWriter, r *http.Request, value any) {
+	w.Header().Set("Vary", "Accept-Encoding")
+	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		object(w, value, nil)
+		return
+	}
+	w.Header().Set("Server", "Go")
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Encoding", "gzip")
+	compressor := compressors.Get().(*gzip.Writer)
+	defer compressors.Put(compressor)
+	compressor.Reset(w)
+	json.NewEncoder(compressor).Encode(value)
+	compressor.Close()
 }
 
 func fail(w http.ResponseWriter, err error) {

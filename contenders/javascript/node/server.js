@@ -3,29 +3,33 @@
 const { readFileSync } = require('node:fs');
 const http = require('node:http');
 const https = require('node:https');
+const path = require('node:path');
 const process = require('node:process');
+const zlib = require('node:zlib');
 
 const { Pool } = require('pg');
 
 const bodies = require('../shared/bodies.js');
+const crc32 = require('../shared/crc32.js');
 const Store = require('../shared/store.js');
 const workers = require('../shared/workers.js');
 
-const { ADDRESS, CERT, KEY, PORT } = process.env;
+const { ADDRESS, CERT, FILES, KEY, PORT } = process.env;
 
 workers(serve);
 
 async function serve() {
-  const routes = { ...plain(), ...texts(), ...database(await Store.open(Pool)) };
+  const routes = { ...plain(), ...texts(), ...items(), ...database(await Store.open(Pool)) };
   server((request, response) => {
     const [target, query] = request.url.split('?', 2);
+    if (target === '/upload') return upload(request, response);
     const known = Object.hasOwn(routes, target);
     if (!known) return send(response, 404, 'text/plain', 'not found');
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('Allow', 'GET, HEAD');
       return send(response, 405, 'text/plain', 'method not allowed');
     }
-    return routes[target](response, query);
+    return routes[target](response, query, request);
   }).listen(Number(PORT), ADDRESS);
 }
 
@@ -47,6 +51,38 @@ function plain() {
 function texts() {
   const route = ([target, text]) => [target, (response) => send(response, 200, 'text/plain', text)];
   return Object.fromEntries(Object.entries(bodies()).map(route));
+}
+
+// Serialised and compressed for every request.
+function items() {
+  const all = JSON.parse(readFileSync(path.join(FILES, 'items.json')));
+  const answer = (response, query, request) => {
+    const text = JSON.stringify(all);
+    response.setHeader('Vary', 'Accept-Encoding');
+    if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) {
+      return send(response, 200, 'application/json', text);
+    }
+    zlib.gzip(text, (error, body) => {
+      if (error) return fail(response, error);
+      response.setHeader('Content-Encoding', 'gzip');
+      send(response, 200, 'application/json', body);
+    });
+  };
+  return { '/items.json': answer };
+}
+
+// How many bytes came, and their checksum.
+function upload(request, response) {
+  if (request.method !== 'POST') {
+    response.setHeader('Allow', 'POST');
+    return send(response, 405, 'text/plain', 'method not allowed');
+  }
+  let [bytes, sum] = [0, 0];
+  request.on('data', (part) => {
+    bytes += part.length;
+    sum = crc32(part, sum);
+  });
+  request.on('end', () => object(response, { bytes, crc32: sum.toString(16).padStart(8, '0') }));
 }
 
 function database(store) {
@@ -75,7 +111,7 @@ function object(response, value) {
 
 function fail(response, error) {
   console.error(error);
-  send(response, 500, 'text/plain', 'the database failed');
+  send(response, 500, 'text/plain', 'the server failed');
 }
 
 function send(response, status, type, body) {

@@ -5,7 +5,8 @@
 //! * left to right: the answer for a prefix is `Partial` or the answer for the whole, so it does not matter how input is split;
 //! * no allocation, no copy and no hash map while scanning; a head is a few byte ranges over the caller's buffer;
 //! * every size has a named limit ([`Limits`], [`BodyLimits`]);
-//! * no input makes it panic.
+//! * no input makes it panic;
+//! * what is compressed is decompressed on request alone, and within a bound ([`coding`]).
 //!
 //! Must not know: sockets, clocks, which answer is right, what is measured.
 //!
@@ -47,6 +48,7 @@
 
 mod body;
 mod chars;
+pub mod coding;
 pub mod date;
 mod error;
 mod field;

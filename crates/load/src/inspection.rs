@@ -33,8 +33,8 @@ pub(crate) enum Depth {
 pub(crate) struct Inspection {
     status: u16,
     fault: Option<ErrorClass>,
-    /// Whether the body is not right so far.
-    misfits: bool,
+    /// What is wrong with the body, as far as it was judged.
+    body_fault: Option<ErrorClass>,
     /// Bytes of body so far.
     received: u64,
     /// Whether some were dropped unseen.
@@ -48,7 +48,7 @@ impl Inspection {
     #[inline]
     pub(crate) fn begin(&mut self, status: u16, fault: Option<ErrorClass>) {
         (self.status, self.fault) = (status, fault);
-        (self.misfits, self.skipped, self.received) = (false, false, 0);
+        (self.body_fault, self.skipped, self.received) = (None, false, 0);
         self.assembled.clear();
     }
 
@@ -61,7 +61,7 @@ impl Inspection {
     /// Whether the body is right so far, as far as that can be told from a part.
     #[inline]
     pub(crate) fn fits(&self) -> bool {
-        !self.misfits
+        self.body_fault.is_none()
     }
 
     /// Whether some of the body was dropped unseen.
@@ -81,12 +81,12 @@ impl Inspection {
     pub(crate) fn take(&mut self, judge: &mut Judge, data: &[u8], is_last: bool) {
         if self.fault.is_none() && judge.body().wants_whole() {
             if is_last && self.received == 0 {
-                self.misfits = !judge.body().accepts(data);
+                self.body_fault = judge.body().fault_of(data);
             } else if self.assembled.len() + data.len() <= MAX_WHOLE_BYTES {
                 self.assembled.extend_from_slice(data);
             }
-        } else {
-            self.misfits = self.misfits || !judge.body().fits(self.received, data);
+        } else if self.body_fault.is_none() && !judge.body().fits(self.received, data) {
+            self.body_fault = Some(ErrorClass::WrongBody);
         }
         self.received += data.len() as u64;
     }
@@ -94,7 +94,7 @@ impl Inspection {
     /// The verdict on the answer, which has ended.
     #[inline]
     pub(crate) fn conclude(&mut self, judge: &mut Judge) -> Answer {
-        let verdict = match self.fault.or_else(|| self.body_fault(judge)) {
+        let verdict = match self.fault.or_else(|| self.fault_of_body(judge)) {
             Some(class) => Err(class),
             None => Ok(self.received),
         };
@@ -107,7 +107,7 @@ impl Inspection {
     }
 
     #[inline]
-    fn body_fault(&mut self, judge: &mut Judge) -> Option<ErrorClass> {
+    fn fault_of_body(&mut self, judge: &mut Judge) -> Option<ErrorClass> {
         if !judge.allows_length(self.received) {
             return Some(ErrorClass::WrongLength);
         }
@@ -117,9 +117,9 @@ impl Inspection {
             }
             // Either it came in one piece and was judged then, or it was assembled.
             if self.received == 0 || !self.assembled.is_empty() {
-                self.misfits = !judge.body().accepts(&self.assembled);
+                self.body_fault = judge.body().fault_of(&self.assembled);
             }
         }
-        self.misfits.then_some(ErrorClass::WrongBody)
+        self.body_fault
     }
 }

@@ -5,7 +5,7 @@ mod body;
 use assay_http::{Framing, HeadTemplate, ResponseHead};
 use assay_model::load::{Checking, ErrorClass};
 use assay_model::template::Numbers;
-use assay_model::workload::{BadRequest, RequestKind};
+use assay_model::workload::{BadRequest, Coding, RequestKind};
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
@@ -24,6 +24,7 @@ pub(crate) const SAMPLED_ONE_IN: u32 = 16;
 pub(crate) struct Judge {
     status: Option<u16>,
     content_type: Option<String>,
+    coding: Option<Coding>,
     body: BodyRule,
     length: Option<[u64; 2]>,
     is_head: bool,
@@ -58,6 +59,7 @@ impl Judge {
         Ok(Self {
             status: kind.expect.status,
             content_type: kind.expect.content_type.clone(),
+            coding: kind.expect.coding,
             body: if is_head { BodyRule::Any } else { BodyRule::new(kind, numbers)? },
             length: kind.expect.length.filter(|_| !is_head),
             is_head,
@@ -117,11 +119,19 @@ impl Judge {
     }
 
     fn fault_of_head(&self, bytes: &[u8], head: &ResponseHead) -> Option<ErrorClass> {
-        self.fault_of(head.status, head.content_type.map_or(&b""[..], |span| span.of(bytes)))
+        let content_type = head.content_type.map_or(&b""[..], |span| span.of(bytes));
+        let coding = || head.field(bytes, "content-encoding").unwrap_or_default();
+        self.fault_of(head.status, content_type, if self.coding.is_some() { coding() } else { b"" })
     }
 
-    /// What is wrong with an answer of this status and with this Content-Type, which is empty where there is none.
-    pub(crate) fn fault_of(&self, status: u16, content_type: &[u8]) -> Option<ErrorClass> {
+    /// What is wrong with an answer of this status and with these values of Content-Type and Content-Encoding, which are empty
+    /// where there is none.
+    pub(crate) fn fault_of(
+        &self,
+        status: u16,
+        content_type: &[u8],
+        content_encoding: &[u8],
+    ) -> Option<ErrorClass> {
         let right_status = match self.status {
             Some(expected) => status == expected,
             None => (200..300).contains(&status),
@@ -129,9 +139,18 @@ impl Judge {
         if !right_status {
             return Some(ErrorClass::UnexpectedStatus);
         }
-        let expected = self.content_type.as_deref()?;
+        let is_right = self.has_right_type(content_type) && self.has_right_coding(content_encoding);
+        (!is_right).then_some(ErrorClass::WrongHeader)
+    }
+
+    fn has_right_type(&self, content_type: &[u8]) -> bool {
         let media_type = content_type.split(|&b| b == b';').next().unwrap_or_default().trim_ascii();
-        (!media_type.eq_ignore_ascii_case(expected.as_bytes())).then_some(ErrorClass::WrongHeader)
+        let expected = self.content_type.as_deref();
+        expected.is_none_or(|expected| media_type.eq_ignore_ascii_case(expected.as_bytes()))
+    }
+
+    fn has_right_coding(&self, content_encoding: &[u8]) -> bool {
+        self.coding.is_none_or(|coding| coding.is_named(content_encoding))
     }
 
     /// Whether the requests are HEAD, whose answers have no body whatever their heads say.
@@ -163,7 +182,8 @@ impl Judge {
                 None => "a status from 200 to 299".to_owned(),
             },
             ErrorClass::WrongHeader => {
-                format!("content type {}", self.content_type.as_deref().unwrap_or("of any kind"))
+                let coded = self.coding.map_or_else(String::new, |coding| format!(", coded with {coding}"));
+                format!("content type {}{coded}", self.content_type.as_deref().unwrap_or("of any kind"))
             }
             ErrorClass::WrongKind => "a message of the kind that was sent".to_owned(),
             ErrorClass::WrongLength => match self.length {
@@ -193,11 +213,13 @@ mod tests {
         body: None,
         body_file: None,
         json: None,
+        json_file: None,
         shape: None,
         html: None,
         html_file: None,
         length: None,
         contains: None,
+        coding: None,
         content_type: None,
     };
 

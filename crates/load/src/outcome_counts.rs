@@ -7,7 +7,7 @@ use assay_model::load::ErrorClass;
 use crate::inspection::Depth;
 
 /// Every class, in the order of their numbers.
-const CLASSES: [ErrorClass; 31] = [
+const CLASSES: [ErrorClass; 33] = [
     ErrorClass::ConnectRefused,
     ErrorClass::ConnectTimeout,
     ErrorClass::ConnectOther,
@@ -36,13 +36,15 @@ const CLASSES: [ErrorClass; 31] = [
     ErrorClass::WrongHeader,
     ErrorClass::BadFrame,
     ErrorClass::WrongKind,
+    ErrorClass::BadCoding,
+    ErrorClass::Inflates,
     ErrorClass::UnsentNoConnection,
     ErrorClass::UnsentEnd,
     ErrorClass::ClientInternal,
 ];
 
 /// How many requests had which outcome.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OutcomeCounts {
     /// Right answers.
     pub(crate) ok: u64,
@@ -53,6 +55,12 @@ pub(crate) struct OutcomeCounts {
     /// Right answers of whose bodies nothing was expected.
     pub(crate) unjudged: u64,
     errors: [u64; CLASSES.len()],
+}
+
+impl Default for OutcomeCounts {
+    fn default() -> Self {
+        Self { ok: 0, body_bytes: 0, by_length: 0, unjudged: 0, errors: [0; CLASSES.len()] }
+    }
 }
 
 impl OutcomeCounts {

@@ -65,6 +65,10 @@ pub enum ErrorClass {
     BadFrame,
     /// A message of another kind than the one that was sent.
     WrongKind,
+    /// A coded body, such as one of gzip, that does not decompress.
+    BadCoding,
+    /// A coded body that inflates to more than is looked at.
+    Inflates,
     /// Due, but no connection could be had before the end.
     UnsentNoConnection,
     /// Due, but not sent before the end.
@@ -85,6 +89,8 @@ impl ErrorClass {
                 | Self::WrongHeader
                 | Self::BadFrame
                 | Self::WrongKind
+                | Self::BadCoding
+                | Self::Inflates
         )
     }
 }
@@ -140,6 +146,8 @@ impl std::fmt::Display for ErrorClass {
             Self::WrongHeader => "wrong header",
             Self::BadFrame => "no valid WebSocket",
             Self::WrongKind => "wrong kind of message",
+            Self::BadCoding => "body that does not decompress",
+            Self::Inflates => "body that inflates without end",
             Self::UnsentNoConnection => "unsent for want of a connection",
             Self::UnsentEnd => "unsent at the end",
             Self::ClientInternal => "fault of the generator",

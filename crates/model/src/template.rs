@@ -6,6 +6,7 @@
 //! | `${random:001..500}` | the same with leading zeros |
 //! | `${sequence}`, `${sequence:1000}` | 1 (or 1000), and one more in each request of its kind |
 //! | `${id=random:1..500}` | the same number wherever `${id}` stands in this request or in its right answer |
+//! | `${letters:1000}` | so many letters, always the same: a long body without a long file |
 //! | `${token}` | what a command printed before the load ([`crate::workload::Workload::before`]), put there by [`with_values`] |
 //!
 //! `$${` stands for `${`. A number depends only on the seed, the request's number and the placeholder's place, so any part
@@ -13,6 +14,12 @@
 
 /// Placeholders of one kind of request at most.
 pub const MAX_PLACEHOLDERS: usize = 64;
+
+/// Longest text that one placeholder stands for.
+pub const MAX_LETTERS: usize = 64 << 20;
+
+/// What `${letters:N}` repeats; what is missing, doubled or misplaced shows unless that is a multiple of 64 bytes.
+const LETTERS: &str = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
 
 /// The text without placeholders: what looks like one is what it says.
 pub fn literal(text: &str) -> String {
@@ -48,7 +55,7 @@ enum Piece {
 /// A placeholder that cannot be understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{placeholder}`: {why}; write ${{random:1..500}}, ${{sequence}}, or ${{name=…}} and ${{name}}, and $${{ where a literal ${{ is meant"
+    "`{placeholder}`: {why}; write ${{random:1..500}}, ${{sequence}}, ${{letters:1000}}, or ${{name=…}} and ${{name}}, and $${{ where a literal ${{ is meant"
 )]
 pub struct BadPlaceholder {
     /// As it was written.
@@ -223,13 +230,23 @@ fn cut(
         let bad = |placeholder: &str, why| BadPlaceholder { placeholder: placeholder.to_owned(), why };
         let start: String = rest[before.len()..].chars().take(32).collect();
         let (inner, after) = behind.split_once('}').ok_or_else(|| bad(&start, "it has no end"))?;
-        let index = index_of(inner).map_err(|why| bad(&format!("${{{inner}}}"), why))?;
+        let bad = |why| bad(&format!("${{{inner}}}"), why);
         template.push_text(before);
-        template.pieces.push(Piece::Number(index));
+        match inner.strip_prefix("letters:") {
+            Some(count) => template.push_text(&letters(count).map_err(bad)?),
+            None => template.pieces.push(Piece::Number(index_of(inner).map_err(bad)?)),
+        }
         rest = after;
     }
     template.push_text(rest);
     Ok(template)
+}
+
+/// So many letters.
+fn letters(count: &str) -> Result<String, &'static str> {
+    let count = count.parse().ok().filter(|count| *count <= MAX_LETTERS);
+    let count: usize = count.ok_or("a number of letters is missing, or is greater than 67108864")?;
+    Ok(LETTERS.chars().cycle().take(count).collect())
 }
 
 /// Digits of the largest number.
@@ -369,6 +386,13 @@ mod tests {
     }
 
     #[test]
+    fn letters_are_always_the_same_and_as_many_as_asked_for() {
+        let text = &says("a${letters:130}b", 0..1)[0];
+        assert_eq!((text.len(), &text[..6], &text[63..67], &text[129..]), (132, "a01234", "-_01", "01b"));
+        assert!(Numbers::default().read("${letters:9}").unwrap().is_fixed());
+    }
+
+    #[test]
     fn two_random_numbers_are_not_the_same_and_a_named_one_is() {
         let differ = says("${random:1..1000}/${random:1..1000}", 0..100);
         let same = |text: &String| text.split_once('/').is_some_and(|(a, b)| a == b);
@@ -433,6 +457,8 @@ mod tests {
             "${x}",
             "${}",
             "${random}",
+            "${letters:}",
+            "${letters:67108865}",
             "${random:5..4}",
             "${random:1..x}",
             "${random:-1..4}",

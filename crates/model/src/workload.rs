@@ -126,6 +126,9 @@ pub struct Expect {
     /// A JSON text; the body must be equal as a JSON value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub json: Option<String>,
+    /// A file with that text, from the workload's own folder. Whoever reads the workload puts its text into `json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub json_file: Option<String>,
     /// What a JSON body must look like, where it varies: `[20 * {"id": 1..10000}]` ([`crate::shape`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<String>,
@@ -141,9 +144,35 @@ pub struct Expect {
     /// Text that the body contains; the body has at most 1 MiB then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contains: Option<String>,
+    /// How the body must be coded; what it must be is said of the body before that, but `length` of what is sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coding: Option<Coding>,
     /// Media type without parameters, compared without regard to case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_type: Option<String>,
+}
+
+/// A content coding (RFC 9110 §8.4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Coding {
+    /// RFC 1952.
+    Gzip,
+}
+
+impl Coding {
+    /// Whether a value of Content-Encoding names it; `x-gzip` means the same (RFC 9110 §8.4.1.3).
+    pub fn is_named(self, value: &[u8]) -> bool {
+        let Self::Gzip = self;
+        ["gzip", "x-gzip"].iter().any(|name| value.trim_ascii().eq_ignore_ascii_case(name.as_bytes()))
+    }
+}
+
+impl std::fmt::Display for Coding {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self::Gzip = self;
+        out.write_str("gzip")
+    }
 }
 
 /// Why a kind of request means nothing.
@@ -248,6 +277,7 @@ impl Expect {
             &self.body,
             &self.body_file,
             &self.json,
+            &self.json_file,
             &self.shape,
             &self.html,
             &self.html_file,

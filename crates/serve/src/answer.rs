@@ -17,13 +17,13 @@ pub(crate) enum Answer {
     ServerOptions,
     /// To OPTIONS on a resource that can be read.
     GetOptions,
-    /// To OPTIONS on the echo.
+    /// To OPTIONS on what takes a body.
     PostOptions,
     BadRequest,
     NotFound,
     /// Another method on a resource that can be read.
     GetOnly,
-    /// Another method on the echo.
+    /// Another method on what takes a body.
     PostOnly,
     NotAcceptable,
     RequestTimeout,

@@ -18,6 +18,8 @@ pub(crate) enum AnswerPlan {
     Sized(u64),
     /// Give the request's body back.
     Echo,
+    /// Tell how many bytes the request's body has, and their checksum.
+    Sum,
     /// Look the path up among the static files.
     File,
     /// Become a WebSocket that gives messages back.
@@ -36,7 +38,7 @@ pub(crate) enum Files {
 }
 
 /// The first names of the paths that have a route of their own.
-const ROUTES: [&str; 7] = ["hello", "json", "byte", "echo", "plaintext", "bytes", "ws"];
+const ROUTES: [&str; 8] = ["hello", "json", "byte", "echo", "upload", "plaintext", "bytes", "ws"];
 
 /// What lies in `root` and cannot be asked for by its name, because a route has that: the paths are what workloads ask
 /// for, whatever folder is served beside them. Of `bytes` it is the files in it whose names are numbers.
@@ -78,6 +80,7 @@ fn resource(path: &[u8], files: Files) -> Option<AnswerPlan> {
         b"/json" => AnswerPlan::Answer(Answer::Json),
         b"/byte" => AnswerPlan::Answer(Answer::Byte),
         b"/echo" => AnswerPlan::Echo,
+        b"/upload" => AnswerPlan::Sum,
         b"/plaintext" => AnswerPlan::Answer(Answer::Plaintext),
         b"/ws" => AnswerPlan::Socket,
         _ => AnswerPlan::Sized(sized(path.strip_prefix(b"/bytes/")?)?),
@@ -101,9 +104,9 @@ fn permit(method: Method, resource: AnswerPlan) -> AnswerPlan {
     match (method, resource) {
         (Method::Other, _) => AnswerPlan::Answer(Answer::NotImplemented),
         (_, AnswerPlan::Answer(Answer::NotFound)) => resource,
-        (Method::Post, AnswerPlan::Echo) => resource,
-        (Method::Options, AnswerPlan::Echo) => AnswerPlan::Answer(Answer::PostOptions),
-        (_, AnswerPlan::Echo) => AnswerPlan::Answer(Answer::PostOnly),
+        (Method::Post, AnswerPlan::Echo | AnswerPlan::Sum) => resource,
+        (Method::Options, AnswerPlan::Echo | AnswerPlan::Sum) => AnswerPlan::Answer(Answer::PostOptions),
+        (_, AnswerPlan::Echo | AnswerPlan::Sum) => AnswerPlan::Answer(Answer::PostOnly),
         (Method::Options, _) => AnswerPlan::Answer(Answer::GetOptions),
         (Method::Get | Method::Head, _) => resource,
         _ => AnswerPlan::Answer(Answer::GetOnly),

@@ -19,7 +19,7 @@ use assay_ws::close;
 use sending::Sending;
 pub(crate) use sending::{Piece, Source};
 use socket::Socket;
-use upload::Upload;
+use upload::{Upload, append_sum};
 
 use crate::answer::Answer;
 use crate::coding::Accepted;
@@ -306,6 +306,10 @@ impl Session {
                 self.finish(reply.persistence, more)
             }
             AnswerPlan::Sized(len) => self.announce_sized(len, reply, more, cx),
+            AnswerPlan::Sum => match append_sum(0, 0, reply.persistence, cx) {
+                Ok(()) => self.finish(reply.persistence, more),
+                Err(_) => self.fail(cx),
+            },
             // An echo of nothing. Files and sockets need the head and are answered by `begin`.
             AnswerPlan::Echo | AnswerPlan::File | AnswerPlan::Socket => {
                 self.announce_sized(0, reply, more, cx)

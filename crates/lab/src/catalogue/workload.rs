@@ -70,6 +70,9 @@ fn fill(expect: &mut Expect, workload: &Path) -> Result<(), (&'static str, Strin
         let text = text_of(&name, workload).map_err(|problem| ("body_file", problem))?;
         expect.body = Some(literal(&text));
     }
+    if let Some(name) = expect.json_file.take_if(|_| expect.json.is_none()) {
+        expect.json = Some(text_of(&name, workload).map_err(|problem| ("json_file", problem))?);
+    }
     if let Some(name) = expect.html_file.take_if(|_| expect.html.is_none()) {
         expect.html = Some(text_of(&name, workload).map_err(|problem| ("html_file", problem))?);
     }

@@ -1,12 +1,18 @@
 //! Whether an answer is the right one: the strict check before any load.
 
+use std::borrow::Cow;
+
 use assay_http::Framing;
+use assay_http::coding::gunzip;
 use assay_model::html::Page;
 use assay_model::shape::Shape;
 use assay_model::workload::Expect;
 
 /// Most characters of a wrong body that are shown.
 const SHOWN_CHARS: usize = 64;
+
+/// Most bytes to which a coded body may inflate: as many as the generator looks at.
+const MAX_INFLATED_BYTES: usize = 1 << 20;
 
 /// A complete answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,9 +33,28 @@ pub(crate) struct Answer {
 
 /// What is wrong with an answer, in words; `None` when it is right.
 pub(crate) fn fault(expect: &Expect, answer: &Answer) -> Option<String> {
-    wrong_status(expect, answer.status)
-        .or_else(|| wrong_type(expect, answer))
-        .or_else(|| wrong_body(expect, answer))
+    wrong_status(expect, answer.status).or_else(|| wrong_type(expect, answer)).or_else(|| {
+        match plain(expect, answer) {
+            Ok(plain) => wrong_body(expect, &plain),
+            Err(why) => Some(why),
+        }
+    })
+}
+
+/// The answer as it was before its body was coded, where that is expected.
+fn plain<'a>(expect: &Expect, answer: &'a Answer) -> Result<Cow<'a, Answer>, String> {
+    let Some(coding) = expect.coding else { return Ok(Cow::Borrowed(answer)) };
+    let named = answer.content_encoding.as_deref().unwrap_or_default();
+    if !coding.is_named(named.as_bytes()) {
+        let given = if named.is_empty() {
+            "no Content-Encoding".to_owned()
+        } else {
+            format!("Content-Encoding {named}")
+        };
+        return Err(format!("{given} instead of {coding}"));
+    }
+    let body = gunzip(&answer.body, MAX_INFLATED_BYTES).map_err(|error| error.to_string())?;
+    Ok(Cow::Owned(Answer { body, ..answer.clone() }))
 }
 
 fn wrong_status(expect: &Expect, status: u16) -> Option<String> {
@@ -145,6 +170,15 @@ mod tests {
         ] {
             assert_eq!(fault(&expect(wanted), &given).as_deref(), Some(words));
         }
+        let coded = |encoding: &str, body: &[u8]| Answer {
+            content_encoding: Some(encoding.to_owned()),
+            body: body.to_vec(),
+            ..answer(200, "", "")
+        };
+        let told = |given: &Answer| fault(&expect("json = '1'\ncoding = 'gzip'"), given).expect("wrong");
+        assert_eq!(told(&answer(200, "", "1")), "no Content-Encoding instead of gzip");
+        assert_eq!(told(&coded("br", b"1")), "Content-Encoding br instead of gzip");
+        assert!(told(&coded("gzip", b"1")).contains("does not decompress"));
         let no_json = fault(&expect("json = '1'"), &answer(200, "", "{")).expect("wrong");
         assert!(no_json.starts_with("a body that is no JSON"), "{no_json}");
         let long = fault(&expect("body = ''"), &answer(200, "", &"x".repeat(100))).expect("wrong");

@@ -227,11 +227,13 @@ mod tests {
         body: None,
         body_file: None,
         json: None,
+        json_file: None,
         shape: None,
         html: None,
         html_file: None,
         length: None,
         contains: None,
+        coding: None,
         content_type: None,
     };
 

@@ -98,6 +98,7 @@ struct Head {
     status: Option<u16>,
     has_fields: bool,
     content_type: Vec<u8>,
+    content_encoding: Vec<u8>,
     length: Option<u64>,
     fault: Option<Malformed>,
 }
@@ -125,6 +126,7 @@ impl Head {
         }
         match name {
             b"content-type" => self.content_type = value.to_vec(),
+            b"content-encoding" => self.content_encoding = value.to_vec(),
             b"content-length" => {
                 let length = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
                 let length = length.ok_or(Malformed("a content-length that is no number"))?;
@@ -146,7 +148,11 @@ impl Head {
         }
         let status = self.status.ok_or(Malformed("a head without :status"))?;
         let is_interim = (100..200).contains(&status);
-        let fault = if is_interim { None } else { judge.fault_of(status, &self.content_type) };
+        let fault = if is_interim {
+            None
+        } else {
+            judge.fault_of(status, &self.content_type, &self.content_encoding)
+        };
         Ok(HeadFacts { status, fault, length: self.length })
     }
 }

@@ -1,9 +1,11 @@
 //! What a body must be, and whether one is.
 
+use assay_http::coding::{CodingError, gunzip};
+use assay_model::error_class::ErrorClass;
 use assay_model::html::Page;
 use assay_model::shape::Shape;
 use assay_model::template::{Draw, Numbers, Part, Template};
-use assay_model::workload::{BadRequest, RequestKind};
+use assay_model::workload::{BadRequest, Coding, RequestKind};
 use serde_json::Value;
 
 /// Longest body that is looked at where only a whole one can be judged; a longer one counts as of wrong length.
@@ -17,10 +19,21 @@ pub(crate) enum BodyRule {
     Any,
     Exact(Box<[u8]>),
     Echo(Box<Echo>),
-    Json { value: Value, accepted: Accepted },
-    Html { page: Page, accepted: Accepted },
+    Json {
+        value: Value,
+        accepted: Accepted,
+    },
+    Html {
+        page: Page,
+        accepted: Accepted,
+    },
     Shape(Shape),
     Contains(Box<[u8]>),
+    /// Compressed; what it must be is said of what it was before.
+    Gzip {
+        plain: Box<BodyRule>,
+        accepted: Accepted,
+    },
 }
 
 /// Texts that were found right and need not be read again.
@@ -39,6 +52,14 @@ pub(crate) struct Echo {
 impl BodyRule {
     /// The rule for the answers to one kind of request, which has these numbers.
     pub(super) fn new(kind: &RequestKind, numbers: Numbers) -> Result<Self, BadRequest> {
+        let plain = Self::of_plain(kind, numbers)?;
+        Ok(match kind.expect.coding {
+            None => plain,
+            Some(Coding::Gzip) => Self::Gzip { plain: Box::new(plain), accepted: Accepted::default() },
+        })
+    }
+
+    fn of_plain(kind: &RequestKind, numbers: Numbers) -> Result<Self, BadRequest> {
         let expect = &kind.expect;
         if let Some(json) = &expect.json {
             let value = serde_json::from_str(json).map_err(BadRequest::Json)?;
@@ -66,10 +87,13 @@ impl BodyRule {
     /// Turns to the answer to this request.
     #[inline]
     pub(crate) fn turn_to(&mut self, draw: Draw) {
-        if let Self::Echo(echo) = self
-            && echo.draw != draw
-        {
-            echo.turn_to(draw);
+        match self {
+            Self::Echo(echo) if echo.draw != draw => echo.turn_to(draw),
+            Self::Gzip { plain, accepted } if matches!(**plain, Self::Echo(_)) => {
+                accepted.0.clear();
+                plain.turn_to(draw);
+            }
+            _ => {}
         }
     }
 
@@ -101,12 +125,24 @@ impl BodyRule {
     /// Whether only a whole body can be judged.
     #[inline]
     pub(crate) fn wants_whole(&self) -> bool {
-        matches!(self, Self::Json { .. } | Self::Html { .. } | Self::Shape(_) | Self::Contains(_))
+        matches!(
+            self,
+            Self::Json { .. } | Self::Html { .. } | Self::Shape(_) | Self::Contains(_) | Self::Gzip { .. }
+        )
+    }
+
+    /// What is wrong with a whole body, if anything.
+    #[inline]
+    pub(crate) fn fault_of(&mut self, text: &[u8]) -> Option<ErrorClass> {
+        match self {
+            Self::Gzip { plain, accepted } => accepted.fault_of_coded(text, plain),
+            _ => (!self.accepts(text)).then_some(ErrorClass::WrongBody),
+        }
     }
 
     /// Whether a whole body is right.
     #[inline]
-    pub(crate) fn accepts(&mut self, text: &[u8]) -> bool {
+    fn accepts(&mut self, text: &[u8]) -> bool {
         match self {
             Self::Json { value, accepted } => accepted
                 .or_judge(text, |text| serde_json::from_slice::<Value>(text).is_ok_and(|v| v == *value)),
@@ -115,7 +151,9 @@ impl BodyRule {
             Self::Contains(part) => {
                 part.is_empty() || text.windows(part.len()).any(|window| window == &**part)
             }
-            Self::Any | Self::Exact(_) | Self::Echo(_) => self.fits(0, text),
+            Self::Any => true,
+            Self::Exact(_) | Self::Echo(_) => self.exact().is_some_and(|right| right == text),
+            Self::Gzip { .. } => self.fault_of(text).is_none(),
         }
     }
 }
@@ -129,6 +167,7 @@ impl std::fmt::Display for BodyRule {
             Self::Json { .. } => write!(out, "JSON of a certain value, at most {MAX_WHOLE_BYTES} bytes long"),
             Self::Html { .. } => write!(out, "a certain HTML page, at most {MAX_WHOLE_BYTES} bytes long"),
             Self::Shape(_) => write!(out, "JSON of a certain shape, at most {MAX_WHOLE_BYTES} bytes long"),
+            Self::Gzip { plain, .. } => write!(out, "compressed with gzip: {plain}"),
             Self::Contains(_) => {
                 write!(out, "a body with a certain text, at most {MAX_WHOLE_BYTES} bytes long")
             }
@@ -145,14 +184,37 @@ impl Echo {
 }
 
 impl Accepted {
+    /// What is wrong with a compressed body, if anything. One that was right before is right, byte by byte, without being
+    /// decompressed again.
+    fn fault_of_coded(&mut self, text: &[u8], plain: &mut BodyRule) -> Option<ErrorClass> {
+        if self.0.iter().any(|known| **known == *text) {
+            return None;
+        }
+        match gunzip(text, MAX_WHOLE_BYTES) {
+            Err(CodingError::Broken(_)) => Some(ErrorClass::BadCoding),
+            Err(CodingError::Inflates(_)) => Some(ErrorClass::Inflates),
+            Ok(inflated) if !plain.accepts(&inflated) => Some(ErrorClass::WrongBody),
+            Ok(_) => {
+                self.keep(text);
+                None
+            }
+        }
+    }
+
+    fn keep(&mut self, text: &[u8]) {
+        if self.0.len() < MAX_TEXTS {
+            self.0.push(text.into());
+        }
+    }
+
     /// Whether a text is right. One that is will be known from then on, so that each is read once.
     fn or_judge(&mut self, text: &[u8], judge: impl Fn(&[u8]) -> bool) -> bool {
         if self.0.iter().any(|known| **known == *text) {
             return true;
         }
         let right = judge(text);
-        if right && self.0.len() < MAX_TEXTS {
-            self.0.push(text.into());
+        if right {
+            self.keep(text);
         }
         right
     }
@@ -214,6 +276,33 @@ mod tests {
         let mut contains = containing("rm");
         assert!(contains.accepts(b"form") && !contains.accepts(b"from") && !contains.accepts(b""));
         assert!(containing("").accepts(b"x") && containing("").accepts(b""));
+    }
+
+    fn gzip(plain: &[u8]) -> Vec<u8> {
+        use std::io::Write;
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(plain).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn a_compressed_body_is_judged_by_what_it_was_before() {
+        let coding = Some(Coding::Gzip);
+        let mut json = rule("/", Expect { json: Some("[1]".into()), coding, ..Expect::default() });
+        assert!(json.wants_whole() && json.exact().is_none());
+        for _ in 0..2 {
+            assert_eq!(json.fault_of(&gzip(b" [1]")), None);
+        }
+        assert_eq!(json.fault_of(&gzip(b"[2]")), Some(ErrorClass::WrongBody));
+        assert_eq!(json.fault_of(b"[1]"), Some(ErrorClass::BadCoding));
+        assert_eq!(json.fault_of(&gzip(&vec![b' '; MAX_WHOLE_BYTES + 1])), Some(ErrorClass::Inflates));
+        let mut any = rule("/", Expect { coding, ..Expect::default() });
+        assert_eq!((any.fault_of(&gzip(b"x")), any.fault_of(b"")), (None, Some(ErrorClass::BadCoding)));
+        let mut hello = rule("/", Expect { coding, ..exact("hello") });
+        assert_eq!(
+            (hello.fault_of(&gzip(b"hello")), hello.fault_of(&gzip(b"hell"))),
+            (None, Some(ErrorClass::WrongBody))
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@ use assay_model::check::CheckOutcome;
 use assay_model::load::ErrorClass;
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
-use assay_model::workload::RequestKind;
+use assay_model::workload::{Coding, Expect, RequestKind};
 
 const N: u64 = 60;
 
@@ -32,6 +32,50 @@ fn wrong_answers() {
     fails_every_third(ErrorClass::WrongHeader, || {
         Act::Answer(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\n\r\nhello".to_vec())
     });
+}
+
+/// An answer with a body that is said to be compressed.
+fn coded(body: &[u8]) -> Vec<u8> {
+    let length = body.len();
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: gzip\r\nContent-Length: {length}\r\n\r\n"
+    );
+    [head.as_bytes(), body].concat()
+}
+
+fn gzip(plain: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(plain).expect("compressed");
+    encoder.finish().expect("compressed")
+}
+
+#[test]
+fn compressed_bodies_that_are_none_or_inflate_without_end() {
+    let (right, bomb) = (gzip(b"hello"), gzip(&vec![b'h'; 64 << 20]));
+    let cut = right[..right.len() - 3].to_vec();
+    let server = Server::start(move |seen| {
+        Act::Answer(match seen.number % 6 {
+            0 => coded(&right),
+            1 => coded(&gzip(b"hellO")),
+            2 => coded(&cut),
+            3 => coded(b"hello"),
+            4 => coded(&bomb),
+            _ => hello(),
+        })
+    });
+    let expect = Expect { coding: Some(Coding::Gzip), ..get("/").expect };
+    let requests = vec![RequestKind { expect, ..get("/") }];
+    let report = measure(&LoadPlan { requests, connections: 4, ..plan(&server, N) });
+    let of = |class| errors(&report, class);
+    assert_eq!(report.books.ok, N / 6, "{:?}", report.books);
+    assert_eq!(
+        (of(ErrorClass::WrongBody), of(ErrorClass::WrongHeader)),
+        (N / 6, N / 6),
+        "{:?}",
+        report.books
+    );
+    assert_eq!((of(ErrorClass::BadCoding), of(ErrorClass::Inflates)), (N / 3, N / 6), "{:?}", report.books);
+    assert!(report.books.balance());
 }
 
 #[test]

@@ -1,11 +1,13 @@
-//! Reading the body of a request: given back as it comes, or dropped before the request is answered.
+//! Reading the body of a request: given back as it comes, summed up, or dropped before the request is answered.
 
 use assay_http::render::{CONTINUE, RenderError};
 use assay_http::{BodyLimits, BodyReader, Framing};
 use assay_model::units::Nanos;
+use crc32fast::Hasher;
 
 use super::{Context, Next, Phase, Reply, Session, Turn};
 use crate::answer::{ANSWER_BYTES, Answer};
+use crate::connection::Persistence;
 use crate::route::AnswerPlan;
 use crate::site::STEP_BYTES;
 
@@ -24,6 +26,9 @@ pub(crate) struct Upload {
     framing: Framing,
     /// The head of the echo is out.
     answered: bool,
+    /// What its bytes come to so far, where that is asked for.
+    sum: Hasher,
+    bytes: u64,
 }
 
 impl Upload {
@@ -59,7 +64,15 @@ impl Session {
                     cx.out.extend_from_slice(CONTINUE);
                 }
                 self.deadline = cx.now + cx.site.limits.body_time;
-                self.phase = Phase::Upload(Upload { reader, plan, reply, framing, answered: false });
+                self.phase = Phase::Upload(Upload {
+                    reader,
+                    plan,
+                    reply,
+                    framing,
+                    answered: false,
+                    sum: Hasher::new(),
+                    bytes: 0,
+                });
                 Turn::go_on(0)
             }
         }
@@ -82,12 +95,17 @@ impl Session {
             Err(error) => return self.refuse_body(error.status(), cx),
         };
         let (plan, reply, more) = (upload.plan, upload.reply, input.len() > step.consumed);
-        let told = if echoes { upload.echo(step.data, step.finished, cx) } else { Ok(()) };
+        let told = match plan {
+            AnswerPlan::Echo => upload.echo(step.data, step.finished, cx),
+            AnswerPlan::Sum => upload.sum_up(step.data, step.finished, cx),
+            _ => Ok(()),
+        };
+        let is_told = matches!(plan, AnswerPlan::Echo | AnswerPlan::Sum);
         self.grant_time(step.consumed, cx);
         let turn = match (told, step.finished) {
             (Err(_), _) => self.fail(cx),
             (Ok(()), false) => Turn::go_on(0),
-            (Ok(()), true) if echoes => self.finish(reply.persistence, more),
+            (Ok(()), true) if is_told => self.finish(reply.persistence, more),
             (Ok(()), true) => self.carry_out(plan, reply, more, cx),
         };
         turn.after(step.consumed)
@@ -138,6 +156,33 @@ impl Upload {
         }
         Ok(())
     }
+}
+
+impl Upload {
+    /// Takes a part of the body into its sum, which is the answer when all has come.
+    fn sum_up(&mut self, data: &[u8], finished: bool, cx: &mut Context<'_>) -> Result<(), RenderError> {
+        self.sum.update(data);
+        self.bytes += data.len() as u64;
+        if !finished {
+            return Ok(());
+        }
+        let sum = std::mem::take(&mut self.sum).finalize();
+        append_sum(self.bytes, sum, self.reply.persistence, cx)
+    }
+}
+
+/// The answer that tells how many bytes came, and their CRC-32 (that of gzip, RFC 1952 §8).
+pub(crate) fn append_sum(
+    bytes: u64,
+    sum: u32,
+    persistence: Persistence,
+    cx: &mut Context<'_>,
+) -> Result<(), RenderError> {
+    let body = format!("{{\"bytes\":{bytes},\"crc32\":\"{sum:08x}\"}}");
+    let framing = Framing::Length(body.len() as u64);
+    cx.site.append_head(200, &[("Content-Type", "application/json")], framing, persistence, cx.out)?;
+    cx.out.extend_from_slice(body.as_bytes());
+    Ok(())
 }
 
 fn append_hex(number: usize, out: &mut Vec<u8>) {

@@ -17,6 +17,7 @@ on_each_engine!(
     a_refused_client_sees_the_end_though_it_keeps_its_own_side_open,
     chunks_and_trailers_are_read_to_their_end,
     the_client_of_a_refused_upload_reads_why,
+    an_upload_is_summed_up_however_it_is_framed,
     a_refused_expectation_costs_no_body,
 );
 
@@ -51,6 +52,26 @@ fn a_large_upload_comes_back_whole_through_bounded_memory(engine: EngineKind) {
     stream.read_to_end(&mut answer).unwrap();
     writer.join().unwrap();
     assert!(answer[answer.len() - LENGTH..] == body, "the echo differs");
+}
+
+fn an_upload_is_summed_up_however_it_is_framed(engine: EngineKind) {
+    let server = Running::start(engine, Limits::default());
+    let body = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_".repeat(1 << 14);
+    let end = "Connection: close\r\n";
+    let told = |head: &str, body: &[u8]| {
+        let mut stream = server.connect();
+        let head = format!("POST /upload HTTP/1.1\r\nHost: h\r\n{end}{head}\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(body).unwrap();
+        rest(&mut stream).rsplit("\r\n\r\n").next().unwrap_or_default().to_owned()
+    };
+    let right = r#"{"bytes":1048576,"crc32":"3521e627"}"#;
+    assert_eq!(told(&format!("Content-Length: {}\r\n", body.len()), &body), right);
+    let chunks: Vec<u8> =
+        body.chunks(1 << 16).flat_map(|part| [b"10000\r\n", part, b"\r\n"].concat()).collect();
+    assert_eq!(told("Transfer-Encoding: chunked\r\n", &[&chunks[..], b"0\r\n\r\n"].concat()), right);
+    let nothing = r#"{"bytes":0,"crc32":"00000000"}"#;
+    assert_eq!((told("", b""), told("Content-Length: 0\r\n", b"")), (nothing.to_owned(), nothing.to_owned()));
 }
 
 fn a_large_download_waits_for_a_reader_that_sleeps(engine: EngineKind) {
