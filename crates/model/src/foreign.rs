@@ -3,7 +3,7 @@
 use crate::conformance::{CheckedServer, Conformance};
 use crate::learnt::Learnt;
 use crate::load::LoadReport;
-use crate::record::{Entry, NotRun, Origin, Record, Run};
+use crate::record::{Entry, GeneratorEntry, NotRun, Origin, Record, Run};
 use crate::workload::{RequestKind, Workload};
 
 /// Something that holds text which we did not write: words of people, programs and servers.
@@ -90,7 +90,16 @@ impl Foreign for Run {
     fn each_text(&mut self, look: &mut dyn FnMut(&mut String)) {
         self.learnt.iter_mut().for_each(|learnt| learnt.each_text(look));
         self.cells.iter_mut().for_each(|window| window.load.each_text(look));
+        self.by_generator.iter_mut().filter_map(|window| window.failure.as_mut()).for_each(&mut *look);
         self.failure.each_text(look);
+    }
+}
+
+impl Foreign for GeneratorEntry {
+    fn each_text(&mut self, look: &mut dyn FnMut(&mut String)) {
+        self.version.iter_mut().for_each(&mut *look);
+        self.not_run.each_text(look);
+        self.left_out.iter_mut().for_each(|left_out| look(&mut left_out.reason));
     }
 }
 
@@ -102,6 +111,7 @@ impl Foreign for Record {
             database.version.iter_mut().for_each(&mut *look);
             database.not_run.each_text(look);
         }
+        self.generators.iter_mut().for_each(|entry| entry.each_text(look));
         self.networks.iter_mut().for_each(|facts| facts.not_run.each_text(look));
         self.contenders.iter_mut().for_each(|entry| entry.each_text(look));
         let rounds = self.rounds.iter_mut().chain(&mut self.long_look);
@@ -114,5 +124,52 @@ impl<T: Foreign> Foreign for Option<T> {
         if let Some(whole) = self {
             whole.each_text(look);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Cell;
+    use crate::generator::GeneratorName;
+    use crate::generator_window::GeneratorWindow;
+    use crate::record::{LeftOut, Stage};
+    use crate::units::Nanos;
+
+    fn texts(whole: &mut impl Foreign) -> Vec<String> {
+        let mut found = Vec::new();
+        whole.each_text(&mut |text| found.push(text.clone()));
+        found
+    }
+
+    #[test]
+    fn what_generators_of_others_say_is_looked_at() {
+        let cell = Cell::closed("hello", 1);
+        let not_run = NotRun {
+            stage: Stage::Needs,
+            reason: "absent".to_owned(),
+            remedy: None,
+            log_tail: vec!["last words".to_owned()],
+        };
+        let mut entry = GeneratorEntry {
+            name: GeneratorName::Wrk,
+            version: Some("4.1.0".to_owned()),
+            not_run: Some(not_run),
+            left_out: vec![LeftOut { cell: cell.clone(), reason: "has no rate".to_owned() }],
+        };
+        assert_eq!(texts(&mut entry), ["4.1.0", "absent", "last words", "has no rate"]);
+        let window = GeneratorWindow {
+            cell,
+            generator: GeneratorName::Wrk,
+            offset_ns: Nanos::ZERO,
+            told: None,
+            server_counted: None,
+            cpu_ns: None,
+            steal_share: 0.0,
+            other_share: 0.0,
+            failure: Some("it cannot connect".to_owned()),
+        };
+        let mut run = Run { by_generator: vec![window], ..Run::default() };
+        assert_eq!(texts(&mut run), ["it cannot connect"]);
     }
 }

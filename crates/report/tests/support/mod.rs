@@ -236,6 +236,7 @@ fn run(round: u32, maker: &Maker, shared: f64, noise: &mut Noise, clock: &mut u6
         idle: Some(idle),
         learnt: Vec::new(),
         warmups: Vec::new(),
+        by_generator: Vec::new(),
         cells,
         by_generator: Vec::new(),
         failure,
