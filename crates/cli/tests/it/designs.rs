@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use assay_model::record::{Measurement, Record, Round};
+use assay_model::record::{Measurement, Record, Round, State};
 use predicates::str::contains;
 
 use crate::support::{Lab, free_of_disturbance};
@@ -151,4 +151,30 @@ fn commands_that_insist_on_the_same_port_live_in_groups() {
     assert!(groups(&record).iter().all(|round| round.len() == 2), "{:?}", groups(&record));
     let windows = record.rounds.iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells);
     assert!(windows.clone().all(|window| window.turns.len() > 1), "in turns");
+}
+
+/// Two that are equal, and one that is twenty times as slow.
+#[test]
+fn who_is_told_apart_from_everybody_has_every_second_turn() {
+    let lab = lab();
+    lab.contender("equal", "server", &stub("4ms"));
+    lab.contender("far", "server", &stub("80ms"));
+    let asked = ["quick", "equal", "far", "-c", "8", "--rounds", "3", "--budget", "24s", "--warmup", "250ms"];
+    let told = lab.run(&asked).assert().code(0);
+    told.stderr(contains("round 3 of 3 saved"));
+    let record = lab.record();
+    assert_eq!((record.state, record.experiment.least_rounds), (State::Complete, Some(3)));
+    let turns = |record: &Record, round: usize, name: &str| -> usize {
+        let run = record.rounds[round].runs.iter().find(|run| run.contender == name).expect(name);
+        run.cells[0].turns.len()
+    };
+    assert!(turns(&record, 0, "far") == turns(&record, 0, "quick"), "nothing is known of anybody");
+    let last = turns(&record, 2, "quick");
+    assert_eq!(turns(&record, 2, "equal"), last, "these two are open");
+    let was_disturbed = |window: &Measurement| !window.void_rules().is_empty();
+    let before = record.rounds[..2].iter().flat_map(|round| &round.runs).flat_map(|run| &run.cells);
+    if turns(&record, 2, "far") == last && before.into_iter().any(was_disturbed) {
+        return assay_skip::skip("quiet", "other programs took the CPUs: nobody could be told apart");
+    }
+    assert_eq!(turns(&record, 2, "far"), last.div_ceil(2), "one in every second rotation");
 }
