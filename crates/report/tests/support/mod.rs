@@ -238,7 +238,6 @@ fn run(round: u32, maker: &Maker, shared: f64, noise: &mut Noise, clock: &mut u6
         warmups: Vec::new(),
         by_generator: Vec::new(),
         cells,
-        by_generator: Vec::new(),
         failure,
     }
 }
