@@ -177,7 +177,7 @@ impl Inquiry {
             tools: &self.tools,
             link,
             cpus: &self.cpus,
-            log: folder.log(&subject.name, "check"),
+            log: folder.log(&subject.identity.name, "check"),
             workloads: workloads.iter().filter(|w| missing.is_none() || w.database.is_none()).collect(),
             database: database.and_then(|supplied| supplied.as_ref().ok()),
             tls: place.tls.as_ref().filter(|_| matches!(subject.launch, Launch::Process(_))),
@@ -198,8 +198,8 @@ impl Inquiry {
         };
         let path = inspection.path().to_owned();
         let mut server = CheckedServer {
-            name: subject.name.clone(),
-            title: subject.title.clone(),
+            name: subject.identity.name.clone(),
+            title: subject.identity.title.clone(),
             path,
             not_run,
             conformance,
@@ -219,11 +219,11 @@ fn prepare(
 ) -> Result<(), NotRun> {
     let Launch::Process(process) = &subject.launch else { return Ok(()) };
     let preparation = Preparation { tools, process, work, stop };
-    observer.notice(&Event::Probing { contender: &subject.name });
+    observer.notice(&Event::Probing { contender: &subject.identity.name });
     preparation.needs()?;
     let Some(build) = &process.build else { return Ok(()) };
-    observer.notice(&Event::Building { contender: &subject.name });
-    preparation.build(build, &folder.log(&subject.name, "build"))
+    observer.notice(&Event::Building { contender: &subject.identity.name });
+    preparation.build(build, &folder.log(&subject.identity.name, "build"))
 }
 
 /// One life of a server, in which it is asked and nothing is measured.
@@ -271,7 +271,7 @@ impl Inspection<'_> {
         subject: &Subject,
         observer: &mut dyn Observer,
     ) -> Result<Conformance, NotRun> {
-        observer.notice(&Event::Checking { contender: &subject.name });
+        observer.notice(&Event::Checking { contender: &subject.identity.name });
         let server = Server::start(subject, &self.start_order())?;
         let asked = self.ask(&server.authority);
         server.stop(self.link)?;

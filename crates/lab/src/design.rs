@@ -20,7 +20,7 @@ const LEAST_ROUNDS_WITH_CONTROL: u32 = 6;
 /// [`LabError::Argument`] when a duet was asked for and cannot be had.
 pub fn compare(mut plan: RunPlan, asked: Option<Design>) -> Result<RunPlan, LabError> {
     let sides: Vec<&Subject> = sides(&plan);
-    let Some(base) = sides.first().map(|subject| subject.name.clone()) else { return Ok(plan) };
+    let Some(base) = sides.first().map(|subject| subject.identity.name.clone()) else { return Ok(plan) };
     let obstacle = obstacle(&plan);
     let (design, because) = match (asked, obstacle) {
         (Some(Design::Duet), Some((because, problem))) if cannot(&because) => {
@@ -45,7 +45,7 @@ pub fn compare(mut plan: RunPlan, asked: Option<Design>) -> Result<RunPlan, LabE
 
 /// Whom the user named.
 fn sides(plan: &RunPlan) -> Vec<&Subject> {
-    plan.subjects.iter().filter(|subject| subject.origin == Origin::Command).collect()
+    plan.subjects.iter().filter(|subject| subject.identity.origin == Origin::Command).collect()
 }
 
 /// What speaks against a duet, whoever plays, and what to say to somebody who asked for it.
@@ -93,8 +93,9 @@ fn cannot(because: &Because) -> bool {
 /// The programs of the base and of the first other that is not of its kind.
 fn strangers(sides: &[&Subject]) -> Option<(String, String)> {
     let (base, others) = sides.split_first()?;
-    let stranger = others.iter().find(|other| !are_of_one_kind(&base.title, &other.title))?;
-    Some((program(&base.title).to_owned(), program(&stranger.title).to_owned()))
+    let stranger =
+        others.iter().find(|other| !are_of_one_kind(&base.identity.title, &other.identity.title))?;
+    Some((program(&base.identity.title).to_owned(), program(&stranger.identity.title).to_owned()))
 }
 
 /// Whether two command lines start builds of one kind of server, going by their programs: the same name but for a version
@@ -198,8 +199,8 @@ mod tests {
         assert_eq!(of(&builds, one_cpu), alternating(Because::SharedCpus));
         let ports = |plan: &mut RunPlan| {
             for subject in &mut plan.subjects {
-                *subject =
-                    Subject::from_command(&subject.title, Path::new("/"), Some(8080)).expect("command");
+                *subject = Subject::from_command(&subject.identity.title, Path::new("/"), Some(8080))
+                    .expect("command");
             }
         };
         assert_eq!(of(&builds, ports), alternating(Because::NotTogether));

@@ -24,7 +24,7 @@ const ROOT_OR_ONE_CPU: &str =
 
 /// A setting whose network is there.
 pub(crate) struct ProvisionedSetting {
-    /// Which.
+    /// Network and protocol.
     pub setting: Setting,
     /// What joins servers and generators on it.
     pub link: Link,

@@ -54,7 +54,7 @@ impl RunPlan {
     fn duet_outlook(&self, store: &Store, difference: Option<f64>) -> Option<DuetOutlook> {
         let comparing = self.experiment.comparing.as_ref()?;
         let cells = self.experiment.cells().iter().filter(|cell| self.experiment.is_duet(cell)).count();
-        let compared = |subject: &&Subject| !subject.is_limit() && subject.name != comparing.base;
+        let compared = |subject: &&Subject| !subject.is_limit() && subject.identity.name != comparing.base;
         let others = self.subjects.iter().filter(compared).count();
         if cells == 0 || others == 0 {
             return None;

@@ -166,7 +166,7 @@ impl RunPlan {
         };
         let Some(subject) = self.subjects.iter().find(is_others) else { return Ok(()) };
         Err(LabError::Argument {
-            given: subject.title.clone(),
+            given: subject.identity.title.clone(),
             problem: "over TLS a run measures servers that it starts, with a certificate of its own; drive one that runs \
                       already with `assay load https://…`, or ask it with `assay check https://…`"
                 .to_owned(),
@@ -285,7 +285,7 @@ impl RunPlan {
         let together = experiment.comparing.as_ref().filter(|comparing| comparing.design == Design::Duet);
         let role = match together {
             _ if is_control => Role::Control,
-            Some(comparing) if comparing.base == subject.name => Role::Base,
+            Some(comparing) if comparing.base == subject.identity.name => Role::Base,
             _ if subject.is_limit() => Role::Limit,
             _ => Role::Contender,
         };
@@ -418,7 +418,7 @@ impl RunPlan {
     pub(crate) fn cells_of(&self, subject: &Subject) -> Vec<(usize, Cell)> {
         let cells = self.experiment.cells().into_iter().enumerate();
         let answers = |cell: &Cell| {
-            self.experiment.takes(&subject.name, cell)
+            self.experiment.takes(&subject.identity.name, cell)
                 && self.workload(&cell.workload).is_some_and(|w| subject.answers(w))
         };
         cells.filter(|(_, cell)| answers(cell)).collect()

@@ -141,7 +141,7 @@ impl Store {
     pub fn conformance_before(&self, record: &Record) -> Earlier {
         let asked = |entry: &&Entry| entry.conformance.is_some() && entry.control_of.is_none();
         let mut wanted: BTreeSet<&str> =
-            record.contenders.iter().filter(asked).map(|entry| entry.name.as_str()).collect();
+            record.contenders.iter().filter(asked).map(|entry| entry.identity.name.as_str()).collect();
         let mut earlier = Earlier::new();
         let before = self.ids().into_iter().rev().filter(|id| *id < record.id).take(MOST_RUNS_BEFORE);
         for id in before {

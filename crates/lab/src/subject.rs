@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use assay_link::Spec;
 use assay_model::contender::{Build, Contender, Kind, Need, Run};
-use assay_model::record::{Entry, Origin};
+use assay_model::identity::{Identity, Origin};
+use assay_model::record::Entry;
 use assay_model::workload::Workload;
 
 use crate::contender::Inherited;
@@ -21,22 +22,8 @@ const COMMAND_READY_TIMEOUT_S: f64 = 20.0;
 /// Something to measure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Subject {
-    /// Unique name within a run.
-    pub name: String,
-    /// How people call it.
-    pub title: String,
-    /// Language; empty when unknown.
-    pub language: String,
-    /// What it is.
-    pub kind: Kind,
-    /// Where it came from.
-    pub origin: Origin,
-    /// One sentence on its set-up.
-    pub about: String,
-    /// Deviations from its defaults.
-    pub tuning: Vec<String>,
-    /// Names of the workloads it answers; empty when nobody said, so that every one is tried.
-    pub workloads: Vec<String>,
+    /// Who it is.
+    pub identity: Identity,
     /// How it comes to life.
     pub launch: Launch,
     /// Where it answers workloads elsewhere than their files say; absent for one that keeps to them.
@@ -85,7 +72,7 @@ pub(crate) fn check_link<'s>(
     };
     let problem =
         format!("it runs already, outside the link {link}; let assay start it, or leave --link out");
-    Err(LabError::Argument { given: subject.title.clone(), problem })
+    Err(LabError::Argument { given: subject.identity.title.clone(), problem })
 }
 
 /// A program to build and start.
@@ -147,18 +134,7 @@ impl Subject {
             inherited: Inherited::Listed(contender.pass_environment.clone()),
             container: None,
         };
-        Self {
-            name: contender.name.clone(),
-            title: contender.title.clone(),
-            language: contender.language.clone(),
-            kind: contender.kind,
-            origin: Origin::Folder,
-            about: contender.about.clone(),
-            tuning: contender.tuning.clone(),
-            workloads: contender.workloads.clone(),
-            launch: Launch::Process(Box::new(process)),
-            paths: None,
-        }
+        Self { identity: Identity::from(contender), launch: Launch::Process(Box::new(process)), paths: None }
     }
 
     /// A command line as a person types it, run by `sh` in `folder`, listening on `port` — or, when that is absent, on the
@@ -226,26 +202,22 @@ impl Subject {
     /// This subject without the secrets in what it is called, if a person typed that.
     #[must_use]
     pub fn hiding(mut self, secrets: &Secrets) -> Self {
-        if self.origin == Origin::Folder {
+        if self.identity.origin == Origin::Folder {
             return self;
         }
-        if let Cow::Owned(hidden) = secrets.hide(&self.title) {
-            self.name = name_of(&hidden);
-            self.title = hidden;
+        if let Cow::Owned(hidden) = secrets.hide(&self.identity.title) {
+            self.identity.name = name_of(&hidden);
+            self.identity.title = hidden;
         }
         self
     }
 
     fn unknown(text: &str, origin: Origin, launch: Launch) -> Self {
         Self {
-            name: name_of(text),
-            title: text.to_owned(),
-            language: String::new(),
-            kind: Kind::Server,
-            origin,
-            about: String::new(),
-            tuning: Vec::new(),
-            workloads: Vec::new(),
+            identity: Identity {
+                title: text.to_owned(),
+                ..Identity::named(name_of(text), Kind::Server, origin)
+            },
             launch,
             paths: None,
         }
@@ -253,7 +225,8 @@ impl Subject {
 
     /// Whether it may be asked for `workload`.
     pub fn answers(&self, workload: &Workload) -> bool {
-        self.workloads.is_empty() || self.workloads.iter().any(|name| workload.is_called(name))
+        self.identity.workloads.is_empty()
+            || self.identity.workloads.iter().any(|name| workload.is_called(name))
     }
 
     /// The workload as it is to be asked for: at the paths of its own, if it has such.
@@ -282,7 +255,7 @@ impl Subject {
 
     /// Whether it stands for what the machine can do.
     pub fn is_limit(&self) -> bool {
-        self.kind == Kind::Limit
+        self.identity.is_limit()
     }
 
     /// What the record says of it before anything was tried.
@@ -291,23 +264,7 @@ impl Subject {
             Launch::Process(process) => process.run.command.clone(),
             Launch::Running { .. } => Vec::new(),
         };
-        Entry {
-            name: self.name.clone(),
-            title: self.title.clone(),
-            language: self.language.clone(),
-            kind: self.kind,
-            origin: self.origin.clone(),
-            about: self.about.clone(),
-            tuning: self.tuning.clone(),
-            versions: BTreeMap::new(),
-            command,
-            workloads: self.workloads.clone(),
-            running: None,
-            control_of: None,
-            conformance: None,
-            not_run: None,
-            not_run_on: Vec::new(),
-        }
+        Entry { command, ..Entry::untried(self.identity.clone()) }
     }
 }
 
@@ -328,7 +285,7 @@ mod tests {
             let scheme = if url.starts_with("https") { Scheme::Https } else { Scheme::Http };
             let wanted = Launch::Running { scheme, authority: authority.into(), path: path.into() };
             assert_eq!(subject.launch, wanted, "{url}");
-            assert_eq!(subject.origin, Origin::Url(url.into()));
+            assert_eq!(subject.identity.origin, Origin::Url(url.into()));
         }
         for bad in ["ftp://x/", "http://", "http://x:0/", "http://x:http/", "http://a b/", "http://u@h/"] {
             assert!(Subject::from_url(bad).is_err(), "{bad}");
@@ -338,7 +295,7 @@ mod tests {
     #[test]
     fn commands() {
         let subject = Subject::from_command("node app.js", Path::new("/"), Some(8080)).expect("command");
-        assert_eq!(subject.name, "node-app-js");
+        assert_eq!(subject.identity.name, "node-app-js");
         assert_eq!(subject.entry().command, ["sh", "-c", "exec node app.js"]);
         assert!(subject.answers(&Workload::default()));
         let piped = Subject::from_command("a | b", Path::new("/"), None).expect("command");

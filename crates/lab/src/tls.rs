@@ -14,7 +14,7 @@ pub(crate) const SERVER_NAME: &str = "localhost";
 /// The cipher suite of all servers of a run: left to themselves they choose different ones, of which one costs more than another.
 /// OpenSSL prefers this one.
 const CIPHER: &str = "TLS_AES_256_GCM_SHA384";
-/// The same of TLS 1.2, for a server that speaks nothing newer: it is measured, and marked.
+/// The cipher of TLS 1.2, for a server that speaks nothing newer: it is measured, and marked.
 const OLDER_CIPHER: &str = "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384";
 /// All that is offered.
 pub(crate) const CIPHERS: [&str; 2] = [CIPHER, OLDER_CIPHER];

@@ -113,7 +113,7 @@ impl Place {
 }
 
 fn not_run<'r>(record: &'r Record, name: &str) -> &'r NotRun {
-    let entry = record.contenders.iter().find(|entry| entry.name == name).expect(name);
+    let entry = record.entry_of(name).expect(name);
     entry.not_run.as_ref().unwrap_or_else(|| panic!("{name} was run"))
 }
 
@@ -209,12 +209,12 @@ fn one_contender_takes_part_twice_and_rates_follow_from_capacity() {
     let record = run(&plan, &place.store(), &mut |_: &Event<'_>| {}, &Stop::new()).expect("run");
     assert_eq!(record.contenders.len(), 3);
     let original = record.contenders[2].control_of.as_deref().expect("a control");
-    assert_eq!(record.contenders[2].name, format!("{original}′"));
+    assert_eq!(record.contenders[2].identity.name, format!("{original}′"));
     for round in &record.rounds {
         assert_eq!(round.runs.len(), 3);
         for run in &round.runs {
             let loads: Vec<String> = run.cells.iter().map(|window| window.cell.offered.to_string()).collect();
-            let is_control = run.contender == record.contenders[2].name;
+            let is_control = run.contender == record.contenders[2].identity.name;
             assert!(loads[0] == "max" && loads.contains(&"100/s".to_owned()) != is_control, "{loads:?}");
             // Before the first round is whole, nobody can know what the slowest serves.
             assert!(round.index > 0 || !loads.contains(&"common".to_owned()), "{loads:?}");
@@ -259,8 +259,8 @@ fn a_run_until_all_is_settled_keeps_its_yardsticks_and_its_bounds() {
     for (round, before) in record.rounds.iter().skip(2).zip(&open[1..]) {
         let (_, unsettled) = before.as_ref().expect("a look after each round");
         let names: Vec<&str> = round.runs.iter().map(|run| run.contender.as_str()).collect();
-        for name in ["a", "b", "c", &control.name] {
-            let yardstick = name == original || name == control.name;
+        for name in ["a", "b", "c", &control.identity.name] {
+            let yardstick = name == original || name == control.identity.name;
             assert_eq!(names.contains(&name), yardstick || unsettled.contains(name), "{name} in {names:?}");
         }
     }
@@ -316,7 +316,7 @@ fn whoever_fails_is_explained_and_the_others_go_on() {
     subjects.push(place.contender("good", "exec KIT serve right"));
     let record = place.run(subjects);
     for (subject, stage, words) in &cases {
-        let (name, why) = (&subject.name, not_run(&record, &subject.name));
+        let (name, why) = (&subject.identity.name, not_run(&record, &subject.identity.name));
         assert_eq!(why.stage, *stage, "{name}: {why:?}");
         assert!(why.reason.contains(words) && why.remedy.is_some(), "{name}: {why:?}");
     }
@@ -344,7 +344,7 @@ fn a_server_of_somebody_else_on_the_port_is_never_measured() {
     let command = format!("{} serve right {}", kit.display(), place.mark());
     let subject = Subject::from_command(&command, place.folder.path(), Some(port)).expect("command");
     let record = place.run(vec![subject]);
-    let why = not_run(&record, &record.contenders[0].name);
+    let why = not_run(&record, &record.contenders[0].identity.name);
     assert_eq!(
         (why.stage, why.reason.as_str()),
         (Stage::Start, format!("port {port} is in use by another program").as_str())
@@ -376,7 +376,10 @@ fn a_command_line_and_a_url_are_measured_without_a_file() {
     assert!(runs.iter().all(|run| run.failure.is_none() && run.cells.len() == 2), "{runs:?}");
     let observed =
         |name: &str| runs.iter().filter(|run| run.contender == name).all(|run| run.cells[0].server.is_some());
-    assert!(observed(&record.contenders[0].name) && observed(&record.contenders[1].name), "both are here");
+    assert!(
+        observed(&record.contenders[0].identity.name) && observed(&record.contenders[1].identity.name),
+        "both are here"
+    );
     place.assert_clean(&record);
 }
 

@@ -1,9 +1,10 @@
 //! Text that others wrote: in one place, so that whoever must look at all of it, say for secrets, misses none.
 
 use crate::conformance::{CheckedServer, Conformance};
+use crate::identity::{Identity, Origin};
 use crate::learnt::Learnt;
 use crate::load::LoadReport;
-use crate::record::{Entry, GeneratorEntry, NotRun, Origin, Record, Run};
+use crate::record::{Entry, GeneratorEntry, NotRun, Record, Run};
 use crate::workload::{RequestKind, Workload};
 
 /// Something that holds text which we did not write: words of people, programs and servers.
@@ -34,18 +35,21 @@ impl Foreign for CheckedServer {
     }
 }
 
-impl Foreign for Entry {
+impl Foreign for Identity {
     fn each_text(&mut self, look: &mut dyn FnMut(&mut String)) {
         look(&mut self.title);
         look(&mut self.about);
         if let Origin::Url(url) = &mut self.origin {
             look(url);
         }
-        self.command
-            .iter_mut()
-            .chain(&mut self.tuning)
-            .chain(self.versions.values_mut())
-            .for_each(&mut *look);
+        self.tuning.iter_mut().for_each(look);
+    }
+}
+
+impl Foreign for Entry {
+    fn each_text(&mut self, look: &mut dyn FnMut(&mut String)) {
+        self.identity.each_text(look);
+        self.command.iter_mut().chain(self.versions.values_mut()).for_each(&mut *look);
         self.conformance.each_text(look);
         self.not_run.each_text(look);
         self.not_run_on.iter_mut().for_each(|absence| absence.why.each_text(look));

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::{Check, CheckOutcome};
 use crate::conformance::Conformance;
-use crate::contender::Kind;
 use crate::database::DatabaseKind;
 use crate::design::Side;
 use crate::experiment::{Cell, Experiment, Protocol};
 use crate::generator::GeneratorName;
 use crate::generator_window::GeneratorWindow;
 use crate::host::{HostFacts, Isolation};
+use crate::identity::Identity;
 use crate::imported::Imported;
 use crate::learnt::Learnt;
 use crate::link::{LinkFacts, LinkUse};
@@ -28,6 +28,7 @@ use crate::units::Nanos;
 use crate::usage::{Counted, Usage};
 use crate::workload::Workload;
 
+pub use crate::identity::Origin;
 pub use crate::not_run::{NotRun, Stage};
 pub use crate::program::Program;
 
@@ -208,20 +209,9 @@ pub enum DatabaseOrigin {
 /// A contender as it took part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Entry {
-    /// Unique name in this run.
-    pub name: String,
-    /// How people call it.
-    pub title: String,
-    /// Language; empty when unknown.
-    pub language: String,
-    /// What it is.
-    pub kind: Kind,
-    /// Where it came from.
-    pub origin: Origin,
-    /// One sentence on its set-up.
-    pub about: String,
-    /// Deviations from its defaults.
-    pub tuning: Vec<String>,
+    /// Who it is.
+    #[serde(flatten)]
+    pub identity: Identity,
     /// Versions found, by what they are versions of.
     pub versions: BTreeMap<String, String>,
     /// The command that started it; empty for a URL.
@@ -229,8 +219,6 @@ pub struct Entry {
     /// For a URL, whose server that is on this machine and where it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running: Option<Running>,
-    /// Names of the workloads it answers.
-    pub workloads: Vec<String>,
     /// Name of the contender that this is, taking part a second time for the noise floor; absent for a contender proper.
     #[serde(default, rename = "twin_of", skip_serializing_if = "Option::is_none")]
     pub control_of: Option<String>,
@@ -257,18 +245,6 @@ pub struct NotRunOn {
     /// Why.
     #[serde(flatten)]
     pub why: NotRun,
-}
-
-/// Where a contender came from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Origin {
-    /// The catalogue or a folder of the user's.
-    Folder,
-    /// A command line given with `--cmd`.
-    Command,
-    /// A server that was already running.
-    Url(String),
 }
 
 /// One randomised block: every contender once in every setting; where not all could live at once, one of them once in each
@@ -485,6 +461,13 @@ impl Record {
     }
 }
 
+impl Record {
+    /// The contender of this name.
+    pub fn entry_of(&self, name: &str) -> Option<&Entry> {
+        self.contenders.iter().find(|entry| entry.identity.name == name)
+    }
+}
+
 impl Round {
     /// The run of a contender in a setting; the first of one that lived in several groups.
     pub fn run_of(&self, contender: &str, setting: Setting) -> Option<&Run> {
@@ -507,6 +490,20 @@ impl NotRunOn {
 }
 
 impl Entry {
+    /// What is known of a contender before anything was tried.
+    pub fn untried(identity: Identity) -> Self {
+        Self {
+            identity,
+            versions: BTreeMap::new(),
+            command: Vec::new(),
+            running: None,
+            control_of: None,
+            conformance: None,
+            not_run: None,
+            not_run_on: Vec::new(),
+        }
+    }
+
     /// Why it does not take part, or no longer, in a setting.
     pub fn absence_on(&self, setting: Setting) -> Option<&NotRun> {
         let there = || self.not_run_on.iter().find(|absence| absence.setting() == setting);

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use crate::experiment::Protocol;
 use crate::network::Network;
+use crate::protocol::Protocol;
 
 /// What one life of a server is for. A server is started afresh for each, and cells of one setting alone are compared with one
 /// another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Setting {
-    /// Whose TCP over which wire; absent where the experiment names no network.
+    /// The TCP and the wire; absent where the experiment names no network.
     pub network: Option<Network>,
     /// What is spoken.
     pub protocol: Protocol,

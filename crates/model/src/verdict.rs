@@ -73,7 +73,7 @@ pub struct ProtocolCost {
     pub base: Protocol,
     /// Right answers per second over the protocol; absent when withheld.
     pub per_second: Option<Interval>,
-    /// The same over the one beneath.
+    /// Its throughput over the protocol beneath.
     pub base_per_second: Option<Interval>,
     /// The first throughput over the second, paired by round, each pair on its own; absent when either is withheld.
     pub ratio: Option<Interval>,

@@ -31,7 +31,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// The sample's nginx a hundred times under other names, each a little slower than the one before.
 fn enlarge(record: &mut Record) {
     let is_model = |name: &str| name == "nginx";
-    let Some(entry) = record.contenders.iter().find(|entry| is_model(&entry.name)).cloned() else { return };
+    let Some(entry) = record.contenders.iter().find(|entry| is_model(&entry.identity.name)).cloned() else {
+        return;
+    };
     let Some(run) = record.rounds[0].runs.iter().find(|run| is_model(&run.contender)).cloned() else {
         return;
     };
@@ -42,10 +44,13 @@ fn enlarge(record: &mut Record) {
         .to_vec();
     record.contenders.truncate(1);
     record.contenders.extend((0..CONTENDERS).map(|i| assay_model::record::Entry {
-        name: name(i),
-        title: format!("Contender {i}"),
-        language: ["c", "go", "java", "rust", "javascript"][i % 5].to_owned(),
-        workloads: WORKLOADS.map(str::to_owned).to_vec(),
+        identity: assay_model::identity::Identity {
+            name: name(i),
+            title: format!("Contender {i}"),
+            language: ["c", "go", "java", "rust", "javascript"][i % 5].to_owned(),
+            workloads: WORKLOADS.map(str::to_owned).to_vec(),
+            ..entry.identity.clone()
+        },
         ..entry.clone()
     }));
     let mut clock = 0;

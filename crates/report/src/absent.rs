@@ -41,7 +41,8 @@ impl Absent<'_> {
 pub(crate) fn absent(record: &Record) -> Vec<Absent<'_>> {
     let mut all: Vec<Absent<'_>> = record.networks.iter().filter_map(network).collect();
     let proper = || record.contenders.iter().filter(|entry| entry.control_of.is_none());
-    let ended_early = |entry: &&Entry| failed_runs(record).any(|(_, run, _)| run.contender == entry.name);
+    let ended_early =
+        |entry: &&Entry| failed_runs(record).any(|(_, run, _)| run.contender == entry.identity.name);
     all.extend(proper().filter(|entry| !ended_early(entry)).filter_map(nowhere));
     all.extend(proper().flat_map(|entry| somewhere(record, entry)));
     for (round, run, why) in failed_runs(record).filter(|(_, run, _)| !is_echo(record, run)) {
@@ -60,7 +61,7 @@ fn network(facts: &NetworkFacts) -> Option<Absent<'_>> {
 
 fn nowhere(entry: &Entry) -> Option<Absent<'_>> {
     let why = entry.not_run.as_ref().filter(|_| entry.not_run_on.is_empty())?;
-    Some(Absent { name: Some(&entry.name), setting: None, round: None, why })
+    Some(Absent { name: Some(&entry.identity.name), setting: None, round: None, why })
 }
 
 /// The usual setting needs no name.
@@ -71,9 +72,10 @@ fn told(setting: Setting) -> Option<Setting> {
 /// In single settings, where it did not fail in a round, which tells more.
 fn somewhere<'r>(record: &'r Record, entry: &'r Entry) -> impl Iterator<Item = Absent<'r>> {
     let absences = entry.not_run_on.iter();
-    let never = absences.filter(|absence| first_failure(record, &entry.name, absence.setting()).is_none());
+    let never =
+        absences.filter(|absence| first_failure(record, &entry.identity.name, absence.setting()).is_none());
     never.map(|absence| Absent {
-        name: Some(&entry.name),
+        name: Some(&entry.identity.name),
         setting: Some(absence.setting()),
         round: None,
         why: &absence.why,
@@ -87,7 +89,7 @@ fn first_failure<'r>(record: &'r Record, name: &str, setting: Setting) -> Option
 
 /// Whether it is the failure of an A/A control whose original failed likewise, of which is told.
 fn is_echo(record: &Record, run: &Run) -> bool {
-    let entry = record.contenders.iter().find(|entry| entry.name == run.contender);
+    let entry = record.contenders.iter().find(|entry| entry.identity.name == run.contender);
     let original = entry.and_then(|entry| entry.control_of.as_ref());
     original.is_some_and(|original| first_failure(record, original, run.setting()).is_some())
 }

@@ -176,7 +176,10 @@ fn markdown_notes(record: &Record, verdict: &Verdict) -> String {
             foreign::markdown(&format!("{}{places}{remedy}", warning.evidence))
         ));
     }
-    let asked = record.contenders.iter().filter_map(|entry| Some((&entry.name, entry.conformance.as_ref()?)));
+    let asked = record
+        .contenders
+        .iter()
+        .filter_map(|entry| Some((&entry.identity.name, entry.conformance.as_ref()?)));
     for (name, rules) in asked.filter_map(|(name, found)| Some((name, notes::broken_rules(found)?))) {
         lines.push(format!("- **{}**: {}", foreign::markdown(name), foreign::markdown(&rules)));
     }

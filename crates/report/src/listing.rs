@@ -39,7 +39,7 @@ impl Entry {
             started_at: record.started_at.clone(),
             state: record.state,
             command: shell(&record.command),
-            contenders: measured.map(|entry| entry.name.clone()).collect(),
+            contenders: measured.map(|entry| entry.identity.name.clone()).collect(),
             result: words::sentences(record, verdict).into_iter().next(),
         }
     }

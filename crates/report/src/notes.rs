@@ -151,7 +151,10 @@ fn in_one(parts: [Option<String>; 2]) -> Option<String> {
 
 /// Whether a contender stands for what this machine can do.
 pub(crate) fn is_limit(record: &Record, contender: &str) -> bool {
-    record.contenders.iter().any(|entry| entry.name == contender && entry.kind == Kind::Limit)
+    record
+        .contenders
+        .iter()
+        .any(|entry| entry.identity.name == contender && entry.identity.kind == Kind::Limit)
 }
 
 /// Places of a warning that are told one by one; of more only the number, and where most of them are.

@@ -83,7 +83,7 @@ impl Kind {
         let mut record = testing::record(&series);
         if self.with_control && self.rates.len() > 2 {
             let last = record.contenders.len() - 1;
-            record.contenders[last].control_of = Some(record.contenders[1].name.clone());
+            record.contenders[last].control_of = Some(record.contenders[1].identity.name.clone());
         }
         record.experiment.until_settled = self.until_settled;
         record.experiment.rounds = self.rounds.max(2) as u32;

@@ -49,7 +49,7 @@ fn only_runs_of_one_machine_are_joined() {
 #[test]
 fn the_page_needs_nothing_and_runs_nothing() {
     let (mut record, _) = on("2026-11-01", "A");
-    let nginx = std::mem::replace(&mut record.contenders[2].name, HOSTILE.to_owned());
+    let nginx = std::mem::replace(&mut record.contenders[2].identity.name, HOSTILE.to_owned());
     let runs = record.rounds.iter_mut().flat_map(|round| &mut round.runs);
     runs.filter(|run| run.contender == nginx).for_each(|run| HOSTILE.clone_into(&mut run.contender));
     let verdict = support::judge::verdict(&record);

@@ -46,15 +46,15 @@ fn rules_that_contenders_of_the_catalogue_break_are_told_when_all_is_asked_for()
         render(record, &verdict, &style).contains("nginx: must keep but breaks bad-host")
     };
     assert_eq!((told(&record, false), told(&record, true)), (false, true));
-    record.contenders.iter_mut().for_each(|entry| entry.origin = Origin::Command);
+    record.contenders.iter_mut().for_each(|entry| entry.identity.origin = Origin::Command);
     assert!(told(&record, false), "the user's own server");
 }
 
 #[test]
 fn rules_are_told_when_they_changed() {
     let (mut record, verdict) = sample();
-    let nginx = record.contenders.iter_mut().find(|entry| entry.name == "nginx").expect("nginx");
-    nginx.origin = Origin::Command;
+    let nginx = record.contenders.iter_mut().find(|entry| entry.identity.name == "nginx").expect("nginx");
+    nginx.identity.origin = Origin::Command;
     let now = nginx.conformance.clone().expect("asked");
     let style = Style { width: 100, colour: false, ascii: false, full: false };
     let told = |before: &Conformance| {
@@ -310,7 +310,7 @@ fn a_run_that_was_stopped_says_so() {
 #[test]
 fn the_page_is_whole_and_hostile_text_cannot_leave_its_data() {
     let (mut record, _) = sample();
-    let nginx = std::mem::replace(&mut record.contenders[2].name, HOSTILE.to_owned());
+    let nginx = std::mem::replace(&mut record.contenders[2].identity.name, HOSTILE.to_owned());
     let runs = record.rounds.iter_mut().flat_map(|round| &mut round.runs);
     runs.filter(|run| run.contender == nginx).for_each(|run| HOSTILE.clone_into(&mut run.contender));
     let verdict = support::judge::verdict(&record);

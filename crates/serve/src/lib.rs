@@ -20,6 +20,7 @@ mod answer;
 mod coding;
 mod config;
 mod connection;
+mod content;
 mod files;
 mod http2;
 mod media;

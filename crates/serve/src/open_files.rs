@@ -4,17 +4,15 @@
 //! (which trusts for a minute by default) or any cache with a `max-age`.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use assay_engine::{Conn, Engine, FileRange};
 use assay_model::units::Nanos;
 
 use crate::coding::Accepted;
-use crate::files::{Folder, Lookup, read_piece};
+use crate::content::Content;
+use crate::files::{Folder, Lookup};
 use crate::session::Wanted;
-use crate::site::QUEUED_BYTES;
 use crate::validators::Found;
 
 /// How long a file is served without being looked up again.
@@ -23,17 +21,6 @@ pub(crate) const TRUSTED: Nanos = Nanos::from_millis(200);
 const FILES: usize = 256;
 /// A longer target is looked up every time.
 const TARGET_BYTES: usize = 256;
-/// Files no longer than this are held in memory: 4 MiB on each thread at most.
-const SHORT_BYTES: u64 = QUEUED_BYTES as u64;
-
-/// The bytes of a file that was found.
-#[derive(Clone, Debug)]
-pub(crate) enum Content {
-    /// A short file, as it was when it was looked up.
-    Memory(Arc<[u8]>),
-    /// A long one.
-    Open(Arc<File>),
-}
 
 /// The files of a folder by the requests that name them.
 pub(crate) struct OpenFiles {
@@ -123,40 +110,10 @@ fn write_key(target: &[u8], accepted: Accepted, key: &mut Vec<u8>) {
     key.extend_from_slice(target);
 }
 
-impl Content {
-    /// Sends `head` and the `len` bytes that begin at `offset`; says whether there are such bytes. Nothing of the
-    /// connection is queued, so all of it is accepted.
-    pub(crate) fn send(
-        self,
-        engine: &mut impl Engine,
-        conn: Conn,
-        head: &[u8],
-        offset: u64,
-        len: usize,
-    ) -> bool {
-        match self {
-            Self::Memory(bytes) => {
-                // A file in memory is not longer than a usize can say.
-                let piece = bytes.get(offset as usize..).and_then(|rest| rest.get(..len));
-                piece.is_some_and(|piece| engine.send(conn, &[head, piece]) == head.len() + len)
-            }
-            Self::Open(file) => engine.send_file(conn, &[head], FileRange { file, offset, len: len as u64 }),
-        }
-    }
-
-    fn of(file: File, len: u64) -> io::Result<Self> {
-        if len > SHORT_BYTES {
-            return Ok(Self::Open(Arc::new(file)));
-        }
-        let mut bytes = vec![0; len as usize];
-        read_piece(&file, 0, &mut bytes)?;
-        Ok(Self::Memory(bytes.into()))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::content::SHORT_BYTES;
 
     fn text(content: &Content) -> &str {
         match content {

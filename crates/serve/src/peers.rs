@@ -4,7 +4,7 @@ use assay_engine::Conn;
 use assay_engine::wheel::Wheel;
 use assay_model::units::Nanos;
 
-use crate::open_files::Content;
+use crate::content::Content;
 use crate::spoken::Spoken;
 
 /// Resolution of deadlines, which are seconds long.

@@ -9,7 +9,7 @@ use assay_model::units::Nanos;
 use crate::answer::{ANSWER_BYTES, Answers};
 use crate::config::{Limits, ServeError};
 use crate::connection::Persistence;
-use crate::http2::Blocks;
+use crate::http2::answers::Blocks;
 use crate::pattern::Pattern;
 use crate::route::Files;
 
@@ -34,7 +34,7 @@ pub(crate) struct Site {
     /// Bytes that an answer without a body of its own has at most: more than that must be free in a step for it.
     pub(crate) answer_room: usize,
     pub(crate) answers: Answers,
-    /// The same as HTTP/2 sends them.
+    /// The answers as HTTP/2 sends them.
     pub(crate) blocks: Blocks,
     pub(crate) pattern: Pattern,
     /// Requests whose head was whole and valid.

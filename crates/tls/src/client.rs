@@ -104,7 +104,7 @@ impl Client {
         Ok(StreamOwned::new(self.connection().map_err(std::io::Error::other)?, transport))
     }
 
-    /// The same with the handshake complete, each wait of which lasts as long as the transport's own limits allow.
+    /// A connection with the handshake complete, each wait of which lasts as long as the transport's own limits allow.
     ///
     /// # Errors
     /// The connection cannot be secured, in words, or it takes too long.

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_model::contender::Kind;
 use assay_model::experiment::{Cell, Experiment};
 use assay_model::record::{Record, Round};
 use assay_model::units::Nanos;
@@ -157,7 +156,7 @@ fn expected(experiment: &Experiment, past: Option<&Past>) -> Components {
 
 fn own_contenders(record: &Record) -> usize {
     let proper =
-        record.contenders.iter().filter(|entry| entry.control_of.is_none() && entry.kind != Kind::Limit);
+        record.contenders.iter().filter(|entry| entry.control_of.is_none() && !entry.identity.is_limit());
     proper.filter(|entry| entry.not_run.is_none()).count()
 }
 

@@ -44,7 +44,7 @@ fn standing(sample: &Sample<'_>, within_ms: &[f64]) -> AnsweredStanding {
     let told = || within_ms.iter().filter(|_| withheld.is_none());
     let slowest = sample.timed().filter_map(|window| window.times.service.max()).max();
     AnsweredStanding {
-        contender: sample.entry.name.clone(),
+        contender: sample.entry.identity.name.clone(),
         rounds: u32::try_from(counting).unwrap_or(u32::MAX),
         shares: told().filter_map(|&ms| over_rounds(&shares(sample, ms))).collect(),
         slowest_ns: slowest.map(|ns| ns as f64).filter(|_| withheld.is_none()),

@@ -1,7 +1,6 @@
 //! Against what a run's answers were held, and whether servers that were asked for the same answer alike.
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::contender::Kind;
 use assay_model::evidence::{Against, Answered, Checked, Evidence};
 use assay_model::learnt::{Held, Learnt};
 use assay_model::record::{Measurement, Record};
@@ -84,8 +83,8 @@ pub(crate) fn difference(base: Side<'_>, new: Side<'_>, workload: &str) -> Optio
 /// Whether all that are compared in a run answer alike; `None` where fewer than two were asked.
 pub(crate) fn like_answers(record: &Record) -> Option<Check> {
     let proper =
-        record.contenders.iter().filter(|entry| entry.kind != Kind::Limit && entry.control_of.is_none());
-    let names: Vec<&str> = proper.map(|entry| entry.name.as_str()).collect();
+        record.contenders.iter().filter(|entry| !entry.identity.is_limit() && entry.control_of.is_none());
+    let names: Vec<&str> = proper.map(|entry| entry.identity.name.as_str()).collect();
     let mut asked = 0;
     for workload in record.workloads.iter().map(|workload| workload.name.as_str()) {
         let known = names.iter().filter(|name| !learnt_of(record, name, workload).is_empty());

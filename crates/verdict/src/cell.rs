@@ -16,7 +16,8 @@ pub(crate) fn judge_cell(evidence: &Evidence<'_>, tables: &Tables<'_>, cell: &Ce
     let samples = samples(evidence, cell);
     let standings = standings(evidence, tables, cell, &samples);
     let mut verdict = CellVerdict { cell: cell.clone(), standings, pairs: Vec::new(), detectable: None };
-    let is_limit = |name: &str| samples.iter().any(|sample| sample.is_limit() && sample.entry.name == name);
+    let is_limit =
+        |name: &str| samples.iter().any(|sample| sample.is_limit() && sample.entry.identity.name == name);
     headroom::withhold_the_bunched(&mut verdict, is_limit);
     let ranking = tables.ranking(cell, &field(&samples, &verdict.standings));
     for standing in &mut verdict.standings {
@@ -43,7 +44,7 @@ pub(crate) fn standings(
     let limit = samples.iter().filter(|sample| sample.is_limit()).find(known);
     let wider = next_wider(evidence, cell);
     let beside = |sample: &Sample<'_>| {
-        let wider = wider.iter().find(|wider| wider.entry.name == sample.entry.name);
+        let wider = wider.iter().find(|wider| wider.entry.identity.name == sample.entry.identity.name);
         standing(record, sample, Beside { tables, cell, limit, wider })
     };
     samples.iter().map(beside).collect()
@@ -61,7 +62,7 @@ fn next_wider<'r>(evidence: &'r Evidence<'_>, cell: &Cell) -> Vec<Sample<'r>> {
 fn field<'s>(samples: &'s [Sample<'_>], standings: &[Standing]) -> Vec<&'s str> {
     let both = samples.iter().zip(standings);
     let ranked = both.filter(|(sample, standing)| !sample.is_limit() && standing.withheld.is_none());
-    ranked.map(|(sample, _)| sample.entry.name.as_str()).collect()
+    ranked.map(|(sample, _)| sample.entry.identity.name.as_str()).collect()
 }
 
 /// Those without a throughput come last, in the order of their names.

@@ -45,12 +45,12 @@ struct Column<'r> {
 fn columns<'r>(record: &'r Record, entry: &'r Entry, cell: &Cell) -> Vec<Column<'r>> {
     let of = |generator: GeneratorName| {
         let window = |round: &'r Round| {
-            let runs = round.runs.iter().filter(|run| run.contender == entry.name);
+            let runs = round.runs.iter().filter(|run| run.contender == entry.identity.name);
             let mut windows = runs.flat_map(|run| &run.by_generator);
             windows.find(|window| window.cell == *cell && window.generator == generator)
         };
         let windows = record.rounds.iter().map(window).collect();
-        Column { contender: &entry.name, generator, windows }
+        Column { contender: &entry.identity.name, generator, windows }
     };
     let all = GeneratorName::ALL.into_iter().map(of);
     all.filter(|column| column.windows.iter().any(Option::is_some)).collect()

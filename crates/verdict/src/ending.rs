@@ -61,7 +61,7 @@ pub fn ending(record: &Record, verdict: &Verdict, strict: bool) -> Ending {
         .any(|standing| standing.checks.iter().any(|check| check.rule == Rule::Errors && check.is_void()));
     let nobody = standings().next().is_none();
     // What a contender of the catalogue lacks is no failure of the run; a command of the user's own was meant to be measured.
-    let own = record.contenders.iter().filter(|entry| entry.origin == Origin::Command);
+    let own = record.contenders.iter().filter(|entry| entry.identity.origin == Origin::Command);
     let own_is_missing = own.filter(|entry| entry.control_of.is_none()).any(|entry| entry.not_run.is_some());
     if stages.contains(&Stage::Answer) || wrong {
         Ending::WrongAnswer

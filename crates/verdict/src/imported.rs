@@ -55,7 +55,7 @@ fn standing(sample: &Sample<'_>) -> Standing {
     let rates = sample.rates();
     let rate = rates.iter().flatten().next().copied();
     Standing {
-        contender: sample.entry.name.clone(),
+        contender: sample.entry.identity.name.clone(),
         throughput_per_second: rate.map(point),
         trimmed_mean_per_second: None,
         rounds_per_second: rates,

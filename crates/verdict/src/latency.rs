@@ -70,7 +70,7 @@ fn standing(evidence: &Evidence<'_>, sample: &Sample<'_>, cell: &Cell) -> Option
         sample_of(evidence, sample.entry, &cell.capacity()).rates().into_iter().flatten().collect();
     let quantiles = QUANTILES.iter().filter(|_| withheld.is_none()).filter_map(|&q| quantile(sample, q));
     Some(LatencyStanding {
-        contender: sample.entry.name.clone(),
+        contender: sample.entry.identity.name.clone(),
         offered_per_second,
         share_of_capacity: geometric_mean(&rates).ok().map(|capacity| offered_per_second / capacity),
         rounds: u32::try_from(counting).unwrap_or(u32::MAX),
@@ -141,13 +141,19 @@ impl<'r> Tails<'r> {
     /// Of those whose tail is told, the limit aside.
     fn of(samples: &[Sample<'r>], standings: &[LatencyStanding]) -> Self {
         let told = |sample: &&Sample<'_>| {
-            let of = |standing: &LatencyStanding| standing.contender == sample.entry.name;
+            let of = |standing: &LatencyStanding| standing.contender == sample.entry.identity.name;
             // A tail that is told of all rounds or of none is compared in all rounds or in none.
             let is_told =
                 |standing: &LatencyStanding| standing.quantiles.iter().any(|of| of.quantile == TAIL);
             !sample.is_limit() && standings.iter().any(|standing| of(standing) && is_told(standing))
         };
-        Self(samples.iter().filter(told).map(|sample| (sample.entry.name.as_str(), tails(sample))).collect())
+        Self(
+            samples
+                .iter()
+                .filter(told)
+                .map(|sample| (sample.entry.identity.name.as_str(), tails(sample)))
+                .collect(),
+        )
     }
 
     /// One window for each life.

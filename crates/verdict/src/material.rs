@@ -16,7 +16,7 @@ pub fn measured(record: &Record) -> Result<Vec<Measured>, Unreadable> {
     let mut all = Tables::measured(&evidence);
     all.extend(latency::measured(&evidence));
     for (name, _) in all.iter_mut().flat_map(|table| &mut table.contenders) {
-        let control = record.contenders.iter().find(|entry| entry.name == *name);
+        let control = record.entry_of(name);
         if let Some(original) = control.and_then(|entry| entry.control_of.as_ref()) {
             name.clone_from(original);
         }

@@ -61,8 +61,9 @@ fn points(evidence: &Evidence<'_>) -> Vec<Point> {
             };
             let mean = logs.iter().sum::<f64>() / logs.len() as f64;
             let place = |round: usize| {
-                let is_its =
-                    |run: &Run| run.contender == sample.entry.name && run.setting() == cell.setting();
+                let is_its = |run: &Run| {
+                    run.contender == sample.entry.identity.name && run.setting() == cell.setting()
+                };
                 record.rounds[round].runs.iter().position(is_its)
             };
             points.extend(logs.iter().enumerate().filter_map(|(round, log)| {

@@ -50,7 +50,7 @@ impl Watched {
 pub(crate) fn object(evidence: &Evidence<'_>, cells: &mut [CellVerdict]) {
     let proper = evidence.record.contenders.iter().filter(|entry| entry.control_of.is_none());
     let watched: Vec<(&str, Watched)> = proper
-        .map(|entry| (entry.name.as_str(), watched(evidence, &entry.name)))
+        .map(|entry| (entry.identity.name.as_str(), watched(evidence, &entry.identity.name)))
         .filter(|(_, watched)| watched.time > Nanos::ZERO)
         .collect();
     for (place, (name, own)) in watched.iter().enumerate() {

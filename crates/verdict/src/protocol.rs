@@ -11,7 +11,7 @@ pub(crate) fn protocol_costs(cells: &[CellVerdict], margin: f64) -> Vec<Protocol
     cells.iter().filter_map(|over| Both::of(cells, over)).flat_map(|both| both.costs(margin)).collect()
 }
 
-/// The same cell over two protocols.
+/// A cell over two protocols.
 struct Both<'v> {
     over: &'v CellVerdict,
     base: &'v CellVerdict,

@@ -1,6 +1,5 @@
 //! The figures of the work that an experiment repeats, and ours beside them, each table as ratios to the same contender.
 
-use assay_model::contender::Kind;
 use assay_model::evidence::Withheld;
 use assay_model::experiment::Cell;
 use assay_model::network::{Network, Spec, Stack};
@@ -31,7 +30,7 @@ pub(crate) fn judge(evidence: &Evidence<'_>, judged: &[CellVerdict]) -> Option<B
         source: published.source.clone(),
         quantity: published.quantity.clone(),
         figures: published.figures,
-        baseline: baseline.and_then(|party| Some(party.entry?.name.clone())),
+        baseline: baseline.and_then(|party| Some(party.entry?.identity.name.clone())),
         network: tables.network,
         columns: published.columns.clone(),
         rows: parties.iter().map(|party| tables.row(party, baseline)).collect(),
@@ -85,13 +84,14 @@ struct Figure {
 impl<'r> Tables<'r> {
     fn entry(&self, row: &PublishedRow) -> Option<&'r Entry> {
         let name = row.contender.as_ref()?;
-        self.record.contenders.iter().find(|entry| entry.name == *name)
+        self.record.entry_of(name)
     }
 
     /// Whether it takes part for its own sake and the source does not have it.
     fn is_ours_alone(&self, entry: &Entry) -> bool {
-        let theirs = self.published.rows.iter().any(|row| row.contender.as_ref() == Some(&entry.name));
-        entry.kind != Kind::Limit && entry.control_of.is_none() && !theirs
+        let theirs =
+            self.published.rows.iter().any(|row| row.contender.as_ref() == Some(&entry.identity.name));
+        !entry.identity.is_limit() && entry.control_of.is_none() && !theirs
     }
 
     /// The network of our figures beside a row of the source's, or beside none.
@@ -132,7 +132,7 @@ impl<'r> Tables<'r> {
 
     fn standing(&self, cell: &Cell, entry: &Entry) -> Option<&'r Standing> {
         let judged = self.judged.iter().find(|judged| judged.cell == *cell)?;
-        judged.standings.iter().find(|standing| standing.contender == entry.name)
+        judged.standings.iter().find(|standing| standing.contender == entry.identity.name)
     }
 
     fn row(&self, party: &Party<'_>, baseline: Option<&Party<'_>>) -> BesideRow {
@@ -146,11 +146,12 @@ impl<'r> Tables<'r> {
             let (own, base) = (party.ours[column].as_ref()?, baseline?.ours[column].as_ref()?);
             if std::ptr::eq(own, base) { Some(point(1.0)) } else { self.ratio(own, base) }
         };
-        let title = party.source.map(|row| &row.title).or_else(|| party.entry.map(|entry| &entry.name));
+        let title =
+            party.source.map(|row| &row.title).or_else(|| party.entry.map(|entry| &entry.identity.name));
         let name = party.source.and_then(|row| row.contender.clone());
         BesideRow {
             title: title.cloned().unwrap_or_default(),
-            contender: name.or_else(|| party.entry.map(|entry| entry.name.clone())),
+            contender: name.or_else(|| party.entry.map(|entry| entry.identity.name.clone())),
             network: party.source.and_then(|row| row.network).filter(|network| *network != self.network),
             values: columns.clone().map(|column| value(party, column)).collect(),
             ratio_to_baseline: columns.clone().map(theirs).collect(),

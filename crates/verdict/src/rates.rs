@@ -1,7 +1,6 @@
 //! At which rate a cell is measured. A rate once offered stays the same in all later rounds, so that rounds are comparable;
 //! before that it follows from the first capacity that was measured. Pure: it is all in the record.
 
-use assay_model::contender::Kind;
 use assay_model::experiment::Cell;
 use assay_model::offered::Offered;
 use assay_model::record::{Entry, Measurement, Record, Run};
@@ -68,12 +67,12 @@ fn course<'w>(
 /// What the slowest of those who still take part can serve, of a whole round at least.
 fn common_rate(record: &Record, cell: &Cell) -> Option<f64> {
     let ranked =
-        |entry: &&Entry| entry.kind != Kind::Limit && entry.not_run.is_none() && entry.control_of.is_none();
+        |entry: &&Entry| !entry.identity.is_limit() && entry.not_run.is_none() && entry.control_of.is_none();
     // The last round is the one that is going on: whoever comes late in it must not be missing.
     let (_, finished) = record.rounds.split_last()?;
     let capacity = |entry: &Entry| {
         let runs = finished.iter().flat_map(|round| &round.runs);
-        first_capacity(runs.filter(|run| run.contender == entry.name), cell)
+        first_capacity(runs.filter(|run| run.contender == entry.identity.name), cell)
     };
     let slowest = record.contenders.iter().filter(ranked).filter_map(capacity).min_by(f64::total_cmp)?;
     Some(slowest * COMMON_SHARE)

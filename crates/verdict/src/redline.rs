@@ -35,12 +35,12 @@ fn standing(evidence: &Evidence<'_>, entry: &Entry, cell: &Cell) -> Option<Redli
         .rounds
         .iter()
         .flat_map(|round| &round.runs)
-        .filter(|run| run.contender == entry.name)
+        .filter(|run| run.contender == entry.identity.name)
         .collect();
     let of_cell = |run: &&Run| run.cells.iter().any(|window| window.cell == *cell);
     let windows: Vec<&Measurement> =
         runs.iter().flat_map(|run| &run.cells).filter(|window| window.cell == *cell).collect();
-    let course = course_in(evidence, &entry.name, cell).filter(|_| !windows.is_empty())?;
+    let course = course_in(evidence, &entry.identity.name, cell).filter(|_| !windows.is_empty())?;
     let found = course.so_far();
     let end = match (course.next(), found.end) {
         (Next::Window { .. }, _) | (_, End::TrialsSpent) => RedlineEnd::Unfinished,
@@ -53,14 +53,18 @@ fn standing(evidence: &Evidence<'_>, entry: &Entry, cell: &Cell) -> Option<Redli
         sample_of(evidence, entry, &cell.capacity()).rates().into_iter().flatten().collect();
     let capacity = geometric_mean(&rates).ok();
     let void = windows.iter().filter(|window| !window.void_rules().is_empty()).count();
-    let servers =
-        if matches!(entry.origin, Origin::Url(_)) { 0 } else { runs.iter().copied().filter(of_cell).count() };
+    let servers = if matches!(entry.identity.origin, Origin::Url(_)) {
+        0
+    } else {
+        runs.iter().copied().filter(of_cell).count()
+    };
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let out_of_reach = found.upper.filter(|_| end == RedlineEnd::BelowLowest);
-    let at_missed =
-        out_of_reach.map(|missed| windows_at(evidence, &entry.name, cell, missed)).unwrap_or_default();
+    let at_missed = out_of_reach
+        .map(|missed| windows_at(evidence, &entry.identity.name, cell, missed))
+        .unwrap_or_default();
     Some(RedlineStanding {
-        contender: entry.name.clone(),
+        contender: entry.identity.name.clone(),
         kept_per_second: found.lower,
         missed_per_second: found.upper,
         median_at_missed_ns: median_of(&at_missed),

@@ -26,7 +26,7 @@ fn check(entry: &Entry, running: &Running, generator: &CpuSet) -> Check {
     };
     let is_apart = matches!(running, Running::Found { .. }) && shared.is_empty();
     let evidence = Evidence::Running {
-        contender: entry.name.clone(),
+        contender: entry.identity.name.clone(),
         running: running.clone(),
         shared_cpus: shared.to_string(),
     };

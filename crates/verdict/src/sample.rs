@@ -39,7 +39,7 @@ pub(crate) fn samples<'r>(evidence: &'r Evidence<'_>, cell: &Cell) -> Vec<Sample
 /// One contender, measured or not.
 pub(crate) fn sample_of<'r>(evidence: &'r Evidence<'_>, entry: &'r Entry, cell: &Cell) -> Sample<'r> {
     let server_cpus = evidence.record.isolation.server_cpus.parse::<CpuSet>().map_or(0, |cpus| cpus.len());
-    let server_runs: Vec<Option<&ServerRun<'_>>> = evidence.server_runs(&entry.name, cell);
+    let server_runs: Vec<Option<&ServerRun<'_>>> = evidence.server_runs(&entry.identity.name, cell);
     let runs = server_runs.iter().map(|server_run| server_run.map(|server_run| server_run.run)).collect();
     let windows = server_runs.into_iter().map(|server_run| server_run?.window(cell)).collect();
     let round_of = evidence.blocks(cell).iter().map(|block| block.round).collect();
@@ -53,11 +53,14 @@ type Part<'r> = (&'r Entry, Setting);
 /// was settled takes part no longer.
 pub(crate) fn counted_rounds(record: &Record) -> u32 {
     let settings = record.settings_had();
-    let measured = |(entry, setting): &Part<'_>, round: &Round| round.run_of(&entry.name, *setting).is_some();
+    let measured =
+        |(entry, setting): &Part<'_>, round: &Round| round.run_of(&entry.identity.name, *setting).is_some();
     // A measure may be for some contenders only.
     let is_asked = |entry: &Entry, setting| {
         let cells = record.experiment.cells();
-        cells.iter().any(|cell| cell.setting() == setting && record.experiment.takes(&entry.name, cell))
+        cells
+            .iter()
+            .any(|cell| cell.setting() == setting && record.experiment.takes(&entry.identity.name, cell))
     };
     let parts =
         record.contenders.iter().flat_map(|entry| settings.iter().map(move |setting| (entry, *setting)));
@@ -86,7 +89,7 @@ pub fn throughput(window: &Measurement) -> Option<f64> {
 impl<'r> Sample<'r> {
     /// Whether this is the machine's limit.
     pub(crate) fn is_limit(&self) -> bool {
-        self.entry.kind == Kind::Limit
+        self.entry.identity.kind == Kind::Limit
     }
 
     /// The windows that were measured.

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use assay_model::check::Check;
-use assay_model::contender::Kind;
 use assay_model::experiment::{Cell, Measure};
 use assay_model::offered::Offered;
 use assay_model::record::{Entry, Record};
@@ -114,8 +113,8 @@ fn searches(record: &Record) -> Vec<(Cell, String)> {
     let proper = record
         .contenders
         .iter()
-        .filter(|entry| entry.kind != Kind::Limit && !is_control(entry) && entry.not_run.is_none());
-    proper.flat_map(|entry| cells.iter().map(|cell| (cell.clone(), entry.name.clone()))).collect()
+        .filter(|entry| !entry.identity.is_limit() && !is_control(entry) && entry.not_run.is_none());
+    proper.flat_map(|entry| cells.iter().map(|cell| (cell.clone(), entry.identity.name.clone()))).collect()
 }
 
 /// Names of the contenders of which another round may tell something: neither given up nor void for what they answered.
@@ -126,7 +125,11 @@ fn comparable<'r>(evidence: &'r Evidence<'_>, tables: &Tables<'_>, cell: &Cell) 
     let promising = |(sample, standing): &(Sample<'_>, Standing)| {
         !sample.is_limit() && sample.entry.not_run.is_none() && !hopeless(standing)
     };
-    all.into_iter().zip(standings).filter(promising).map(|(sample, _)| sample.entry.name.as_str()).collect()
+    all.into_iter()
+        .zip(standings)
+        .filter(promising)
+        .map(|(sample, _)| sample.entry.identity.name.as_str())
+        .collect()
 }
 
 /// Whether a pair is shown to differ, shown not to, or known as precisely as was asked for.

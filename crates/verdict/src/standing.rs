@@ -81,9 +81,12 @@ pub(crate) fn standing(record: &Record, sample: &Sample<'_>, beside: Beside<'_, 
     let rounds_per_second = sample.rates_by_round();
     let rates: Vec<f64> = rounds_per_second.iter().copied().flatten().collect();
     Standing {
-        contender: sample.entry.name.clone(),
-        throughput_per_second: rate_interval(&rates, beside.tables.rate(beside.cell, &sample.entry.name))
-            .filter(|_| withheld.is_none()),
+        contender: sample.entry.identity.name.clone(),
+        throughput_per_second: rate_interval(
+            &rates,
+            beside.tables.rate(beside.cell, &sample.entry.identity.name),
+        )
+        .filter(|_| withheld.is_none()),
         rounds_per_second,
         trimmed_mean_per_second: trimmed_mean(&rates)
             .ok()
@@ -142,7 +145,7 @@ fn quantile(sample: &Sample<'_>, q: f64) -> Option<Interval> {
 
 /// Paired by round: what a round does to both cancels.
 fn share_of_limit(sample: &Sample<'_>, limit: &Sample<'_>, beside: &Beside<'_, '_>) -> Option<Interval> {
-    let names = (sample.entry.name.as_str(), limit.entry.name.as_str());
+    let names = (sample.entry.identity.name.as_str(), limit.entry.identity.name.as_str());
     let ratio = beside.tables.ratio(beside.cell, names.0, names.1);
     ratio.map(interval).or_else(|| {
         let (own, limit) =

@@ -50,7 +50,7 @@ impl<'r> Tables<'r> {
     pub(crate) fn measured(evidence: &Evidence<'_>) -> Vec<Measured> {
         let of = |cell: Cell| {
             let (entries, windows) = measured_in(evidence, &cell);
-            let names = entries.iter().map(|entry| entry.name.clone());
+            let names = entries.iter().map(|entry| entry.identity.name.clone());
             Measured { contenders: names.zip(windows).collect(), is_tail: false, cell }
         };
         closed(evidence.record).into_iter().map(of).filter(|table| !table.contenders.is_empty()).collect()
@@ -102,7 +102,7 @@ impl<'r> Tables<'r> {
     fn self_ratio(&self, of: &CellTable<'_>) -> Option<assay_stats::Interval> {
         let control = of.entries.iter().find(|entry| entry.control_of.is_some())?;
         let each = each_of(self.cells.len().max(1), CONFIDENCE);
-        self.ratio_at(&of.cell, control.control_of.as_deref()?, &control.name, each)
+        self.ratio_at(&of.cell, control.control_of.as_deref()?, &control.identity.name, each)
     }
 
     /// The smallest difference that is called one in a cell: the least one that anybody cares for, and never less than a bias
@@ -151,11 +151,11 @@ impl<'r> CellTable<'r> {
     }
 
     fn place(&self, name: &str) -> Option<usize> {
-        self.entries.iter().position(|entry| entry.name == name)
+        self.entries.iter().position(|entry| entry.identity.name == name)
     }
 
     fn names(&self) -> Vec<&'r str> {
-        self.entries.iter().map(|entry| entry.name.as_str()).collect()
+        self.entries.iter().map(|entry| entry.identity.name.as_str()).collect()
     }
 }
 

@@ -1,18 +1,15 @@
 //! Records made up for tests.
 #![allow(clippy::expect_used, reason = "a test ends at what cannot be")]
 
-use std::collections::BTreeMap;
-
 use assay_model::check::{Check, CheckOutcome};
 use assay_model::contender::Kind;
 use assay_model::evidence::Evidence;
 use assay_model::experiment::{Cell, Experiment, Measure, Protocol};
 use assay_model::host::{HostFacts, Isolation};
+use assay_model::identity::{Identity, Origin};
 use assay_model::load::{Arrival, Books, LOAD_SCHEMA, Latency, LoadReport, Series, WindowCounts};
 use assay_model::network::Spec;
-use assay_model::record::{
-    Entry, Machine, Measurement, Origin, Program, RECORD_SCHEMA, Record, Round, Run, State,
-};
+use assay_model::record::{Entry, Machine, Measurement, Program, RECORD_SCHEMA, Record, Round, Run, State};
 use assay_model::rule::Rule;
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
@@ -88,7 +85,7 @@ fn window(per_second: f64) -> Measurement {
 
 /// Makes the last contender of a record the A/A control of the first.
 pub fn with_control(mut record: Record) -> Record {
-    let original = record.contenders[0].name.clone();
+    let original = record.contenders[0].identity.name.clone();
     if let Some(last) = record.contenders.last_mut() {
         last.control_of = Some(original);
     }
@@ -98,8 +95,8 @@ pub fn with_control(mut record: Record) -> Record {
 /// Splits every round of a record into two groups: the first contender lives in both, the last in the second, all others in the
 /// first. In the second group everything is `slower` times as fast.
 pub fn in_two_groups(mut record: Record, slower: f64) -> Record {
-    let common = record.contenders[0].name.clone();
-    let last = record.contenders.last().map(|entry| entry.name.clone()).unwrap_or_default();
+    let common = record.contenders[0].identity.name.clone();
+    let last = record.contenders.last().map(|entry| entry.identity.name.clone()).unwrap_or_default();
     for round in &mut record.rounds {
         let again: Vec<Run> = round.runs.iter().filter(|run| run.contender == common).cloned().collect();
         round.runs.iter_mut().filter(|run| run.contender == last).for_each(|run| run.group = 1);
@@ -165,21 +162,7 @@ pub fn record(contenders: &[(&str, &[f64])]) -> Record {
 }
 
 fn entry(name: &str) -> Entry {
-    Entry {
-        name: name.to_owned(),
-        title: name.to_owned(),
-        language: String::new(),
-        kind: if name == "limit" { Kind::Limit } else { Kind::Server },
-        origin: Origin::Folder,
-        about: String::new(),
-        tuning: Vec::new(),
-        versions: BTreeMap::new(),
-        command: Vec::new(),
-        workloads: vec!["hello".to_owned()],
-        running: None,
-        control_of: None,
-        conformance: None,
-        not_run: None,
-        not_run_on: Vec::new(),
-    }
+    let kind = if name == "limit" { Kind::Limit } else { Kind::Server };
+    let identity = Identity::named(name, kind, Origin::Folder);
+    Entry::untried(Identity { workloads: vec!["hello".to_owned()], ..identity })
 }

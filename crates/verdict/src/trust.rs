@@ -1,7 +1,6 @@
 //! Checks over the whole run: can its numbers be believed? Each with its evidence, and a remedy where it objects.
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::contender::Kind;
 use assay_model::cpuset::CpuSet;
 use assay_model::evidence::{Evidence as Found, Part};
 use assay_model::record::{MAX_OTHER_SHARE, MAX_STEAL_SHARE, Measurement, Record};
@@ -91,7 +90,8 @@ fn generator(cells: &[CellVerdict]) -> Option<Check> {
 
 /// The least headroom of all contenders.
 fn headroom(record: &Record, cells: &[CellVerdict]) -> Option<Check> {
-    let is_limit = |name: &str| record.contenders.iter().any(|e| e.name == name && e.kind == Kind::Limit);
+    let is_limit =
+        |name: &str| record.contenders.iter().any(|e| e.identity.name == name && e.identity.is_limit());
     let known =
         cells.iter().flat_map(|cell| &cell.standings).filter(|standing| !is_limit(&standing.contender));
     let known = known.filter_map(|standing| Some((standing.headroom?, standing.contender.as_str())));

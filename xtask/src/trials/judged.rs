@@ -26,8 +26,12 @@ pub(super) struct Judged {
 
 impl Judged {
     pub(super) fn of(record: &Record, verdict: &Verdict) -> Self {
-        let controls: BTreeSet<&str> =
-            record.contenders.iter().filter(|e| e.control_of.is_some()).map(|e| e.name.as_str()).collect();
+        let controls: BTreeSet<&str> = record
+            .contenders
+            .iter()
+            .filter(|e| e.control_of.is_some())
+            .map(|e| e.identity.name.as_str())
+            .collect();
         let is_proper = |name: &String| !controls.contains(name.as_str());
         let mut run = Self { id: record.id.clone(), ..Self::default() };
         for cell in &verdict.cells {

@@ -105,7 +105,7 @@ fn credulous() -> Client {
     Client::new(terms).expect("client")
 }
 
-/// The same dialogues over TLS: what the rules find does not depend on what carries them.
+/// Dialogues over TLS: what the rules find does not depend on what carries them.
 #[test]
 fn the_reference_server_keeps_every_rule_over_tls() {
     let made = Made::new(&["localhost".to_owned()]).expect("certificate");

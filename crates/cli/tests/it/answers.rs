@@ -43,7 +43,7 @@ fn a_build_that_answers_otherwise_is_not_called_kept() {
     let held = held(&record);
     assert!(!held.is_empty() && held.iter().all(|held| *held == Held::Body), "{held:?}");
     // The same of what was stored.
-    let [base, new] = [0, 1].map(|side| format!("last:{}", record.contenders[side].name));
+    let [base, new] = [0, 1].map(|side| format!("last:{}", record.contenders[side].identity.name));
     lab.assay(&["compare", &base, &new, "--fail-on", "rps:-99%", "--format", "junit"])
         .assert()
         .code(12)

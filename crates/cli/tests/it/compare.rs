@@ -203,7 +203,7 @@ fn duet_of_stubs(factor: u32) -> (Comparison, String) {
     let text = std::fs::read_to_string(path).expect("record");
     let mut record: Record = serde_json::from_str(&text).expect("record");
     free_of_disturbance(&mut record);
-    let sides = [0, 1].map(|side| format!("30000101-one:{}", record.contenders[side].name));
+    let sides = [0, 1].map(|side| format!("30000101-one:{}", record.contenders[side].identity.name));
     record.id = "30000101-one".to_owned();
     lab.write("runs/30000101-one/record.json", &serde_json::to_string(&record).expect("json"));
     let compare = |format: &str| {

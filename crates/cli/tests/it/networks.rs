@@ -49,7 +49,7 @@ fn an_unmodified_program_is_measured_on_both_stacks() {
     let arguments = ["--cmd", &command, "--path", "/", "-s", "kernel,user"];
     lab.run(&arguments).env("ASSAY_PRELOAD", &library).assert().code(0);
     let record = lab.record();
-    let name = record.contenders[0].name.clone();
+    let name = record.contenders[0].identity.name.clone();
     let expected =
         [("kernel/loopback", 2), ("user/ring", 2)].map(|(name, windows)| (name.to_owned(), windows));
     assert_eq!(networks_of(&record, &name), BTreeSet::from(expected), "{:?}", record.contenders);

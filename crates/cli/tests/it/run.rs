@@ -235,7 +235,7 @@ fn a_command_line_and_a_url_need_no_file() {
     lab.run(&arguments).assert().code(0);
 
     let record = lab.record();
-    let origins: Vec<&Origin> = record.contenders.iter().map(|entry| &entry.origin).collect();
+    let origins: Vec<&Origin> = record.contenders.iter().map(|entry| &entry.identity.origin).collect();
     assert_eq!(origins, [&Origin::Url(url.clone()), &Origin::Command, &Origin::Command]);
     assert_eq!(order(&record).concat().len(), 6);
     assert!(books(&record).iter().all(|books| books.balance() && books.ok > 0 && books.failed() == 0));
@@ -243,7 +243,7 @@ fn a_command_line_and_a_url_need_no_file() {
     let targets: BTreeMap<&str, &str> = (record.rounds[0].runs.iter())
         .map(|run| (run.contender.as_str(), run.cells[0].load.target.as_str()))
         .collect();
-    assert!(targets[record.contenders[1].name.as_str()].ends_with(&target), "{targets:?}");
+    assert!(targets[record.contenders[1].identity.name.as_str()].ends_with(&target), "{targets:?}");
 
     assert!(server.is_alive(), "{}", server.said);
     lab.assay(&["load", &url, "-n", "10", "--expect-body", "hello"]).assert().code(0);

@@ -396,7 +396,7 @@ fn one_run_over_both_protocols_tells_what_tls_costs() {
         assert!(run.cells.iter().all(|window| window.load.tls.is_some()), "{run:?}");
         assert!(round.run_of("plain", plain).is_some() && round.run_of("plain", tls).is_none());
     }
-    let entry = record.contenders.iter().find(|entry| entry.name == "plain").expect("plain");
+    let entry = record.contenders.iter().find(|entry| entry.identity.name == "plain").expect("plain");
     assert_eq!(entry.not_run, None);
     let absence = entry.absence_on(tls).expect("told");
     assert_eq!(absence.reason, "it is not set up for TLS here");

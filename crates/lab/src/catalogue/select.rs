@@ -48,10 +48,10 @@ impl Catalogue {
         }
         for exclusion in selectors.iter().filter_map(|selector| selector.strip_prefix('!')) {
             let excluded = self.resolve(exclusion, &mut warnings)?;
-            selected.retain(|subject| excluded.iter().all(|out| out.name != subject.name));
+            selected.retain(|subject| excluded.iter().all(|out| out.identity.name != subject.identity.name));
         }
         let asked_for = |subject: &Subject| {
-            selectors.contains(&subject.name) || selectors.iter().any(|s| s == "kind:limit")
+            selectors.contains(&subject.identity.name) || selectors.iter().any(|s| s == "kind:limit")
         };
         let asked_for_limit = selected.iter().any(asked_for);
         if selected.iter().any(|subject| !subject.is_limit()) || asked_for_limit {
@@ -124,14 +124,14 @@ pub fn with_defaults(given: &[String], defaults: &[String]) -> Vec<String> {
 /// # Errors
 /// When another subject has its name: a record could not tell them apart.
 fn push_once(chosen: &mut Vec<Subject>, subject: Subject) -> Result<(), LabError> {
-    match chosen.iter().find(|other| other.name == subject.name) {
+    match chosen.iter().find(|other| other.identity.name == subject.identity.name) {
         Some(same) if *same == subject => {}
         Some(_) => {
             return Err(LabError::Argument {
-                given: subject.title,
+                given: subject.identity.title,
                 problem: format!(
                     "another contender is called `{}` too; leave one out or rename it",
-                    subject.name
+                    subject.identity.name
                 ),
             });
         }
@@ -171,7 +171,7 @@ mod tests {
     fn names(selectors: &str) -> Result<Vec<String>, LabError> {
         let selectors: Vec<String> = selectors.split_whitespace().map(str::to_owned).collect();
         let (subjects, _) = catalogue().select(&selectors)?;
-        Ok(subjects.into_iter().map(|subject| subject.name).collect())
+        Ok(subjects.into_iter().map(|subject| subject.identity.name).collect())
     }
 
     #[test]

@@ -41,17 +41,21 @@ impl DocumentStore {
     /// When something it needs is missing, or it does not build, start or listen in its time; nothing is left behind then.
     pub fn start(program: &Subject, order: &Order<'_>) -> Result<Self, DatabaseError> {
         let Launch::Process(process) = &program.launch else {
-            let what = format!("{} is no program that can be started", program.title);
+            let what = format!("{} is no program that can be started", program.identity.title);
             return Err(DatabaseError::Failed { what, log: Vec::new() });
         };
         let folder = tempfile::Builder::new().prefix(STORE_PREFIX).tempdir();
         let folder =
             folder.map_err(|source| DatabaseError::Prepare { what: "no folder".to_owned(), source })?;
-        let number = prepare(process, folder.path(), order)?.remove(&program.name);
+        let number = prepare(process, folder.path(), order)?.remove(&program.identity.name);
         let supervised = launch(program, process, folder.path(), order)?;
-        let version = number.map(|number| format!("{} {number}", program.title));
+        let version = number.map(|number| format!("{} {number}", program.identity.title));
         let mut store = Self { supervised, version, folder };
-        store.await_socket(&program.title, Duration::from_secs_f64(process.run.ready_timeout_s), order)?;
+        store.await_socket(
+            &program.identity.title,
+            Duration::from_secs_f64(process.run.ready_timeout_s),
+            order,
+        )?;
         Ok(store)
     }
 
@@ -149,7 +153,7 @@ fn launch(
     let (command, variables) = environment.launching(&process.run).map_err(|error| {
         DatabaseError::NotReady(Box::new(NotRun {
             stage: Stage::Start,
-            reason: format!("{}: {error}", program.title),
+            reason: format!("{}: {error}", program.identity.title),
             remedy: Some("mend contender.toml".to_owned()),
             log_tail: Vec::new(),
         }))

@@ -40,7 +40,7 @@ impl Source {
         };
         let problem = format!(
             "{} asks for the database that it knows by heart, and not for one of assay's own; leave --database out",
-            guest.title
+            guest.identity.title
         );
         Err(LabError::Argument { given: url.to_string(), problem })
     }
@@ -57,7 +57,7 @@ impl Source {
     pub(crate) fn builds(&self) -> Option<&str> {
         match self {
             Self::Beside(_) | Self::Watched(_) | Self::Private(_) => None,
-            Self::Program(_, program, _) => Some(&program.name),
+            Self::Program(_, program, _) => Some(&program.identity.name),
         }
     }
 
@@ -73,7 +73,7 @@ impl Source {
         match self {
             Self::Beside(_) | Self::Watched(_) => Vec::new(),
             Self::Private(_) => SETTINGS.iter().map(|(name, value)| format!("{name}={value}")).collect(),
-            Self::Program(_, program, _) => program.tuning.clone(),
+            Self::Program(_, program, _) => program.identity.tuning.clone(),
         }
     }
 }

@@ -31,11 +31,14 @@ pub(super) fn control(plan: &RunPlan, entries: &[Entry]) -> Option<(Subject, Ent
     // In a comparison it is the base that must not differ from itself.
     let base = plan.experiment.comparing.as_ref().map(|comparing| &comparing.base);
     let named: Vec<usize> =
-        ready.iter().copied().filter(|&index| Some(&plan.subjects[index].name) == base).collect();
+        ready.iter().copied().filter(|&index| Some(&plan.subjects[index].identity.name) == base).collect();
     let eligible = [named, started, running, ready.clone()].into_iter().find(|group| !group.is_empty())?;
     let original = eligible[choice(plan.seed, eligible.len())];
-    let name = format!("{}{MARK}", plan.subjects[original].name);
-    let subject = Subject { name: name.clone(), ..plan.subjects[original].clone() };
-    let control_of = Some(entries[original].name.clone());
-    Some((subject, Entry { name, control_of, ..entries[original].clone() }))
+    let name = format!("{}{MARK}", plan.subjects[original].identity.name);
+    let mut subject = plan.subjects[original].clone();
+    subject.identity.name.clone_from(&name);
+    let control_of = Some(entries[original].identity.name.clone());
+    let mut entry = Entry { control_of, ..entries[original].clone() };
+    entry.identity.name = name;
+    Some((subject, entry))
 }

@@ -203,9 +203,7 @@ impl Duets<'_> {
 impl Player<'_, '_> {
     /// Whether it is the base once more.
     fn is_control(&self) -> bool {
-        let name = &self.ongoing.run.contender;
-        let entries = &self.ongoing.server_run.record.contenders;
-        entries.iter().any(|entry| entry.name == *name && entry.control_of.is_some())
+        self.ongoing.server_run.entry.control_of.is_some()
     }
 
     fn begin(&mut self, side: Side, span: Span<'_>) -> Result<(), Option<NotRun>> {

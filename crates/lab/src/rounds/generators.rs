@@ -42,8 +42,12 @@ impl OngoingRun<'_> {
 
     /// The generators of others that are there and make a cell's load.
     fn takers(&self, cell: &Cell) -> Vec<GeneratorName> {
-        let own =
-            self.server_run.record.contenders.iter().find(|entry| entry.name == self.server_run.subject.name);
+        let own = self
+            .server_run
+            .record
+            .contenders
+            .iter()
+            .find(|entry| entry.identity.name == self.server_run.subject.identity.name);
         if own.is_some_and(|entry| entry.control_of.is_some()) {
             return Vec::new();
         }
@@ -65,7 +69,7 @@ impl OngoingRun<'_> {
         // What cannot be loaded so was left out before.
         let Some(load) = self.load_for(cell) else { return Ok(()) };
         telling.notice(&Event::CrossChecking {
-            contender: &self.server_run.subject.name,
+            contender: &self.server_run.subject.identity.name,
             generator: name,
             cell,
         });
@@ -92,7 +96,7 @@ impl OngoingRun<'_> {
             other_share: machine.server_other_share,
             failure,
         };
-        log::cross_checked(&self.server_run.subject.name, &window);
+        log::cross_checked(&self.server_run.subject.identity.name, &window);
         self.run.by_generator.push(window);
         Ok(())
     }

@@ -19,7 +19,7 @@ impl ServerRun<'_> {
     pub(super) fn workload_file(&self, name: &str) -> PathBuf {
         let is_own = |workload: &Workload| workload.before.is_some() || self.learns(workload);
         if self.plan.workload(name).is_some_and(is_own) {
-            return self.work.join(format!("{}-{name}.own.json", self.subject.name));
+            return self.work.join(format!("{}-{name}.own.json", self.subject.identity.name));
         }
         self.work.join(self.subject.workload_file(name))
     }
@@ -33,7 +33,8 @@ impl ServerRun<'_> {
     /// What earlier lives of the same contender answered.
     fn learnt_before(&self) -> Vec<Learnt> {
         let runs = self.record.rounds.iter().flat_map(|round| &round.runs);
-        let mut own = runs.filter(|run| run.contender == self.subject.name && !run.learnt.is_empty());
+        let mut own =
+            runs.filter(|run| run.contender == self.subject.identity.name && !run.learnt.is_empty());
         own.next_back().map_or_else(Vec::new, |run| run.learnt.clone())
     }
 }

@@ -67,7 +67,7 @@ impl OngoingRun<'_> {
             let window = u32::try_from(self.run.cells.len()).unwrap_or(u32::MAX);
             let order = Order { cell, arrival, settle_s, length: Span::Seconds(window_s), window };
             let round = u32::try_from(record.rounds.len()).unwrap_or(u32::MAX).saturating_sub(1);
-            let contender = self.server_run.subject.name.as_str();
+            let contender = self.server_run.subject.identity.name.as_str();
             let window = Window::of(contender, round, self.measure(&order, telling)?);
             course.take(&window.map_err(|error| Some(unreadable(&error)))?);
             is_fresh = false;
@@ -85,7 +85,10 @@ impl OngoingRun<'_> {
     }
 
     fn measured(&mut self, order: &Order<'_>, telling: &Telling<'_>) -> Result<Measurement, Option<NotRun>> {
-        telling.notice(&Event::Measuring { contender: &self.server_run.subject.name, cell: order.cell });
+        telling.notice(&Event::Measuring {
+            contender: &self.server_run.subject.identity.name,
+            cell: order.cell,
+        });
         let age = self.age();
         let watch = Watch::start(&self.server_run, &self.server, order.cell);
         let load = self.server_run.load(&mut self.server, order)?;
@@ -110,7 +113,7 @@ impl OngoingRun<'_> {
     pub(super) fn file(&mut self, window: Measurement, telling: &Telling<'_>) -> &Measurement {
         let (ok, failed) = (window.load.window.ok, window.load.books.failed());
         let per_second = window.load.window_ns.rate_of(ok);
-        let contender = &self.server_run.subject.name;
+        let contender = &self.server_run.subject.identity.name;
         log::measured(contender, &window);
         telling.notice(&Event::Measured { contender, cell: &window.cell, per_second, failed });
         self.run.cells.push(window);

@@ -323,8 +323,8 @@ impl<'a> Runner<'a> {
     /// gone there is nothing left to find out.
     fn alive(&self) -> usize {
         let own = || self.record.contenders.iter().filter(|entry| entry.control_of.is_none());
-        let is_alone = own().all(|entry| entry.kind == Kind::Limit);
-        let counted = own().filter(|entry| is_alone || entry.kind != Kind::Limit);
+        let is_alone = own().all(|entry| entry.identity.kind == Kind::Limit);
+        let counted = own().filter(|entry| is_alone || entry.identity.kind != Kind::Limit);
         counted.filter(|entry| entry.not_run.is_none()).count()
     }
 
@@ -335,7 +335,7 @@ impl<'a> Runner<'a> {
     /// Contenders that have a window in the last round, the limit aside.
     fn measured(&self) -> usize {
         let runs = self.record.rounds.last().into_iter().flat_map(|round| &round.runs);
-        let is_limit = |name: &str| self.subjects.iter().any(|of| of.is_limit() && of.name == name);
+        let is_limit = |name: &str| self.subjects.iter().any(|of| of.is_limit() && of.identity.name == name);
         let measured = runs.filter(|run| !run.cells.is_empty() && !is_limit(&run.contender));
         measured.map(|run| run.contender.as_str()).collect::<BTreeSet<_>>().len()
     }
@@ -372,13 +372,13 @@ impl<'a> Runner<'a> {
         let failures = self.failures.entry((subject, setting)).or_default();
         *failures += 1;
         let hopeless = matches!(reason.stage, Stage::Answer | Stage::Needs) || *failures >= MAX_FAILURES;
-        log::failed(&self.subjects[subject].name, &reason, *failures, hopeless);
+        log::failed(&self.subjects[subject].identity.name, &reason, *failures, hopeless);
         if hopeless {
             return self.drop_out_on(subject, setting, reason);
         }
         // What befalls an A/A control befalls its original as well, of which is told.
         if self.record.contenders[subject].control_of.is_none() {
-            let contender = self.subjects[subject].name.as_str();
+            let contender = self.subjects[subject].identity.name.as_str();
             let setting = Some(setting).filter(|_| self.settings.len() > 1);
             self.telling.notice(&Event::Failed { contender, setting, reason: &reason });
         }
@@ -386,7 +386,7 @@ impl<'a> Runner<'a> {
 
     fn drop_out(&mut self, subject: usize, mut reason: NotRun) {
         self.plan.tools.secrets.hide_in(&mut reason);
-        let contender = self.subjects[subject].name.as_str();
+        let contender = self.subjects[subject].identity.name.as_str();
         self.telling.notice(&Event::Dropped { contender, setting: None, reason: &reason });
         self.record.contenders[subject].not_run = Some(reason);
     }
@@ -396,7 +396,7 @@ impl<'a> Runner<'a> {
         if self.settings.len() == 1 {
             return self.drop_out(subject, why);
         }
-        let contender = self.subjects[subject].name.as_str();
+        let contender = self.subjects[subject].identity.name.as_str();
         self.telling.notice(&Event::Dropped { contender, setting: Some(setting), reason: &why });
         let entry = &mut self.record.contenders[subject];
         let Setting { network, protocol } = setting;

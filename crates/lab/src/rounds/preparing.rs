@@ -90,9 +90,9 @@ impl Runner<'_> {
 
     fn prepare_one(&mut self, index: usize) -> Result<(), NotRun> {
         let subject = &self.plan.subjects[index];
-        let contender = subject.name.as_str();
+        let contender = subject.identity.name.as_str();
         if self.plan.cells_of(subject).is_empty() {
-            return Err(answers_nothing(&subject.workloads));
+            return Err(answers_nothing(&subject.identity.workloads));
         }
         if let Some(reason) = self.record.database.as_ref().and_then(|database| database.not_run.as_ref())
             && self.cells_of(subject).is_empty()
@@ -156,7 +156,7 @@ impl Runner<'_> {
             tls: self.tls.as_ref().filter(|_| setting.protocol.is_secured()),
             client: None,
             cpus: &self.plan.isolation.server,
-            log: self.folder.log(&subject.name, "check"),
+            log: self.folder.log(&subject.identity.name, "check"),
             workloads: self.plan.workloads.iter().filter(is_asked).collect(),
             database: self.database.as_ref(),
             commands: &self.commands,

@@ -113,7 +113,7 @@ impl Runner<'_> {
     fn tell_of_groups(&self, common: Option<Part>) {
         let mut before = self.record.rounds.iter().flat_map(|round| &round.runs);
         if before.all(|run| run.group == 0) {
-            let common = common.map(|part| self.subjects[part.subject].name.as_str());
+            let common = common.map(|part| self.subjects[part.subject].identity.name.as_str());
             self.telling.notice(&Event::Split { common });
         }
     }
@@ -262,6 +262,7 @@ impl Runner<'_> {
             generator_cpus: &place.generator_cpus,
             probe: &self.probe,
             record: &self.record,
+            entry: &self.record.contenders[part.subject],
             subject,
             cells,
             log: self.log(part, round),
@@ -276,8 +277,10 @@ impl Runner<'_> {
 
     /// Where the output of a life goes.
     fn log(&self, part: Part, number: impl Display) -> PathBuf {
-        self.folder
-            .log(&log_name(&self.subjects[part.subject].name, self.settings[part.setting].setting), number)
+        self.folder.log(
+            &log_name(&self.subjects[part.subject].identity.name, self.settings[part.setting].setting),
+            number,
+        )
     }
 
     /// Whether it takes part in a setting not at all or no longer: nothing to measure, given up, or settled. The limit and the A/A pair stay to the end, because every round
@@ -286,7 +289,7 @@ impl Runner<'_> {
         let entry = &self.record.contenders[subject];
         let original = entry.control_of.as_ref();
         let given_up = |name: &String| {
-            let named = self.record.contenders.iter().find(|entry| entry.name == *name);
+            let named = self.record.contenders.iter().find(|entry| entry.identity.name == *name);
             named.is_some_and(|entry| entry.absence_on(setting).is_some())
         };
         let has_cells =
@@ -296,8 +299,13 @@ impl Runner<'_> {
         }
         let yardstick = self.subjects[subject].is_limit()
             || original.is_some()
-            || self.record.contenders.iter().any(|control| control.control_of.as_ref() == Some(&entry.name));
-        !yardstick && self.unsettled.as_ref().is_some_and(|unsettled| !unsettled.contains(&entry.name))
+            || self
+                .record
+                .contenders
+                .iter()
+                .any(|control| control.control_of.as_ref() == Some(&entry.identity.name));
+        !yardstick
+            && self.unsettled.as_ref().is_some_and(|unsettled| !unsettled.contains(&entry.identity.name))
     }
 
     /// Whether it is measured at a load: a control only at capacity, which is where the noise floor is told, and a redline is

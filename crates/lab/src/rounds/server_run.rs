@@ -10,7 +10,7 @@ use assay_link::Link;
 use assay_model::experiment::{Cell, Span};
 use assay_model::load::{Arrival, LoadReport};
 use assay_model::network::Stack;
-use assay_model::record::{NotRun, Record, Run, Stage};
+use assay_model::record::{Entry, NotRun, Record, Run, Stage};
 use assay_model::setting::Setting;
 use assay_model::units::Nanos;
 use assay_model::workload::Workload;
@@ -47,6 +47,8 @@ pub(crate) struct ServerRun<'a> {
     pub probe: &'a Probe,
     /// What was measured so far, from which rates follow.
     pub record: &'a Record,
+    /// What the record says of who lives.
+    pub entry: &'a Entry,
     /// Who lives.
     pub subject: &'a Subject,
     /// The cells to measure, in their order in this round; closed loops first, because rates follow from them.
@@ -113,12 +115,12 @@ impl<'a> ServerRun<'a> {
     pub(super) fn unlived(&self) -> Run {
         let offset_ns = self.began.elapsed().into();
         let Setting { network, protocol } = self.setting;
-        Run { contender: self.subject.name.clone(), network, protocol, offset_ns, ..Run::default() }
+        Run { contender: self.subject.identity.name.clone(), network, protocol, offset_ns, ..Run::default() }
     }
 
     /// Starts the server; a run that says why where it does not start.
     pub(super) fn begin(self, telling: &Telling<'_>) -> Result<OngoingRun<'a>, Box<Run>> {
-        let contender = &self.subject.name;
+        let contender = &self.subject.identity.name;
         let mut run = self.unlived();
         telling.notice(&Event::Starting { contender });
         match Server::start(self.subject, &self.start_order()) {

@@ -67,7 +67,7 @@ impl ServerRun<'_> {
             })?;
             warmup.settled = has_settled(&warmup.per_second);
         }
-        log::warmed_up(&self.subject.name, &warmup, WARMUP_SLICE_S, known.is_some());
+        log::warmed_up(&self.subject.identity.name, &warmup, WARMUP_SLICE_S, known.is_some());
         if known.is_none_or(|known| known.counted.is_none()) {
             warmup.counted = Some(self.counted(server, cell)?);
         }
@@ -97,11 +97,10 @@ impl ServerRun<'_> {
 
     /// How the same contender, or the one that it is a control of, was warmed up in an earlier life of this run.
     fn earlier_warmup(&self, workload: &str) -> Option<&Warmup> {
-        let own = self.record.contenders.iter().find(|entry| entry.name == self.subject.name);
-        let original = own.and_then(|entry| entry.control_of.as_ref());
+        let original = self.entry.control_of.as_ref();
         let mut runs = self.record.rounds.iter().flat_map(|round| &round.runs);
         runs.find_map(|run| {
-            let is_own = run.contender == self.subject.name || Some(&run.contender) == original;
+            let is_own = run.contender == self.subject.identity.name || Some(&run.contender) == original;
             let is_same = is_own && run.setting() == self.setting && run.failure.is_none();
             run.warmups.iter().find(|warmup| is_same && warmup.workload == workload)
         })

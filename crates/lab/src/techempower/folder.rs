@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use assay_model::contender::{Build, Kind, Need, Run};
-use assay_model::record::Origin;
+use assay_model::identity::{Identity, Origin};
 use serde::Deserialize;
 
 use super::{TestType, results};
@@ -179,14 +179,14 @@ fn engine() -> &'static str {
 fn subject(folder: &Path, name: &str, test: &Test, engine: &str) -> Subject {
     let paths = test.paths();
     Subject {
-        name: name_of(name),
-        title: if test.display_name.is_empty() { name.to_owned() } else { test.display_name.clone() },
-        language: test.language.to_lowercase(),
-        kind: Kind::Framework,
-        origin: Origin::Folder,
-        about: about(test),
-        tuning: vec![format!("runs in a container ({engine}, host network, no seccomp filter)")],
-        workloads: paths.keys().map(|name| (*name).to_owned()).collect(),
+        identity: Identity {
+            title: if test.display_name.is_empty() { name.to_owned() } else { test.display_name.clone() },
+            language: test.language.to_lowercase(),
+            about: about(test),
+            tuning: vec![format!("runs in a container ({engine}, host network, no seccomp filter)")],
+            workloads: paths.keys().map(|name| (*name).to_owned()).collect(),
+            ..Identity::named(name_of(name), Kind::Framework, Origin::Folder)
+        },
         launch: Launch::Process(Box::new(process(folder, name, test, engine))),
         paths: Some(OwnPaths {
             owner: name_of(name),
@@ -319,7 +319,11 @@ mod tests {
         let (subjects, warnings) = subjects(folder.path()).expect("subjects");
         let told: Vec<(&str, &str, Vec<&str>)> = (subjects.iter())
             .map(|one| {
-                (one.name.as_str(), one.title.as_str(), one.workloads.iter().map(String::as_str).collect())
+                (
+                    one.identity.name.as_str(),
+                    one.identity.title.as_str(),
+                    one.identity.workloads.iter().map(String::as_str).collect(),
+                )
             })
             .collect();
         assert_eq!(
@@ -329,7 +333,7 @@ mod tests {
                 ("quick-web-raw", "Quick_Web-raw", vec!["json", "queries"])
             ]
         );
-        assert!(subjects[0].about.contains("MySQL are not asked"), "{}", subjects[0].about);
+        assert!(subjects[0].identity.about.contains("MySQL are not asked"), "{}", subjects[0].identity.about);
         let left_out: Vec<String> = warnings.iter().map(|warning| warning.message.clone()).collect();
         assert_eq!(left_out.len(), 2, "{left_out:?}");
         assert!(

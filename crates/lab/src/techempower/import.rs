@@ -8,10 +8,11 @@ use assay_model::contender::Kind;
 use assay_model::experiment::{Cell, Experiment, Measure, Protocol};
 use assay_model::family::Family;
 use assay_model::host::{HostFacts, Isolation};
+use assay_model::identity::{Identity, Origin};
 use assay_model::imported::Imported;
 use assay_model::load::{Books, ErrorClass, LOAD_SCHEMA, LoadReport, WindowCounts};
 use assay_model::record::{
-    Entry, Machine, Measurement, NotRun, Origin, Program, RECORD_SCHEMA, Record, Round, Run, Stage, State,
+    Entry, Machine, Measurement, NotRun, Program, RECORD_SCHEMA, Record, Round, Run, Stage, State,
 };
 use assay_model::units::Nanos;
 use assay_model::workload::Workload;
@@ -213,22 +214,17 @@ fn names(results: &Results) -> Vec<&str> {
 
 fn entry(results: &Results, described: &[Metadata], name: &str) -> Entry {
     let about = described.iter().find(|one| one.name == name).cloned().unwrap_or_default();
-    Entry {
-        name: name.to_owned(),
+    let identity = Identity {
         title: if about.display_name.is_empty() { name.to_owned() } else { about.display_name.clone() },
         language: about.language.to_lowercase(),
-        kind: Kind::Framework,
-        origin: Origin::Folder,
         about: set_up(&about),
-        tuning: Vec::new(),
-        versions: BTreeMap::new(),
-        command: Vec::new(),
         workloads: answered(results, name),
-        running: None,
-        control_of: None,
+        ..Identity::named(name, Kind::Framework, Origin::Folder)
+    };
+    Entry {
         conformance: verified(results, name),
         not_run: not_started(results, name),
-        not_run_on: Vec::new(),
+        ..Entry::untried(identity)
     }
 }
 

@@ -86,9 +86,12 @@ fn nothing_is_ranked_and_everything_says_where_it_comes_from() {
 #[test]
 fn what_the_source_says_of_a_test_is_kept() {
     let record = imported(str::to_owned).expect("imported");
-    let entry = |name: &str| record.contenders.iter().find(|entry| entry.name == name).expect(name);
-    assert_eq!((entry("swift").title.as_str(), entry("swift").language.as_str()), ("Swift One", "zig"));
-    assert_eq!(entry("steady").about, "Fullstack, approach Realistic, platform GNAT");
+    let entry = |name: &str| record.entry_of(name).expect(name);
+    assert_eq!(
+        (entry("swift").identity.title.as_str(), entry("swift").identity.language.as_str()),
+        ("Swift One", "zig")
+    );
+    assert_eq!(entry("steady").identity.about, "Fullstack, approach Realistic, platform GNAT");
     let broken = |name: &str| {
         let conformance = entry(name).conformance.as_ref().expect(name);
         conformance.broken().map(|finding| (finding.rule.clone(), finding.severity)).collect::<Vec<_>>()
@@ -141,7 +144,7 @@ fn descriptions_may_come_from_a_file_of_their_own() {
     let program = Program { version: "1".to_owned(), profile: "release".to_owned() };
     let store = Store::new(folder.path().join("runs"));
     let record = import(&file, Some(&metadata), &store, Vec::new(), program).expect("imported");
-    assert_eq!(record.contenders[0].title, "The Swift");
+    assert_eq!(record.contenders[0].identity.title, "The Swift");
     std::fs::write(&metadata, "{}").expect("file");
     let error = import(&file, Some(&metadata), &store, Vec::new(), record.assay).expect_err("no list");
     assert!(error.to_string().contains("test_metadata.json:1:"), "{error}");

@@ -165,7 +165,7 @@ impl Row<'_> {
     }
 
     fn conformance(&self) -> Option<&assay_model::conformance::Conformance> {
-        let entry = self.record.contenders.iter().find(|entry| entry.name == self.run.contender)?;
+        let entry = self.record.entry_of(&self.run.contender)?;
         entry.conformance.as_ref()
     }
 }

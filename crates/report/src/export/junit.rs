@@ -23,7 +23,7 @@ pub fn junit(record: &Record, verdict: &Verdict, strict: bool) -> Result<String,
     report.add_test_suite(trust);
     for cell in &verdict.cells {
         let of = |entry: &Entry| {
-            let standing = cell.standings.iter().find(|standing| standing.contender == entry.name);
+            let standing = cell.standings.iter().find(|standing| standing.contender == entry.identity.name);
             of_standing(record, entry, standing, strict)
         };
         report.add_test_suite(suite(record, &cell.cell, of));
@@ -42,7 +42,7 @@ fn suite(record: &Record, cell: &Cell, case: impl Fn(&Entry) -> TestCase) -> Tes
     let workload = record.workloads.iter().find(|workload| workload.name == cell.workload);
     let answers = |entry: &&Entry| {
         let called = |name: &String| workload.is_some_and(|workload| workload.is_called(name));
-        entry.workloads.is_empty() || entry.workloads.iter().any(called)
+        entry.identity.workloads.is_empty() || entry.identity.workloads.iter().any(called)
     };
     let mut suite = TestSuite::new(line(&cell.to_string()));
     let proper = record.contenders.iter().filter(|entry| entry.control_of.is_none());
@@ -78,22 +78,24 @@ fn of_standing(record: &Record, entry: &Entry, standing: Option<&Standing>, stri
     let rate = standing.throughput_per_second.map(|of| format::rate_interval(&of));
     let figure = rate.map_or_else(String::new, |of| format!("{} requests/s {}\n", of.estimate, of.interval));
     let checks: String = standing.checks.iter().map(told).collect();
-    case(&entry.name, status, &(figure + &checks))
+    case(&entry.identity.name, status, &(figure + &checks))
 }
 
 fn of_latency(record: &Record, entry: &Entry, cell: &LatencyVerdict) -> TestCase {
-    let Some(standing) = cell.standings.iter().find(|standing| standing.contender == entry.name) else {
+    let Some(standing) = cell.standings.iter().find(|standing| standing.contender == entry.identity.name)
+    else {
         return unmeasured(record, entry);
     };
     let status =
         standing.withheld.as_ref().map_or_else(TestCaseStatus::success, |why| skipped(&words::withheld(why)));
     let [p50, p99] = [0.5, 0.99].map(|quantile| notes::quantile_text(standing, quantile));
     let offered = format::rate(standing.offered_per_second);
-    case(&entry.name, status, &format!("p50 {p50}, p99 {p99} at {offered} requests/s\n"))
+    case(&entry.identity.name, status, &format!("p50 {p50}, p99 {p99} at {offered} requests/s\n"))
 }
 
 fn of_redline(record: &Record, entry: &Entry, cell: &RedlineVerdict) -> TestCase {
-    let Some(standing) = cell.standings.iter().find(|standing| standing.contender == entry.name) else {
+    let Some(standing) = cell.standings.iter().find(|standing| standing.contender == entry.identity.name)
+    else {
         return unmeasured(record, entry);
     };
     let kept = notes::or_dash(standing.kept_per_second, format::rate);
@@ -102,7 +104,7 @@ fn of_redline(record: &Record, entry: &Entry, cell: &RedlineVerdict) -> TestCase
         Some(_) => TestCaseStatus::success(),
         None => skipped(notes::redline_end_in_words(standing.end)),
     };
-    case(&entry.name, status, &format!("keeps {kept} requests/s, misses {missed}\n"))
+    case(&entry.identity.name, status, &format!("keeps {kept} requests/s, misses {missed}\n"))
 }
 
 fn unmeasured(record: &Record, entry: &Entry) -> TestCase {
@@ -110,13 +112,13 @@ fn unmeasured(record: &Record, entry: &Entry) -> TestCase {
         Some(why) => of_not_run(why),
         None => skipped("not measured here"),
     };
-    case(&entry.name, status, "")
+    case(&entry.identity.name, status, "")
 }
 
 /// The first life of a contender that ended early.
 fn broken_off<'r>(record: &'r Record, entry: &Entry) -> Option<&'r NotRun> {
     let mut lives =
-        record.rounds.iter().flat_map(|round| &round.runs).filter(|run| run.contender == entry.name);
+        record.rounds.iter().flat_map(|round| &round.runs).filter(|run| run.contender == entry.identity.name);
     lives.find_map(|run| run.failure.as_ref())
 }
 

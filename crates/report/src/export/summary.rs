@@ -99,7 +99,7 @@ fn latency_row(record: &Record, cell: &LatencyVerdict, standing: &LatencyStandin
 impl Row {
     fn of(record: &Record, cell: &assay_model::experiment::Cell, contender: &str) -> Self {
         let mut row = Self { fields: std::array::from_fn(|_| String::new()) };
-        let entry = record.contenders.iter().find(|entry| entry.name == contender);
+        let entry = record.entry_of(contender);
         row.text("run", &record.id);
         row.text("started_at", &record.started_at);
         row.text("imported_from", &record.imported.as_ref().map_or_else(String::new, ToString::to_string));
@@ -111,7 +111,7 @@ impl Row {
         row.text("network", &notes::network_text(record, cell));
         row.text("protocol", &cell.protocol.to_string());
         row.text("contender", contender);
-        row.text("language", entry.map_or("", |entry| &entry.language));
+        row.text("language", entry.map_or("", |entry| &entry.identity.language));
         row
     }
 

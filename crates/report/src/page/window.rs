@@ -12,14 +12,14 @@ pub fn per_second(measurement: &Measurement) -> f64 {
 
 /// The planned cells that a run did not measure although its contender answers their workload.
 pub fn missing_cells(record: &Record, run: &Run) -> Vec<Cell> {
-    let entry = record.contenders.iter().find(|entry| entry.name == run.contender);
+    let entry = record.entry_of(&run.contender);
     let is_called = |cell: &Cell, name: &String| {
         let workload = record.workloads.iter().find(|workload| workload.name == cell.workload);
         workload.map_or(cell.workload == *name, |workload| workload.is_called(name))
     };
     let answers = |cell: &Cell| {
         record.experiment.takes(&run.contender, cell)
-            && entry.is_none_or(|e| e.workloads.iter().any(|name| is_called(cell, name)))
+            && entry.is_none_or(|e| e.identity.workloads.iter().any(|name| is_called(cell, name)))
     };
     let measured: BTreeSet<&Cell> = run.cells.iter().map(|measurement| &measurement.cell).collect();
     let planned = record.experiment.cells().into_iter().filter(|cell| cell.setting() == run.setting());
@@ -28,5 +28,5 @@ pub fn missing_cells(record: &Record, run: &Run) -> Vec<Cell> {
 
 /// Whether a contender takes part for its own sake, and not as another one's control.
 pub(super) fn is_proper(record: &Record, contender: &str) -> bool {
-    record.contenders.iter().all(|entry| entry.name != contender || entry.control_of.is_none())
+    record.contenders.iter().all(|entry| entry.identity.name != contender || entry.control_of.is_none())
 }

@@ -53,8 +53,8 @@ pub(super) fn conformance(page: &mut Page, record: &Record, earlier: &Earlier) {
     let asked = record.contenders.iter().filter_map(|entry| Some((entry, entry.conformance.as_ref()?)));
     let told: Vec<String> = asked
         .filter_map(|(entry, now)| {
-            let rules = rules_to_tell(entry, now, earlier.get(&entry.name), page.style.full)?;
-            Some(format!("{}: {rules}", entry.name))
+            let rules = rules_to_tell(entry, now, earlier.get(&entry.identity.name), page.style.full)?;
+            Some(format!("{}: {rules}", entry.identity.name))
         })
         .collect();
     for (i, text) in told.iter().enumerate() {
@@ -75,7 +75,7 @@ fn rules_to_tell(
 ) -> Option<String> {
     match earlier.filter(|_| !is_all_asked) {
         Some(earlier) => notes::changed_rules(&now.changes_since(earlier)),
-        None if is_all_asked || entry.origin != Origin::Folder => notes::broken_rules(now),
+        None if is_all_asked || entry.identity.origin != Origin::Folder => notes::broken_rules(now),
         None => None,
     }
 }

@@ -97,8 +97,12 @@ fn with(network: Option<Network>) -> String {
 
 /// Contenders with a throughput, fastest first, without the limit.
 fn ranked<'c>(record: &Record, cell: &'c CellVerdict) -> Vec<&'c Standing> {
-    let is_limit =
-        |name: &str| record.contenders.iter().any(|entry| entry.name == name && entry.kind == Kind::Limit);
+    let is_limit = |name: &str| {
+        record
+            .contenders
+            .iter()
+            .any(|entry| entry.identity.name == name && entry.identity.kind == Kind::Limit)
+    };
     let with_rate = cell.standings.iter().filter(|standing| standing.throughput_per_second.is_some());
     with_rate.filter(|standing| !is_limit(&standing.contender)).collect()
 }
@@ -206,7 +210,9 @@ fn absent(record: &Record, cells: &[CellVerdict], with_withheld: bool) -> Vec<St
     };
     let mut sentences: Vec<String> = record.networks.iter().filter_map(lost).collect();
     for entry in record.contenders.iter().filter(|entry| entry.control_of.is_none()) {
-        let own = |cell: &'_ CellVerdict| cell.standings.iter().find(|s| s.contender == entry.name).cloned();
+        let own = |cell: &'_ CellVerdict| {
+            cell.standings.iter().find(|s| s.contender == entry.identity.name).cloned()
+        };
         let standings: Vec<(String, Standing)> =
             cells.iter().filter_map(|cell| Some((cell.cell.to_string(), own(cell)?))).collect();
         let withheld: Vec<_> = standings
@@ -215,19 +221,24 @@ fn absent(record: &Record, cells: &[CellVerdict], with_withheld: bool) -> Vec<St
             .collect();
         if let Some((at, reason)) = withheld.first().filter(|_| with_withheld) {
             let place = if withheld.len() == standings.len() { String::new() } else { format!(" on {at}") };
-            sentences.push(match entry.kind {
+            sentences.push(match entry.identity.kind {
                 Kind::Limit => format!("This machine's limit is not known{place}: {reason}."),
-                _ => format!("{} is not ranked{place}: {reason}.", entry.name),
+                _ => format!("{} is not ranked{place}: {reason}.", entry.identity.name),
             });
         }
         match &entry.not_run {
             Some(why) if standings.is_empty() => {
-                sentences.push(format!("{} was not run: {}.", entry.name, why.reason))
+                sentences.push(format!("{} was not run: {}.", entry.identity.name, why.reason))
             }
-            Some(why) => sentences.push(format!("{} was given up: {}.", entry.name, why.reason)),
+            Some(why) => sentences.push(format!("{} was given up: {}.", entry.identity.name, why.reason)),
             None => {
                 let on = |absence: &NotRunOn| {
-                    format!("{} was not run on {}: {}.", entry.name, absence.setting(), absence.why.reason)
+                    format!(
+                        "{} was not run on {}: {}.",
+                        entry.identity.name,
+                        absence.setting(),
+                        absence.why.reason
+                    )
                 };
                 sentences.extend(entry.not_run_on.iter().map(on));
             }

@@ -63,7 +63,7 @@ pub(crate) fn because(sentence: &str) -> Withheld {
 }
 
 fn judge(record: &Record, cell: Cell) -> CellVerdict {
-    let names = record.contenders.iter().map(|entry| entry.name.as_str());
+    let names = record.contenders.iter().map(|entry| entry.identity.name.as_str());
     let names = names.filter(|name| *name != NOT_INSTALLED);
     let mut standings: Vec<Standing> = names.map(|name| standing(record, &cell, name)).collect();
     standings.sort_by(|a, b| estimate(b).total_cmp(&estimate(a)));
@@ -131,7 +131,7 @@ fn standing(record: &Record, cell: &Cell, name: &str) -> Standing {
 }
 
 fn conformance(record: &Record, name: &str) -> Option<Score> {
-    let entry = record.contenders.iter().find(|entry| entry.name == name)?;
+    let entry = record.entry_of(name)?;
     entry.conformance.as_ref().map(Conformance::score)
 }
 

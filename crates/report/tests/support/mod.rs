@@ -11,9 +11,10 @@ use assay_model::conformance::{Conformance, Finding, Ruling, Severity};
 use assay_model::contender::Kind;
 use assay_model::experiment::{Cell, Experiment, Measure, Protocol};
 use assay_model::host::{HostFacts, Isolation};
+use assay_model::identity::{Identity, Origin};
 use assay_model::load::{Arrival, Books, ErrorClass, LOAD_SCHEMA, Latency, LoadReport, Series, WindowCounts};
 use assay_model::record::{
-    Entry, Machine, Measurement, NotRun, Origin, Program, RECORD_SCHEMA, Record, Round, Run, Stage, State,
+    Entry, Machine, Measurement, NotRun, Program, RECORD_SCHEMA, Record, Round, Run, Stage, State,
 };
 use assay_model::units::Nanos;
 use assay_model::usage::{Usage, UsageSource};
@@ -156,16 +157,18 @@ fn entry(&(name, title, language, kind, ..): &Maker) -> Entry {
         log_tail: vec!["sh: 1: java: not found".to_owned(), HOSTILE.to_owned()],
     };
     Entry {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        language: language.to_owned(),
-        kind,
-        origin: Origin::Folder,
-        about: format!("{title} as its documentation sets it up, one worker per CPU."),
-        tuning: if name == "nginx" { vec!["access_log off".to_owned()] } else { Vec::new() },
+        identity: Identity {
+            name: name.to_owned(),
+            title: title.to_owned(),
+            language: language.to_owned(),
+            kind,
+            origin: Origin::Folder,
+            about: format!("{title} as its documentation sets it up, one worker per CPU."),
+            tuning: if name == "nginx" { vec!["access_log off".to_owned()] } else { Vec::new() },
+            workloads: vec!["hello".to_owned(), "json".to_owned()],
+        },
         versions: BTreeMap::from([(title.to_owned(), "1.22.1".to_owned())]),
         command: vec![format!("./{name}"), "--port".to_owned(), "${PORT}".to_owned()],
-        workloads: vec!["hello".to_owned(), "json".to_owned()],
         running: None,
         control_of: None,
         conformance: (kind == Kind::Server).then(|| conformance(name)),

@@ -42,8 +42,8 @@ pub(crate) fn on_networks((mut record, mut verdict): (Record, Verdict)) -> (Reco
         round.runs = round.runs.iter().flat_map(|run| networks.iter().map(|on| moved(run, *on))).collect();
         round.runs.retain(|run| !is_missing(&run.contender, run.network));
     }
-    for Entry { name, not_run_on, .. } in &mut record.contenders {
-        let missing = networks.iter().filter(|network| is_missing(name, Some(**network)));
+    for Entry { identity, not_run_on, .. } in &mut record.contenders {
+        let missing = networks.iter().filter(|network| is_missing(&identity.name, Some(**network)));
         not_run_on.extend(missing.map(|&network| NotRunOn {
             network: Some(network),
             protocol: Protocol::H1,

@@ -3,7 +3,7 @@
 //! What a request means is decided where that is decided for HTTP/1.1: its head is put into those words, and the head of the
 //! answer is taken from them. Here are streams, windows and what a client may not do.
 
-mod answers;
+pub(crate) mod answers;
 mod request;
 mod stream;
 #[cfg(test)]
@@ -18,13 +18,12 @@ use crate::answer::Answer;
 use crate::route::{self, AnswerPlan};
 use crate::session::{Context, Expiry, Next, Phase, Session, Step};
 use crate::site::{STEP_BYTES, Site};
-pub(crate) use answers::Blocks;
 use request::{Head, Malformed};
 use stream::{Incoming, Outgoing, Purpose, Rest, Sent, Standing, Stream, Streams};
 
 /// Bytes of a request's body that may come before the first of them is dealt with.
 const STREAM_WINDOW: u32 = 64 << 10;
-/// The same of all streams of a connection.
+/// The window of all streams of a connection.
 const CONNECTION_WINDOW: u32 = 1 << 20;
 /// Bytes of a step that are left for a frame that an event causes: a prepared answer with its body, a reset, an acknowledgement.
 const EVENT_BYTES: usize = 4 << 10;

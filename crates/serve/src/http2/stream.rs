@@ -5,8 +5,8 @@ use std::sync::Arc;
 use assay_h2::Connection;
 use assay_h2::frame::{FRAME_BYTES, HEAD_BYTES, Kind, flag, write_head};
 
+use crate::content::Content;
 use crate::files::read_piece;
-use crate::open_files::Content;
 use crate::pattern::Pattern;
 use crate::session::Source;
 
@@ -165,7 +165,7 @@ pub(super) struct Streams {
     pub(super) highest: u32,
     /// The last ones that have ended.
     ended: Vec<u32>,
-    /// Whose turn it is to send.
+    /// The place of the stream whose turn it is to send.
     pub(super) turn: usize,
 }
 

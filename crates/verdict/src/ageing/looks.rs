@@ -27,8 +27,9 @@ pub(super) fn looks(evidence: &Evidence<'_>, entry: &Entry) -> Vec<Look> {
     let cells = closed(evidence.record);
     let is_its = |server_run: &&ServerRun<'_>| {
         let name = &server_run.run.contender;
-        let control = evidence.record.contenders.iter().find(|other| other.name == *name);
-        *name == entry.name || control.is_some_and(|other| other.control_of.as_ref() == Some(&entry.name))
+        let control = evidence.record.contenders.iter().find(|other| other.identity.name == *name);
+        *name == entry.identity.name
+            || control.is_some_and(|other| other.control_of.as_ref() == Some(&entry.identity.name))
     };
     let mut found = Vec::new();
     let server_runs = evidence
@@ -69,7 +70,8 @@ fn with_cold<'r>(window: &Window<'r>) -> Window<'r> {
 /// Age and log rate in the long look at a contender, in the order of time; empty where there was none.
 pub(super) fn long_look(evidence: &Evidence<'_>, entry: &Entry) -> Vec<(f64, f64)> {
     let server_runs = &evidence.long_look;
-    let Some(server_run) = server_runs.iter().find(|server_run| server_run.run.contender == entry.name)
+    let Some(server_run) =
+        server_runs.iter().find(|server_run| server_run.run.contender == entry.identity.name)
     else {
         return Vec::new();
     };
@@ -90,9 +92,10 @@ fn limit_beside<'l, 'r>(
 ) -> Option<&'l Window<'r>> {
     let is_limit = |server_run: &&ServerRun<'_>| {
         let run = server_run.run;
-        let named = evidence.record.contenders.iter().find(|entry| entry.name == run.contender);
+        let named = evidence.record.contenders.iter().find(|entry| entry.identity.name == run.contender);
         let lived_beside = run.group == beside.run.group && run.setting() == beside.run.setting();
-        named.is_some_and(|entry| entry.kind == Kind::Limit && entry.control_of.is_none()) && lived_beside
+        named.is_some_and(|entry| entry.identity.kind == Kind::Limit && entry.control_of.is_none())
+            && lived_beside
     };
     let window = round.iter().find(is_limit)?.window(cell)?;
     (!window.measured.turns.is_empty() && window.counts()).then_some(window)

@@ -4,7 +4,6 @@
 mod looks;
 
 use assay_model::check::{Check, CheckOutcome};
-use assay_model::contender::Kind;
 use assay_model::evidence::Evidence as Found;
 use assay_model::record::{Entry, Record};
 use assay_model::rule::Rule;
@@ -37,11 +36,11 @@ impl<'r> Slow<'r> {
     pub(crate) fn of(evidence: &Evidence<'r>) -> Self {
         let proper = evidence.record.contenders.iter();
         let entries: Vec<&Entry> =
-            proper.filter(|entry| entry.control_of.is_none() && entry.kind != Kind::Limit).collect();
+            proper.filter(|entry| entry.control_of.is_none() && !entry.identity.is_limit()).collect();
         let looks: Vec<_> = entries.iter().map(|entry| looks::looks(evidence, entry)).collect();
         // Where there are long looks, too, both have half of the chance to be wrong.
         let wrong = (1.0 - CONFIDENCE) / if evidence.long_look.is_empty() { 1.0 } else { 2.0 };
-        let is_over_limit = evidence.record.contenders.iter().any(|entry| entry.kind == Kind::Limit);
+        let is_over_limit = evidence.record.contenders.iter().any(|entry| entry.identity.is_limit());
         let trends = ageing(&looks, is_over_limit, 1.0 - wrong).unwrap_or_else(|_| vec![None; entries.len()]);
         let long: Vec<_> = entries.iter().map(|entry| looks::long_look(evidence, entry)).collect();
         let looked_at = long.iter().filter(|looks| !looks.is_empty()).count().max(1);
@@ -59,7 +58,7 @@ impl<'r> Slow<'r> {
     /// Adds to each standing what speaks against it.
     pub(crate) fn object(&self, cells: &mut [CellVerdict]) {
         for standing in cells.iter_mut().flat_map(|cell| &mut cell.standings) {
-            let own = self.found.iter().find(|(entry, ..)| entry.name == standing.contender);
+            let own = self.found.iter().find(|(entry, ..)| entry.identity.name == standing.contender);
             standing
                 .checks
                 .extend(own.and_then(|(_, trend, later)| objection(trend.as_ref(), later.as_ref())));
@@ -107,7 +106,7 @@ pub fn needs_long_look(record: &Record) -> Result<bool, Unreadable> {
 /// At which ages a contender was measured at capacity.
 fn ages_of(evidence: &Evidence<'_>, entry: &Entry) -> Option<Ages> {
     let server_runs =
-        evidence.rounds.iter().flatten().filter(|server_run| server_run.run.contender == entry.name);
+        evidence.rounds.iter().flatten().filter(|server_run| server_run.run.contender == entry.identity.name);
     let windows =
         server_runs.flat_map(|server_run| server_run.windows.iter().map(|window| (server_run.run, window)));
     ages::of(windows.filter(|(_, window)| window.measured.cell.offered.is_capacity()))

@@ -74,7 +74,7 @@ fn told(record: &Record) -> Vec<(&str, Found)> {
     let slow = Slow::of(&evidence);
     let told = slow.found.iter().filter_map(|(entry, trend, later)| {
         let check = objection(trend.as_ref(), later.as_ref())?;
-        Some((entry.name.as_str(), check.evidence))
+        Some((entry.identity.name.as_str(), check.evidence))
     });
     told.collect()
 }

@@ -127,7 +127,8 @@ fn of_control(planned: &[Planned<'_>]) -> (Vec<SelfRatio>, f64) {
         let Party { evidence, contender, .. } = &row.base;
         let entries = &evidence.record.contenders;
         let control = entries.iter().find(|entry| entry.control_of.as_ref() == Some(contender))?;
-        let (told, _) = Played::of(evidence, &row.cell, contender, &control.name).ratio(confidence)?;
+        let (told, _) =
+            Played::of(evidence, &row.cell, contender, &control.identity.name).ratio(confidence)?;
         Some((row.cell.clone(), told))
     };
     let ratios: Vec<_> = cells.iter().filter_map(ratio).collect();

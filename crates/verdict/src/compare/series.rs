@@ -19,7 +19,7 @@ pub(super) fn pair(
     let of = |name: &str| series(evidence, name, cell, metric);
     let (own, others) = (of(one), of(other));
     let is_other = |name: &&str| ![one, other].contains(name);
-    let names = evidence.record.contenders.iter().map(|entry| entry.name.as_str()).filter(is_other);
+    let names = evidence.record.contenders.iter().map(|entry| entry.identity.name.as_str()).filter(is_other);
     let thirds: Vec<Vec<Option<f64>>> =
         if metric == Metric::Rps { names.map(of).collect() } else { Vec::new() };
     let in_round = |round: usize| -> Option<(f64, f64)> {

@@ -1,6 +1,5 @@
 //! What is compared with what: `RUN` or `RUN:CONTENDER` on both sides.
 
-use assay_model::contender::Kind;
 use assay_model::record::{Entry, Origin, Record};
 
 use crate::Unreadable;
@@ -62,9 +61,9 @@ pub enum CompareError {
 /// # Errors
 /// [`CompareError::NothingToCompare`] when fewer than two of them were measured.
 pub fn interleaved(record: &Record) -> Result<(Side, Vec<Side>), CompareError> {
-    let commands = measured(record).into_iter().filter(|entry| entry.origin == Origin::Command);
+    let commands = measured(record).into_iter().filter(|entry| entry.identity.origin == Origin::Command);
     let mut sides =
-        commands.map(|entry| Side { record: record.clone(), contender: Some(entry.name.clone()) });
+        commands.map(|entry| Side { record: record.clone(), contender: Some(entry.identity.name.clone()) });
     match (sides.next(), sides.collect::<Vec<_>>()) {
         (Some(base), news) if !news.is_empty() => Ok((base, news)),
         _ => Err(CompareError::NothingToCompare),
@@ -100,7 +99,7 @@ pub(super) fn matched(base: &Side, new: &Side) -> Result<Vec<(String, String)>, 
 
 /// The contender that was named, or all that were measured.
 fn candidates(side: &Side) -> Result<Vec<String>, CompareError> {
-    let known: Vec<String> = measured(&side.record).iter().map(|entry| entry.name.clone()).collect();
+    let known: Vec<String> = measured(&side.record).iter().map(|entry| entry.identity.name.clone()).collect();
     match &side.contender {
         None => Ok(known),
         Some(name) if known.contains(name) => Ok(vec![name.clone()]),
@@ -116,9 +115,9 @@ fn candidates(side: &Side) -> Result<Vec<String>, CompareError> {
 fn measured(record: &Record) -> Vec<&Entry> {
     let has_window = |entry: &&Entry| {
         let runs = record.rounds.iter().flat_map(|round| &round.runs);
-        runs.filter(|run| run.contender == entry.name).any(|run| !run.cells.is_empty())
+        runs.filter(|run| run.contender == entry.identity.name).any(|run| !run.cells.is_empty())
     };
     let proper =
-        record.contenders.iter().filter(|entry| entry.kind != Kind::Limit && entry.control_of.is_none());
+        record.contenders.iter().filter(|entry| !entry.identity.is_limit() && entry.control_of.is_none());
     proper.filter(has_window).collect()
 }

@@ -177,7 +177,7 @@ fn what_the_verdict_withholds_is_withheld_here() {
 fn the_first_command_is_the_base_of_the_others() {
     let mut run = run("one", &[("limit", rates(3.0)), ("old", rates(1.0)), ("new", rates(1.2))]);
     assert_eq!(interleaved(&run).unwrap_err(), CompareError::NothingToCompare);
-    run.contenders.iter_mut().for_each(|entry| entry.origin = Origin::Command);
+    run.contenders.iter_mut().for_each(|entry| entry.identity.origin = Origin::Command);
     let (base, news) = interleaved(&run).unwrap();
     assert_eq!((base.contender.as_deref(), news.len()), (Some("old"), 1));
     assert_eq!(news[0].contender.as_deref(), Some("new"));

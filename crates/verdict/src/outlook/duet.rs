@@ -44,9 +44,11 @@ pub fn past_of_duets(record: &Record) -> Result<Option<Past>, Unreadable> {
         return Ok(None);
     };
     let evidence = Evidence::of(record)?;
-    let others = || record.contenders.iter().filter(|entry| entry.name != comparing.base);
+    let others = || record.contenders.iter().filter(|entry| entry.identity.name != comparing.base);
     let played = closed(record).into_iter().flat_map(|cell| {
-        others().map(|other| Played::of(&evidence, &cell, &comparing.base, &other.name)).collect::<Vec<_>>()
+        others()
+            .map(|other| Played::of(&evidence, &cell, &comparing.base, &other.identity.name))
+            .collect::<Vec<_>>()
     });
     let known = played.filter(|played| !played.is_withheld());
     let found: Vec<Components> =

@@ -105,9 +105,9 @@ fn workloads(
         }
         return Ok(named);
     }
-    if subject.origin == Origin::Folder && arguments.path.is_none() {
+    if subject.identity.origin == Origin::Folder && arguments.path.is_none() {
         let called = |name: &String| catalogue.workloads_called(name).unwrap_or_default();
-        let known: Vec<Workload> = subject.workloads.iter().flat_map(called).cloned().collect();
+        let known: Vec<Workload> = subject.identity.workloads.iter().flat_map(called).cloned().collect();
         if !known.is_empty() {
             return Ok(known);
         }

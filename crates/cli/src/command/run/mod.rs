@@ -131,7 +131,7 @@ impl Target {
 
 fn describe(plan: &RunPlan, store: &Store) -> String {
     let (outlook, prediction) = (plan.outlook(store, None), plan.prediction(plan.past(store).as_ref()));
-    let names: Vec<&str> = plan.subjects.iter().map(|s| s.name.as_str()).collect();
+    let names: Vec<&str> = plan.subjects.iter().map(|s| s.identity.name.as_str()).collect();
     let cells: Vec<String> = plan.experiment.cells().iter().map(ToString::to_string).collect();
     format!(
         "experiment  {}\ncontenders  {}\ncells       {}\n{}windows     {}\nrounds      {} of about {}\ntime        about {}{}\npower       {}\nnoise floor {}\ncpus        {}\nnetworks    {}\nseed        {}\n",
@@ -188,7 +188,10 @@ fn windows_in_words(plan: &RunPlan) -> String {
         }
     }
     let split = plan.split().map(|(groups, common)| {
-        format!("; two servers or more insist on one port: {groups} groups, {} in each of them", common.name)
+        format!(
+            "; two servers or more insist on one port: {groups} groups, {} in each of them",
+            common.identity.name
+        )
     });
     words.join(", ") + &split.unwrap_or_default()
 }

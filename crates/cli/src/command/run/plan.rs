@@ -342,7 +342,7 @@ fn subjects(
     }
     // What is asked of a server of the user's own, the reference server need not know.
     let own = asks_for_its_own(arguments);
-    subjects.retain(|s| !own || !s.is_limit() || s.workloads.iter().any(|w| w == OWN_WORKLOAD));
+    subjects.retain(|s| !own || !s.is_limit() || s.identity.workloads.iter().any(|w| w == OWN_WORKLOAD));
     // Nor can it give a token of theirs.
     let no_limit = arguments.no_limit || arguments.request.before().is_some();
     subjects.retain(|s| !no_limit || !s.is_limit());
@@ -369,11 +369,11 @@ fn limits(catalogue: &Catalogue) -> Vec<Subject> {
 
 fn check_names(subjects: &[Subject], cwd: &Path) -> Result<(), Failure> {
     for (i, subject) in subjects.iter().enumerate() {
-        if subjects[..i].iter().any(|earlier| earlier.name == subject.name) {
-            let kind = if subject.origin == Origin::Command { "command" } else { "contender" };
+        if subjects[..i].iter().any(|earlier| earlier.identity.name == subject.identity.name) {
+            let kind = if subject.identity.origin == Origin::Command { "command" } else { "contender" };
             return Err(Failure::usage(format_args!(
                 "the {kind} `{}` was given twice in {}; each contender takes part once",
-                subject.title,
+                subject.identity.title,
                 cwd.display()
             )));
         }

@@ -177,7 +177,7 @@ pub(crate) fn free_of_disturbance(record: &mut Record) {
 
 /// Why a contender was not run, or not to the end.
 pub(crate) fn not_run<'r>(record: &'r Record, name: &str) -> &'r NotRun {
-    let entry = record.contenders.iter().find(|entry| entry.name == name).expect(name);
+    let entry = record.entry_of(name).expect(name);
     let run = record.rounds.iter().flat_map(|round| &round.runs).filter(|run| run.contender == name);
     let reason = entry.not_run.as_ref().or_else(|| run.filter_map(|run| run.failure.as_ref()).next());
     reason.unwrap_or_else(|| panic!("nothing befell {name}"))
