@@ -40,13 +40,29 @@ export type Running =
       why: string;
     };
 /**
+ * What is spoken to a server.
+ */
+export type Protocol = "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
+/**
  * The load offered in a cell, as people write it.
  */
 export type Offered = string;
 /**
+ * A load generator: ours, or one of another project.
+ */
+export type GeneratorName = "assay" | "wrk" | "wrk2" | "h2load" | "oha" | "ab" | "bombardier" | "autocannon";
+/**
  * A kind of database, and what is in it when a server finds it.
  */
 export type DatabaseKind = "postgresql" | "mongodb";
+/**
+ * A content coding (RFC 9110 §8.4.1).
+ */
+export type Coding = "gzip";
+/**
+ * What a message is made of (RFC 6455 §5.6).
+ */
+export type MessageKind = "text" | "binary";
 
 /**
  * Everything the page shows.
@@ -132,7 +148,7 @@ export interface AnsweredVerdict {
   /**
    * What is spoken: HTTP/1.1 alone, or over TLS.
    */
-  protocol?: "h1" | "h1+tls";
+  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
   /**
    * Contenders, those that answered most soonest first.
    */
@@ -264,7 +280,7 @@ export interface LatencyVerdict {
   /**
    * What is spoken: HTTP/1.1 alone, or over TLS.
    */
-  protocol?: "h1" | "h1+tls";
+  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
   /**
    * Contenders, the shortest 99th percentile first.
    */
@@ -460,7 +476,7 @@ export interface RedlineVerdict {
   /**
    * What is spoken: HTTP/1.1 alone, or over TLS.
    */
-  protocol?: "h1" | "h1+tls";
+  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
   /**
    * Contenders, the highest redline first.
    */
@@ -772,6 +788,10 @@ export interface Head {
    */
   noise_floor: NoiseFloor | null;
   /**
+   * What a protocol costs, by pair of protocols; empty where one alone was measured.
+   */
+  protocol_cost: ProtocolComparison[];
+  /**
    * The figures of the work that the experiment repeats, and ours beside them; absent where it repeats none.
    */
   published: Beside | null;
@@ -850,7 +870,7 @@ export interface Entry {
    */
   not_run?: NotRun | null;
   /**
-   * Why it was not run on one of several networks; the others go on.
+   * Why it was not run in one of several settings; the others go on.
    */
   not_run_on?: NotRunOn[];
   /**
@@ -953,7 +973,7 @@ export interface NotRun {
   stage: "needs" | "build" | "start" | "answer" | "load";
 }
 /**
- * Why a contender yielded nothing on a network.
+ * Why a contender yielded nothing in a setting.
  */
 export interface NotRunOn {
   /**
@@ -961,10 +981,13 @@ export interface NotRunOn {
    */
   log_tail?: string[];
   /**
-   * A stack and a wire that go together: `kernel/loopback`, `kernel/veth:1gbit`, `user/xdp`, `user/xdp:1gbit,loss=0.1%`,
-   * `user/ring`.
+   * The network; absent where the experiment names none.
    */
-  network: string;
+  network?: Network | null;
+  /**
+   * The protocol.
+   */
+  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
   /**
    * What happened, in a sentence.
    */
@@ -999,6 +1022,10 @@ export interface Failure {
    */
   offset_ns: number;
   /**
+   * What it was started to speak.
+   */
+  protocol: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
+  /**
    * Index of the round.
    */
   round: number;
@@ -1027,7 +1054,7 @@ export interface Cell {
   /**
    * What is spoken: HTTP/1.1 alone, or over TLS.
    */
-  protocol?: "h1" | "h1+tls";
+  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
   /**
    * Name of the workload.
    */
@@ -1094,7 +1121,7 @@ export interface SelfRatio {
   /**
    * What is spoken: HTTP/1.1 alone, or over TLS.
    */
-  protocol?: "h1" | "h1+tls";
+  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
   ratio: Interval3;
   /**
    * Name of the workload.
@@ -1122,6 +1149,84 @@ export interface Interval3 {
    * Lower end.
    */
   low: number;
+}
+/**
+ * A protocol against the one that it is laid upon.
+ */
+export interface ProtocolComparison {
+  /**
+   * The one beneath: `h1`.
+   */
+  base: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
+  /**
+   * The protocol: `h1+tls`.
+   */
+  protocol: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
+  /**
+   * Every contender in every cell, in the experiment's order.
+   */
+  rows: ProtocolCost[];
+}
+/**
+ * What a protocol costs a contender: the same program in the same rounds, over it and over the protocol that it is laid upon.
+ */
+export interface ProtocolCost {
+  /**
+   * The protocol beneath, with which it is compared.
+   */
+  base: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
+  /**
+   * The same over the one beneath.
+   */
+  base_per_second: Interval | null;
+  /**
+   * What may be said of it: [`Call::Distinct`] where the interval leaves the margin around 1.
+   */
+  call: Call | null;
+  /**
+   * Connections held open.
+   */
+  connections: number;
+  /**
+   * Name of the contender.
+   */
+  contender: string;
+  /**
+   * The TCP and the wire; absent where the experiment names none: the kernel's, over the run's link.
+   */
+  network?: Network | null;
+  /**
+   * The load that is offered.
+   */
+  offered?: string;
+  /**
+   * 50th percentile of the service time over the protocol to that over the one beneath, medians over rounds.
+   */
+  p50_ratio: number | null;
+  /**
+   * Right answers per second over the protocol; absent when withheld.
+   */
+  per_second: Interval | null;
+  /**
+   * Requests in flight on one connection at most.
+   */
+  pipeline?: number;
+  /**
+   * What is spoken: HTTP/1.1 alone, or over TLS.
+   */
+  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
+  /**
+   * The first throughput over the second, paired by round, each pair on its own; absent when either is withheld.
+   */
+  ratio: Interval | null;
+  /**
+   * Why it is withheld, in a sentence; only in what is written for readers.
+   */
+  withheld?: string | null;
+  /**
+   * Name of the workload.
+   */
+  workload: string;
 }
 /**
  * A published table and ours beside it.
@@ -1307,10 +1412,24 @@ export interface Experiment {
    */
   full?: Full | null;
   /**
+   * Generators that load every server besides, in windows of their own in the same rounds: `["wrk"]`. Ours always measures, and
+   * loads it once more beside them.
+   */
+  generators?: GeneratorName[];
+  /**
    * Length of a window at a given rate, in seconds; as long as the others when absent. A percentile p needs 100 / (1 − p)
    * answers.
    */
   latency_window_s?: number | null;
+  /**
+   * Fewest rounds. Absent: two.
+   */
+  least_rounds?: number | null;
+  /**
+   * Whether everybody is looked at once more for long, for slow modes and pauses, where the rounds leave it open and a part of
+   * the budget for it.
+   */
+  long_look?: boolean;
   /**
    * The loads, each measured in every round.
    */
@@ -1337,7 +1456,8 @@ export interface Experiment {
    */
   published?: Published | null;
   /**
-   * Most rounds; each starts every contender afresh, in random order.
+   * Most rounds; each starts every contender afresh, in random order. Where servers take turns within a budget, the run chooses
+   * how many there are, by how much restarts and turns vary.
    */
   rounds: number;
   /**
@@ -1473,9 +1593,9 @@ export interface Measure {
    */
   pipeline?: number;
   /**
-   * What is spoken: `h1`, or `h1+tls` with a certificate of the run's own. The same in all measures of a run.
+   * What is spoken, each a cell of its own: `h1`, and `h1+tls` with a certificate of the run's own. Empty: `h1`.
    */
-  protocol?: "h1" | "h1+tls";
+  protocols?: Protocol[];
   /**
    * Loads, each a cell of its own: `max`, `50%`, `common`, `5000/s`, `13000 requests`, `redline:p99<10ms`. One that depends on
    * the capacity brings `max` with it.
@@ -1786,6 +1906,10 @@ export interface Workload {
    * The kinds of request; one is drawn for every request by weight.
    */
   request: RequestKind[];
+  /**
+   * Whether requests are messages of this kind over WebSockets, which are opened at the path of the first; absent for HTTP.
+   */
+  websocket?: MessageKind | null;
 }
 /**
  * From which file a workload came that is one of several.
@@ -1857,6 +1981,10 @@ export interface Expect {
    */
   body_file?: string | null;
   /**
+   * How the body must be coded; what it must be is said of the body before that, but `length` of what is sent.
+   */
+  coding?: Coding | null;
+  /**
    * Text that the body contains; the body has at most 1 MiB then.
    */
   contains?: string | null;
@@ -1876,6 +2004,10 @@ export interface Expect {
    * A JSON text; the body must be equal as a JSON value.
    */
   json?: string | null;
+  /**
+   * A file with that text, from the workload's own folder. Whoever reads the workload puts its text into `json`.
+   */
+  json_file?: string | null;
   /**
    * Bytes of the body: at least and at most.
    *
@@ -1908,6 +2040,10 @@ export interface Spot {
    * Requests in flight on one connection at most.
    */
   pipeline: number;
+  /**
+   * What is spoken to a server.
+   */
+  protocol: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
   /**
    * Name of the workload.
    */
@@ -2050,9 +2186,9 @@ export interface StackRow {
    */
   pipeline?: number;
   /**
-   * What is spoken: HTTP/1.1 alone, or over TLS.
+   * What is spoken to a server.
    */
-  protocol?: "h1" | "h1+tls";
+  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
   /**
    * Throughput on the user-space stack over that on the kernel's, paired by round, each pair on its own; absent when
    * either is withheld.
@@ -2101,9 +2237,9 @@ export interface StackCounters {
    */
   pipeline?: number;
   /**
-   * What is spoken: HTTP/1.1 alone, or over TLS.
+   * What is spoken to a server.
    */
-  protocol?: "h1" | "h1+tls";
+  protocol?: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
   server: EndCounters1;
   /**
    * Name of the workload.
@@ -2263,6 +2399,10 @@ export interface Place {
    * The TCP and the wire; absent where the experiment names no network.
    */
   network: Network | null;
+  /**
+   * What is spoken to a server.
+   */
+  protocol: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
   /**
    * Name of the workload.
    */
