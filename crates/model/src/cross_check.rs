@@ -41,6 +41,11 @@ pub struct CrossCheckStanding {
     pub to_ours: Option<Interval>,
     /// Right answers per second of the generator's own CPU time, median over the rounds.
     pub per_cpu_second: Option<f64>,
+    /// Share of its threads' CPUs that the generator used, 0 to 1, median over the rounds. One that uses all of them tells its own
+    /// speed.
+    pub busy_share: Option<f64>,
+    /// Whether it used so much that its ratios are not held against ours.
+    pub is_saturated: bool,
     /// The 50th percentile as the generator tells it, in nanoseconds, median over the rounds. Generators do not agree on what a
     /// response time is: it is for nobody to compare.
     pub told_p50_ns: Option<f64>,

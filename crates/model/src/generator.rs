@@ -57,6 +57,11 @@ impl GeneratorName {
         }
     }
 
+    /// Whether it has one thread, however many CPUs it is given.
+    pub fn is_single_threaded(self) -> bool {
+        matches!(self, Self::Ab | Self::Autocannon)
+    }
+
     /// Whether it is our own.
     pub fn is_ours(self) -> bool {
         self == Self::Assay

@@ -62,6 +62,7 @@ pub(crate) fn footnotes(crossed: &CrossCheck) -> Vec<String> {
     names.dedup();
     notes.extend(names.into_iter().filter_map(caution).map(str::to_owned));
     notes.extend(void(crossed));
+    notes.extend(crossed.standings.iter().filter_map(saturated));
     notes.extend(crossed.standings.iter().filter_map(failure));
     notes.extend(crossed.standings.iter().filter_map(miscount));
     notes
@@ -117,6 +118,15 @@ pub(crate) fn caution(name: GeneratorName) -> Option<&'static str> {
             "autocannon checks no bodies, and its times leave out what it did not send while it waited"
         }
     })
+}
+
+fn saturated(standing: &CrossCheckStanding) -> Option<String> {
+    let share = standing.busy_share.filter(|_| standing.is_saturated && !standing.generator.is_ours())?;
+    let (generator, contender) = (standing.generator, &standing.contender);
+    Some(format!(
+        "{generator} used {} of its CPU on {contender}: its own speed, not the server's",
+        format::percent(share)
+    ))
 }
 
 fn failure(standing: &CrossCheckStanding) -> Option<String> {
@@ -183,6 +193,8 @@ mod tests {
             counted_by: Some(by),
             to_ours: None,
             per_cpu_second: Some(100_000.0),
+            busy_share: Some(0.99),
+            is_saturated: true,
             told_p50_ns: None,
             told_p99_ns: Some(1e6),
             failed: 0,
@@ -208,6 +220,7 @@ mod tests {
             "where it counts (assay), else by each generator (nginx)",
             "coordinated omission",
             "2 of 8 windows do not count",
+            "wrk used 99 % of its CPU on nginx: its own speed",
             "wrk failed once on nginx: it printed nothing",
             "leaves assay's own by 20 %",
         ] {

@@ -2,6 +2,7 @@
 //! (docs/method/generators.md#what-is-compared)?
 
 use assay_model::check::{Check, CheckOutcome};
+use assay_model::cpuset::CpuSet;
 use assay_model::cross_check::{CrossCheck, CrossCheckPair, CrossCheckStanding};
 use assay_model::evidence::{Evidence, GeneratorGetsMore, GeneratorsAgree, GeneratorsDisagree};
 use assay_model::experiment::Cell;
@@ -14,7 +15,7 @@ use assay_stats::interval::geometric_mean_interval;
 use assay_stats::ratio::paired_log_ratio;
 use assay_stats::tiers::{Call, call};
 
-use super::{CONFIDENCE, interval, median, point};
+use super::{CONFIDENCE, GENERATOR_SATURATED, interval, median, point};
 
 /// Judges every cell that other generators loaded, in the experiment's order; `margin` is the smallest difference that is called
 /// one.
@@ -38,11 +39,14 @@ fn judge_cell(record: &Record, cell: Cell, margin: f64) -> Option<CrossCheck> {
 struct Column<'r> {
     contender: &'r str,
     generator: GeneratorName,
+    /// CPUs that its threads can use.
+    cpus: usize,
     windows: Vec<Option<&'r GeneratorWindow>>,
 }
 
 /// Those of a contender, ours first.
 fn columns<'r>(record: &'r Record, entry: &'r Entry, cell: &Cell) -> Vec<Column<'r>> {
+    let cpus = record.isolation.generator_cpus.parse::<CpuSet>().map_or(1, |cpus| cpus.len().max(1));
     let of = |generator: GeneratorName| {
         let window = |round: &'r Round| {
             let runs = round.runs.iter().filter(|run| run.contender == entry.identity.name);
@@ -50,7 +54,8 @@ fn columns<'r>(record: &'r Record, entry: &'r Entry, cell: &Cell) -> Vec<Column<
             windows.find(|window| window.cell == *cell && window.generator == generator)
         };
         let windows = record.rounds.iter().map(window).collect();
-        Column { contender: &entry.identity.name, generator, windows }
+        let cpus = if generator.is_single_threaded() { 1 } else { cpus };
+        Column { contender: &entry.identity.name, generator, cpus, windows }
     };
     let all = GeneratorName::ALL.into_iter().map(of);
     all.filter(|column| column.windows.iter().any(Option::is_some)).collect()
@@ -68,6 +73,18 @@ impl Column<'_> {
 
     fn median_of(&self, of: impl Fn(&GeneratorWindow) -> Option<f64>) -> Option<f64> {
         median(&self.counting().flatten().filter_map(of).collect::<Vec<_>>())
+    }
+
+    fn busy_share(&self) -> Option<f64> {
+        self.median_of(|window| {
+            let (used, lasted) = (window.cpu_ns?, window.told.as_ref()?.window_ns);
+            Some(used.as_secs_f64() / (lasted.as_secs_f64() * self.cpus as f64))
+        })
+    }
+
+    /// Whether it told its own speed, and not the server's.
+    fn is_saturated(&self) -> bool {
+        self.busy_share().is_some_and(|share| share > GENERATOR_SATURATED)
     }
 
     fn told_percentile(&self, quantile: f64) -> Option<f64> {
@@ -97,6 +114,8 @@ fn standing(column: &Column<'_>, all: &[Column<'_>]) -> CrossCheckStanding {
         counted_by: windows().find_map(GeneratorWindow::right).map(|(_, by)| by),
         to_ours: ours.and_then(|ours| ratio(&rates, &ours, CONFIDENCE)),
         per_cpu_second: column.median_of(GeneratorWindow::per_cpu_second),
+        busy_share: column.busy_share(),
+        is_saturated: column.is_saturated(),
         told_p50_ns: column.told_percentile(0.5),
         told_p99_ns: column.told_percentile(0.99),
         failed: failed.fold(0, u64::saturating_add),
@@ -149,7 +168,9 @@ fn pairs(columns: &[Column<'_>], margin: f64) -> Vec<CrossCheckPair> {
             ratio: ratio(&first.rates(), &second.rates(), CONFIDENCE)?,
             ours: ratio(&our_first, &our_second, CONFIDENCE)?,
             apart,
-            is_apart: is_beyond(&apart, margin) != Call::Tie,
+            is_apart: is_beyond(&apart, margin) != Call::Tie
+                && !first.is_saturated()
+                && !second.is_saturated(),
         })
     };
     both.iter().filter_map(pair).collect()

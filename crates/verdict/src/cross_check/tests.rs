@@ -97,6 +97,30 @@ fn who_tells_another_ratio_is_told() {
     assert!(found.theirs < 1.03 && found.ours > 1.98, "{found:?}");
 }
 
+/// The ratio of two servers that both wait for the generator is 1, whatever they are.
+#[test]
+fn who_uses_all_of_its_cpu_tells_no_ratio() {
+    let mut record = record(&[
+        ("a", Assay, [1000, 1010, 990, 1005]),
+        ("b", Assay, [500, 505, 495, 502]),
+        ("a", Wrk, [500, 505, 495, 502]),
+        ("b", Wrk, [490, 494, 486, 493]),
+    ]);
+    let windows =
+        record.rounds.iter_mut().flat_map(|round| &mut round.runs).flat_map(|run| &mut run.by_generator);
+    windows
+        .filter(|window| window.generator == Wrk)
+        .for_each(|window| window.cpu_ns = Some(Nanos::from_millis(990)));
+    let (crossed, checks) = judged(&record);
+    assert!(!crossed.pairs[0].is_apart);
+    assert!(
+        crossed.standings.iter().any(|standing| standing.busy_share == Some(0.99)),
+        "{:?}",
+        crossed.standings
+    );
+    assert_eq!(checks[0].outcome, CheckOutcome::Pass);
+}
+
 /// A round without one of the two compares nothing, and a single round shows nothing.
 #[test]
 fn windows_that_were_disturbed_or_failed_do_not_count() {
