@@ -127,6 +127,9 @@ fn a_load_whose_answers_are_spoilt_ends_as_a_run_does() {
         assert!(report.books.balance() && report.books.errors[&class] > 0, "{:?}", report.books);
     }
     let (_server, url) = Running::serve(&lab);
+    // What is wrong with all of them is told once.
+    let absent = lab.assay(&["load", &format!("{url}/nosuch"), "-n", "50", "-c", "2"]).assert().code(11);
+    assert_eq!(stdout(&absent).matches("got status 404").count(), 1);
     // More than anybody can send: what was due was not offered.
     let void = ["load", &url, "-d", "100ms", "-c", "1", "-r", "1M"];
     lab.assay(&void).assert().code(0).stdout(contains("do not believe"));

@@ -1,5 +1,6 @@
 //! A measurement in ten lines.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use assay_model::check::CheckOutcome;
@@ -45,7 +46,8 @@ pub(super) fn text(report: &LoadReport, asked: &str, style: &Style) -> Result<St
     if report.books.failed() > 0 {
         lines.push(("errors", errors(&report.books)));
     }
-    let samples = report.samples.iter().take(MAX_SAMPLES);
+    let mut told = BTreeSet::new();
+    let samples = report.samples.iter().filter(|sample| told.insert(&sample.detail)).take(MAX_SAMPLES);
     lines.extend(samples.map(|sample| ("", format!("{}; received: {}", sample.detail, sample.received))));
     lines.extend(report.learnt.iter().map(|learnt| ("answers", answers(learnt))));
     lines.extend(bodies(&report.bodies).map(|text| ("bodies", text)));
