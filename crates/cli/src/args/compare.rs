@@ -159,6 +159,7 @@ impl CompareArguments {
             duration: self.duration,
             warmup: self.warmup,
             rounds: Some(Rounds::Exactly(self.rounds.unwrap_or(ROUNDS))),
+            rounds_may_be_cut: self.rounds.is_none(),
             least_contenders: self.cmd.len(),
             comparing: Some(self.design.map(DesignName::design)),
             one_at_a_time: false,

@@ -179,6 +179,9 @@ pub(crate) struct RunArguments {
     /// Whether the commands are compared with the first of them, and by which design, if one was asked for.
     #[arg(skip)]
     pub(crate) comparing: Option<Option<Design>>,
+    /// Whether nobody asked for the number of rounds, so that a budget may leave some of them out.
+    #[arg(skip)]
+    pub(crate) rounds_may_be_cut: bool,
     /// Whether the limit stays away.
     #[arg(skip)]
     pub(crate) no_limit: bool,

@@ -2,7 +2,7 @@
 
 use assay_model::comparison::{Change, Comparison, Metric, Pairing, Shift};
 use assay_model::design::{Because, Design};
-use assay_model::record::{Machine, Record, Run};
+use assay_model::record::{Machine, Record, Run, State};
 use assay_model::units::Nanos;
 use assay_model::usage::Usage;
 use predicates::prelude::PredicateBooleanExt;
@@ -185,6 +185,23 @@ fn a_command_that_does_not_start_is_no_comparison() {
     let commands = ["compare", "--cmd", "\"$ASSAY\" serve --port $PORT", "--cmd", "exit 3"];
     let err = stderr(&lab.assay(&[&commands[..], &QUICK].concat()).assert().code(10));
     assert!(err.contains("fewer than two of the commands were measured"), "{err}");
+}
+
+/// Two servers that take three seconds each to start leave no time for the third round that was planned.
+#[test]
+fn no_round_of_a_comparison_begins_when_its_budget_is_spent() {
+    let lab = Lab::new();
+    let [old, new] = ["MODE=1", "MODE=2"].map(|mode| {
+        format!("sleep 3; {mode} exec \"$ASSAY\" serve --address $ADDRESS --port $PORT --cpus $CPUS")
+    });
+    let length = ["-d", "100ms", "--warmup", "50ms", "-c", "2", "--budget", "10500ms"];
+    let commands = ["compare", "--cmd", &old, "--cmd", &new];
+    let told = stderr(&lab.assay(&[&commands[..], &length].concat()).assert());
+    assert!(told.contains(": 3 rounds, about"), "{told}");
+    let path = lab.runs().join(&listing(&lab.runs())[0]).join("record.json");
+    let record: Record =
+        serde_json::from_str(&std::fs::read_to_string(path).expect("record")).expect("record");
+    assert_eq!((record.rounds.len(), record.state), (2, State::BudgetSpent), "{told}");
 }
 
 /// Compares two stubs, one of which does so much more work than the other; in words, and as data.

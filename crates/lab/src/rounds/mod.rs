@@ -28,8 +28,8 @@ use assay_model::contender::Kind;
 use assay_model::record::{NetworkFacts, NotRun, NotRunOn, RECORD_SCHEMA, Record, Run, Stage, State};
 use assay_model::setting::Setting;
 use assay_model::units::Nanos;
-use assay_verdict::Settling;
 use assay_verdict::outlook::Past;
+use assay_verdict::{MIN_ROUNDS, Settling};
 use jiff::Timestamp;
 
 pub(crate) use duet::CONTROL_EVERY;
@@ -257,8 +257,12 @@ impl<'a> Runner<'a> {
     fn obstacle(&self) -> Option<&'static str> {
         let (experiment, done) = (&self.record.experiment, self.rounds_done());
         let elapsed = self.asking + self.began.elapsed();
-        let (of, fits) = if self.pacing.is_some() || self.fills_the_budget() {
+        let (of, fits) = if self.pacing.is_some() {
             (self.rounds_expected(), true)
+        } else if self.fills_the_budget() {
+            // Their turns end with the budget, unless starting the servers took longer than was predicted.
+            let is_spent = self.end_of_budget().is_some_and(|end| Instant::now() >= end);
+            (self.rounds_expected(), done < MIN_ROUNDS || !is_spent)
         } else {
             (experiment.rounds, allows_another(experiment, done, elapsed, self.round_length))
         };

@@ -123,8 +123,8 @@ fn afford(mut plan: RunPlan, is_typed: bool) -> Result<RunPlan, Failure> {
         return Ok(plan);
     }
     Err(Failure::usage(format_args!(
-        "--budget {}: {} rounds of {} servers under {} take about {} at least; allow that, or name fewer contenders, workloads or \
-         numbers of connections",
+        "--budget {}: {} rounds of {} servers under {} take about {} at least; allow that, or ask for fewer rounds, contenders, \
+         workloads or numbers of connections",
         clock(Duration::from_secs_f64(budget_s)),
         plan.least_rounds(),
         plan.lives_per_round(),
@@ -268,7 +268,7 @@ fn override_length(experiment: &mut Experiment, arguments: &RunArguments) {
     match arguments.rounds {
         Some(Rounds::Exactly(rounds)) => {
             (experiment.rounds, experiment.until_settled) = (rounds, false);
-            experiment.least_rounds = Some(rounds);
+            experiment.least_rounds = (!arguments.rounds_may_be_cut).then_some(rounds);
         }
         None if !auto => {}
         Some(Rounds::Auto) | None => {
