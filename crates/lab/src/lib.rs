@@ -28,6 +28,7 @@ mod network;
 mod outlook;
 mod pipe;
 mod plan;
+mod prediction;
 pub mod rounds;
 pub mod running;
 pub mod schedule;
@@ -44,7 +45,8 @@ mod tools;
 mod url;
 
 pub use error::{Exit, LabError, SourcePlace};
-pub use plan::{Prediction, RunPlan, database_of};
+pub use plan::{RunPlan, database_of};
+pub use prediction::Prediction;
 pub use stop::Stop;
 pub use subject::{Launch, Process, Subject};
 pub use url::{Scheme, Url};

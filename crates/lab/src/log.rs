@@ -15,7 +15,8 @@ use assay_verdict::Settling;
 use assay_verdict::outlook::Past;
 use tracing::{debug, info};
 
-use crate::plan::{Prediction, RunPlan};
+use crate::plan::RunPlan;
+use crate::prediction::Prediction;
 
 /// What there is to be told about: the targets of all events, which `ASSAY_LOG` names.
 pub const TOPICS: [&str; 8] =

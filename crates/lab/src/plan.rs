@@ -1,35 +1,23 @@
 //! Everything that is decided before a run begins.
 
-use std::time::Duration;
-
 use assay_host::isolation::Isolation;
 use assay_link::Spec;
 use assay_model::database::DatabaseKind;
 use assay_model::design::Design;
 use assay_model::experiment::{Cell, Experiment, Measure};
 use assay_model::network::{Network, Stack};
-use assay_model::offered::Offered;
 use assay_model::record::{LeftOut, Program};
 use assay_model::setting::Setting;
 use assay_model::workload::Workload;
-use assay_verdict::allocation::{Further, Means, opening};
-use assay_verdict::outlook::Past;
 
 use crate::catalogue::{self, Catalogue};
 use crate::database::Source;
 use crate::error::LabError;
 use crate::generator::{LoadGenerator, foreign, load_of};
 use crate::groups::{Need, Role, Room, common, groups};
-use crate::schedule::{
-    Lives, MAX_ROTATIONS, MIN_ROTATIONS, affordable_rounds, least_number, predicted_conformance,
-    predicted_round,
-};
 use crate::subject::{Launch, Subject, check_link};
 use crate::tools::Tools;
 use crate::url::Scheme;
-
-/// Share of a round that is left for turns at least, where the budget bounds them: with fewer rounds each has more of them.
-const LEAST_SHARE: f64 = 0.25;
 
 /// A run that can begin.
 #[derive(Clone, Debug)]
@@ -60,24 +48,6 @@ pub struct RunPlan {
     pub least_contenders: usize,
     /// Whether contenders that assay starts are asked, before the first round, what they keep of the rules of HTTP/1.1.
     pub conformance: bool,
-}
-
-/// How long a run will take, before anything was timed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Prediction {
-    /// Asking every contender for the rules, before the first round.
-    pub conformance: Duration,
-    /// Rounds that the budget allows.
-    pub rounds: u32,
-    /// Length of one.
-    pub round: Duration,
-}
-
-impl Prediction {
-    /// Length of the whole run behind the preparation.
-    pub fn total(&self) -> Duration {
-        self.conformance + self.round * self.rounds
-    }
 }
 
 impl Catalogue {
@@ -291,67 +261,6 @@ impl RunPlan {
         };
         let cells = self.cells_of(subject).iter().filter(|(_, cell)| experiment.is_turned(cell)).count();
         Need { holding: None, port: subject.fixed_port(), cells, role }
-    }
-
-    /// How long it will take when all contenders take part, and is as noisy as a run of the `past`.
-    pub fn prediction(&self, past: Option<&Past>) -> Prediction {
-        let asked = self.subjects.iter().filter(|subject| self.is_asked(subject)).count();
-        let conformance = predicted_conformance(asked);
-        let Some(budget_s) = self.experiment.budget_s.filter(|_| self.takes_turns()) else {
-            let round = predicted_round(&self.experiment, &self.parts(), Lives::First);
-            return Prediction { conformance, rounds: self.rounds_that_fit(), round };
-        };
-        let left = Duration::from_secs_f64(budget_s).saturating_sub(conformance);
-        let rounds = if self.allots() { self.opening(left, past).rounds } else { self.rounds_that_fit() };
-        let least = self.costs(past).of(rounds, MIN_ROTATIONS);
-        Prediction { conformance, rounds, round: least.max(left) / rounds.max(1) }
-    }
-
-    /// The time without which nothing can be measured: the fewest rounds, with the fewest turns. A search for a redline ends where
-    /// its time does.
-    pub fn least_time(&self) -> Duration {
-        if self.experiment.cells().iter().any(|cell| matches!(cell.offered, Offered::Redline(_))) {
-            return Duration::ZERO;
-        }
-        let asked = self.subjects.iter().filter(|subject| self.is_asked(subject)).count();
-        let rounds = self.least_rounds();
-        predicted_conformance(asked)
-            + match self.takes_turns() {
-                true => self.costs(None).of(rounds, MIN_ROTATIONS),
-                false => predicted_round(&self.experiment, &self.parts(), Lives::First) * rounds,
-            }
-    }
-
-    /// Fewest rounds of the run: one alone shows no difference.
-    pub fn least_rounds(&self) -> u32 {
-        least_number(&self.experiment)
-    }
-
-    /// The first rounds where the run spends `left` itself: by what rounds are predicted to take.
-    pub(crate) fn opening(&self, left: Duration, past: Option<&Past>) -> Further {
-        let costs = self.costs(past);
-        let means = Means {
-            left: left.saturating_sub(costs.first.saturating_sub(costs.later)).into(),
-            round: costs.later.into(),
-            rotation: costs.rotation.into(),
-            rounds: [self.least_rounds(), self.experiment.rounds],
-            turns: [MIN_ROTATIONS, MAX_ROTATIONS],
-        };
-        let contenders = self.subjects.iter().filter(|subject| !subject.is_limit()).count();
-        opening(&self.experiment, contenders, &means, past)
-            .unwrap_or(Further { rounds: self.least_rounds(), turns: MIN_ROTATIONS })
-    }
-
-    /// Rounds that the budget allows, each as long as the first, or with a part of it left for turns.
-    pub(crate) fn rounds_that_fit(&self) -> u32 {
-        let asked = self.subjects.iter().filter(|subject| self.is_asked(subject)).count();
-        let round = if self.fills_the_budget() {
-            let short = Experiment { window_s: 0.0, ..self.experiment.clone() };
-            predicted_round(&short, &self.parts(), Lives::First).div_f64(1.0 - LEAST_SHARE)
-        } else {
-            predicted_round(&self.experiment, &self.parts(), Lives::First)
-        };
-        affordable_rounds(&self.experiment, predicted_conformance(asked), round)
     }
 
     /// Whether the run decides itself, by what it sees, how many turns each round has, and how many rounds there are: where there is

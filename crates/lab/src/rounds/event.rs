@@ -9,7 +9,7 @@ use assay_model::record::NotRun;
 use assay_model::setting::Setting;
 use assay_verdict::Settling;
 
-use crate::plan::Prediction;
+use crate::prediction::Prediction;
 
 /// Something that happened in a run.
 #[derive(Clone, Debug)]

@@ -7,6 +7,7 @@ mod ensemble;
 mod event;
 mod generators;
 mod learning;
+mod leaving;
 mod long_look;
 mod measuring;
 mod pacing;
@@ -24,8 +25,7 @@ use std::time::{Duration, Instant};
 
 use assay_host::probe::{Probe, Work};
 use assay_link::Link;
-use assay_model::contender::Kind;
-use assay_model::record::{NetworkFacts, NotRun, NotRunOn, RECORD_SCHEMA, Record, Run, Stage, State};
+use assay_model::record::{NetworkFacts, RECORD_SCHEMA, Record, State};
 use assay_model::setting::Setting;
 use assay_model::units::Nanos;
 use assay_verdict::outlook::Past;
@@ -52,9 +52,6 @@ use crate::stop::Stop;
 use crate::store::{RunFolder, Store, read_record};
 use crate::subject::Subject;
 use crate::tls::{self, RunTls};
-
-/// Failures in a row after which a contender is not started again.
-const MAX_FAILURES: u32 = 2;
 
 /// Measures `plan` and returns its record, which is in `store` as well.
 ///
@@ -321,93 +318,6 @@ impl<'a> Runner<'a> {
 
     fn all_settled(&self) -> bool {
         self.unsettled.as_ref().is_some_and(BTreeSet::is_empty)
-    }
-
-    /// Contenders that were not given up. A/A controls are nothing without their originals, nor is the limit beside others: with these
-    /// gone there is nothing left to find out.
-    fn alive(&self) -> usize {
-        let own = || self.record.contenders.iter().filter(|entry| entry.control_of.is_none());
-        let is_alone = own().all(|entry| entry.identity.kind == Kind::Limit);
-        let counted = own().filter(|entry| is_alone || entry.identity.kind != Kind::Limit);
-        counted.filter(|entry| entry.not_run.is_none()).count()
-    }
-
-    fn nobody_left(&self) -> bool {
-        self.alive() < self.plan.least_contenders.max(1)
-    }
-
-    /// Contenders that have a window in the last round, the limit aside.
-    fn measured(&self) -> usize {
-        let runs = self.record.rounds.last().into_iter().flat_map(|round| &round.runs);
-        let is_limit = |name: &str| self.subjects.iter().any(|of| of.is_limit() && of.identity.name == name);
-        let measured = runs.filter(|run| !run.cells.is_empty() && !is_limit(&run.contender));
-        measured.map(|run| run.contender.as_str()).collect::<BTreeSet<_>>().len()
-    }
-
-    /// Contenders of the last round, in each setting once, however many groups one lived in.
-    fn took_part(&self) -> usize {
-        let runs = self.record.rounds.last().into_iter().flat_map(|round| &round.runs);
-        runs.map(|run| (&run.contender, run.setting())).collect::<BTreeSet<_>>().len()
-    }
-
-    fn taking_part(&self) -> usize {
-        let within = |provisioned: &ProvisionedSetting| {
-            (0..self.subjects.len()).filter(|&subject| !self.is_out(subject, provisioned.setting)).count()
-        };
-        self.settings.iter().map(within).sum()
-    }
-
-    /// Files a run, and drops a contender that cannot be measured: at once when it answers wrongly, which time does not
-    /// mend, else after it failed twice in a row.
-    fn settle(&mut self, subject: usize, mut run: Run) {
-        self.plan.tools.secrets.hide_in(&mut run);
-        // A run that a person ended before its first window is no evidence of anything.
-        if self.stop.soon() && run.cells.is_empty() {
-            return;
-        }
-        let (failure, setting) = (run.failure.clone(), run.setting());
-        if let Some(round) = self.record.rounds.last_mut() {
-            round.runs.push(run);
-        }
-        let Some(reason) = failure else {
-            self.failures.remove(&(subject, setting));
-            return;
-        };
-        let failures = self.failures.entry((subject, setting)).or_default();
-        *failures += 1;
-        let hopeless = matches!(reason.stage, Stage::Answer | Stage::Needs) || *failures >= MAX_FAILURES;
-        log::failed(&self.subjects[subject].identity.name, &reason, *failures, hopeless);
-        if hopeless {
-            return self.drop_out_on(subject, setting, reason);
-        }
-        // What befalls an A/A control befalls its original as well, of which is told.
-        if self.record.contenders[subject].control_of.is_none() {
-            let contender = self.subjects[subject].identity.name.as_str();
-            let setting = Some(setting).filter(|_| self.settings.len() > 1);
-            self.telling.notice(&Event::Failed { contender, setting, reason: &reason });
-        }
-    }
-
-    fn drop_out(&mut self, subject: usize, mut reason: NotRun) {
-        self.plan.tools.secrets.hide_in(&mut reason);
-        let contender = self.subjects[subject].identity.name.as_str();
-        self.telling.notice(&Event::Dropped { contender, setting: None, reason: &reason });
-        self.record.contenders[subject].not_run = Some(reason);
-    }
-
-    /// Gives up one setting of several; who is in none any more is given up.
-    fn drop_out_on(&mut self, subject: usize, setting: Setting, why: NotRun) {
-        if self.settings.len() == 1 {
-            return self.drop_out(subject, why);
-        }
-        let contender = self.subjects[subject].identity.name.as_str();
-        self.telling.notice(&Event::Dropped { contender, setting: Some(setting), reason: &why });
-        let entry = &mut self.record.contenders[subject];
-        let Setting { network, protocol } = setting;
-        entry.not_run_on.push(NotRunOn { network, protocol, why: why.clone() });
-        if self.settings.iter().all(|provisioned| entry.absence_on(provisioned.setting).is_some()) {
-            entry.not_run = Some(why);
-        }
     }
 
     /// How far the rounds got.

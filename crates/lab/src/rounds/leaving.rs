@@ -1,0 +1,104 @@
+//! Who takes part: how many are left, and who is given up because it cannot be measured.
+
+use std::collections::BTreeSet;
+
+use assay_model::contender::Kind;
+use assay_model::record::{NotRun, NotRunOn, Run, Stage};
+use assay_model::setting::Setting;
+
+use super::Runner;
+use super::event::Event;
+use crate::log;
+use crate::network::ProvisionedSetting;
+
+/// Failures in a row after which a contender is not started again.
+const MAX_FAILURES: u32 = 2;
+
+impl Runner<'_> {
+    /// Contenders that were not given up. A/A controls are nothing without their originals, nor is the limit beside others: with these
+    /// gone there is nothing left to find out.
+    pub(super) fn alive(&self) -> usize {
+        let own = || self.record.contenders.iter().filter(|entry| entry.control_of.is_none());
+        let is_alone = own().all(|entry| entry.identity.kind == Kind::Limit);
+        let counted = own().filter(|entry| is_alone || entry.identity.kind != Kind::Limit);
+        counted.filter(|entry| entry.not_run.is_none()).count()
+    }
+
+    pub(super) fn nobody_left(&self) -> bool {
+        self.alive() < self.plan.least_contenders.max(1)
+    }
+
+    /// Contenders that have a window in the last round, the limit aside.
+    pub(super) fn measured(&self) -> usize {
+        let runs = self.record.rounds.last().into_iter().flat_map(|round| &round.runs);
+        let is_limit = |name: &str| self.subjects.iter().any(|of| of.is_limit() && of.identity.name == name);
+        let measured = runs.filter(|run| !run.cells.is_empty() && !is_limit(&run.contender));
+        measured.map(|run| run.contender.as_str()).collect::<BTreeSet<_>>().len()
+    }
+
+    /// Contenders of the last round, in each setting once, however many groups one lived in.
+    pub(super) fn took_part(&self) -> usize {
+        let runs = self.record.rounds.last().into_iter().flat_map(|round| &round.runs);
+        runs.map(|run| (&run.contender, run.setting())).collect::<BTreeSet<_>>().len()
+    }
+
+    pub(super) fn taking_part(&self) -> usize {
+        let within = |provisioned: &ProvisionedSetting| {
+            (0..self.subjects.len()).filter(|&subject| !self.is_out(subject, provisioned.setting)).count()
+        };
+        self.settings.iter().map(within).sum()
+    }
+
+    /// Files a run, and drops a contender that cannot be measured: at once when it answers wrongly, which time does not
+    /// mend, else after it failed twice in a row.
+    pub(super) fn settle(&mut self, subject: usize, mut run: Run) {
+        self.plan.tools.secrets.hide_in(&mut run);
+        // A run that a person ended before its first window is no evidence of anything.
+        if self.stop.soon() && run.cells.is_empty() {
+            return;
+        }
+        let (failure, setting) = (run.failure.clone(), run.setting());
+        if let Some(round) = self.record.rounds.last_mut() {
+            round.runs.push(run);
+        }
+        let Some(reason) = failure else {
+            self.failures.remove(&(subject, setting));
+            return;
+        };
+        let failures = self.failures.entry((subject, setting)).or_default();
+        *failures += 1;
+        let hopeless = matches!(reason.stage, Stage::Answer | Stage::Needs) || *failures >= MAX_FAILURES;
+        log::failed(&self.subjects[subject].identity.name, &reason, *failures, hopeless);
+        if hopeless {
+            return self.drop_out_on(subject, setting, reason);
+        }
+        // What befalls an A/A control befalls its original as well, of which is told.
+        if self.record.contenders[subject].control_of.is_none() {
+            let contender = self.subjects[subject].identity.name.as_str();
+            let setting = Some(setting).filter(|_| self.settings.len() > 1);
+            self.telling.notice(&Event::Failed { contender, setting, reason: &reason });
+        }
+    }
+
+    pub(super) fn drop_out(&mut self, subject: usize, mut reason: NotRun) {
+        self.plan.tools.secrets.hide_in(&mut reason);
+        let contender = self.subjects[subject].identity.name.as_str();
+        self.telling.notice(&Event::Dropped { contender, setting: None, reason: &reason });
+        self.record.contenders[subject].not_run = Some(reason);
+    }
+
+    /// Gives up one setting of several; who is in none any more is given up.
+    pub(super) fn drop_out_on(&mut self, subject: usize, setting: Setting, why: NotRun) {
+        if self.settings.len() == 1 {
+            return self.drop_out(subject, why);
+        }
+        let contender = self.subjects[subject].identity.name.as_str();
+        self.telling.notice(&Event::Dropped { contender, setting: Some(setting), reason: &why });
+        let entry = &mut self.record.contenders[subject];
+        let Setting { network, protocol } = setting;
+        entry.not_run_on.push(NotRunOn { network, protocol, why: why.clone() });
+        if self.settings.iter().all(|provisioned| entry.absence_on(provisioned.setting).is_some()) {
+            entry.not_run = Some(why);
+        }
+    }
+}
