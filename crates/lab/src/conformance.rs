@@ -9,7 +9,7 @@ use assay_host::cpuset::CpuSet;
 use assay_link::{Link, Spec};
 use assay_model::conformance::{CheckedServer, Conformance};
 use assay_model::record::{NotRun, Stage};
-use assay_model::workload::Workload;
+use assay_model::workload::{RequestKind, Workload};
 use assay_tls::Client;
 use jiff::Timestamp;
 
@@ -311,11 +311,21 @@ impl Inspection<'_> {
         self.database.filter(|_| self.workloads.iter().any(|workload| workload.database.is_some()))
     }
 
-    /// The path of the plain request: of the first GET that is the same every time.
+    /// The path of the plain request: of the first GET that is the same every time; where nothing but WebSocket is spoken, that
+    /// path, at which every server has to say something to who does not ask for one.
     fn path(&self) -> &str {
-        let requests = self.workloads.iter().flat_map(|workload| &workload.requests);
-        let mut plain = requests.filter(|request| request.method == "GET" && !request.path.contains("${"));
-        plain.next().map_or("/", |request| request.path.as_str())
+        let is_plain = |request: &&RequestKind| request.method == "GET" && !request.path.contains("${");
+        let among = |is_socket: bool| {
+            let workloads =
+                self.workloads.iter().filter(move |workload| workload.websocket.is_some() == is_socket);
+            workloads.flat_map(|workload| &workload.requests).find(is_plain)
+        };
+        among(false).or_else(|| among(true)).map_or("/", |request| request.path.as_str())
+    }
+
+    /// Whether the server is asked for nothing but WebSocket, so that the rules of HTTP have no answer to vary.
+    fn speaks_only_websocket(&self) -> bool {
+        !self.workloads.is_empty() && self.workloads.iter().all(|workload| workload.websocket.is_some())
     }
 
     fn routes(&self) -> Vec<Route> {
@@ -334,7 +344,8 @@ impl Inspection<'_> {
     fn rules(&self) -> Vec<&'static Rule> {
         let types = self.routes().into_iter().flat_map(|route| route.kind.rules());
         let wanted = |rule: &&Rule| self.only.is_empty() || self.only.iter().any(|name| name == rule.id);
-        of_http().chain(types).filter(wanted).collect()
+        let http = of_http().filter(|_| !self.speaks_only_websocket());
+        http.chain(types).filter(wanted).collect()
     }
 
     fn start_order(&self) -> StartOrder<'_> {

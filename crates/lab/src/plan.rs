@@ -62,7 +62,9 @@ impl Catalogue {
                 if found.iter().all(|known| known.name != workload.name) {
                     found.push(workload.clone());
                 }
-                experiment.measures.push(Measure { workload: workload.name.clone(), ..measure.clone() });
+                let named = Measure { workload: workload.name.clone(), ..measure.clone() };
+                let is_of_messages = workload.websocket.is_some();
+                experiment.measures.push(if is_of_messages { named.with_messages() } else { named });
             }
         }
         Ok(found)
@@ -97,13 +99,7 @@ impl RunPlan {
     /// # Errors
     /// An experiment with impossible numbers, or one of whose workloads is missing, or nobody to measure.
     pub fn check(&self) -> Result<(), LabError> {
-        if self.experiment.settings().iter().any(|setting| !setting.protocol.is_http1()) {
-            return Err(LabError::Argument {
-                given: self.experiment.name.clone(),
-                problem: "a run speaks HTTP/1.1; HTTP/2 is for `assay load --http 2`, WebSocket for ws://"
-                    .to_owned(),
-            });
-        }
+        self.check_protocols()?;
         self.check_schemes()?;
         if let Some(fault) = catalogue::fault_of_experiment(&self.experiment) {
             let problem = format!("{}: {}; {}", fault.key, fault.problem, fault.mend);
@@ -128,6 +124,31 @@ impl RunPlan {
     }
 
     /// Whether servers that run already are measured without TLS: what a run secures has a certificate of its own.
+    /// HTTP/1.1 and WebSocket are spoken, each where the workload is made for it.
+    fn check_protocols(&self) -> Result<(), LabError> {
+        let is_of_messages = |name: &str| {
+            let workload = self.workloads.iter().find(|workload| workload.name == name);
+            workload.is_some_and(|workload| workload.websocket.is_some())
+        };
+        let fault = |cell: &Cell| match cell.protocol {
+            protocol if protocol.is_http2() => {
+                Some("a run speaks HTTP/1.1 and WebSocket; HTTP/2 is for `assay load --http 2`")
+            }
+            protocol if protocol.is_websocket() && !is_of_messages(&cell.workload) => Some(
+                "its requests are none of WebSocket; write `websocket = \"text\"` into a workload of messages",
+            ),
+            _ => None,
+        };
+        let is_socket = |subject: &&Subject| matches!(subject.launch, Launch::Running { scheme, .. } if scheme.is_websocket());
+        if let Some(subject) = self.subjects.iter().find(is_socket) {
+            let problem = "a run opens WebSockets for workloads of messages; write http:// or https://, and -w websocket";
+            return Err(LabError::Argument { given: subject.identity.title.clone(), problem: problem.to_owned() });
+        }
+        let found = self.experiment.cells().into_iter().find_map(|cell| Some((fault(&cell)?, cell.workload)));
+        found
+            .map_or(Ok(()), |(problem, given)| Err(LabError::Argument { given, problem: problem.to_owned() }))
+    }
+
     fn check_schemes(&self) -> Result<(), LabError> {
         let is_secured = self.experiment.is_secured();
         let is_others = |subject: &&Subject| match subject.launch {

@@ -193,7 +193,7 @@ impl Subject {
         let launch =
             Launch::Running { scheme: parsed.scheme, authority: parsed.authority(), path: parsed.path };
         Ok(Self::unknown(
-            url.trim_start_matches("http://").trim_start_matches("https://"),
+            url.split_once("://").map_or(url, |(_, rest)| rest),
             Origin::Url(url.to_owned()),
             launch,
         ))

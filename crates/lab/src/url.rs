@@ -11,6 +11,10 @@ pub enum Scheme {
     Https,
     /// HTTP/2 without TLS.
     H2c,
+    /// WebSocket.
+    Ws,
+    /// WebSocket over TLS.
+    Wss,
 }
 
 impl Scheme {
@@ -25,14 +29,21 @@ impl Scheme {
             Self::Http => "http",
             Self::Https => "https",
             Self::H2c => "h2c",
+            Self::Ws => "ws",
+            Self::Wss => "wss",
         }
     }
 
-    /// The port where none is written (RFC 9110 §4.2).
+    /// Whether messages travel over WebSockets.
+    pub fn is_websocket(self) -> bool {
+        matches!(self, Self::Ws | Self::Wss)
+    }
+
+    /// The port where none is written (RFC 9110 §4.2, RFC 6455 §3).
     pub fn port(self) -> u16 {
         match self {
-            Self::Http | Self::H2c => 80,
-            Self::Https => 443,
+            Self::Http | Self::H2c | Self::Ws => 80,
+            Self::Https | Self::Wss => 443,
         }
     }
 }
@@ -63,7 +74,11 @@ impl Url {
             Some(("http", rest)) => (Scheme::Http, rest),
             Some(("https", rest)) => (Scheme::Https, rest),
             Some(("h2c", rest)) => (Scheme::H2c, rest),
-            Some(_) => return Err(argument("use http://, https:// or h2c://host[:port][/path]")),
+            Some(("ws", rest)) => (Scheme::Ws, rest),
+            Some(("wss", rest)) => (Scheme::Wss, rest),
+            Some(_) => {
+                return Err(argument("use http://, https://, h2c://, ws:// or wss://host[:port][/path]"));
+            }
         };
         let rest = rest.split('#').next().unwrap_or(rest);
         let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));

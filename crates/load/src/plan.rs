@@ -191,11 +191,8 @@ impl LoadPlan {
 
     /// What is spoken.
     pub(crate) fn protocol(&self) -> Protocol {
-        match (self.websocket, &self.tls) {
-            (Some(_), None) => Protocol::Ws,
-            (Some(_), Some(_)) => Protocol::Wss,
-            (None, tls) => Protocol::of(self.http == Http::Two, tls.is_some()),
-        }
+        let protocol = Protocol::of(self.http == Http::Two, self.tls.is_some());
+        if self.websocket.is_some() { protocol.with_messages() } else { protocol }
     }
 
     pub(crate) fn is_open(&self) -> bool {

@@ -141,8 +141,8 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
         !self.ready.is_empty()
     }
 
-    /// The slot's connection was established, and secured if it was to be.
-    pub(crate) fn opened(&mut self, index: u32, now: Nanos, security: Option<Security>) {
+    /// The slot's connection was established, and secured if it was to be; says whether it can be used.
+    pub(crate) fn opened(&mut self, index: u32, now: Nanos, security: Option<Security>) -> bool {
         let slot = &mut self.slots[index as usize];
         let established = security.as_ref().map_or(now, |security| security.began);
         self.recorder.times.connect.record((established - slot.began).0);
@@ -151,10 +151,11 @@ impl<A: Arrivals, P: Protocol> Session<A, P> {
         }
         self.protocol.open(&mut slot.line);
         slot.state = State::Greeting;
+        self.agreed(index)
     }
 
-    /// Lets the slot's connection be used, if nothing has to be answered first; says whether it can be.
-    pub(crate) fn is_agreed(&mut self, index: u32) -> bool {
+    /// Lets the slot's connection be used unless something has to be answered first; says whether it can be.
+    pub(crate) fn agreed(&mut self, index: u32) -> bool {
         let slot = &mut self.slots[index as usize];
         if slot.line.is_greeting() {
             return false;

@@ -266,13 +266,6 @@ impl<'a, E: Engine, A: Arrivals, P: Protocol> Worker<'a, E, A, P> {
         self.session.slots[index as usize].state == State::Greeting
     }
 
-    /// Counts the slot's connection as made as soon as it can be used.
-    pub(super) fn agree(&mut self, index: u32) {
-        if self.session.is_agreed(index) {
-            self.dialler.finish();
-        }
-    }
-
     #[inline]
     fn read(&mut self, conn: Conn, index: u32, now: Nanos) {
         if self.session.is_skipping(index) {
@@ -284,8 +277,8 @@ impl<'a, E: Engine, A: Arrivals, P: Protocol> Worker<'a, E, A, P> {
         let view = self.engine.receive(conn);
         let (used, fate) = self.session.received(index, view, now);
         self.engine.consume(conn, used);
-        if fate == Fate::Keep && self.is_greeting(index) {
-            self.agree(index);
+        if fate == Fate::Keep && self.is_greeting(index) && self.session.agreed(index) {
+            self.dialler.finish();
         }
         if !matches!(fate, Fate::Abort | Fate::Decline) && self.session.has_unsent(index) {
             self.flush(conn, index);

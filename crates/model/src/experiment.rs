@@ -251,6 +251,16 @@ impl Measure {
         self.networks().into_iter().flat_map(with).collect()
     }
 
+    /// What is measured where the workload is one of messages.
+    #[must_use]
+    pub fn with_messages(self) -> Self {
+        let mut protocols: Vec<Protocol> =
+            self.protocols().into_iter().map(Protocol::with_messages).collect();
+        protocols.sort_unstable();
+        protocols.dedup();
+        Self { protocols, ..self }
+    }
+
     /// The protocols; where none is named HTTP/1.1 alone.
     fn protocols(&self) -> Vec<Protocol> {
         if self.protocols.is_empty() { vec![Protocol::H1] } else { self.protocols.clone() }

@@ -40,6 +40,17 @@ impl Protocol {
         }
     }
 
+    /// What is spoken where messages travel over WebSockets in the place of requests.
+    #[must_use]
+    pub fn with_messages(self) -> Self {
+        if self.is_secured() { Self::Wss } else { Self::Ws }
+    }
+
+    /// Whether it is WebSocket, over TLS or not.
+    pub fn is_websocket(self) -> bool {
+        matches!(self, Self::Ws | Self::Wss)
+    }
+
     /// Whether it is the one that is meant where none is named.
     pub fn is_plain(&self) -> bool {
         *self == Self::H1
@@ -72,19 +83,6 @@ impl Protocol {
     }
 }
 
-impl std::fmt::Display for Protocol {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str(match self {
-            Self::H1 => "h1",
-            Self::H1Tls => "h1+tls",
-            Self::H2c => "h2c",
-            Self::H2 => "h2",
-            Self::Ws => "ws",
-            Self::Wss => "wss",
-        })
-    }
-}
-
 impl std::str::FromStr for Protocol {
     type Err = String;
 
@@ -94,6 +92,19 @@ impl std::str::FromStr for Protocol {
         named.ok_or_else(|| {
             let known = all.map(|protocol| protocol.to_string()).join(", ");
             format!("there is no protocol `{name}`; there are {known}")
+        })
+    }
+}
+
+impl std::fmt::Display for Protocol {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(match self {
+            Self::H1 => "h1",
+            Self::H1Tls => "h1+tls",
+            Self::H2c => "h2c",
+            Self::H2 => "h2",
+            Self::Ws => "ws",
+            Self::Wss => "wss",
         })
     }
 }

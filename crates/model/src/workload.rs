@@ -74,6 +74,12 @@ impl Workload {
         request.with_values(&any).example().err()
     }
 
+    /// Its requests as they can be asked of a server once and over plain HTTP: where they are messages, the opening handshake.
+    pub fn probes(&self) -> impl Iterator<Item = RequestKind> {
+        let is_socket = self.websocket.is_some();
+        self.requests.iter().map(move |kind| if is_socket { kind.opening() } else { kind.clone() })
+    }
+
     /// Names to which its command is to give values.
     pub fn variables(&self) -> BTreeSet<String> {
         self.requests.iter().flat_map(RequestKind::variables).collect()
@@ -208,6 +214,20 @@ impl RequestKind {
     pub fn get(path: &str) -> Self {
         let (method, expect) = (get(), Expect::default());
         Self { weight: one(), method, path: path.to_owned(), headers: Vec::new(), body: None, expect }
+    }
+
+    /// The opening handshake of a WebSocket at its path, with the key of RFC 6455 §1.3.
+    pub fn opening(&self) -> Self {
+        let fields = [
+            ("Upgrade", "websocket"),
+            ("Connection", "Upgrade"),
+            ("Sec-WebSocket-Version", "13"),
+            ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
+        ];
+        let fields = fields.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let headers = self.headers.iter().cloned().chain(fields).collect();
+        let expect = Expect { status: Some(101), ..Expect::default() };
+        Self { headers, expect, ..Self::get(&self.path) }
     }
 
     /// Names in its placeholders that stand for none of its own numbers.

@@ -16,7 +16,8 @@ use crate::destination::Consent;
 /// suite sends broken and hostile requests: ask only servers that you may ask so.
 #[derive(Args)]
 pub(crate) struct CheckArguments {
-    /// Servers: a name, lang:go, kind:server, a folder, http://…, https://…; `!` before one excludes [default: the whole catalogue]
+    /// Servers: a name, lang:go, kind:server, a folder, http://…, https://…, ws://… and wss://… (asked for the rules of
+    /// WebSocket alone, and to give messages back); `!` before one excludes [default: the whole catalogue]
     #[arg(value_name = "SEL")]
     pub(crate) selectors: Vec<String>,
     /// Start this command and ask it; it finds its port in $PORT, unless --port says which it uses

@@ -9,6 +9,7 @@ use assay_model::load::Checking;
 use assay_model::units::Nanos;
 use clap::{Args, ValueEnum};
 
+use super::socket::SocketArguments;
 use super::stack::StackArguments;
 use super::tls::TlsArguments;
 use super::{EngineName, RequestArguments, value};
@@ -39,12 +40,15 @@ pub(crate) enum HttpName {
 #[derive(Args)]
 #[command(args_override_self = true, after_help = NOTES)]
 pub(crate) struct LoadArguments {
-    /// http://, https:// or h2c://host[:port][/path]; h2c is HTTP/2 without TLS
+    /// http://, https://, h2c://, ws:// or wss://host[:port][/path]; h2c is HTTP/2 without TLS
     pub(crate) url: String,
 
     /// Connections held open
     #[arg(short, long, value_name = "N", default_value = "64", value_parser = value::connections, help_heading = "Load")]
     pub(crate) connections: u32,
+    /// Connections held open beside these, on which nothing is asked
+    #[arg(long, value_name = "N", default_value = "0", value_parser = value::idle, help_heading = "Load")]
+    pub(crate) idle: u32,
     /// Offered load in requests per second, whatever the answers do; `max` waits for each answer
     #[arg(short, long, short_alias = 'R', value_name = "RATE", default_value = "max", help_heading = "Load")]
     pub(crate) rate: String,
@@ -90,6 +94,9 @@ pub(crate) struct LoadArguments {
     /// File with a workload (TOML or JSON) instead of a single request
     #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "headers", "body", "body_file", "expect_status", "expect_body", "expect_shape"], help_heading = "Request")]
     pub(crate) workload: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) socket: SocketArguments,
 
     #[command(flatten)]
     pub(crate) tls: TlsArguments,

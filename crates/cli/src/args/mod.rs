@@ -16,6 +16,7 @@ mod report;
 mod request;
 mod run;
 mod serve;
+mod socket;
 mod stack;
 mod stub;
 mod tls;

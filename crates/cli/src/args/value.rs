@@ -41,6 +41,11 @@ pub(crate) fn connections(text: &str) -> Result<u32, String> {
     u32::try_from(count(text)?).map_err(|_| format!("{text} is more than any machine holds"))
 }
 
+/// A number of connections, or none.
+pub(crate) fn idle(text: &str) -> Result<u32, String> {
+    if text == "0" { Ok(0) } else { connections(text) }
+}
+
 /// An offered load in requests per second: `1000`, `50k`, `50k/s`, `0.5`.
 pub(crate) fn rate(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix("/s").unwrap_or(text);

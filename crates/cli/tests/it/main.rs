@@ -38,5 +38,6 @@ mod run;
 mod running;
 mod secrets;
 mod serve;
+mod socket;
 mod support;
 mod tls;

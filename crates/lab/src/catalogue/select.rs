@@ -63,7 +63,7 @@ impl Catalogue {
     }
 
     fn resolve(&self, selector: &str, warnings: &mut Vec<Warning>) -> Result<Vec<Subject>, LabError> {
-        if selector.starts_with("http://") || selector.starts_with("https://") {
+        if ["http://", "https://", "ws://", "wss://"].iter().any(|scheme| selector.starts_with(scheme)) {
             return Ok(vec![Subject::from_url(selector)?]);
         }
         if let Some(language) = selector.strip_prefix("lang:") {

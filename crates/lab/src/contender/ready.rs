@@ -63,6 +63,6 @@ impl Sign {
         if workloads.iter().any(|workload| workload.before.is_some()) {
             return Self::AnyAnswer(RequestKind::get("/"));
         }
-        Self::FirstAnswer(workloads.iter().flat_map(|workload| &workload.requests).next().cloned())
+        Self::FirstAnswer(workloads.iter().flat_map(Workload::probes).next())
     }
 }

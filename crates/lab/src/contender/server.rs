@@ -278,9 +278,9 @@ impl Server {
     }
 
     fn check_answers(&mut self, order: &StartOrder<'_>) -> Result<(), NotRun> {
-        let asked = |request: &RequestKind| self.attempt(request, order, ANSWER_TIMEOUT).err();
-        let mut requests = self.workloads.iter().flat_map(|workload| &workload.requests);
-        let Some(problem) = requests.find_map(asked) else { return Ok(()) };
+        let asked = |request: RequestKind| self.attempt(&request, order, ANSWER_TIMEOUT).err();
+        let problem = self.workloads.iter().flat_map(Workload::probes).find_map(asked);
+        let Some(problem) = problem else { return Ok(()) };
         // A server that dies while it is asked answers wrongly only by the way.
         if let Some(death) = self.suspected_death(Stage::Start) {
             return Err(death);

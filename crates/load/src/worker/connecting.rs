@@ -80,8 +80,9 @@ impl<E: Engine, A: Arrivals, P: Protocol> Worker<'_, E, A, P> {
             let why = "the server does not choose the protocol that was offered (ALPN)";
             return self.connect_failed(index, ErrorClass::TlsNoProtocol, why, now);
         }
-        self.session.opened(index, now, security);
-        self.agree(index);
+        if self.session.opened(index, now, security) {
+            self.dialler.finish();
+        }
         self.flush(conn, index);
     }
 

@@ -4,7 +4,7 @@ use assay_http::{Limits, Scan, scan_response, worth_rescan};
 use assay_model::load::ErrorClass;
 use assay_ws::{Data, Mask, Opcode, Reader, Side, close, handshake, render};
 
-use super::Opening;
+use super::opening::Opening;
 use crate::inspection::{Answer, Inspection};
 use crate::judge::Judge;
 use crate::protocol::{Breach, End, Line, Loss};

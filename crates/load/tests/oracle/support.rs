@@ -100,7 +100,14 @@ impl Run {
             "{:?} {books:?}",
             report.samples
         );
-        assert_eq!((books.sent_bytes, books.received_bytes), (counts.received_bytes, counts.sent_bytes));
+        assert_eq!(books.received_bytes, counts.sent_bytes);
+        // Of a WebSocket the stub reads no answer to its close frame, of 8 bytes, and the pongs of a last echo in fragments, of 6
+        // bytes each and fewer than 20, may leave behind the report.
+        let unread = match report.websocket {
+            None => 0,
+            Some(_) => 8 * counts.status_500 + 120 * u64::from(report.connections),
+        };
+        assert!(books.sent_bytes.abs_diff(counts.received_bytes) <= unread, "{books:?} {counts:?}");
         assert!(books.connections_opened <= counts.connections);
         // In a WebSocket a close frame stands for the status.
         let status = match report.websocket {

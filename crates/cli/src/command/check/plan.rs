@@ -9,7 +9,7 @@ use assay_lab::database::{GivenUrl, Source};
 use assay_lab::{Launch, Scheme, Subject, database_of};
 use assay_model::database::DatabaseKind;
 use assay_model::record::Origin;
-use assay_model::workload::Workload;
+use assay_model::workload::{MessageKind, RequestKind, Workload};
 use assay_tls::Client;
 
 use crate::args::{CheckArguments, RequestArguments};
@@ -65,7 +65,7 @@ fn subjects(catalogue: &Catalogue, arguments: &CheckArguments) -> Result<Vec<Sub
 /// Who asks a server that runs already; none for one without TLS.
 fn client(subject: &Subject, arguments: &CheckArguments) -> Result<Option<Client>, Failure> {
     match &subject.launch {
-        Launch::Running { scheme: Scheme::Https, authority, .. } => {
+        Launch::Running { scheme: Scheme::Https | Scheme::Wss, authority, .. } => {
             let host = authority.rsplit_once(':').map_or(authority.as_str(), |(host, _)| host);
             arguments.tls.client(host).map(Some)
         }
@@ -75,8 +75,9 @@ fn client(subject: &Subject, arguments: &CheckArguments) -> Result<Option<Client
 
 /// Whether what was said of TLS concerns anybody.
 fn check_tls(subjects: &[Subject], arguments: &CheckArguments) -> Result<(), Failure> {
-    let is_secured =
-        |subject: &Subject| matches!(subject.launch, Launch::Running { scheme: Scheme::Https, .. });
+    let is_secured = |subject: &Subject| {
+        matches!(subject.launch, Launch::Running { scheme: Scheme::Https | Scheme::Wss, .. })
+    };
     if arguments.tls.is_given() && !subjects.iter().any(is_secured) {
         return Err(Failure::usage(
             "--cacert, --insecure, --server-name, --cert, --cipher and --no-resumption are for a server that runs: write its URL, \
@@ -90,6 +91,18 @@ fn check_tls(subjects: &[Subject], arguments: &CheckArguments) -> Result<(), Fai
         ));
     }
     Ok(())
+}
+
+/// The workload of a URL that names a WebSocket.
+fn messages(subject: &Subject) -> Option<Workload> {
+    let Launch::Running { scheme, path, .. } = &subject.launch else { return None };
+    scheme.is_websocket().then(|| Workload {
+        name: "websocket".to_owned(),
+        about: "Messages that come back over a WebSocket.".to_owned(),
+        websocket: Some(MessageKind::Text),
+        requests: vec![RequestKind::get(path)],
+        ..Workload::default()
+    })
 }
 
 /// What a server is asked for: what the person names, else what its file names, else GET of its path.
@@ -111,6 +124,9 @@ fn workloads(
         if !known.is_empty() {
             return Ok(known);
         }
+    }
+    if let Some(messages) = messages(subject) {
+        return Ok(vec![messages]);
     }
     let path = match (&arguments.path, &subject.launch) {
         (Some(path), _) | (None, Launch::Running { path, .. }) => path.as_str(),

@@ -54,5 +54,5 @@ impl Answers {
 fn is_open(arguments: &LoadArguments, plan: &LoadPlan) -> bool {
     let is_safe = matches!(arguments.request.method(), "GET" | "HEAD" | "OPTIONS");
     let is_silent = plan.requests.iter().all(|request| request.expect.is_silent());
-    arguments.workload.is_none() && is_silent && is_safe && plan.stack.is_kernel()
+    arguments.workload.is_none() && plan.websocket.is_none() && is_silent && is_safe && plan.stack.is_kernel()
 }

@@ -34,7 +34,7 @@ impl Live {
         });
         Self {
             bar,
-            connections: u64::from(plan.connections),
+            connections: u64::from(plan.connections) + u64::from(plan.idle),
             warmup: plan.warmup,
             span: plan.span,
             mark: (Nanos::ZERO, 0),

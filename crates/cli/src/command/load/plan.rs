@@ -11,7 +11,7 @@ use assay_lab::{Exit, Scheme, Stop, Url};
 use assay_link::Link;
 use assay_load::{Http, LoadPlan, Reuse, Span};
 use assay_model::load::Arrival;
-use assay_model::workload::{RequestKind, Workload};
+use assay_model::workload::Workload;
 use assay_tls::Client;
 use assay_wire::End;
 
@@ -38,9 +38,11 @@ pub(super) fn build(
     if !arguments.stack.is_in_memory() {
         arguments.consent.to_address(&url.host, target)?;
     }
-    let http = http(arguments, &url)?;
+    let (http, workload) = (http(arguments, &url)?, workload_of(arguments, &url)?);
     let plan = LoadPlan {
         http,
+        websocket: workload.websocket,
+        idle: arguments.idle,
         host: url.host_field(),
         connections: arguments.connections,
         cpus: cpus(arguments, server)?,
@@ -55,7 +57,7 @@ pub(super) fn build(
         sources: arguments.sources.clone(),
         seed: arguments.seed,
         checking: arguments.check.rule(),
-        ..LoadPlan::new(target, requests(arguments, &url)?)
+        ..LoadPlan::new(target, workload.requests)
     };
     let stack = arguments.stack.stack(End::Second, None, || engine(arguments, &plan))?;
     Ok(LoadPlan { stack, ..plan })
@@ -82,6 +84,9 @@ fn http(arguments: &LoadArguments, url: &Url) -> Result<Http, Failure> {
         (Some(HttpName::One) | None, _) => Http::One,
     };
     match http {
+        Http::Two if url.scheme.is_websocket() => {
+            Err(Failure::usage("a WebSocket is opened by HTTP/1.1: leave --http 2 out"))
+        }
         Http::One if arguments.streams.is_some() => {
             Err(Failure::usage("--streams is for HTTP/2: add --http 2, or write h2c:// in the URL"))
         }
@@ -95,15 +100,15 @@ fn http(arguments: &LoadArguments, url: &Url) -> Result<Http, Failure> {
 /// How connections are secured, if the URL asks for it.
 fn client(arguments: &LoadArguments, url: &Url, http: Http) -> Result<Option<Client>, Failure> {
     match url.scheme {
-        Scheme::Https => {
+        Scheme::Https | Scheme::Wss => {
             let client = arguments.tls.client(&url.host)?;
             Ok(Some(if http == Http::Two { client.with_http2() } else { client }))
         }
-        Scheme::Http | Scheme::H2c if arguments.tls.is_given() => Err(Failure::usage(
-            "--cacert, --insecure, --server-name, --cert, --cipher and --no-resumption are for TLS: write https:// in the URL, or leave \
+        Scheme::Http | Scheme::H2c | Scheme::Ws if arguments.tls.is_given() => Err(Failure::usage(
+            "--cacert, --insecure, --server-name, --cert, --cipher and --no-resumption are for TLS: write https:// or wss:// in the URL, or leave \
              them out",
         )),
-        Scheme::Http | Scheme::H2c => Ok(None),
+        Scheme::Http | Scheme::H2c | Scheme::Ws => Ok(None),
     }
 }
 
@@ -118,21 +123,30 @@ fn resolve(url: &Url) -> Result<SocketAddr, Failure> {
 pub(super) fn asked(arguments: &LoadArguments) -> String {
     match (&arguments.workload, Url::parse(&arguments.url)) {
         (Some(file), _) => file.display().to_string(),
+        (None, Ok(url)) if url.scheme.is_websocket() => {
+            format!("{} messages over {}", arguments.socket.kind(), url.path)
+        }
         (None, Ok(url)) => format!("{} {}", arguments.request.method(), url.path),
         (None, Err(_)) => String::new(),
     }
 }
 
 /// What is asked for, with what a command printed that is run now.
-fn requests(arguments: &LoadArguments, url: &Url) -> Result<Vec<RequestKind>, Failure> {
+fn workload_of(arguments: &LoadArguments, url: &Url) -> Result<Workload, Failure> {
     let before = arguments.request.before();
     let workload = match &arguments.workload {
         Some(file) => workload(file, before)?,
-        None => run::own_workload(arguments.request.kind(&url.path)?),
+        None => own_workload(arguments, url)?,
     };
+    if url.scheme.is_websocket() && workload.websocket.is_none() {
+        return Err(Failure::usage(format_args!(
+            "{} asks over HTTP: write http://, or `websocket = \"text\"` into it",
+            workload.name
+        )));
+    }
     let workload = Workload { before: before.map(str::to_owned).or(workload.before), ..workload };
     if workload.before.is_none() {
-        return Ok(workload.requests);
+        return Ok(workload);
     }
     if let Some(fault) = workload.requests.iter().find_map(|request| workload.fault_of(request)) {
         return Err(Failure::usage(fault));
@@ -146,7 +160,22 @@ fn requests(arguments: &LoadArguments, url: &Url) -> Result<Vec<RequestKind>, Fa
         exit: Exit::ContenderFailed,
         reason: output::reason(&problem),
     })?;
-    Ok(filled.into_iter().flat_map(|workload| workload.requests).collect())
+    filled.into_iter().next().ok_or_else(|| Failure::Bug("a workload was lost".to_owned()))
+}
+
+/// One request, or one message.
+fn own_workload(arguments: &LoadArguments, url: &Url) -> Result<Workload, Failure> {
+    let request = arguments.request.kind(&url.path)?;
+    if url.scheme.is_websocket() {
+        let (request, kind) = (arguments.socket.message(request)?, arguments.socket.kind());
+        return Ok(Workload { websocket: Some(kind), ..run::own_workload(request) });
+    }
+    if arguments.socket.is_given() {
+        return Err(Failure::usage(
+            "--message-bytes and --binary are for WebSocket: write ws:// or wss:// in the URL",
+        ));
+    }
+    Ok(run::own_workload(request))
 }
 
 /// A workload as people write it (TOML) or as the lab hands it over (JSON).

@@ -125,11 +125,16 @@ fn describe_load(report: &LoadReport, asked: &str) -> String {
             format!(" of {}, {depth} stream{} each", report.protocol, plural(n))
         }
         0..=1 => String::new(),
+        _ if report.websocket.is_some() => format!(" with {depth} messages in flight each"),
         _ => format!(", pipelined {depth} deep"),
     };
     let connections = format::count(u64::from(report.connections));
+    let idle = match report.idle {
+        0 => String::new(),
+        n => format!(" and {} idle ones", format::count(u64::from(n))),
+    };
     format!(
-        "{asked} at {} · {arrival}, {connections} connections{pipeline} · {} on CPU {}",
+        "{asked} at {} · {arrival}, {connections} connections{pipeline}{idle} · {} on CPU {}",
         report.target, report.engine, report.cpus
     )
 }

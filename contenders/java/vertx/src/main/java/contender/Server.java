@@ -13,6 +13,8 @@ import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.http.ServerWebSocket;
+import io.vertx.core.http.ServerWebSocketHandshake;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.core.net.PemKeyCertOptions;
@@ -31,6 +33,9 @@ public final class Server extends VerticleBase {
   private static final CharSequence TEXT = HttpHeaders.createOptimized("text/plain");
   private static final CharSequence JSON = HttpHeaders.createOptimized("application/json");
   private static final CharSequence HTML = HttpHeaders.createOptimized("text/html; charset=utf-8");
+  /** The longest message of a WebSocket, as with the other contenders. */
+  private static final int MESSAGE_BYTES = 1 << 20;
+
   private static final Mustache PAGE = new DefaultMustacheFactory().compile("fortunes.mustache");
 
   private final Map<String, Buffer> bodies = new HashMap<>();
@@ -77,17 +82,37 @@ public final class Server extends VerticleBase {
     return vertx
         .createHttpServer(options())
         .requestHandler(this::handle)
+        .webSocketHandshakeHandler(Server::open)
+        .webSocketHandler(Server::echo)
         .listen(Integer.parseInt(System.getenv("PORT")), System.getenv("ADDRESS"));
   }
 
   /** Over TLS where a certificate is given. */
   private static HttpServerOptions options() {
+    var options =
+        new HttpServerOptions()
+            .setMaxWebSocketFrameSize(MESSAGE_BYTES)
+            .setMaxWebSocketMessageSize(MESSAGE_BYTES);
     String certificate = System.getenv("CERT");
     if (certificate == null || certificate.isEmpty()) {
-      return new HttpServerOptions();
+      return options;
     }
     var pair = new PemKeyCertOptions().setCertPath(certificate).setKeyPath(System.getenv("KEY"));
-    return new HttpServerOptions().setSsl(true).setKeyCertOptions(pair);
+    return options.setSsl(true).setKeyCertOptions(pair);
+  }
+
+  private static void open(ServerWebSocketHandshake handshake) {
+    if (handshake.path().equals("/ws")) {
+      handshake.accept();
+    } else {
+      handshake.reject(404);
+    }
+  }
+
+  /** Gives every message of a WebSocket back. */
+  private static void echo(ServerWebSocket socket) {
+    socket.textMessageHandler(socket::writeTextMessage);
+    socket.binaryMessageHandler(socket::writeBinaryMessage);
   }
 
   /** Vert.x sends no Date by itself; formatting it once a second is what its users do. */
