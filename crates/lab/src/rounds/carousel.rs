@@ -131,7 +131,7 @@ impl Rotations<'_> {
             let order = rotation(self.seed, self.round, self.number, number, riders.len());
             for (place, index) in (0..).zip(order) {
                 let rider = &mut riders[index].1;
-                if number % rider.every != 0 {
+                if !number.is_multiple_of(rider.every) {
                     continue;
                 }
                 telling

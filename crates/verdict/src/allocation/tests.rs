@@ -115,7 +115,7 @@ fn the_time_of_turns_is_told_without_what_lies_between_cells() {
     for run in &mut record.rounds[0].runs {
         let mut again = run.cells[0].clone();
         again.cell = other.clone();
-        again.turns.iter_mut().for_each(|turn| turn.offset_ns = turn.offset_ns + Nanos(SECOND.0 * 60));
+        again.turns.iter_mut().for_each(|turn| turn.offset_ns += Nanos(SECOND.0 * 60));
         run.cells.push(again);
     }
     assert_eq!(time_in_turns(&record.rounds[0]), Nanos(EACH.0 * 40));
