@@ -17,7 +17,7 @@ done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM HUP
-root=$work/assay
+root=$work/debian/assay # where dpkg-shlibdeps expects it
 doc=$root/usr/share/doc/assay
 architecture=$(dpkg --print-architecture)
 
@@ -31,12 +31,11 @@ install -D -m 644 -t "$doc" README.md CHANGELOG.md
     cat LICENSE-MIT
 } | install -D -m 644 /dev/stdin "$doc/copyright"
 
-# Which packages have the shared libraries that it is linked with; the tool insists on a source package's folder.
-mkdir "$work/debian"
-touch "$work/debian/control"
-depends=$(cd "$work" && dpkg-shlibdeps -O --warnings=0 assay/usr/bin/assay assay/usr/lib/assay/libassay_preload.so)
-
 mkdir "$root/DEBIAN"
+# Which packages have the shared libraries that it is linked with; the tool insists on a source package's file.
+touch "$work/debian/control"
+depends=$(cd "$work" && dpkg-shlibdeps -O debian/assay/usr/bin/assay debian/assay/usr/lib/assay/libassay_preload.so)
+
 cat >"$root/DEBIAN/control" <<CONTROL
 Package: assay
 Version: $version
