@@ -3,6 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::network::Network;
+use crate::protocol::Protocol;
+use crate::setting::Setting;
+
 /// Why a contender, or one run of it, yielded nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotRun {
@@ -32,4 +36,25 @@ pub enum Stage {
     Answer,
     /// It died or stopped answering under load.
     Load,
+}
+
+/// Why a contender yielded nothing in a setting.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NotRunOn {
+    /// The network; absent where the experiment names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
+    /// The protocol.
+    #[serde(default, skip_serializing_if = "Protocol::is_plain")]
+    pub protocol: Protocol,
+    /// Why.
+    #[serde(flatten)]
+    pub why: NotRun,
+}
+
+impl NotRunOn {
+    /// Where the contender yielded nothing.
+    pub fn setting(&self) -> Setting {
+        Setting { network: self.network, protocol: self.protocol }
+    }
 }

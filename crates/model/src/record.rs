@@ -29,7 +29,7 @@ use crate::usage::{Counted, Usage};
 use crate::workload::Workload;
 
 pub use crate::identity::Origin;
-pub use crate::not_run::{NotRun, Stage};
+pub use crate::not_run::{NotRun, NotRunOn, Stage};
 pub use crate::program::Program;
 
 /// Name and version of the format of [`Record`].
@@ -231,20 +231,6 @@ pub struct Entry {
     /// Why it was not run in one of several settings; the others go on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_run_on: Vec<NotRunOn>,
-}
-
-/// Why a contender yielded nothing in a setting.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct NotRunOn {
-    /// The network; absent where the experiment names none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub network: Option<Network>,
-    /// The protocol.
-    #[serde(default, skip_serializing_if = "Protocol::is_plain")]
-    pub protocol: Protocol,
-    /// Why.
-    #[serde(flatten)]
-    pub why: NotRun,
 }
 
 /// One randomised block: every contender once in every setting; where not all could live at once, one of them once in each
@@ -477,13 +463,6 @@ impl Round {
 
 impl Run {
     /// What the server was started for.
-    pub fn setting(&self) -> Setting {
-        Setting { network: self.network, protocol: self.protocol }
-    }
-}
-
-impl NotRunOn {
-    /// Where the contender yielded nothing.
     pub fn setting(&self) -> Setting {
         Setting { network: self.network, protocol: self.protocol }
     }
