@@ -42,6 +42,7 @@ impl Content {
         }
     }
 
+    /// The bytes of a file of this length.
     pub(crate) fn of(file: File, len: u64) -> io::Result<Self> {
         if len > SHORT_BYTES {
             return Ok(Self::Open(Arc::new(file)));

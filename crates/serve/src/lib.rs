@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod blocks;
 mod coding;
 mod config;
 mod connection;

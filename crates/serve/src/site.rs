@@ -7,9 +7,9 @@ use assay_http::render::{RenderError, ResponseSpec, response_head};
 use assay_model::units::Nanos;
 
 use crate::answer::{ANSWER_BYTES, Answers};
+use crate::blocks::Blocks;
 use crate::config::{Limits, ServeError};
 use crate::connection::Persistence;
-use crate::http2::answers::Blocks;
 use crate::pattern::Pattern;
 use crate::route::Files;
 

@@ -11,6 +11,7 @@
 mod faults;
 mod framing;
 mod frozen;
+mod http2;
 mod queues;
 mod real;
 mod seeds;

@@ -3,23 +3,24 @@
 //! What a request means is decided where that is decided for HTTP/1.1: its head is put into those words, and the head of the
 //! answer is taken from them. Here are streams, windows and what a client may not do.
 
-pub(crate) mod answers;
+mod answering;
+mod bodies;
 mod request;
 mod stream;
 #[cfg(test)]
 mod tests;
 
-use assay_h2::frame::{HEAD_BYTES, PREFACE, write_block, write_reset, write_window_update};
+use assay_h2::frame::{PREFACE, write_reset};
 use assay_h2::{Code, Connection, ConnectionError, Event, Limits, Role, Settings};
-use assay_http::{RequestHead, Scan, scan_request};
+use assay_http::RequestHead;
 use assay_model::units::Nanos;
 
 use crate::answer::Answer;
 use crate::route::{self, AnswerPlan};
-use crate::session::{Context, Expiry, Next, Phase, Session, Step};
+use crate::session::{Context, Expiry, Next, Step};
 use crate::site::{STEP_BYTES, Site};
-use request::{Head, Malformed};
-use stream::{Incoming, Outgoing, Purpose, Rest, Sent, Standing, Stream, Streams};
+use request::Malformed;
+use stream::{Incoming, Outgoing, Standing, Stream, Streams};
 
 /// Bytes of a request's body that may come before the first of them is dealt with.
 const STREAM_WINDOW: u32 = 64 << 10;
@@ -272,149 +273,6 @@ impl Http2Session {
         Ok(())
     }
 
-    /// Answers a request without a body; returns the answer if it is one that is known in advance.
-    fn answer_whole(&mut self, id: u32, head: &Head, cx: &mut Context<'_>) -> Option<Answer> {
-        if head.length.is_some_and(|length| length > 0) {
-            self.reset(id, Code::ProtocolError, cx);
-            return None;
-        }
-        let request = match scan_request(&head.text, &cx.site.http_limits) {
-            Scan::Complete(request) => request,
-            Scan::Partial => {
-                self.reset(id, Code::ProtocolError, cx);
-                return None;
-            }
-            Scan::Invalid(error) => {
-                self.answer_refusal(id, Answer::refusal(error.status()), true, cx);
-                return None;
-            }
-        };
-        match planned(&request, &head.text, cx.site) {
-            AnswerPlan::Answer(answer) if request.method != assay_http::Method::Head => {
-                cx.site.requests += 1;
-                self.answer_known(id, answer, cx);
-                Some(answer)
-            }
-            _ => {
-                self.answer_text(id, &request, &head.text, cx);
-                None
-            }
-        }
-    }
-
-    /// Answers what is known in advance.
-    #[inline]
-    fn answer_known(&mut self, id: u32, answer: Answer, cx: &mut Context<'_>) {
-        let Site { blocks, answers, .. } = &mut *cx.site;
-        let (head, body) = blocks.get(answer, answers);
-        let window = self.connection.send_window().min(i64::from(self.connection.theirs().initial_window));
-        write_block(id, head, body.is_empty(), cx.out);
-        if body.is_empty() {
-            return self.finish(id);
-        }
-        if (body.len() as i64) <= window && body.len() <= EVENT_BYTES / 2 {
-            use assay_h2::frame::{Kind, flag, write_head};
-            write_head(Kind::Data, flag::END_STREAM, id, body.len(), cx.out);
-            cx.out.extend_from_slice(body);
-            self.connection.spend(body.len());
-            return self.finish(id);
-        }
-        let outgoing = Outgoing { bytes: body.to_vec(), ..Outgoing::default() };
-        self.open(id, None, outgoing);
-    }
-
-    /// Answers a request, and counts it, whose answer is written for HTTP/1.1 first: a file, a length of the pattern, the head of either.
-    fn answer_text(&mut self, id: u32, request: &RequestHead, text: &[u8], cx: &mut Context<'_>) {
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.clear();
-        let mut inner = Session::new(cx.now, cx.site);
-        let file = {
-            let mut inside =
-                Context { now: cx.now, site: cx.site, out: &mut scratch, find: &mut *cx.find, kept: cx.kept };
-            inner.begin(request, text, &mut inside);
-            inside.kept.take()
-        };
-        let mut block = Vec::new();
-        match answers::write_head(&scratch, &mut block) {
-            None => self.reset(id, Code::InternalError, cx),
-            Some(head) => {
-                let rest = match inner.phase {
-                    Phase::Sending(sending) => {
-                        let (source, offset, left) = sending.rest();
-                        Some(Rest { source, file, offset, left })
-                    }
-                    _ => None,
-                };
-                let bytes = scratch[head.len as usize..].to_vec();
-                let outgoing = Outgoing { bytes, rest, ..Outgoing::default() };
-                let is_empty = outgoing.ready() == 0;
-                // A head is no longer than what an event may cause, but for a redirect that repeats its target.
-                write_block(id, &block, is_empty, cx.out);
-                if is_empty { self.finish(id) } else { self.open(id, None, outgoing) }
-            }
-        }
-        self.scratch = scratch;
-    }
-
-    /// Refuses a request; what may follow of it is not wanted.
-    #[cold]
-    fn answer_refusal(&mut self, id: u32, answer: Answer, end_stream: bool, cx: &mut Context<'_>) {
-        cx.site.refused += 1;
-        self.answer_known(id, answer, cx);
-        if !end_stream {
-            write_reset(id, Code::NoError.number(), cx.out);
-            if let Standing::Open(at) = self.streams.find(id) {
-                self.close(at);
-            }
-        }
-    }
-
-    /// A request with a body has begun.
-    fn begin_body(&mut self, id: u32, head: Head, cx: &mut Context<'_>) {
-        let request = match scan_request(&head.text, &cx.site.http_limits) {
-            Scan::Complete(request) => request,
-            Scan::Partial => return self.reset(id, Code::ProtocolError, cx),
-            Scan::Invalid(error) => {
-                return self.answer_refusal(id, Answer::refusal(error.status()), false, cx);
-            }
-        };
-        if head.length.is_some_and(|length| length > cx.site.limits.body_bytes) {
-            return self.answer_refusal(id, Answer::ContentTooLarge, false, cx);
-        }
-        let plan = planned(&request, &head.text, cx.site);
-        // A body has no meaning there (RFC 9110 §9.3.1), as over HTTP/1.1.
-        if plan == AnswerPlan::File {
-            return self.answer_refusal(id, Answer::BadRequest, false, cx);
-        }
-        if head.expects_continue {
-            let mut block = Vec::new();
-            assay_h2::hpack::write_field(b":status", b"100", &mut block);
-            write_block(id, &block, false, cx.out);
-        }
-        let is_echo = plan == AnswerPlan::Echo;
-        let purpose = if is_echo { Purpose::Echo } else { Purpose::Drop(head.text) };
-        if is_echo {
-            cx.site.requests += 1;
-            self.announce_echo(id, head.length, cx);
-        }
-        let outgoing = Outgoing { is_open: true, ..Outgoing::default() };
-        self.open(id, Some(Incoming { received: 0, length: head.length, purpose }), outgoing);
-        self.deadline = cx.now + cx.site.limits.body_time;
-    }
-
-    /// The head of an echo, which has the length of its request if that was told.
-    fn announce_echo(&mut self, id: u32, length: Option<u64>, cx: &mut Context<'_>) {
-        let framing = length.map_or(assay_http::Framing::Chunked, assay_http::Framing::Length);
-        let mut text = Vec::new();
-        let fields = [("Content-Type", "application/octet-stream")];
-        let assumed = crate::connection::Persistence::Assumed;
-        let mut block = Vec::new();
-        if cx.site.append_head(200, &fields, framing, assumed, &mut text).is_ok() {
-            answers::write_head(&text, &mut block);
-        }
-        write_block(id, &block, false, cx.out);
-    }
-
     fn take_trailers(
         &mut self,
         at: usize,
@@ -430,106 +288,6 @@ impl Http2Session {
             _ => self.reset(stream.id, Code::ProtocolError, cx),
         }
         Ok(())
-    }
-
-    /// A part of a request's body.
-    fn take_data(
-        &mut self,
-        id: u32,
-        data: &[u8],
-        counted: u32,
-        end_stream: bool,
-        cx: &mut Context<'_>,
-    ) -> Result<(), ConnectionError> {
-        let at = match self.streams.find(id) {
-            Standing::Open(at) => at,
-            Standing::Idle => return Err(broken("DATA on a stream that nobody opened")),
-            Standing::Ended | Standing::Skipped => {
-                self.connection.release(counted);
-                self.reset(id, Code::StreamClosed, cx);
-                return Ok(());
-            }
-        };
-        let stream = &mut self.streams.open[at];
-        let Some(incoming) = &mut stream.incoming else {
-            self.connection.release(counted);
-            self.reset(id, Code::StreamClosed, cx);
-            return Ok(());
-        };
-        incoming.received += data.len() as u64;
-        if incoming.length.is_some_and(|length| incoming.received > length) {
-            self.connection.release(counted);
-            self.reset(id, Code::ProtocolError, cx);
-            return Ok(());
-        }
-        if incoming.received > cx.site.limits.body_bytes {
-            self.connection.release(counted);
-            self.refuse_body(at, cx);
-            return Ok(());
-        }
-        self.deadline = cx.now + cx.site.limits.body_time;
-        match incoming.purpose {
-            Purpose::Echo => {
-                stream.outgoing.bytes.extend_from_slice(data);
-                // What was padding is dealt with; the rest when it has been given back.
-                let padding = counted - data.len() as u32;
-                stream.held += data.len() as u32;
-                self.release(at, padding, cx);
-                if stream_overflows(&self.streams.open[at]) {
-                    self.reset(id, Code::FlowControlError, cx);
-                    return Ok(());
-                }
-            }
-            Purpose::Drop(_) => self.release(at, counted, cx),
-        }
-        if end_stream {
-            self.end_body(at, cx);
-        }
-        Ok(())
-    }
-
-    /// So many bytes of a stream's body are dealt with.
-    fn release(&mut self, at: usize, counted: u32, cx: &mut Context<'_>) {
-        if counted == 0 {
-            return;
-        }
-        self.connection.release(counted);
-        let stream = &self.streams.open[at];
-        if stream.incoming.is_some() {
-            write_window_update(stream.id, counted, cx.out);
-        }
-    }
-
-    /// A body that is too long: half an echo cannot become a refusal.
-    #[cold]
-    fn refuse_body(&mut self, at: usize, cx: &mut Context<'_>) {
-        let stream = self.close(at);
-        match stream.incoming.map(|incoming| incoming.purpose) {
-            Some(Purpose::Drop(_)) => self.answer_refusal(stream.id, Answer::ContentTooLarge, false, cx),
-            _ => {
-                cx.site.refused += 1;
-                write_reset(stream.id, Code::EnhanceYourCalm.number(), cx.out);
-            }
-        }
-    }
-
-    /// The body of a request has come whole.
-    fn end_body(&mut self, at: usize, cx: &mut Context<'_>) {
-        let stream = &mut self.streams.open[at];
-        let Some(incoming) = stream.incoming.take() else { return };
-        if incoming.length.is_some_and(|length| length != incoming.received) {
-            let id = stream.id;
-            return self.reset(id, Code::ProtocolError, cx);
-        }
-        match incoming.purpose {
-            Purpose::Echo => stream.outgoing.is_open = false,
-            Purpose::Drop(text) => {
-                let id = self.close(at).id;
-                if let Scan::Complete(request) = scan_request(&text, &cx.site.http_limits) {
-                    self.answer_text(id, &request, &text, cx);
-                }
-            }
-        }
     }
 
     fn widen(&mut self, id: u32, increment: u32, cx: &mut Context<'_>) -> Result<(), ConnectionError> {
@@ -557,48 +315,6 @@ impl Http2Session {
             }
         }
         Ok(())
-    }
-
-    /// Sends what the windows allow, a frame of each stream in turn; says whether more could be sent if there was room.
-    fn send_bodies(&mut self, cx: &mut Context<'_>) -> bool {
-        let mut idle = 0;
-        while !self.streams.open.is_empty() && idle < self.streams.open.len() {
-            let room = STEP_BYTES.saturating_sub(cx.out.len());
-            if room < HEAD_BYTES + 13 {
-                return true;
-            }
-            let at = self.streams.turn % self.streams.open.len();
-            let stream = &mut self.streams.open[at];
-            match stream.send(&mut self.connection, &cx.site.pattern, room - 13, cx.out) {
-                Sent::Some(0) => {
-                    idle += 1;
-                    self.streams.turn = at + 1;
-                    continue;
-                }
-                Sent::Some(n) => {
-                    let given_back = stream.held.min(n as u32);
-                    stream.held -= given_back;
-                    self.release(at, given_back, cx);
-                }
-                Sent::All => {
-                    let id = stream.id;
-                    if stream.incoming.is_some() {
-                        write_reset(id, Code::NoError.number(), cx.out);
-                    }
-                    self.close(at);
-                    self.connection.answered();
-                }
-                Sent::Broken => {
-                    let id = stream.id;
-                    self.reset(id, Code::InternalError, cx);
-                }
-            }
-            (idle, self.busy) = (0, true);
-            self.streams.turn = at + 1;
-            self.deadline = cx.now + cx.site.limits.send_time;
-        }
-        self.flush(cx);
-        false
     }
 
     fn open(&mut self, id: u32, incoming: Option<Incoming>, outgoing: Outgoing) {
@@ -631,11 +347,6 @@ impl Http2Session {
         self.connection.release(stream.held);
         stream
     }
-}
-
-/// Whether the client has sent more than its stream's window.
-fn stream_overflows(stream: &Stream) -> bool {
-    stream.outgoing.ready() > u64::from(STREAM_WINDOW)
 }
 
 fn planned(request: &RequestHead, text: &[u8], site: &Site) -> AnswerPlan {

@@ -190,7 +190,7 @@ impl Streams {
         }
         match self.open.binary_search_by_key(&id, |stream| stream.id) {
             Ok(at) => Standing::Open(at),
-            Err(_) if id % 2 == 0 => Standing::Idle,
+            Err(_) if id.is_multiple_of(2) => Standing::Idle,
             Err(_) if self.ended.contains(&id) || self.ended.len() == REMEMBERED => Standing::Ended,
             Err(_) => Standing::Skipped,
         }

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use assay_h2::frame::{HEAD_BYTES as FRAME_HEAD, Kind, flag, write_head};
+use assay_h2::frame::{HEAD_BYTES as FRAME_HEAD, Kind, flag, write_block, write_head, write_window_update};
 use assay_h2::hpack::write_field;
 
 use super::*;

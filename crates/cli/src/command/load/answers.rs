@@ -7,6 +7,7 @@ use assay_lab::contender::learn::{Door, Lesson, Occasion, Question, learn};
 use assay_link::Link;
 use assay_load::LoadPlan;
 use assay_model::learnt::Learnt;
+use assay_tls::Client;
 
 use crate::args::LoadArguments;
 
@@ -40,7 +41,9 @@ impl Answers {
         let timeout = Duration::from_nanos(plan.timeout.0);
         let question = Question { workload: "", number: 0, kind, timeout };
         let link = Link::loopback();
-        let door = Door { link: &link, authority, tls: plan.tls.as_ref() };
+        // Who asks speaks HTTP/1.1, whatever the load does.
+        let client = plan.tls.as_ref().map(Client::with_http1);
+        let door = Door { link: &link, authority, tls: client.as_ref() };
         let lesson = learn(door, question, occasion, self.learnt.as_ref());
         if let Ok(Lesson { learnt, expect: Some(expect) }) = lesson {
             kind.expect = expect;

@@ -27,7 +27,7 @@ impl Blocks {
 
     /// Head and body of an answer.
     #[inline]
-    pub(super) fn get(&mut self, answer: Answer, answers: &Answers) -> (&[u8], &[u8]) {
+    pub(crate) fn get(&mut self, answer: Answer, answers: &Answers) -> (&[u8], &[u8]) {
         let at = answer as usize;
         if self.0.len() <= at {
             self.0.resize(at + 1, None);
@@ -45,7 +45,7 @@ impl Blocks {
 }
 
 /// Appends the block of a head that was rendered for HTTP/1.1, and returns what it says.
-pub(super) fn write_head(text: &[u8], block: &mut Vec<u8>) -> Option<ResponseHead> {
+pub(crate) fn write_head(text: &[u8], block: &mut Vec<u8>) -> Option<ResponseHead> {
     let Scan::Complete(head) = scan_response(text, &Limits::DEFAULT) else { return None };
     write_field(b":status", head.status.to_string().as_bytes(), block);
     for field in head.fields(text) {

@@ -1,0 +1,112 @@
+//! Answers: those that are known in advance, and those that are written for HTTP/1.1 first.
+
+use assay_h2::Code;
+use assay_h2::frame::{Kind, flag, write_block, write_head, write_reset};
+use assay_http::{Method, RequestHead, Scan, scan_request};
+
+use super::request::Head;
+use super::stream::{Outgoing, Rest, Standing};
+use super::{EVENT_BYTES, Http2Session, planned};
+use crate::answer::Answer;
+use crate::blocks;
+use crate::route::AnswerPlan;
+use crate::session::{Context, Phase, Session};
+use crate::site::Site;
+
+impl Http2Session {
+    /// Answers a request without a body; returns the answer if it is one that is known in advance.
+    pub(super) fn answer_whole(&mut self, id: u32, head: &Head, cx: &mut Context<'_>) -> Option<Answer> {
+        if head.length.is_some_and(|length| length > 0) {
+            self.reset(id, Code::ProtocolError, cx);
+            return None;
+        }
+        let request = match scan_request(&head.text, &cx.site.http_limits) {
+            Scan::Complete(request) => request,
+            Scan::Partial => {
+                self.reset(id, Code::ProtocolError, cx);
+                return None;
+            }
+            Scan::Invalid(error) => {
+                self.answer_refusal(id, Answer::refusal(error.status()), true, cx);
+                return None;
+            }
+        };
+        match planned(&request, &head.text, cx.site) {
+            AnswerPlan::Answer(answer) if request.method != Method::Head => {
+                cx.site.requests += 1;
+                self.answer_known(id, answer, cx);
+                Some(answer)
+            }
+            _ => {
+                self.answer_text(id, &request, &head.text, cx);
+                None
+            }
+        }
+    }
+
+    /// Answers what is known in advance.
+    #[inline]
+    pub(super) fn answer_known(&mut self, id: u32, answer: Answer, cx: &mut Context<'_>) {
+        let Site { blocks, answers, .. } = &mut *cx.site;
+        let (head, body) = blocks.get(answer, answers);
+        let window = self.connection.send_window().min(i64::from(self.connection.theirs().initial_window));
+        write_block(id, head, body.is_empty(), cx.out);
+        if body.is_empty() {
+            return self.finish(id);
+        }
+        if (body.len() as i64) <= window && body.len() <= EVENT_BYTES / 2 {
+            write_head(Kind::Data, flag::END_STREAM, id, body.len(), cx.out);
+            cx.out.extend_from_slice(body);
+            self.connection.spend(body.len());
+            return self.finish(id);
+        }
+        let outgoing = Outgoing { bytes: body.to_vec(), ..Outgoing::default() };
+        self.open(id, None, outgoing);
+    }
+
+    /// Answers a request, and counts it, whose answer is written for HTTP/1.1 first: a file, a length of the pattern, the head of either.
+    pub(super) fn answer_text(&mut self, id: u32, request: &RequestHead, text: &[u8], cx: &mut Context<'_>) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        let mut inner = Session::new(cx.now, cx.site);
+        let file = {
+            let mut inside =
+                Context { now: cx.now, site: cx.site, out: &mut scratch, find: &mut *cx.find, kept: cx.kept };
+            inner.begin(request, text, &mut inside);
+            inside.kept.take()
+        };
+        let mut block = Vec::new();
+        match blocks::write_head(&scratch, &mut block) {
+            None => self.reset(id, Code::InternalError, cx),
+            Some(head) => {
+                let rest = match inner.phase {
+                    Phase::Sending(sending) => {
+                        let (source, offset, left) = sending.rest();
+                        Some(Rest { source, file, offset, left })
+                    }
+                    _ => None,
+                };
+                let bytes = scratch[head.len as usize..].to_vec();
+                let outgoing = Outgoing { bytes, rest, ..Outgoing::default() };
+                let is_empty = outgoing.ready() == 0;
+                // A head is no longer than what an event may cause, but for a redirect that repeats its target.
+                write_block(id, &block, is_empty, cx.out);
+                if is_empty { self.finish(id) } else { self.open(id, None, outgoing) }
+            }
+        }
+        self.scratch = scratch;
+    }
+
+    /// Refuses a request; what may follow of it is not wanted.
+    #[cold]
+    pub(super) fn answer_refusal(&mut self, id: u32, answer: Answer, end_stream: bool, cx: &mut Context<'_>) {
+        cx.site.refused += 1;
+        self.answer_known(id, answer, cx);
+        if !end_stream {
+            write_reset(id, Code::NoError.number(), cx.out);
+            if let Standing::Open(at) = self.streams.find(id) {
+                self.close(at);
+            }
+        }
+    }
+}
