@@ -36,10 +36,10 @@ impl Interface {
         let socket = configuration()?;
         let index = rustix::net::netdevice::name_to_index(&socket, name)?;
         let mut request = request(name)?;
-        control(socket.as_fd(), libc::SIOCGIFMTU, &mut request)?;
+        control(socket.as_fd(), libc::SIOCGIFMTU as libc::Ioctl, &mut request)?;
         // SAFETY: the kernel has written this field of the union.
         let mtu = unsafe { request.ifr_ifru.ifru_mtu };
-        control(socket.as_fd(), libc::SIOCGIFHWADDR, &mut request)?;
+        control(socket.as_fd(), libc::SIOCGIFHWADDR as libc::Ioctl, &mut request)?;
         // SAFETY: the kernel has written this field of the union.
         let hardware = unsafe { request.ifr_ifru.ifru_hwaddr };
         if hardware.sa_family != libc::ARPHRD_ETHER {
@@ -47,7 +47,7 @@ impl Interface {
         }
         let mut octets = [0; 6];
         octets.iter_mut().zip(hardware.sa_data).for_each(|(octet, raw)| *octet = raw as u8);
-        control(socket.as_fd(), libc::SIOCGIFFLAGS, &mut request)?;
+        control(socket.as_fd(), libc::SIOCGIFFLAGS as libc::Ioctl, &mut request)?;
         // SAFETY: the kernel has written this field of the union.
         let flags = libc::c_int::from(unsafe { request.ifr_ifru.ifru_flags });
         Ok(Self {
