@@ -10,6 +10,7 @@ use crate::offered::Offered;
 use crate::published::Published;
 use crate::setting::Setting;
 
+pub use crate::arrival::{Arrival, ArrivalModel};
 pub use crate::protocol::Protocol;
 
 /// A plan: which contenders, under which loads, how often and for how long.
@@ -188,27 +189,6 @@ pub enum Span {
     Seconds(f64),
     /// Until so many requests that were sent in it have ended; those in flight when it began end in it too.
     Requests(u32),
-}
-
-/// How requests arrive when a rate is offered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ArrivalModel {
-    /// With exponentially distributed gaps, as many independent users make them.
-    #[default]
-    Poisson,
-    /// With even gaps.
-    Constant,
-}
-
-impl ArrivalModel {
-    /// The schedule of this model at a rate.
-    pub fn at(self, per_second: f64) -> Arrival {
-        match self {
-            Self::Poisson => Arrival::Poisson { per_second },
-            Self::Constant => Arrival::Constant { per_second },
-        }
-    }
 }
 
 impl Measure {
@@ -510,25 +490,6 @@ fn default_turn_s() -> f64 {
 
 fn default_timeout_s() -> f64 {
     5.0
-}
-
-/// When requests are issued.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", tag = "model")]
-pub enum Arrival {
-    /// The next request follows the last response.
-    #[default]
-    Closed,
-    /// At even intervals, whatever the answers do.
-    Constant {
-        /// Offered load in requests per second.
-        per_second: f64,
-    },
-    /// At exponentially distributed intervals, whatever the answers do.
-    Poisson {
-        /// Offered load in requests per second.
-        per_second: f64,
-    },
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 //! Must not know: sockets, processes, files, terminals, how anything is measured or drawn.
 #![forbid(unsafe_code)]
 
+pub mod arrival;
 pub mod check;
 pub mod comparison;
 pub mod conformance;

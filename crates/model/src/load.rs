@@ -14,8 +14,8 @@ use crate::units::Nanos;
 use crate::usage::{Usage, is_zero};
 use crate::workload::MessageKind;
 
+pub use crate::arrival::Arrival;
 pub use crate::error_class::ErrorClass;
-pub use crate::experiment::Arrival;
 
 /// Name and version of the format of [`LoadReport`].
 pub const LOAD_SCHEMA: &str = "assay-load/1";
