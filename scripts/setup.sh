@@ -68,6 +68,9 @@ missing_packages() {
     [ "$1" = all ] || return 0
     has h2o || echo h2o
     has lighttpd || echo lighttpd
+    [ -e /usr/lib/lighttpd/mod_openssl.so ] || echo lighttpd-mod-openssl
+    has haproxy || echo haproxy
+    has caddy || echo caddy
     contenders/php/fpm/serve.sh --driver 2>/dev/null || echo php-fpm php-pgsql
     python3 -c 'import venv, ensurepip' 2>/dev/null || echo python3-venv
     [ -e /usr/include/uv.h ] || echo libuv1-dev
