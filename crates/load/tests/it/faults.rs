@@ -45,8 +45,8 @@ fn coded(body: &[u8]) -> Vec<u8> {
 
 fn gzip(plain: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-    encoder.write_all(plain).expect("compressed");
-    encoder.finish().expect("compressed")
+    encoder.write_all(plain).unwrap();
+    encoder.finish().unwrap()
 }
 
 #[test]
