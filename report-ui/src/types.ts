@@ -905,7 +905,7 @@ export interface Entry {
     [k: string]: string;
   };
   /**
-   * Names of the workloads it answers.
+   * Names of the workloads it answers; empty when nobody said, so that every one is tried.
    */
   workloads: string[];
 }
@@ -1176,7 +1176,7 @@ export interface ProtocolCost {
    */
   base: "h1" | "h1+tls" | "h2c" | "h2" | "ws" | "wss";
   /**
-   * The same over the one beneath.
+   * Its throughput over the protocol beneath.
    */
   base_per_second: Interval | null;
   /**
