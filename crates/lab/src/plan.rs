@@ -142,7 +142,10 @@ impl RunPlan {
         let is_socket = |subject: &&Subject| matches!(subject.launch, Launch::Running { scheme, .. } if scheme.is_websocket());
         if let Some(subject) = self.subjects.iter().find(is_socket) {
             let problem = "a run opens WebSockets for workloads of messages; write http:// or https://, and -w websocket";
-            return Err(LabError::Argument { given: subject.identity.title.clone(), problem: problem.to_owned() });
+            return Err(LabError::Argument {
+                given: subject.identity.title.clone(),
+                problem: problem.to_owned(),
+            });
         }
         let found = self.experiment.cells().into_iter().find_map(|cell| Some((fault(&cell)?, cell.workload)));
         found
@@ -156,10 +159,11 @@ impl RunPlan {
             Launch::Process(_) => false,
         };
         let Some(subject) = self.subjects.iter().find(is_others) else { return Ok(()) };
+        let scheme = if is_secured { "" } else { "https://" };
         Err(LabError::Argument {
-            given: subject.identity.title.clone(),
-            problem: "over TLS a run measures servers that it starts, with a certificate of its own; drive one that runs \
-                      already with `assay load https://…`, or ask it with `assay check https://…`"
+            given: format!("{scheme}{}", subject.identity.title),
+            problem: "over TLS a run measures servers that it starts, with a certificate of its own; for one that runs already \
+                      write http://, or drive it with `assay load https://…`, or ask it with `assay check https://…`"
                 .to_owned(),
         })
     }

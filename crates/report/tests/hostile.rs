@@ -76,6 +76,7 @@ fn every_text_of_a_record_is_planted_but_what_is_a_choice_of_words() {
         "offered",
         "origin",
         "outcome",
+        "protocol",
         "ruling",
         "severity",
         "source",

@@ -6,7 +6,7 @@ use assay_model::evidence::Evidence;
 use assay_model::record::{Record, Turn};
 use assay_model::rule::Rule;
 
-use crate::support::{Lab, free_of_disturbance};
+use crate::support::{Lab, free_of_disturbance, taken_by_others};
 
 /// Each serves one request after the other, 500 per second.
 const SERVERS: [(&str, &[&str]); 2] = [
@@ -48,6 +48,7 @@ fn a_server_that_speeds_up_and_one_that_stands_still_are_told() {
         ["warming", "collecting", "-c", "2", "-d", "2500ms", "--rounds", "4", "--warmup", "500ms", "--no-aa"];
     lab.run(&asked).assert().code(0);
     let mut record = lab.record();
+    let was_busy = taken_by_others(&record) > 0.25;
     free_of_disturbance(&mut record);
     let text = serde_json::to_string(&record).expect("record");
     std::fs::write(lab.run_folder().join("record.json"), text).expect("record");
@@ -60,7 +61,8 @@ fn a_server_that_speeds_up_and_one_that_stands_still_are_told() {
     let slow = objections(&record, Rule::SlowModes);
     let warming = slow.iter().find(|(name, _)| name == "warming");
     let Some((_, Evidence::SlowMode { change_share, from_ns, to_ns, .. })) = warming else {
-        panic!("{slow:?}")
+        assert!(was_busy, "{slow:?}");
+        return assay_skip::skip("quiet", "other programs took the CPUs: no slow mode could be told");
     };
     // From a quarter of its rate on by 1 − 0.75 e^(−t / 10 s).
     let rate = |age_s: f64| 1.0 - 0.75 * (-age_s / 10.0).exp();

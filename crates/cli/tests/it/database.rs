@@ -24,6 +24,8 @@ fn lab() -> Lab {
         let text = std::fs::read_to_string(format!("{REPOSITORY}/workloads/{name}.toml")).expect("workload");
         lab.write(&format!("workloads/{name}.toml"), &text);
     }
+    let items = std::fs::read_to_string(format!("{REPOSITORY}/workloads/files/items.json")).expect("items");
+    lab.write("workloads/files/items.json", &items);
     lab
 }
 

@@ -56,7 +56,7 @@ fn a_run_is_exported_in_every_format() {
     assert!(out("out.prom").ends_with("# EOF\n") && out("out.svg").starts_with("<svg "));
     let summary = stdout(&lab.assay(&["export", "-f", "csv-summary"]).assert().code(0));
     assert!(
-        summary.lines().any(|line| line.contains(",hello,2,1,max,kernel/loopback,nice,test,")),
+        summary.lines().any(|line| line.contains(",hello,2,1,max,kernel/loopback,h1,nice,test,")),
         "{summary}"
     );
     let svg = ["export", "-f", "svg", "-w", "json"];

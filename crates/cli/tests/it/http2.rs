@@ -262,7 +262,7 @@ fn arguments_that_make_no_sense_are_refused() {
         ("h2c://localhost:1/", &["--http", "1.1"], "h2c:// is HTTP/2"),
         ("h2c://localhost:1/", &["--pipeline", "8"], "--streams in HTTP/2"),
         ("h2c://localhost:1/", &["--insecure"], "write https://"),
-        ("ftp://localhost:1/", &[], "h2c://host[:port]"),
+        ("ftp://localhost:1/", &[], "h2c://, ws:// or wss://host[:port]"),
     ] {
         let assert = load(&lab, url, words).code(2);
         assert!(stderr(&assert).contains(said), "{words:?}: {}", stderr(&assert));

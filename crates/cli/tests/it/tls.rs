@@ -286,7 +286,7 @@ fn arguments_of_tls_that_make_no_sense_are_refused() {
     let tls = Tls::new();
     let (ca, key) = (tls.file("ca.pem"), tls.file("key.pem"));
     for (url, words, said) in [
-        ("http://localhost:1/", &["--cacert", &ca][..], "write https:// in the URL"),
+        ("http://localhost:1/", &["--cacert", &ca][..], "write https:// or wss:// in the URL"),
         ("https://localhost:1/", &["--cacert", "/none.pem"], "cannot read /none.pem"),
         ("https://localhost:1/", &["--cacert", &key], "holds no certificate"),
         ("https://localhost:1/", &["--insecure", "--cert", &ca, "--key", &ca], "holds no private key"),
