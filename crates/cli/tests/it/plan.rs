@@ -69,7 +69,8 @@ fn the_noise_is_that_of_the_last_run_like_it() {
     // Windows in one piece are another thing.
     assert_eq!(told(&lab, &["--rounds", "3", "--one-at-a-time"]).noise_of, None);
     let text = lab.assay(&["plan", "first", "second", "-c", "2", "--rounds", "3"]).assert().code(0);
-    assert!(stdout(&text).contains(&format!(", in {id}")), "{}", stdout(&text));
+    let in_one_line = stdout(&text).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(in_one_line.contains(&format!(", in {id}")), "{in_one_line}");
 }
 
 /// Commands that `assay compare` would measure at once.
