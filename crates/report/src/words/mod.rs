@@ -1,5 +1,6 @@
 //! The verdict in sentences. A number reads here as it reads in the tables: all of them are written by [`format`](crate::format).
 
+mod cost;
 mod evidence;
 mod imported;
 mod latency;

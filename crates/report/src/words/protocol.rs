@@ -1,9 +1,9 @@
 //! The cost of a protocol in sentences.
 
-use assay_model::experiment::Protocol;
-use assay_model::verdict::{Call, ProtocolCost};
+use assay_model::experiment::{Cell, Protocol};
+use assay_model::verdict::{Call, Interval, ProtocolCost};
 
-use super::phrases::{count_of, plus_minus};
+use super::cost::{self, Cost, Sides};
 
 /// What is spoken, as it stands behind a place; nothing where that is HTTP/1.1 alone.
 pub(super) fn over(protocol: Protocol) -> String {
@@ -16,54 +16,38 @@ pub(super) fn over(protocol: Protocol) -> String {
 
 /// A sentence for each contender over each protocol.
 pub(super) fn sentences(costs: &[ProtocolCost]) -> Vec<String> {
-    let mut told: Vec<(&str, Protocol)> = Vec::new();
-    let mut sentences = Vec::new();
-    for cost in costs {
-        let key = (cost.contender.as_str(), cost.cell.protocol);
-        if !told.contains(&key) {
-            told.push(key);
-            let own = costs.iter().filter(|other| (other.contender.as_str(), other.cell.protocol) == key);
-            sentences.extend(comparison(&own.collect::<Vec<_>>()));
-        }
-    }
-    sentences
+    cost::sentences(costs)
 }
 
-/// One contender over one protocol: its only cell, or the least and the greatest ratio of all.
-fn comparison(costs: &[&ProtocolCost]) -> Option<String> {
-    let ratio = |cost: &ProtocolCost| cost.ratio.map_or(f64::NAN, |ratio| ratio.estimate);
-    // One round alone has a ratio and no interval: it stands in the table and is no finding.
-    let has_interval = |cost: &&ProtocolCost| cost.ratio.is_some_and(|ratio| ratio.low < ratio.high);
-    let mut known: Vec<&ProtocolCost> = costs.iter().copied().filter(has_interval).collect();
-    known.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
-    let (least, greatest) = (known.first()?, known.last()?);
-    let (name, protocol, base) = (&least.contender, least.cell.protocol, least.base);
-    let times = |cost: &ProtocolCost| cost.ratio.map_or_else(String::new, |ratio| plus_minus(&ratio));
-    let place = |cost: &ProtocolCost| {
-        let connections = count_of(cost.cell.connections as usize, "connection");
-        format!("{} at {connections}", cost.cell.workload)
-    };
-    if known.len() == 1 {
-        let tie = if least.call == Some(Call::Distinct) { "" } else { "; not shown to differ" };
-        let (times, place) = (times(least), place(least));
-        return Some(format!(
-            "Over {protocol} {name} serves {times} times what it serves over {base} ({place}{tie})."
-        ));
+impl Cost for ProtocolCost {
+    fn is_beside(&self, other: &Self) -> bool {
+        (&self.contender, self.cell.protocol) == (&other.contender, other.cell.protocol)
     }
-    Some(format!(
-        "Over {protocol} {name} serves from {} times ({}) to {} times ({}) what it serves over {base}.",
-        times(least),
-        place(least),
-        times(greatest),
-        place(greatest)
-    ))
+
+    fn contender(&self) -> &str {
+        &self.contender
+    }
+
+    fn cell(&self) -> &Cell {
+        &self.cell
+    }
+
+    fn ratio(&self) -> Option<Interval> {
+        self.ratio
+    }
+
+    fn call(&self) -> Option<Call> {
+        self.call
+    }
+
+    fn sides(&self) -> Option<Sides> {
+        let (with, without) = (format!("Over {}", self.cell.protocol), format!("over {}", self.base));
+        Some(Sides { with, without, note: "" })
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use assay_model::experiment::Cell;
-    use assay_model::verdict::Interval;
-
     use super::*;
 
     fn cost(workload: &str, estimate: f64) -> ProtocolCost {
