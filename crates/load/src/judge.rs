@@ -208,21 +208,6 @@ mod tests {
         Judge::new(&kind, Numbers::default(), Checking::Full, ChaCha8Rng::seed_from_u64(0)).unwrap()
     }
 
-    const ANY: Expect = Expect {
-        status: None,
-        body: None,
-        body_file: None,
-        json: None,
-        json_file: None,
-        shape: None,
-        html: None,
-        html_file: None,
-        length: None,
-        contains: None,
-        coding: None,
-        content_type: None,
-    };
-
     fn examine(judge: &mut Judge, head: &str) -> HeadFacts {
         match scan_response(head.as_bytes(), &Limits::DEFAULT) {
             Scan::Complete(parsed) => judge.examine(head.as_bytes(), &parsed),
@@ -232,12 +217,13 @@ mod tests {
 
     #[test]
     fn status_and_content_type_are_judged() {
-        let mut any = judge(ANY);
+        let mut any = judge(Expect::default());
         let head =
             |status: u16, fields: &str| format!("HTTP/1.1 {status} X\r\n{fields}Content-Length: 0\r\n\r\n");
         assert_eq!(examine(&mut any, &head(204, "")).fault, None);
         assert_eq!(examine(&mut any, &head(302, "")).fault, Some(ErrorClass::UnexpectedStatus));
-        let mut strict = judge(Expect { status: Some(302), content_type: Some("Text/Plain".into()), ..ANY });
+        let mut strict =
+            judge(Expect { status: Some(302), content_type: Some("Text/Plain".into()), ..Expect::default() });
         assert_eq!(examine(&mut strict, &head(200, "")).fault, Some(ErrorClass::UnexpectedStatus));
         assert_eq!(examine(&mut strict, &head(302, "")).fault, Some(ErrorClass::WrongHeader));
         let field = "Content-Type: text/plain ; charset=utf-8\r\n";
@@ -246,7 +232,7 @@ mod tests {
 
     #[test]
     fn only_right_heads_are_remembered() {
-        let mut judge = judge(ANY);
+        let mut judge = judge(Expect::default());
         let (bad, good) = ("HTTP/1.1 500 \r\n\r\n", "HTTP/1.1 200 \r\nContent-Length: 3\r\n\r\n");
         examine(&mut judge, bad);
         assert_eq!(judge.recall(bad.as_bytes()), None);
@@ -257,7 +243,7 @@ mod tests {
 
     #[test]
     fn heads_that_keep_changing_do_not_fill_the_memory() {
-        let mut judge = judge(ANY);
+        let mut judge = judge(Expect::default());
         for n in 0..100 {
             let padding = "x".repeat(n);
             examine(&mut judge, &format!("HTTP/1.1 200 OK\r\nX-Pad: {padding}\r\nContent-Length: 0\r\n\r\n"));
@@ -277,7 +263,7 @@ mod tests {
         let large = "x".repeat(LARGE_BODY_BYTES as usize);
         let sampled = |body: &str| Judge {
             checking: Checking::Sampled,
-            ..judge(Expect { body: Some(body.into()), ..ANY })
+            ..judge(Expect { body: Some(body.into()), ..Expect::default() })
         };
         let mut judge = sampled(&large);
         let n = (0..16_000).filter(|_| judge.waives_rest(&facts(LARGE_BODY_BYTES), true)).count();
@@ -294,10 +280,10 @@ mod tests {
 
     #[test]
     fn a_length_is_that_of_the_exact_body_or_within_its_limits() {
-        let length = judge(Expect { length: Some([2, 3]), ..ANY });
+        let length = judge(Expect { length: Some([2, 3]), ..Expect::default() });
         assert_eq!([1, 2, 3, 4].map(|n| length.allows_length(n)), [false, true, true, false]);
-        let exact = judge(Expect { body: Some("ab".into()), ..ANY });
+        let exact = judge(Expect { body: Some("ab".into()), ..Expect::default() });
         assert_eq!([1, 2, 3].map(|n| exact.allows_length(n)), [false, true, false]);
-        assert!(judge(ANY).allows_length(u64::MAX));
+        assert!(judge(Expect::default()).allows_length(u64::MAX));
     }
 }

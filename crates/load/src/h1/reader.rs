@@ -222,21 +222,6 @@ mod tests {
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
 
-    const ANY: Expect = Expect {
-        status: None,
-        body: None,
-        body_file: None,
-        json: None,
-        json_file: None,
-        shape: None,
-        html: None,
-        html_file: None,
-        length: None,
-        contains: None,
-        coding: None,
-        content_type: None,
-    };
-
     fn judge(method: &str, expect: Expect) -> Judge {
         let (method, path) = (method.into(), "/".into());
         let kind = RequestKind { weight: 1, method, path, headers: Vec::new(), body: None, expect };
@@ -244,7 +229,7 @@ mod tests {
     }
 
     fn hello() -> Judge {
-        judge("GET", Expect { body: Some("hello".into()), ..ANY })
+        judge("GET", Expect { body: Some("hello".into()), ..Expect::default() })
     }
 
     /// Feeds `bytes` in pieces of `piece`, keeping what was not dealt with, and ends the connection.
@@ -312,7 +297,7 @@ mod tests {
 
     #[test]
     fn json_is_judged_whole_or_assembled() {
-        let mut judge = judge("GET", Expect { json: Some("[1,2]".into()), ..ANY });
+        let mut judge = judge("GET", Expect { json: Some("[1,2]".into()), ..Expect::default() });
         let length = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n[1, 2]";
         let chunked =
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[1\r\n3\r\n,2]\r\n0\r\n\r\n";
@@ -328,11 +313,11 @@ mod tests {
 
     #[test]
     fn head_and_bodiless_statuses_end_with_their_head() {
-        let mut head = judge("HEAD", Expect { body: Some("hello".into()), ..ANY });
+        let mut head = judge("HEAD", Expect { body: Some("hello".into()), ..Expect::default() });
         let bytes =
             b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
         assert_eq!(verdicts(&mut head, bytes), [Ok(0), Ok(0)]);
-        let mut get = judge("GET", Expect { status: Some(304), ..ANY });
+        let mut get = judge("GET", Expect { status: Some(304), ..Expect::default() });
         assert_eq!(verdicts(&mut get, b"HTTP/1.1 304 N\r\nContent-Length: 5\r\n\r\n"), [Ok(0)]);
     }
 
@@ -368,7 +353,7 @@ mod tests {
 
     #[test]
     fn the_rest_of_an_unjudged_body_is_dropped_and_counted() {
-        let mut judge = judge("GET", ANY);
+        let mut judge = judge("GET", Expect::default());
         let mut reader = Reader::default();
         let length = 100_000;
         let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
